@@ -1,0 +1,1 @@
+"""Benchmarks behind ``cairn bench``: one module a question."""

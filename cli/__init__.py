@@ -1,0 +1,1 @@
+"""The ``cairn`` command: one file a sub-command."""

@@ -1,0 +1,1 @@
+"""Run and method configurations (TOML)."""

@@ -1,0 +1,120 @@
+"""Strict configuration: frozen models with described fields, TOML files, ``a.b=c`` flags, errors that name the nearest key.
+
+Precedence: defaults, then files, then flags. A component gets its own `Config`, never the tree.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
+
+from cairn.core.errors import ConfigError
+
+
+class Config(BaseModel):
+    """Base of every configuration: frozen, no unknown keys, defaults that are a vetted setting."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True, use_attribute_docstrings=True)
+
+
+C = TypeVar("C", bound=Config)
+
+
+def build(cls: type[C], values: Mapping[str, Any], where: str) -> C:
+    """Return `cls` built from `values`.
+
+    Raises:
+        ConfigError: naming `where`, the key, what was expected and what came; with the nearest key if it is unknown.
+    """
+    try:
+        return cls.model_validate(dict(values))
+    except ValidationError as error:
+        lines = [_explain(cls, detail) for detail in error.errors()]
+        raise ConfigError(f"{where}: " + "; ".join(lines)) from None
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the file's tables.
+
+    Raises:
+        ConfigError: the file is missing, unreadable or not TOML.
+    """
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except FileNotFoundError:
+        raise ConfigError(f"No configuration file {str(path)!r}. Runs that ship with Cairn: cairn plugins --point run") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"Cannot read configuration {str(path)!r}: {error}") from None
+
+
+def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `base` with `over` on top, table by table; neither is changed."""
+    out = dict(base)
+    for key, value in over.items():
+        old = out.get(key)
+        out[key] = merge(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
+    return out
+
+
+def parse_flags(flags: Sequence[str]) -> dict[str, Any]:
+    """Turn ``["trainer.updates=10", "env.split=test"]`` into nested tables.
+
+    A value is read as TOML where it is TOML (``3``, ``true``, ``[1, 2]``, ``"text"``), else as plain text.
+    """
+    out: dict[str, Any] = {}
+    for flag in flags:
+        key, equals, text = flag.partition("=")
+        if not equals or not key.strip():
+            raise ConfigError(f"Expected KEY=VALUE, such as trainer.updates=10, got {flag!r}")
+        out = merge(out, nest({key.strip(): _value(text)}))
+    return out
+
+
+def nest(dotted: Mapping[str, Any]) -> dict[str, Any]:
+    """Turn ``{"trainer.updates": 10}`` into ``{"trainer": {"updates": 10}}``."""
+    out: dict[str, Any] = {}
+    for key, value in dotted.items():
+        leaf = value
+        for part in reversed(key.split(".")):
+            leaf = {part: leaf}
+        out = merge(out, leaf)
+    return out
+
+
+def _value(text: str) -> Any:  # Any: whatever TOML can hold
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _explain(cls: type[BaseModel], detail: ErrorDetails) -> str:
+    path = [str(part) for part in detail["loc"]]
+    name = ".".join(path)
+    if detail["type"] != "extra_forbidden":
+        return f"{name}: {detail['msg']}, got {detail['input']!r:.200}"
+    known = sorted(_model_at(cls, path[:-1]).model_fields)
+    near = difflib.get_close_matches(path[-1], known, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}"
+    return f"unknown key {name!r}; {hint}"
+
+
+def _model_at(cls: type[BaseModel], path: Sequence[str]) -> type[BaseModel]:
+    """Return the nested model that `path` leads to, as far as the annotations tell."""
+    for part in path:
+        field = cls.model_fields.get(part)
+        if field is None:
+            break
+        options = [field.annotation, *get_args(field.annotation)]
+        models = [option for option in options if isinstance(option, type) and issubclass(option, BaseModel)]
+        if not models:
+            break
+        cls = models[0]
+    return cls

@@ -1,0 +1,101 @@
+"""Plug-in discovery: an id is a file name, listing reads file names, loading imports one module.
+
+Each extension point is a folder. A module in it exports one constant (``ENV``, ``CREDIT``, ``LOSS``, ...). Packages
+outside the repository register by an entry point in the group ``cairn.<point>``, or are named by dotted path
+``package.module:Name``. There is no central table and importing a point imports none of its plug-ins.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from cairn.core.errors import CairnError, UnknownNameError
+
+_DOTTED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True)
+class Point:
+    """One extension point."""
+
+    name: str  # singular, as in `cairn plugins --point NAME`
+    package: str  # where its modules live
+    constant: str  # what each module exports
+    leaf: str = ""  # "": a plug-in is a module of the package; "env": it is a sub-package with a module of this name
+
+    def ids(self) -> list[str]:
+        """Return the ids of all plug-ins, sorted; imports none of them."""
+        return sorted({*self._files(), *self._entry_points()})
+
+    def load(self, name: str) -> Any:  # Any: each point documents what its constant is
+        """Import one plug-in and return its constant.
+
+        Raises:
+            UnknownNameError: nothing is registered under `name`.
+            CairnError: the module exports no such constant.
+        """
+        if _DOTTED.fullmatch(name):
+            return load_dotted(name)
+        if name in (modules := self._files()):
+            module = importlib.import_module(modules[name])
+            if not hasattr(module, self.constant):
+                raise CairnError(f"{modules[name]} must export {self.constant}; it does not")
+            return getattr(module, self.constant)
+        if name in (entries := self._entry_points()):
+            return entries[name]()
+        raise UnknownNameError(self.name, name, self.ids(), f"cairn plugins --point {self.name}")
+
+    def _files(self) -> dict[str, str]:
+        """Map id to module name."""
+        spec = find_spec(self.package)
+        if spec is None or not spec.submodule_search_locations:
+            return {}
+        found: dict[str, str] = {}
+        for folder in map(Path, spec.submodule_search_locations):
+            pattern = f"*/{self.leaf}.py" if self.leaf else "*.py"
+            for file in sorted(folder.glob(pattern)):
+                stem = file.parent.name if self.leaf else file.stem
+                if not stem.startswith("_"):
+                    found[stem.replace("_", "-") if self.leaf else stem] = ".".join(
+                        [self.package, stem, *([self.leaf] if self.leaf else [])]
+                    )
+        return found
+
+    def _entry_points(self) -> dict[str, Callable[[], Any]]:
+        return {entry.name: entry.load for entry in _entry_points(f"cairn.{self.name}")}
+
+
+@cache
+def _entry_points(group: str) -> tuple[metadata.EntryPoint, ...]:
+    return tuple(metadata.entry_points(group=group))
+
+
+def load_dotted(path: str) -> Any:  # Any: the caller checks what it got
+    """Import ``package.module:Name``.
+
+    Raises:
+        CairnError: the module cannot be imported or has no such name.
+    """
+    module_name, _, attribute = path.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except ImportError as error:
+        raise CairnError(f"Cannot import {module_name!r} (from {path!r}): {error}") from error
+    if not hasattr(module, attribute):
+        raise CairnError(f"Module {module_name!r} has no {attribute!r}; expected PACKAGE.MODULE:NAME, got {path!r}")
+    return getattr(module, attribute)
+
+
+ENVS = Point(name="env", package="cairn.envs", constant="ENV", leaf="env")
+CREDITS = Point(name="credit", package="cairn.trainer.credit", constant="CREDIT")
+LOSSES = Point(name="loss", package="cairn.trainer.losses", constant="LOSS")
+CONTEXTS = Point(name="context", package="cairn.agents.context", constant="CONTEXT")
+POINTS = (ENVS, CREDITS, LOSSES, CONTEXTS)

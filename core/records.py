@@ -1,0 +1,148 @@
+"""What crosses a folder: frozen records of tasks, turns and episodes.
+
+They hold what happened, once; whatever can be derived is a property. No tensors here (see `trainer.batch`), and nothing
+that a model or an environment could have put code into.
+
+Worked example, an episode of two turns whose second prompt extends the first::
+
+    turn 0   prompt_ids = [intro ... ]           reply_ids = [go, to, desk, 1, end]     extends_previous = False
+    turn 1   prompt_ids = [On, the, desk, ...]   reply_ids = [take, pen, 1, ..., end]   extends_previous = True
+
+The token sequence that the policy saw is the concatenation of all four arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.int32]
+FloatArray = npt.NDArray[np.float32]
+
+Origin = Literal["policy", "expert", "replay", "spliced", "forced"]
+Cause = Literal["turns", "tokens", "time", "environment", "sandbox", "model", "reward"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One thing to do in one environment."""
+
+    env_id: str  # registered id, e.g. "household"
+    task_id: str  # unique within the environment
+    split: str = ""  # which part of the benchmark it belongs to
+    seed: int = 0  # what `reset(seed=)` gets
+    payload: Mapping[str, Any] = field(default_factory=dict)  # the environment's own business; core code reads no key of it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """What an agent is shown at one turn."""
+
+    text: str
+    anchor: int  # 64-bit key of the true state, scoped to the task
+    admissible: tuple[str, ...] | None = None  # every action that would do something; None: the environment does not say
+    image: bytes | None = None  # PNG
+    tools: tuple[Mapping[str, Any], ...] = ()  # JSON schemas
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constraint:
+    """The token ids that each reply token was chosen from, when decoding was constrained.
+
+    Ragged: the choices at reply position i are ``ids[offsets[i]:offsets[i + 1]]``, and always include ``reply_ids[i]``.
+    A position with one choice was forced: its logprob is 0 and it has no gradient.
+    """
+
+    ids: IntArray  # [sum of choices]
+    offsets: IntArray  # [R + 1], starts at 0
+
+    def __post_init__(self) -> None:
+        if self.offsets.ndim != 1 or len(self.offsets) < 1 or self.offsets[0] != 0 or self.offsets[-1] != len(self.ids):
+            raise ValueError(f"Constraint offsets must run from 0 to {len(self.ids)}, got {self.offsets!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One exchange: what was shown, what was sampled, what it did."""
+
+    observation: Observation
+    reply_text: str
+    action: str  # what the environment was sent
+    reward: float  # sum of the channels
+    is_valid: bool = True  # the reply had the format that the agent's rules ask for
+    channels: Mapping[str, float] = field(default_factory=dict)  # named parts of the reward; empty: one channel
+    prompt_ids: IntArray | None = None  # [P] ids before the reply that are not in an earlier turn of the sequence
+    extends_previous: bool = False  # this turn's sequence begins with the previous turn's prompt and reply
+    reply_ids: IntArray | None = None  # [R] sampled ids, never re-tokenised
+    reply_logprobs: FloatArray | None = None  # [R] under the distribution that was sampled from
+    constraint: Constraint | None = None  # None: the whole vocabulary was open
+    policy_version: int | None = None  # number of optimiser updates behind the weights that sampled it
+    seconds: float | None = None  # wall time of the environment's step
+
+    def __post_init__(self) -> None:
+        if self.reply_ids is None:
+            return
+        n = len(self.reply_ids)
+        if self.reply_logprobs is not None and len(self.reply_logprobs) != n:
+            raise ValueError(f"Turn has {n} reply ids but {len(self.reply_logprobs)} logprobs")
+        if self.constraint is not None and len(self.constraint.offsets) != n + 1:
+            raise ValueError(f"Turn has {n} reply ids but a constraint over {len(self.constraint.offsets) - 1} positions")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How an episode ended: the task was over, a budget ran out, or something of ours failed."""
+
+    kind: Literal["terminated", "truncated", "failed"]
+    cause: Cause | None = None  # None exactly when terminated
+    detail: str = ""  # for people; empty unless failed
+
+    @classmethod
+    def terminated(cls) -> Ending:
+        """The environment says the task is over."""
+        return cls(kind="terminated")
+
+    @classmethod
+    def truncated(cls, cause: Literal["turns", "tokens", "time"]) -> Ending:
+        """A budget ran out."""
+        return cls(kind="truncated", cause=cause)
+
+    @classmethod
+    def failed(cls, cause: Literal["environment", "sandbox", "model", "reward"], detail: str) -> Ending:
+        """A fault of ours; the episode is never trained on and never scored."""
+        return cls(kind="failed", cause=cause, detail=detail[:2000])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode:
+    """One attempt at one task."""
+
+    task: Task
+    group_id: int  # episodes with one group id are compared with each other
+    turns: tuple[Turn, ...]
+    ending: Ending
+    score: float | None  # in the environment's reward range; None: unscorable (failed)
+    success: bool | None  # None: unscorable (failed)
+    final: Observation | None = None  # what the last step led to; None where the episode failed
+    origin: Origin = "policy"
+    parent: str | None = None  # id of the episode that this one was forked from
+    fork_turn: int | None = None
+
+    def __post_init__(self) -> None:
+        if (self.ending.kind == "failed") != (self.score is None or self.success is None):
+            raise ValueError(f"A failed episode has no score and no success, others have both; got {self.ending}, "
+                             f"score={self.score!r}, success={self.success!r} for task {self.task.task_id!r}")
+
+    @property
+    def total_reward(self) -> float:
+        """Undiscounted sum of the turns' rewards."""
+        return sum(turn.reward for turn in self.turns)
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether a fault of ours ended it."""
+        return self.ending.kind == "failed"

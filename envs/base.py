@@ -1,0 +1,241 @@
+"""The environment contract: a `gymnasium.Env` over text, with tasks, anchors, oracles and declared limits.
+
+A subclass says how a task starts, what an action does and what the true state is; this module owns turn limits, seeds,
+anchors, endings and the info dictionary. It knows no algorithm, no history format and no tokens.
+
+`step` returns Gymnasium's five values; `info` carries
+
+==================  ==================================================================================================
+task_id             the task at hand
+anchor              64-bit key of the true state, scoped to the task (not of the turn count)
+admissible_actions  tuple of every action that would do something, or None where the environment does not say
+success             whether the task is solved
+score               in ``meta.reward_range``
+==================  ==================================================================================================
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import gymnasium
+from pydantic import Field
+
+from cairn.core.config import Config, build
+from cairn.core.errors import CairnError, UnknownNameError
+from cairn.core.keys import bytes_key, text_key
+from cairn.core.seeding import python_generator
+
+
+class EnvConfig(Config):
+    """What every environment can be told; environments add their own fields."""
+
+    turn_limit: int | None = Field(None, ge=1, description="Turns before truncation; None: the environment's own limit.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvMeta:
+    """What an environment declares about itself."""
+
+    name: str  # registered id; equals the folder's name
+    version: int  # changes whenever an observation, a rule or a reward changes
+    turn_limit: int  # default budget
+    reward_range: tuple[float, float]  # of one episode's score
+    summary: str  # one line for listings
+    oracles: tuple[str, ...] = ()  # names, the default first; every one succeeds through the public actions
+    oracle_success: float = 1.0  # share of tasks that the weakest oracle is promised to solve
+    can_snapshot: bool = False
+    is_deterministic: bool = True  # equal anchors and equal actions give equal anchors, texts and rewards
+    max_action_chars: int = 4096  # longer actions reach `act` cut to one more than this, so that they can be told apart
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What an action did."""
+
+    text: str
+    reward: float = 0.0
+    is_over: bool = False  # the task has ended; budgets are not the environment's business
+    success: bool = False
+    score: float = 0.0
+
+
+class TextSpace(gymnasium.Space[str]):
+    """Any text of up to `max_chars` characters, control characters and lone surrogates included."""
+
+    def __init__(self, max_chars: int) -> None:
+        super().__init__(shape=None, dtype=None)
+        self.max_chars = max_chars
+
+    def contains(self, x: Any) -> bool:  # Any: Gymnasium asks about arbitrary objects
+        """Return whether `x` is a member."""
+        return isinstance(x, str) and len(x) <= self.max_chars
+
+    def sample(self, mask: Any = None, probability: Any = None) -> str:  # Any: Gymnasium's signature
+        """Return a short random text."""
+        return "".join(chr(c) for c in self.np_random.integers(32, 127, size=int(self.np_random.integers(0, 24))))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TextSpace) and other.max_chars == self.max_chars
+
+    def __hash__(self) -> int:
+        return hash(self.max_chars)
+
+    def __repr__(self) -> str:
+        return f"TextSpace({self.max_chars})"
+
+
+class TextEnv(gymnasium.Env[str, str]):
+    """Base of every environment. Subclasses set `meta` and implement `tasks`, `start`, `act` and `state`."""
+
+    meta: ClassVar[EnvMeta]
+    Config: ClassVar[type[EnvConfig]] = EnvConfig
+    metadata: dict[str, Any] = {"render_modes": ["ansi"]}  # noqa: RUF012  (Gymnasium's own form)
+
+    def __init__(self, *, render_mode: str | None = None, **config: Any) -> None:
+        self.config = build(self.Config, config, f"environment {self.meta.name!r}")
+        self.render_mode = render_mode
+        self.turn_limit = self.config.turn_limit or self.meta.turn_limit
+        self.action_space = TextSpace(1 << 20)
+        self.observation_space = TextSpace(1 << 20)
+        self.task_id = ""
+        self.turn = 0
+        self._is_over = True
+        self._scope = 0
+        self._last = Outcome("")
+        self.setup()
+
+    # -- what a subclass says ---------------------------------------------------------------------------------------
+
+    def setup(self) -> None:
+        """Load what all tasks share; called once, at the end of construction."""
+
+    def tasks(self) -> Sequence[str]:
+        """Return every task id of the configured split, in a fixed order."""
+        raise NotImplementedError
+
+    def has_task(self, task_id: str) -> bool:
+        """Return whether `reset` accepts this id; may be wider than `tasks()`."""
+        return task_id in self.tasks()
+
+    def start(self, task_id: str, rng: random.Random) -> str:
+        """Put the world into the task's first state and return the first text; all chance comes from `rng`."""
+        raise NotImplementedError
+
+    def act(self, action: str) -> Outcome:
+        """Carry out one action. A senseless one is an outcome with a text, never an exception."""
+        raise NotImplementedError
+
+    def state(self) -> bytes:
+        """Return the true state in a canonical form: equal bytes mean equal futures under equal actions."""
+        raise NotImplementedError
+
+    def admissible(self) -> tuple[str, ...] | None:
+        """Return every action that would do something, sorted; None where that is not known."""
+        return None
+
+    def oracle_action(self, name: str) -> str:
+        """Return what the named oracle does next, from any state."""
+        raise NotImplementedError
+
+    def save_state(self) -> Any:  # Any: the environment's own immutable form
+        """Return the world's state for `load_state`; it must not change when the world does."""
+        raise NotImplementedError
+
+    def load_state(self, saved: Any) -> None:  # Any: see save_state
+        """Put the world back into a saved state of the current task."""
+        raise NotImplementedError
+
+    # -- what everybody else calls -----------------------------------------------------------------------------------
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        """Start an episode. ``options={"task": task_id}`` picks the task; without it the seed does.
+
+        Raises:
+            UnknownNameError: there is no such task.
+            CairnError: an option that no environment knows.
+        """
+        super().reset(seed=seed)
+        task_id = self._pick_task(dict(options or {}))
+        start_seed = seed if seed is not None else int(self.np_random.integers(2**31))
+        self.task_id = task_id
+        self.turn = 0
+        self._is_over = False
+        self._scope = text_key(f"{self.meta.name}/{self.meta.version}/{task_id}")
+        self._last = Outcome(self.start(task_id, python_generator(self.meta.name, task_id, start_seed)))
+        return self._last.text, self._info()
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Carry out one action; see the module's docstring for `info`.
+
+        Raises:
+            gymnasium.error.ResetNeeded: the episode is over, or has not begun.
+            TypeError: the action is not text.
+        """
+        if self._is_over:
+            raise gymnasium.error.ResetNeeded(f"{self.meta.name}: call reset() before step()")
+        if not isinstance(action, str):
+            raise TypeError(f"{self.meta.name}: an action is text, got {type(action).__name__}")
+        outcome = self._last = self.act(action[: self.meta.max_action_chars + 1])
+        self.turn += 1
+        is_cut = not outcome.is_over and self.turn >= self.turn_limit
+        self._is_over = outcome.is_over or is_cut
+        return outcome.text, outcome.reward, outcome.is_over, is_cut, self._info()
+
+    def anchor(self) -> int:
+        """Return the 64-bit key of the current state, scoped to the task."""
+        return bytes_key(self.state(), self._scope)
+
+    def oracle(self, name: str | None = None) -> str:
+        """Return the named oracle's next action (the default one's without a name).
+
+        Raises:
+            UnknownNameError: this environment has no such oracle.
+        """
+        chosen = name or next(iter(self.meta.oracles), "")
+        if chosen not in self.meta.oracles:
+            raise UnknownNameError(f"oracle of {self.meta.name}", chosen, self.meta.oracles, f"cairn envs list {self.meta.name}")
+        return self.oracle_action(chosen)
+
+    def snapshot(self) -> tuple[Any, ...]:  # Any: the environment's own form
+        """Return everything that `restore` needs to go on from here."""
+        if not self.meta.can_snapshot:
+            raise CairnError(f"{self.meta.name} cannot snapshot; replay its actions instead")
+        return (self.task_id, self.turn, self._is_over, self._scope, self._last, self.save_state())
+
+    def restore(self, snapshot: tuple[Any, ...]) -> None:
+        """Go back to a snapshot of this or of another instance with the same configuration."""
+        task_id, self.turn, self._is_over, self._scope, self._last, saved = snapshot
+        if task_id != self.task_id:
+            self.start(task_id, random.Random(0))
+            self.task_id = task_id
+        self.load_state(saved)
+
+    def render(self) -> str | None:  # type: ignore[override]  # Gymnasium's return type is a type variable of frames
+        """Return the last text in mode "ansi"."""
+        return self._last.text if self.render_mode == "ansi" else None
+
+    # -- helpers -----------------------------------------------------------------------------------------------------
+
+    def _info(self) -> dict[str, Any]:
+        return {
+            "task_id": self.task_id,
+            "anchor": self.anchor(),
+            "admissible_actions": self.admissible(),
+            "success": self._last.success,
+            "score": self._last.score,
+        }
+
+    def _pick_task(self, options: dict[str, Any]) -> str:
+        task_id = options.pop("task", None)
+        if options:
+            raise CairnError(f"{self.meta.name}.reset knows the option 'task', got {sorted(options)!r}")
+        if task_id is None:
+            names = self.tasks()
+            return names[int(self.np_random.integers(len(names)))]
+        if not isinstance(task_id, str) or not self.has_task(task_id):
+            raise UnknownNameError(f"task of {self.meta.name}", str(task_id), self.tasks(), f"cairn envs list {self.meta.name} --tasks")
+        return task_id

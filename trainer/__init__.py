@@ -1,0 +1,1 @@
+"""Training: credit, losses, batches and the loop that ties them together."""

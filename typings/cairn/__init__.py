@@ -1,0 +1,1 @@
+../../src/cairn/__init__.py
