@@ -1,8 +1,8 @@
 """Plug-in discovery: an id is a file name, listing reads file names, loading imports one module.
 
 Each extension point is a folder. A module in it exports one constant (``ENV``, ``CREDIT``, ``LOSS``, ...). Packages
-outside the repository register by an entry point in the group ``cairn.<point>``, or are named by dotted path
-``package.module:Name``. There is no central table and importing a point imports none of its plug-ins.
+outside the repository register by an entry point in the point's group (``cairn.envs``, ``cairn.credits``, ...), or are
+named by dotted path ``package.module:Name``. There is no central table and importing a point imports none of its plug-ins.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 from cairn.core.errors import CairnError, UnknownNameError
 
-_DOTTED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+DOTTED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class Point:
     name: str  # singular, as in `cairn plugins --point NAME`
     package: str  # where its modules live
     constant: str  # what each module exports
+    group: str  # entry points of other packages
     leaf: str = ""  # "": a plug-in is a module of the package; "env": it is a sub-package with a module of this name
 
     def ids(self) -> list[str]:
@@ -42,7 +43,7 @@ class Point:
             UnknownNameError: nothing is registered under `name`.
             CairnError: the module exports no such constant.
         """
-        if _DOTTED.fullmatch(name):
+        if DOTTED.fullmatch(name):
             return load_dotted(name)
         if name in (modules := self._files()):
             module = importlib.import_module(modules[name])
@@ -70,7 +71,7 @@ class Point:
         return found
 
     def _entry_points(self) -> dict[str, Callable[[], Any]]:
-        return {entry.name: entry.load for entry in _entry_points(f"cairn.{self.name}")}
+        return {entry.name: entry.load for entry in _entry_points(self.group)}
 
 
 @cache
@@ -94,8 +95,8 @@ def load_dotted(path: str) -> Any:  # Any: the caller checks what it got
     return getattr(module, attribute)
 
 
-ENVS = Point(name="env", package="cairn.envs", constant="ENV", leaf="env")
-CREDITS = Point(name="credit", package="cairn.trainer.credit", constant="CREDIT")
-LOSSES = Point(name="loss", package="cairn.trainer.losses", constant="LOSS")
-CONTEXTS = Point(name="context", package="cairn.agents.context", constant="CONTEXT")
+ENVS = Point(name="env", package="cairn.envs", constant="ENV", group="cairn.envs", leaf="env")
+CREDITS = Point(name="credit", package="cairn.trainer.credit", constant="CREDIT", group="cairn.credits")
+LOSSES = Point(name="loss", package="cairn.trainer.losses", constant="LOSS", group="cairn.losses")
+CONTEXTS = Point(name="context", package="cairn.agents.context", constant="CONTEXT", group="cairn.contexts")
 POINTS = (ENVS, CREDITS, LOSSES, CONTEXTS)

@@ -1,0 +1,1 @@
+"""Ways to sample replies: one file each."""

@@ -1,0 +1,164 @@
+"""Many episodes in flight over one back end: as soon as an episode ends, its slot takes the next job.
+
+Failures of ours are marked on the episode, retried within a bound with a fresh environment, and returned with the rest:
+nothing is dropped. What a reply contains never raises here.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from cairn.agents.backend import Backend, Reply, Request
+from cairn.agents.context.base import Context, Prompt
+from cairn.agents.play import Environment, observe
+from cairn.core.errors import EpisodeFailure
+from cairn.core.records import Ending, Episode, Observation, Task, Turn
+
+
+class Pool(Protocol):
+    """Lends environments to episodes."""
+
+    def lease(self) -> Environment:
+        """Return an environment that nobody else has."""
+
+    def release(self, env: Environment) -> None:
+        """Take it back; a failed one is replaced."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One episode to play."""
+
+    task: Task
+    group_id: int
+    sample_seed: int  # of the draws that choose its tokens
+
+
+@dataclass(slots=True)
+class _Flight:
+    """An episode under way."""
+
+    number: int
+    job: Job
+    env: Environment
+    context: Context
+    rng: random.Random
+    attempt: int
+    observation: Observation
+    prompt: Prompt
+    turns: list[Turn] = field(default_factory=list)
+    score: float = 0.0
+    success: bool = False
+
+
+@dataclass
+class Collector:
+    """Plays jobs with one back end, one pool and one kind of context."""
+
+    backend: Backend
+    pool: Pool
+    new_context: Callable[[], Context]
+    decode: Callable[[Sequence[int]], str]
+    constrain: bool = True  # replies are admissible actions, wherever the environment lists them
+    retries: int = 1  # further attempts at an episode that failed
+
+    def collect(self, jobs: Iterable[Job], on_episode: Callable[[Episode], None] | None = None) -> list[Episode]:
+        """Play every job and return the episodes in the jobs' order."""
+        waiting = deque((number, job, 0) for number, job in enumerate(jobs))
+        done: dict[int, Episode] = {}
+        flights: dict[int, _Flight] = {}
+        free = list(range(self.backend.num_slots))[::-1]
+
+        def settle(flight: _Flight, episode: Episode) -> None:
+            self.pool.release(flight.env)
+            if episode.is_failed and flight.attempt < self.retries:
+                waiting.append((flight.number, flight.job, flight.attempt + 1))
+                return
+            done[flight.number] = episode
+            if on_episode is not None:
+                on_episode(episode)
+
+        while waiting or flights:
+            while waiting and free:
+                started = self._start(*waiting.popleft())
+                if isinstance(started, _Flight):
+                    flights[slot := free.pop()] = started
+                    self._submit(slot, started)
+                else:
+                    settle(*started)
+            for slot, reply in self.backend.step():
+                flight = flights[slot]
+                episode = self._advance(flight, reply)
+                if episode is None:
+                    self._submit(slot, flight)
+                    continue
+                del flights[slot]
+                free.append(slot)
+                settle(flight, episode)
+        return [done[number] for number in sorted(done)]
+
+    def _start(self, number: int, job: Job, attempt: int) -> _Flight | tuple[_Flight, Episode]:
+        env = self.pool.lease()
+        flight = _Flight(
+            number=number, job=job, env=env, context=self.new_context(), rng=random.Random(job.sample_seed), attempt=attempt,
+            observation=Observation(text="", anchor=0), prompt=Prompt((), extends=False),
+        )
+        try:
+            flight.observation = observe(*env.reset(seed=job.task.seed, options={"task": job.task.task_id}))
+            flight.prompt = flight.context.prompt(flight.observation)
+        except EpisodeFailure as failure:
+            return flight, _failed(flight, failure)
+        return flight
+
+    def _submit(self, slot: int, flight: _Flight) -> None:
+        choices = None
+        if self.constrain and flight.observation.admissible:
+            choices = [flight.context.render(action) for action in flight.observation.admissible]
+        self.backend.submit(
+            slot, Request(prompt_ids=flight.prompt.ids, extends=flight.prompt.extends, choices=choices, rng=flight.rng)
+        )
+
+    def _advance(self, flight: _Flight, reply: Reply) -> Episode | None:
+        """Carry out a reply; return the episode if that ended it."""
+        if reply.finish == "context":
+            return _ended(flight, Ending.truncated("tokens"))
+        text = self.decode(reply.ids[:-1] if reply.finish == "end" else reply.ids)
+        parsed = flight.context.parse(text)
+        began = time.perf_counter()
+        try:
+            seen, reward, is_over, is_cut, info = flight.env.step(parsed.action)
+            flight.turns.append(Turn(
+                observation=flight.observation, reply_text=text, action=parsed.action, reward=float(reward),
+                is_valid=parsed.is_valid, prompt_ids=np.array(flight.prompt.ids, np.int32),
+                extends_previous=flight.prompt.extends, reply_ids=reply.ids, reply_logprobs=reply.logprobs,
+                constraint=reply.constraint, policy_version=reply.version, seconds=time.perf_counter() - began,
+            ))
+            flight.context.record(flight.observation, parsed.action)
+            flight.observation = observe(seen, info)
+            flight.score, flight.success = float(info["score"]), bool(info["success"])
+            if is_over or is_cut:
+                return _ended(flight, Ending.terminated() if is_over else Ending.truncated("turns"))
+            flight.prompt = flight.context.prompt(flight.observation)
+        except EpisodeFailure as failure:
+            return _failed(flight, failure)
+        return None
+
+
+def _ended(flight: _Flight, ending: Ending) -> Episode:
+    return Episode(
+        task=flight.job.task, group_id=flight.job.group_id, turns=tuple(flight.turns), ending=ending,
+        score=flight.score, success=flight.success, final=flight.observation,
+    )
+
+
+def _failed(flight: _Flight, failure: EpisodeFailure) -> Episode:
+    ending = Ending.failed(failure.cause, str(failure))  # type: ignore[arg-type]  # causes are declared as str
+    return Episode(task=flight.job.task, group_id=flight.job.group_id, turns=tuple(flight.turns), ending=ending,
+                   score=None, success=None)

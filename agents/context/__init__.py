@@ -1,0 +1,1 @@
+"""History to prompt ids: one file a policy."""

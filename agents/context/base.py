@@ -1,0 +1,33 @@
+"""The contract of a context policy: it owns one episode's history and turns it into prompt ids, and replies into actions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from cairn.agents.parse import Parsed
+from cairn.core.records import Observation
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Ids to put before a reply."""
+
+    ids: tuple[int, ...]
+    extends: bool  # they follow the previous turn's prompt and reply; else they are the whole prompt
+
+
+class Context(Protocol):
+    """One episode's history. Build one per episode."""
+
+    def prompt(self, observation: Observation) -> Prompt:
+        """Return the ids for the next reply."""
+
+    def record(self, observation: Observation, action: str) -> None:
+        """Take note of what was answered."""
+
+    def render(self, action: str) -> tuple[int, ...]:
+        """Return the ids of a reply that means `action`, closed by the end id: for constraints and for imitation."""
+
+    def parse(self, reply: str) -> Parsed:
+        """Return what a reply, without its end token, asks for."""

@@ -1,0 +1,117 @@
+"""A policy model from a local folder, a hub name, or a fresh configuration; saved as transformers loads it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import Field
+from transformers import AutoConfig, AutoModelForCausalLM, Qwen3Config, Qwen3ForCausalLM
+
+from cairn.agents.models.ragged import NAME
+from cairn.agents.models.tokens import Encoder, load_tokenizer, train_tokenizer
+from cairn.core.config import Config
+from cairn.core.errors import ConfigError
+from cairn.core.seeding import derive_seed
+
+# Sizes for fresh models: (layers, width, heads). Head width is at least 16; the feed-forward part is three times the width.
+PRESETS = {"qwen3-nano": (2, 64, 4), "qwen3-tiny": (3, 128, 4), "qwen3-mini": (4, 256, 8), "qwen3-small": (8, 512, 8)}
+
+
+class ModelConfig(Config):
+    """Which model is the policy."""
+
+    path: str | None = Field(None, description="Local folder or hub name; None: a fresh model of the preset's size.")
+    preset: str = Field("qwen3-tiny", description=f"Size of a fresh model: {', '.join(PRESETS)}.")
+    vocab_size: int = Field(1024, ge=300, description="Ids of a fresh model's tokenizer, trained on environment text.")
+    max_positions: int = Field(4096, ge=64, description="Longest sequence of a fresh model.")
+    dtype: str = Field("float32", description="float32 or bfloat16.")
+
+
+@dataclass
+class Policy:
+    """A causal language model and its tokenizer."""
+
+    model: Any  # Any: transformers picks the class
+    encoder: Encoder
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return next(self.model.parameters()).device
+
+    @property
+    def num_parameters(self) -> int:
+        """Number of weights, shared ones once."""
+        return sum(p.numel() for p in self.model.parameters())
+
+    def save(self, folder: Path) -> None:
+        """Write weights (safetensors), configuration and tokenizer, as `transformers` loads them."""
+        self.model.save_pretrained(folder)
+        self.encoder.tokenizer.save_pretrained(folder)
+
+    def frozen_copy(self) -> Policy:
+        """Return a copy whose weights never change."""
+        model = copy.deepcopy(self.model).eval().requires_grad_(False)
+        return Policy(model=model, encoder=self.encoder)
+
+
+def load_policy(config: ModelConfig, texts: Iterable[str], seed: int, device: str = "cpu") -> Policy:
+    """Return the configured policy; `texts` train the tokenizer of a fresh one and are not read otherwise.
+
+    Raises:
+        ConfigError: no such folder or hub model, an unknown preset, or a model whose attention is not supported.
+    """
+    if config.path is not None:
+        return load_pretrained(config.path, config.dtype, device)
+    if config.preset not in PRESETS:
+        raise ConfigError(f"model.preset: expected one of {sorted(PRESETS)}, got {config.preset!r}")
+    tokenizer = train_tokenizer(texts, config.vocab_size)
+    model = _fresh(config, len(tokenizer), tokenizer, seed)
+    return Policy(model=model.to(device, _dtype(config.dtype)), encoder=Encoder(tokenizer))
+
+
+def load_pretrained(path: str, dtype: str = "float32", device: str = "cpu") -> Policy:
+    """Load model and tokenizer from a folder or hub name."""
+    is_folder = path.startswith((".", "/", "~")) or Path(path).exists()
+    where = Path(path).expanduser() if is_folder else path
+    if is_folder and not (Path(where) / "config.json").is_file():
+        raise ConfigError(f"model.path: no model at {str(where)!r} (expected a folder with config.json and safetensors)")
+    try:
+        _refuse_unsupported(AutoConfig.from_pretrained(where))
+        model = AutoModelForCausalLM.from_pretrained(where, attn_implementation=NAME, dtype=_dtype(dtype))
+        tokenizer = load_tokenizer(where)
+    except (OSError, ValueError, KeyError) as error:
+        raise ConfigError(f"model.path: cannot load {str(where)!r}: {str(error).splitlines()[0][:300]}") from error
+    return Policy(model=model.to(device), encoder=Encoder(tokenizer))
+
+
+def _fresh(config: ModelConfig, vocab_size: int, tokenizer: Any, seed: int) -> Qwen3ForCausalLM:  # Any: see Encoder
+    layers, width, heads = PRESETS[config.preset]
+    settings = Qwen3Config(
+        vocab_size=vocab_size, hidden_size=width, intermediate_size=3 * width, num_hidden_layers=layers,
+        num_attention_heads=heads, num_key_value_heads=heads, head_dim=max(16, width // heads),
+        max_position_embeddings=config.max_positions, tie_word_embeddings=True,
+        eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id, bos_token_id=None,
+        attn_implementation=NAME,
+    )
+    with torch.random.fork_rng(devices=[]):  # the process's own random state stays as it was
+        torch.manual_seed(derive_seed(seed, "model"))
+        return Qwen3ForCausalLM(settings)
+
+
+def _refuse_unsupported(settings: Any) -> None:  # Any: transformers picks the class
+    kinds = set(getattr(settings, "layer_types", None) or ["full_attention"])
+    if kinds != {"full_attention"} or getattr(settings, "is_encoder_decoder", False):
+        raise ConfigError(f"model.path: {settings.model_type} uses {sorted(kinds)}; only full causal attention is supported")
+
+
+def _dtype(name: str) -> torch.dtype:
+    kinds = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+    if name not in kinds:
+        raise ConfigError(f"model.dtype: expected one of {sorted(kinds)}, got {name!r}")
+    return kinds[name]

@@ -1,0 +1,87 @@
+"""Text to ids and back, with a memory and a guarantee: what cannot be encoded is an error, never a silent unknown token."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import PreTrainedTokenizerFast
+
+from cairn.core.errors import ModelFailure
+
+ACT, END, PAD = "<|act|>", "<|end|>", "<|pad|>"
+_MEMORY = 20_000  # texts; most observations and all actions of an environment recur
+_MEMORY_CHARS = 2_000  # longer texts are not worth keeping
+
+
+class Encoder:
+    """A tokenizer as the agents use it: no special tokens are added, and text never turns into special tokens."""
+
+    def __init__(self, tokenizer: Any) -> None:  # Any: a transformers tokenizer
+        self.tokenizer = tokenizer
+        self.unknown_id: int | None = tokenizer.unk_token_id
+        self.act_id = _id_of(tokenizer, ACT)
+        end = tokenizer.eos_token_id
+        if end is None:
+            raise ModelFailure("The tokenizer has no end-of-sequence token; set `eos_token` in its configuration")
+        self.end_id = int(end)
+        self._memory: dict[str, tuple[int, ...]] = {}
+
+    def encode(self, text: str) -> tuple[int, ...]:
+        """Return the ids of `text`.
+
+        Raises:
+            ModelFailure: the tokenizer has no ids for some of it.
+        """
+        ids = self._memory.get(text)
+        if ids is None:
+            ids = self._encode(text)
+            if len(text) <= _MEMORY_CHARS:
+                if len(self._memory) >= _MEMORY:
+                    self._memory.clear()
+                self._memory[text] = ids
+        return ids
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text of `ids`, special tokens included as they are written."""
+        text: str = self.tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False)
+        return text
+
+    def _encode(self, text: str) -> tuple[int, ...]:
+        clean = text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates cannot reach a tokenizer
+        ids = tuple(self.tokenizer.encode(clean, add_special_tokens=False, split_special_tokens=True))
+        if self.unknown_id is not None and self.unknown_id in ids or (not ids and clean.strip()):
+            raise ModelFailure(
+                f"The tokenizer cannot encode {clean[:80]!r}; use one with byte fallback, or train one on the environment's text"
+            )
+        return ids
+
+
+def train_tokenizer(texts: Iterable[str], vocab_size: int) -> PreTrainedTokenizerFast:
+    """Train a byte-level BPE tokenizer: every text can be encoded, words and whole numbers of `texts` become single ids.
+
+    Special tokens: `<|act|>` opens a reply, `<|end|>` closes it.
+    """
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab_size, special_tokens=[PAD, ACT, END], initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=END, pad_token=PAD, additional_special_tokens=[ACT])
+
+
+def load_tokenizer(path: str | Path) -> Any:  # Any: transformers picks the class
+    """Load a tokenizer from a folder or hub name."""
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(path)
+
+
+def _id_of(tokenizer: Any, token: str) -> int | None:  # Any: a transformers tokenizer
+    found = tokenizer.convert_tokens_to_ids(token)
+    return int(found) if found is not None and found != tokenizer.unk_token_id else None

@@ -1,0 +1,56 @@
+"""GiGPO: GRPO between episodes, plus the same comparison among actions taken from the same anchor state.
+
+::
+
+    e_{i,t} = sum_u r_{i,u} - penalty [reply t invalid]                       episode score, one a row
+    R_{i,t} = sum_{u >= t} gamma^(u - t) r_{i,u} - penalty [reply t invalid]  step return
+    A_{i,t} = norm(e; group) + weight norm(R; group and anchor)               norm(x) = x - mean, or (x - mean) / (std + epsilon)
+
+std with ddof 1. Averaging unit of the episode term: episodes, each once (the paper), or step rows (the authors' code),
+by `averaging`; of the step term: step rows in the anchor group. An anchor group of one, or without spread: step term 0,
+so the row falls back to its episode term. A task group of one: 0.
+Source: 2505.10978, eqs. 3-8; constants from langfengQ/verl-agent. Departures: a task group of one gives 0, where the
+code gives the score itself; the default is the paper's averaging over episodes. With `averaging = "episode"` the mean
+is over episodes' rewards without the per-row penalty, which then counts for the row that earned it.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from cairn.core.config import Config
+from cairn.core.table import Floats, StepTable
+from cairn.trainer.credit._method import Credit
+from cairn.trainer.credit._segments import centred, returns, segments
+
+
+class GiGPOConfig(Config):
+    """Settings of GiGPO."""
+
+    gamma: float = Field(0.95, ge=0, le=1, description="Discount of the step returns.")
+    weight: float = Field(1.0, ge=0, description="Of the step term.")
+    normalize: Literal["none", "std"] = Field("none", description="Divide both terms by their group's standard deviation, or not.")
+    averaging: Literal["episode", "step"] = Field("episode", description="Unit of the episode term's mean and deviation.")
+    invalid_penalty: float = Field(0.1, ge=0, description="Taken off a row whose reply was invalid.")
+    epsilon: float = Field(1e-6, gt=0, description="Added to standard deviations.")
+
+
+def compute(table: StepTable, config: GiGPOConfig) -> Floats:
+    """Return one advantage a row, float64 [N]."""
+    penalty = config.invalid_penalty * ~table.valid
+    score = np.bincount(table.episode, table.reward, minlength=table.num_episodes)[table.episode]
+    is_unit = None if config.averaging == "step" else (table.turn == 0).astype(np.float64)
+    if is_unit is None:
+        episode_term = centred(score - penalty, table.group, scale=config.normalize, epsilon=config.epsilon)
+    else:
+        plain = centred(score, table.group, scale=config.normalize, epsilon=config.epsilon, weight=is_unit)
+        episode_term = plain - penalty
+    step_return = returns(table, table.reward, config.gamma) - penalty
+    step_term = centred(step_return, segments(table.group, table.anchor), scale=config.normalize, epsilon=config.epsilon)
+    return episode_term + config.weight * step_term
+
+
+CREDIT = Credit(GiGPOConfig, compute)
