@@ -1,4 +1,4 @@
-"""Strict configuration: frozen models with described fields, TOML files, ``a.b=c`` flags, errors that name the nearest key.
+"""Strict configuration: frozen models with described fields, TOML files, ``a.b=c`` flags, errors with the nearest key.
 
 Precedence: defaults, then files, then flags. A component gets its own `Config`, never the tree.
 """
@@ -49,7 +49,9 @@ def read_toml(path: Path) -> dict[str, Any]:
         with path.open("rb") as file:
             return tomllib.load(file)
     except FileNotFoundError:
-        raise ConfigError(f"No configuration file {str(path)!r}. Runs that ship with Cairn: cairn plugins --point run") from None
+        raise ConfigError(
+            f"No configuration file {str(path)!r}. Runs that ship with Cairn: cairn plugins --point run"
+        ) from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"Cannot read configuration {str(path)!r}: {error}") from None
 

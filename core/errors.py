@@ -34,7 +34,9 @@ class MissingExtraError(CairnError):
     """An optional package is not installed. The message names the extra that installs it."""
 
     def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(f"{feature} needs packages that are not installed. Install them with: pip install 'cairn-rl[{extra}]'")
+        super().__init__(
+            f"{feature} needs packages that are not installed. Install them with: pip install 'cairn-rl[{extra}]'"
+        )
 
 
 class MissingDataError(CairnError):

@@ -2,7 +2,7 @@
 
 Each extension point is a folder. A module in it exports one constant (``ENV``, ``CREDIT``, ``LOSS``, ...). Packages
 outside the repository register by an entry point in the point's group (``cairn.envs``, ``cairn.credits``, ...), or are
-named by dotted path ``package.module:Name``. There is no central table and importing a point imports none of its plug-ins.
+named by dotted path ``package.module:Name``. There is no central table; importing a point imports none of its plug-ins.
 """
 
 from __future__ import annotations

@@ -35,7 +35,9 @@ class Task:
     task_id: str  # unique within the environment
     split: str = ""  # which part of the benchmark it belongs to
     seed: int = 0  # what `reset(seed=)` gets
-    payload: Mapping[str, Any] = field(default_factory=dict)  # the environment's own business; core code reads no key of it
+    payload: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # the environment's own business; core code reads no key of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +46,9 @@ class Observation:
 
     text: str
     anchor: int  # 64-bit key of the true state, scoped to the task
-    admissible: tuple[str, ...] | None = None  # every action that would do something; None: the environment does not say
+    admissible: tuple[str, ...] | None = (
+        None  # every action that would do something; None: the environment does not say
+    )
     image: bytes | None = None  # PNG
     tools: tuple[Mapping[str, Any], ...] = ()  # JSON schemas
 
@@ -90,7 +94,9 @@ class Turn:
         if self.reply_logprobs is not None and len(self.reply_logprobs) != n:
             raise ValueError(f"Turn has {n} reply ids but {len(self.reply_logprobs)} logprobs")
         if self.constraint is not None and len(self.constraint.offsets) != n + 1:
-            raise ValueError(f"Turn has {n} reply ids but a constraint over {len(self.constraint.offsets) - 1} positions")
+            raise ValueError(
+                f"Turn has {n} reply ids but a constraint over {len(self.constraint.offsets) - 1} positions"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,8 +140,10 @@ class Episode:
 
     def __post_init__(self) -> None:
         if (self.ending.kind == "failed") != (self.score is None or self.success is None):
-            raise ValueError(f"A failed episode has no score and no success, others have both; got {self.ending}, "
-                             f"score={self.score!r}, success={self.success!r} for task {self.task.task_id!r}")
+            raise ValueError(
+                f"A failed episode has no score and no success, others have both; got {self.ending}, "
+                f"score={self.score!r}, success={self.success!r} for task {self.task.task_id!r}"
+            )
 
     @property
     def total_reward(self) -> float:

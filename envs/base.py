@@ -33,7 +33,7 @@ from cairn.core.seeding import python_generator
 class EnvConfig(Config):
     """What every environment can be told; environments add their own fields."""
 
-    turn_limit: int | None = Field(None, ge=1, description="Turns before truncation; None: the environment's own limit.")
+    turn_limit: int | None = Field(None, ge=1, description="Turns before truncation; None: the environment's own.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +121,10 @@ class TextEnv(gymnasium.Env[str, str]):
         """Return whether `reset` accepts this id; may be wider than `tasks()`."""
         return task_id in self.tasks()
 
+    def task_type(self, task_id: str) -> str:
+        """Return the task's kind, for tables of results; one kind unless the environment tells more apart."""
+        return self.meta.name
+
     def start(self, task_id: str, rng: random.Random) -> str:
         """Put the world into the task's first state and return the first text; all chance comes from `rng`."""
         raise NotImplementedError
@@ -197,7 +201,9 @@ class TextEnv(gymnasium.Env[str, str]):
         """
         chosen = name or next(iter(self.meta.oracles), "")
         if chosen not in self.meta.oracles:
-            raise UnknownNameError(f"oracle of {self.meta.name}", chosen, self.meta.oracles, f"cairn envs list {self.meta.name}")
+            raise UnknownNameError(
+                f"oracle of {self.meta.name}", chosen, self.meta.oracles, f"cairn envs list {self.meta.name}"
+            )
         return self.oracle_action(chosen)
 
     def snapshot(self) -> tuple[Any, ...]:  # Any: the environment's own form
@@ -214,7 +220,7 @@ class TextEnv(gymnasium.Env[str, str]):
             self.task_id = task_id
         self.load_state(saved)
 
-    def render(self) -> str | None:  # type: ignore[override]  # Gymnasium's return type is a type variable of frames
+    def render(self) -> str | None:
         """Return the last text in mode "ansi"."""
         return self._last.text if self.render_mode == "ansi" else None
 
@@ -237,5 +243,7 @@ class TextEnv(gymnasium.Env[str, str]):
             names = self.tasks()
             return names[int(self.np_random.integers(len(names)))]
         if not isinstance(task_id, str) or not self.has_task(task_id):
-            raise UnknownNameError(f"task of {self.meta.name}", str(task_id), self.tasks(), f"cairn envs list {self.meta.name} --tasks")
+            raise UnknownNameError(
+                f"task of {self.meta.name}", str(task_id), self.tasks(), f"cairn envs list {self.meta.name} --tasks"
+            )
         return task_id

@@ -5,11 +5,14 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from cairn.envs import _gymnasium
+
 if TYPE_CHECKING:
     from cairn.core.records import Episode, Observation, Task, Turn
     from cairn.envs.registry import make, register
 
 __version__ = "0.1.0"
+_gymnasium.install()  # ids "cairn/..." of gymnasium.make; imports nothing by itself
 
 _HOMES = {
     "Episode": "cairn.core.records",

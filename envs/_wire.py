@@ -1,0 +1,61 @@
+"""Messages between a pool and its worker processes: four bytes of length, then JSON. No pickle.
+
+Text keeps lone surrogates. Tuples arrive as lists; whoever needs tuples restores them.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import time
+from typing import Any
+
+_HEADER = struct.Struct("!I")
+
+
+class WireError(Exception):
+    """The other side is gone, or sent what is no message."""
+
+
+def send(sock: socket.socket, message: dict[str, Any]) -> None:  # Any: JSON
+    """Send one message.
+
+    Raises:
+        TypeError, ValueError: it is not JSON (an object, NaN).
+        TimeoutError, OSError: the other side does not read, or is gone.
+    """
+    body = json.dumps(message, ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogatepass")
+    sock.sendall(_HEADER.pack(len(body)) + body)
+
+
+def receive(sock: socket.socket, max_bytes: int, timeout_s: float | None) -> dict[str, Any]:  # Any: JSON
+    """Return the next message; the length is checked before anything is read.
+
+    Raises:
+        WireError: the other side is gone, or the message is too long or not a JSON object.
+        TimeoutError: it did not arrive whole in `timeout_s` seconds.
+    """
+    deadline = None if timeout_s is None else time.monotonic() + timeout_s
+    (length,) = _HEADER.unpack(_read(sock, _HEADER.size, deadline))
+    if length > max_bytes:
+        raise WireError(f"a message of {length} bytes; the limit is {max_bytes}")
+    try:
+        message = json.loads(_read(sock, length, deadline).decode("utf-8", "surrogatepass"))
+    except (ValueError, RecursionError) as error:
+        raise WireError(f"a message that is not JSON: {error}") from None
+    if not isinstance(message, dict):
+        raise WireError(f"a message that is not an object: {message!r:.80}")
+    return message
+
+
+def _read(sock: socket.socket, count: int, deadline: float | None) -> bytes:
+    parts = bytearray()
+    while len(parts) < count:
+        if deadline is not None:
+            sock.settimeout(max(1e-3, deadline - time.monotonic()))
+        part = sock.recv(min(count - len(parts), 1 << 20))
+        if not part:
+            raise WireError("the connection closed")
+        parts += part
+    return bytes(parts)

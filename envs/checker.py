@@ -1,0 +1,77 @@
+"""Runs the laws on an environment: what `cairn envs check NAME` prints and what `tests/laws` asserts.
+
+Every law is a function from a `Subject` to a line saying what was measured; it raises `LawBroken` where the law does
+not hold. An environment that raises breaks the law that was being checked.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cairn.core.errors import MissingDataError, MissingExtraError
+from cairn.envs.laws import contract, processes, sameness, winning
+from cairn.envs.laws.subject import LawBroken, Subject
+
+Law = Callable[[Subject], str]
+
+LAWS: Mapping[str, Law] = {
+    "declaration": contract.declaration,
+    "gymnasium": contract.gymnasium_check,
+    "errors": contract.errors,
+    "budget": contract.budget,
+    "score-range": contract.score_range,
+    "admissible": contract.admissible,
+    "oracle": winning.oracle_succeeds,
+    "constant-agent": winning.constant_agent,
+    "random-agent": winning.random_agent,
+    "hostile-text": winning.hostile_text,
+    "replay": sameness.replay,
+    "global-random-state": sameness.global_random_state,
+    "anchors": sameness.anchors,
+    "snapshot": sameness.snapshot,
+    "other-process": processes.other_process,
+    "leaks": processes.leaks,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What one law found."""
+
+    law: str
+    holds: bool
+    detail: str  # what was measured; or what was expected and what came
+    seconds: float
+
+
+def check(env_id: str, config: Mapping[str, Any] | None = None) -> Iterator[Report]:
+    """Yield one report per law, as each is done.
+
+    Raises:
+        CairnError: the environment is unknown, or its packages or data are not there.
+    """
+    subject = Subject(env_id, dict(config or {}))
+    _ = subject.env  # an unknown name or missing data is the caller's business, not a broken law
+    for name in LAWS:
+        yield check_law(name, subject)
+
+
+def check_law(name: str, subject: Subject) -> Report:
+    """Check one law.
+
+    Raises:
+        MissingDataError, MissingExtraError: the environment cannot run here.
+    """
+    start = time.perf_counter()
+    try:
+        holds, detail = True, LAWS[name](subject)
+    except LawBroken as broken:
+        holds, detail = False, str(broken)
+    except (MissingDataError, MissingExtraError):
+        raise
+    except Exception as error:  # noqa: BLE001  (an environment that raises breaks the law; the report says how)
+        holds, detail = False, f"raised {type(error).__name__}: {error}"
+    return Report(law=name, holds=holds, detail=detail, seconds=time.perf_counter() - start)

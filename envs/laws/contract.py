@@ -1,0 +1,180 @@
+"""Laws of the contract: what is declared, Gymnasium's own rules, budgets, scores, admissible actions and errors."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+
+import gymnasium
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.utils.env_checker import check_env
+
+from cairn.core.errors import CairnError, ConfigError, UnknownNameError
+from cairn.envs import registry
+from cairn.envs.laws.subject import Frame, LawBroken, Subject, constant, explore, oracle, play, require, script, wander
+
+
+def declaration(subject: Subject) -> str:
+    """Name, version, limits, reward range, oracle and tasks are declared and make sense."""
+    env = subject.env
+    meta = env.meta
+    low, high = meta.reward_range
+    require(meta.version >= 1, f"version must be 1 or more, got {meta.version}")
+    require(meta.turn_limit >= 1, f"turn_limit must be 1 or more, got {meta.turn_limit}")
+    require(
+        math.isfinite(low) and math.isfinite(high) and low < high, f"reward_range must rise, got {meta.reward_range}"
+    )
+    require(bool(meta.summary.strip()), "summary is empty; listings show it")
+    require(bool(meta.oracles), "no oracle is declared; the laws need one")
+    names = list(env.tasks())
+    require(bool(names), "tasks() is empty")
+    require(len(set(names)) == len(names), "tasks() names a task twice")
+    require(names == list(env.tasks()) == list(subject.make().tasks()), "tasks() does not keep its order")
+    return (
+        f"{meta.name} version {meta.version}, {len(names)} tasks, {meta.turn_limit} turns, scores {low:g} to {high:g}"
+    )
+
+
+def gymnasium_check(subject: Subject) -> str:
+    """Gymnasium's own checker has nothing to say."""
+    env = subject.make()
+    env.spec = EnvSpec(
+        id=f"cairn/{env.meta.name}",
+        entry_point=registry.load(subject.env_id),
+        kwargs=dict(subject.config),
+        nondeterministic=not env.meta.is_deterministic,
+        order_enforce=False,
+        disable_env_checker=True,
+    )
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        check_env(env)
+    require(not said, f"Gymnasium warns: {said[0].message if said else ''}")
+    return f"gymnasium {gymnasium.__version__}"
+
+
+def budget(subject: Subject) -> str:
+    """Episodes are truncated exactly at the turn limit, and nothing can be done before the start or after the end."""
+    limits = sorted({1, 3, subject.env.meta.turn_limit})
+    num_truncated = sum(_truncated_at(subject, limit) for limit in limits)
+    require(num_truncated > 0, f"no episode was truncated at the limits {limits}")
+    fresh = subject.make()
+    require(_needs_reset(fresh), "step before the first reset must raise gymnasium.error.ResetNeeded")
+    return f"limits {limits}"
+
+
+def _truncated_at(subject: Subject, limit: int) -> int:
+    env = subject.make(turn_limit=limit)
+    count = 0
+    for index, (task, seed) in enumerate(subject.episodes(4)):
+        frames = list(play(env, task, seed, constant("") if index % 2 else wander("budget", seed), limit + 1))
+        end = frames[-1]
+        turns = len(frames) - 1
+        require(end.is_last and turns <= limit, f"task {task!r}: not over after {limit} turns, which is the limit")
+        require(
+            not (end.is_truncated and turns < limit), f"task {task!r}: truncated after {turns} turns, limit {limit}"
+        )
+        require(end.is_terminated != end.is_truncated, f"task {task!r}: both terminated and truncated")
+        require(_needs_reset(env), f"task {task!r}: step after the end must raise gymnasium.error.ResetNeeded")
+        count += end.is_truncated
+    return count
+
+
+def _needs_reset(env: gymnasium.Env[str, str]) -> bool:
+    try:
+        env.step("")
+    except gymnasium.error.ResetNeeded:
+        return True
+    return False
+
+
+def score_range(subject: Subject) -> str:
+    """Scores stay in the declared range, rewards are finite numbers, texts are texts, and success ends an episode."""
+    env = subject.env
+    low, high = env.meta.reward_range
+    scores: list[float] = []
+    for task, seed in subject.episodes(16):
+        for policy in (oracle(env.meta.oracles[0]), wander("score", seed)):
+            for frame in play(env, task, seed, policy, 50):
+                _check_frame(frame, task)
+                score = float(frame.info["score"])
+                require(low <= score <= high, f"task {task!r}: score {score!r} outside {env.meta.reward_range}")
+                scores.append(score)
+    return f"{len(scores)} scores from {min(scores):g} to {max(scores):g}"
+
+
+def _check_frame(frame: Frame, task: str) -> None:
+    where = f"task {task!r}, after {frame.action!r:.80}"
+    require(isinstance(frame.text, str), f"{where}: text is {type(frame.text).__name__}")
+    require(
+        isinstance(frame.reward, (int, float)) and math.isfinite(frame.reward), f"{where}: reward is {frame.reward!r}"
+    )
+    require(isinstance(frame.info["success"], bool), f"{where}: success is {frame.info['success']!r}")
+    require(frame.info["task_id"] == task, f"{where}: info says task {frame.info['task_id']!r}")
+    require(0 <= frame.info["anchor"] < 1 << 64, f"{where}: anchor is {frame.info['anchor']!r}, expected 64 bits")
+    require(frame.is_terminated or not frame.info["success"], f"{where}: success, yet the task goes on")
+
+
+def admissible(subject: Subject) -> str:
+    """Admissible actions come sorted and once each, and each does something that nonsense does not."""
+    env = subject.env
+    count = 0
+    for task, seed in subject.episodes(6):
+        frames = list(play(env, task, seed, explore("admissible", seed), 10))
+        names = [frame.info["admissible_actions"] for frame in frames]
+        for actions in names:
+            _check_listing(actions, task)
+        past = [frame.action for frame in frames[1:] if frame.action is not None]
+        for depth in {0, len(past) // 2}:
+            for action in (names[depth] or ())[:: max(1, len(names[depth] or ()) // 6)]:
+                _check_accepted(subject, task, seed, past[:depth], action)
+                count += 1
+    return f"{count} actions tried" if count else "the environment names none"
+
+
+def _check_listing(actions: tuple[str, ...] | None, task: str) -> None:
+    if actions is None:
+        return
+    where = f"task {task!r}: admissible_actions"
+    require(isinstance(actions, tuple), f"{where} must be a tuple, got {type(actions).__name__}")
+    require(list(actions) == sorted(set(actions)), f"{where} must be sorted and unique, got {actions!r:.200}")
+
+
+def _check_accepted(subject: Subject, task: str, seed: int, past: list[str], action: str) -> None:
+    accepted, refused = (_outcome(subject, task, seed, [*past, each]) for each in (action, "xyzzy frobnicate"))
+    same = accepted.info["anchor"] == refused.info["anchor"] and not accepted.is_terminated
+    says = (accepted.text.replace(action, ""), refused.text.replace("xyzzy frobnicate", ""))
+    require(
+        not (same and says[0] == says[1]),
+        f"task {task!r}: admissible {action!r} is answered like nonsense: {accepted.text!r:.120}",
+    )
+
+
+def _outcome(subject: Subject, task: str, seed: int, actions: list[str]) -> Frame:
+    *_, frame = play(subject.env, task, seed, script(actions), len(actions))
+    return frame
+
+
+def errors(subject: Subject) -> str:
+    """Unknown tasks, options, settings and oracles are refused with an error that says what is known."""
+    env = subject.env
+    task = subject.tasks(1)[0]
+    _refused(UnknownNameError, "an unknown task", lambda: env.reset(options={"task": "no such task \ud800"}))
+    _refused(CairnError, "an unknown option", lambda: env.reset(options={"task": task, "tsak": task}))
+    _refused(ConfigError, "an unknown setting", lambda: subject.make(turn_limitt=3))
+    _refused(ConfigError, "a turn limit of 0", lambda: subject.make(turn_limit=0))
+    env.reset(seed=0, options={"task": task})
+    _refused(UnknownNameError, "an unknown oracle", lambda: env.oracle("no such oracle"))
+    return "5 wrong requests refused"
+
+
+def _refused(kind: type[CairnError], what: str, request: Callable[[], object]) -> None:
+    try:
+        request()
+    except kind as error:
+        require(bool(str(error)), f"{what}: the error says nothing")
+    except Exception as error:
+        raise LawBroken(f"{what} must raise {kind.__name__}, got {error!r}") from error
+    else:
+        raise LawBroken(f"{what} must raise {kind.__name__}; nothing happened")

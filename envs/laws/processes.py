@@ -1,0 +1,83 @@
+"""Laws that need other processes or many resets: the same episode elsewhere, and nothing that grows."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+from cairn.envs.laws.sameness import actions_of, require_equal
+from cairn.envs.laws.subject import Frame, Subject, explore, play, require
+from cairn.envs.pool import EnvHandle, EnvPool, PoolConfig
+
+NUM_RESETS = 1000
+MAX_GROWTH_BYTES = 8 << 20  # over NUM_RESETS
+
+
+def other_process(subject: Subject) -> str:
+    """Another process, under another PYTHONHASHSEED, gives the same episode."""
+    if not subject.env.meta.is_deterministic:
+        return "not promised by this environment"
+    here = {
+        (task, seed): list(play(subject.env, task, seed, explore("elsewhere", seed), 25))
+        for task, seed in subject.episodes(6)
+    }
+    hash_seeds = ("1", "4242")
+    for hash_seed in hash_seeds:
+        pool = EnvPool(subject.env_id, subject.config, PoolConfig(kind="processes"), {"PYTHONHASHSEED": hash_seed})
+        with pool, pool.lease() as there:
+            require(there.tasks() == list(subject.env.tasks()), f"PYTHONHASHSEED={hash_seed}: tasks() differs")
+            for (task, seed), frames in here.items():
+                again = _play_there(there, task, seed, actions_of(frames))
+                require_equal(frames, again, f"task {task!r}, seed {seed}, PYTHONHASHSEED={hash_seed}")
+    return f"{len(here)} episodes under {len(hash_seeds)} hash seeds"
+
+
+def _play_there(env: EnvHandle, task: str, seed: int, actions: list[str]) -> list[Frame]:
+    text, info = env.reset(seed=seed, options={"task": task})
+    frames = [Frame(action=None, text=text, reward=0.0, is_terminated=False, is_truncated=False, info=info)]
+    for action in actions:
+        text, reward, is_terminated, is_truncated, info = env.step(action)
+        frames.append(
+            Frame(
+                action=action,
+                text=text,
+                reward=reward,
+                is_terminated=is_terminated,
+                is_truncated=is_truncated,
+                info=info,
+            )
+        )
+    return frames
+
+
+def leaks(subject: Subject) -> str:
+    """A thousand resets, each followed by an action, leave no memory, files or threads behind."""
+    episodes = subject.episodes(8)
+    for round_ in range(NUM_RESETS // 4):  # what is loaded once and kept is no leak
+        _touch(subject, episodes[round_ % len(episodes)])
+    memory, files, threads = _resident_bytes(), _open_files(), threading.active_count()
+    for round_ in range(NUM_RESETS):
+        _touch(subject, episodes[round_ % len(episodes)])
+    growth = _resident_bytes() - memory
+    require(growth <= MAX_GROWTH_BYTES, f"memory grew by {growth >> 10} KiB over {NUM_RESETS} resets")
+    require(_open_files() <= files, f"open files went from {files} to {_open_files()} over {NUM_RESETS} resets")
+    require(threading.active_count() <= threads, f"threads went from {threads} to {threading.active_count()}")
+    return f"{NUM_RESETS} resets, {growth >> 10} KiB"
+
+
+def _touch(subject: Subject, episode: tuple[str, int]) -> None:
+    task, seed = episode
+    subject.env.reset(seed=seed, options={"task": task})
+    subject.env.step("look")
+
+
+def _resident_bytes() -> int:
+    """Memory in use; 0 where the system has no /proc."""
+    statm = Path("/proc/self/statm")
+    return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if statm.exists() else 0
+
+
+def _open_files() -> int:
+    folder = Path("/proc/self/fd")
+    return len(list(folder.iterdir())) if folder.exists() else 0

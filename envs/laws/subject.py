@@ -1,0 +1,141 @@
+"""What the laws look at: one environment with its configuration, ways to act in it, and what they led to."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from cairn.core.seeding import python_generator
+from cairn.envs import registry
+from cairn.envs.base import TextEnv
+
+Info = Mapping[str, Any]  # Any: what `TextEnv.step` reports
+Policy = Callable[[TextEnv, str, Info], str]  # the environment, its last text and info -> the next action
+
+
+class LawBroken(Exception):  # noqa: N818  (it is a finding, not an error of the checker)
+    """An environment does not keep a law; the message says where, what was expected and what came."""
+
+
+def require(holds: bool, broken: str) -> None:
+    """Raise `LawBroken` with this message unless the condition holds."""
+    if not holds:
+        raise LawBroken(broken)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One environment under examination."""
+
+    env_id: str  # registered id or dotted path
+    config: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def env(self) -> TextEnv:
+        """An instance that laws may share."""
+        return self.make()
+
+    def make(self, **over: Any) -> TextEnv:  # Any: fields of the environment's Config
+        """Return a fresh instance, with some settings changed."""
+        return registry.make(self.env_id, **{**self.config, **over})
+
+    def tasks(self, limit: int) -> list[str]:
+        """Return up to `limit` task ids, evenly spread over all of them."""
+        names = self.env.tasks()
+        count = min(limit, len(names))
+        return [names[i * len(names) // count] for i in range(count)]
+
+    def episodes(self, count: int) -> list[tuple[str, int]]:
+        """Return `count` pairs of task and seed; tasks come again, with other seeds, where there are too few."""
+        names = self.tasks(count)
+        return [(names[i % len(names)], i) for i in range(count)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """What one action led to; the first frame of an episode is what `reset` returned."""
+
+    action: str | None  # None: reset
+    text: str
+    reward: float
+    is_terminated: bool
+    is_truncated: bool
+    info: Info
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the episode ended here."""
+        return self.is_terminated or self.is_truncated
+
+
+def play(env: TextEnv, task: str, seed: int, policy: Policy, max_steps: int = 1 << 30) -> Iterator[Frame]:
+    """Yield an episode frame by frame, to its end or up to `max_steps` actions."""
+    text, info = env.reset(seed=seed, options={"task": task})
+    start = Frame(action=None, text=text, reward=0.0, is_terminated=False, is_truncated=False, info=info)
+    yield start
+    yield from play_on(env, start, policy, max_steps)
+
+
+def play_on(env: TextEnv, start: Frame, policy: Policy, max_steps: int) -> Iterator[Frame]:
+    """Yield what follows `start`, where the environment stands now; not `start` itself."""
+    frame = start
+    for _ in range(max_steps):
+        action = policy(env, frame.text, frame.info)
+        text, reward, is_terminated, is_truncated, info = env.step(action)
+        frame = Frame(
+            action=action, text=text, reward=reward, is_terminated=is_terminated, is_truncated=is_truncated, info=info
+        )
+        yield frame
+        if frame.is_last:
+            return
+
+
+def last(env: TextEnv, task: str, seed: int, policy: Policy) -> Frame:
+    """Play an episode to its end and return its last frame."""
+    *_, frame = play(env, task, seed, policy)
+    return frame
+
+
+def constant(action: str) -> Policy:
+    """A policy that always says the same."""
+    return lambda env, text, info: action
+
+
+def oracle(name: str) -> Policy:
+    """The environment's own oracle."""
+    return lambda env, text, info: env.oracle(name)
+
+
+def script(actions: list[str]) -> Policy:
+    """A policy that says these actions in order."""
+    remaining = iter(actions)
+    return lambda env, text, info: next(remaining)
+
+
+def wander(*seed: int | str) -> Policy:
+    """A random policy: any admissible action; where none are named, words that the text just used."""
+    rng = python_generator("wander", *seed)
+    return lambda env, text, info: _random_action(rng, text, info)
+
+
+def explore(*seed: int | str) -> Policy:
+    """A random policy that follows the oracle now and then, to come far into a task."""
+    rng = python_generator("explore", *seed)
+
+    def choose(env: TextEnv, text: str, info: Info) -> str:
+        if env.meta.oracles and rng.random() < 0.5:
+            return env.oracle()
+        return _random_action(rng, text, info)
+
+    return choose
+
+
+def _random_action(rng: random.Random, text: str, info: Info) -> str:
+    admissible = info.get("admissible_actions")
+    if admissible:
+        return str(rng.choice(list(admissible)))
+    words = text.split() or ["look"]
+    return " ".join(rng.choice(words) for _ in range(rng.randint(1, 3)))

@@ -1,0 +1,90 @@
+"""Environments by id: from folders of `envs`, entry points of other packages, `register`, or a dotted path.
+
+Listing imports no environment; loading imports one. Importing Cairn and Gymnasium, in either order, registers every
+listed id with Gymnasium as ``cairn/<id>`` (see `envs._gymnasium`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cairn.core.errors import CairnError, UnknownNameError
+from cairn.core.plugins import DOTTED, ENVS, load_dotted
+from cairn.envs import _gymnasium
+from cairn.envs.base import TextEnv
+
+_registered: dict[str, str | type[TextEnv]] = {}
+
+
+def make(
+    env_id: str, *, render_mode: str | None = None, **config: Any
+) -> TextEnv:  # Any: the environment's Config checks them
+    """Return a new environment; `config` holds fields of its Config.
+
+    Raises:
+        UnknownNameError: no such environment.
+        ConfigError: a setting that it does not have.
+    """
+    return load(env_id)(render_mode=render_mode, **config)
+
+
+def register(env_id: str, target: str | type[TextEnv]) -> None:
+    """Make `target`, a class or ``"package.module:Class"``, known under `env_id`; imports nothing.
+
+    Raises:
+        CairnError: the id is taken by another environment, or `target` is neither.
+    """
+    if isinstance(target, str) and not DOTTED.fullmatch(target):
+        raise CairnError(f"Expected PACKAGE.MODULE:CLASS or a class for environment {env_id!r}, got {target!r}")
+    taken = _registered.get(env_id, target) != target or env_id in ENVS.ids()
+    if taken or DOTTED.fullmatch(env_id):
+        raise CairnError(f"Cannot register environment {env_id!r}: the id is taken. Ids in use: cairn envs list")
+    _registered[env_id] = target
+    _gymnasium.add(env_id)
+
+
+def load(env_id: str) -> type[TextEnv]:
+    """Return the class behind an id or a dotted path.
+
+    Raises:
+        UnknownNameError: no such environment.
+        CairnError: what was found is not a `TextEnv`.
+    """
+    target = _registered.get(env_id, env_id)
+    if not isinstance(target, str):
+        found: Any = target  # Any: checked below
+    elif DOTTED.fullmatch(target):
+        found = load_dotted(target)
+    elif target in ENVS.ids():
+        found = ENVS.load(target)
+    else:
+        raise UnknownNameError("environment", env_id, ids(), "cairn envs list")
+    if not (isinstance(found, type) and issubclass(found, TextEnv)):
+        raise CairnError(f"Environment {env_id!r} must be a subclass of cairn.envs.base.TextEnv, got {found!r}")
+    return found
+
+
+def ids() -> list[str]:
+    """Return every registered id, sorted; imports no environment."""
+    return sorted({*ENVS.ids(), *_registered})
+
+
+def address(env_id: str) -> str:
+    """Return a name under which `load` finds the same class in another process.
+
+    Raises:
+        CairnError: the class stands inside a function, where no other process can reach it.
+    """
+    target = _registered.get(env_id, env_id)
+    if isinstance(target, str):
+        return target
+    path = f"{target.__module__}:{target.__qualname__}"
+    if not DOTTED.fullmatch(path) or target.__module__ == "__main__":
+        raise CairnError(f"Environment {env_id!r} must stand at the top of an importable module, got {path!r}")
+    return path
+
+
+def register_with_gymnasium() -> None:
+    """Register every id as ``cairn/<id>`` with Gymnasium; calling it again changes nothing."""
+    for env_id in ids():
+        _gymnasium.add(env_id)
