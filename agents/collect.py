@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -22,13 +22,16 @@ from cairn.core.errors import EpisodeFailure
 from cairn.core.records import Ending, Episode, Observation, Task, Turn
 
 
-class Pool(Protocol):
+E = TypeVar("E", bound=Environment)
+
+
+class Pool(Protocol[E]):
     """Lends environments to episodes."""
 
-    def lease(self) -> Environment:
+    def lease(self) -> E:
         """Return an environment that nobody else has."""
 
-    def release(self, env: Environment) -> None:
+    def release(self, handle: E, /) -> None:
         """Take it back; a failed one is replaced."""
 
 
@@ -42,12 +45,12 @@ class Job:
 
 
 @dataclass(slots=True)
-class _Flight:
+class _Flight(Generic[E]):
     """An episode under way."""
 
     number: int
     job: Job
-    env: Environment
+    env: E | None  # None: none could be had
     context: Context
     rng: random.Random
     attempt: int
@@ -59,11 +62,11 @@ class _Flight:
 
 
 @dataclass
-class Collector:
+class Collector(Generic[E]):
     """Plays jobs with one back end, one pool and one kind of context."""
 
     backend: Backend
-    pool: Pool
+    pool: Pool[E]
     new_context: Callable[[], Context]
     decode: Callable[[Sequence[int]], str]
     constrain: bool = True  # replies are admissible actions, wherever the environment lists them
@@ -73,11 +76,12 @@ class Collector:
         """Play every job and return the episodes in the jobs' order."""
         waiting = deque((number, job, 0) for number, job in enumerate(jobs))
         done: dict[int, Episode] = {}
-        flights: dict[int, _Flight] = {}
+        flights: dict[int, _Flight[E]] = {}
         free = list(range(self.backend.num_slots))[::-1]
 
-        def settle(flight: _Flight, episode: Episode) -> None:
-            self.pool.release(flight.env)
+        def settle(flight: _Flight[E], episode: Episode) -> None:
+            if flight.env is not None:
+                self.pool.release(flight.env)
             if episode.is_failed and flight.attempt < self.retries:
                 waiting.append((flight.number, flight.job, flight.attempt + 1))
                 return
@@ -87,12 +91,12 @@ class Collector:
 
         while waiting or flights:
             while waiting and free:
-                started = self._start(*waiting.popleft())
-                if isinstance(started, _Flight):
-                    flights[slot := free.pop()] = started
-                    self._submit(slot, started)
-                else:
-                    settle(*started)
+                flight, failed = self._start(*waiting.popleft())
+                if failed is not None:
+                    settle(flight, failed)
+                    continue
+                flights[slot := free.pop()] = flight
+                self._submit(slot, flight)
             for slot, reply in self.backend.step():
                 flight = flights[slot]
                 episode = self._advance(flight, reply)
@@ -104,18 +108,19 @@ class Collector:
                 settle(flight, episode)
         return [done[number] for number in sorted(done)]
 
-    def _start(self, number: int, job: Job, attempt: int) -> _Flight | tuple[_Flight, Episode]:
-        env = self.pool.lease()
+    def _start(self, number: int, job: Job, attempt: int) -> tuple[_Flight[E], Episode | None]:
+        """Begin an episode; the second part is there if it failed at once."""
         flight = _Flight(
-            number=number, job=job, env=env, context=self.new_context(), rng=random.Random(job.sample_seed), attempt=attempt,
+            number=number, job=job, env=None, context=self.new_context(), rng=random.Random(job.sample_seed), attempt=attempt,
             observation=Observation(text="", anchor=0), prompt=Prompt((), extends=False),
         )
         try:
-            flight.observation = observe(*env.reset(seed=job.task.seed, options={"task": job.task.task_id}))
+            flight.env = self.pool.lease()
+            flight.observation = observe(*flight.env.reset(seed=job.task.seed, options={"task": job.task.task_id}))
             flight.prompt = flight.context.prompt(flight.observation)
         except EpisodeFailure as failure:
             return flight, _failed(flight, failure)
-        return flight
+        return flight, None
 
     def _submit(self, slot: int, flight: _Flight) -> None:
         choices = None
@@ -125,13 +130,14 @@ class Collector:
             slot, Request(prompt_ids=flight.prompt.ids, extends=flight.prompt.extends, choices=choices, rng=flight.rng)
         )
 
-    def _advance(self, flight: _Flight, reply: Reply) -> Episode | None:
+    def _advance(self, flight: _Flight[E], reply: Reply) -> Episode | None:
         """Carry out a reply; return the episode if that ended it."""
         if reply.finish == "context":
             return _ended(flight, Ending.truncated("tokens"))
         text = self.decode(reply.ids[:-1] if reply.finish == "end" else reply.ids)
         parsed = flight.context.parse(text)
         began = time.perf_counter()
+        assert flight.env is not None
         try:
             seen, reward, is_over, is_cut, info = flight.env.step(parsed.action)
             flight.turns.append(Turn(
@@ -151,14 +157,14 @@ class Collector:
         return None
 
 
-def _ended(flight: _Flight, ending: Ending) -> Episode:
+def _ended(flight: _Flight[Any], ending: Ending) -> Episode:
     return Episode(
         task=flight.job.task, group_id=flight.job.group_id, turns=tuple(flight.turns), ending=ending,
         score=flight.score, success=flight.success, final=flight.observation,
     )
 
 
-def _failed(flight: _Flight, failure: EpisodeFailure) -> Episode:
+def _failed(flight: _Flight[Any], failure: EpisodeFailure) -> Episode:
     ending = Ending.failed(failure.cause, str(failure))  # type: ignore[arg-type]  # causes are declared as str
     return Episode(task=flight.job.task, group_id=flight.job.group_id, turns=tuple(flight.turns), ending=ending,
                    score=None, success=None)

@@ -43,8 +43,15 @@ class StepTable:
 
     @classmethod
     def from_columns(
-        cls, *, group: npt.ArrayLike, episode: npt.ArrayLike, turn: npt.ArrayLike, anchor: npt.ArrayLike,
-        action: npt.ArrayLike, reward: npt.ArrayLike, valid: npt.ArrayLike | None = None,
+        cls,
+        *,
+        group: npt.ArrayLike,
+        episode: npt.ArrayLike,
+        turn: npt.ArrayLike,
+        anchor: npt.ArrayLike,
+        action: npt.ArrayLike,
+        reward: npt.ArrayLike,
+        valid: npt.ArrayLike | None = None,
     ) -> StepTable:
         """Build a table from arrays of N, in any row order. Ids may be any integers (anchors and actions up to 2**64 - 1).
 
@@ -56,8 +63,15 @@ class StepTable:
         anchors, actions = (_keys(x) for x in (anchor, action))
         rewards = np.asarray(reward, np.float64).reshape(-1)
         valids = np.ones(len(groups), np.bool_) if valid is None else np.asarray(valid, np.bool_).reshape(-1)
-        columns = {"group": groups, "episode": episodes, "turn": turns, "anchor": anchors, "action": actions,
-                   "reward": rewards, "valid": valids}
+        columns = {
+            "group": groups,
+            "episode": episodes,
+            "turn": turns,
+            "anchor": anchors,
+            "action": actions,
+            "reward": rewards,
+            "valid": valids,
+        }
         sizes = {name: len(column) for name, column in columns.items()}
         if len(set(sizes.values())) != 1:
             raise CairnError(f"StepTable: every column needs one value a row, got lengths {sizes}")
@@ -67,8 +81,14 @@ class StepTable:
         order = np.lexsort((turns, episodes, groups))
         _check_episodes(groups[order], episodes[order], turns[order], order)
         return cls(
-            group=_dense(groups[order]), episode=_dense_sorted(episodes[order]), turn=turns[order], anchor=anchors[order],
-            action=actions[order], reward=rewards[order], valid=valids[order], order=order,
+            group=_dense(groups[order]),
+            episode=_dense_sorted(episodes[order]),
+            turn=turns[order],
+            anchor=anchors[order],
+            action=actions[order],
+            reward=rewards[order],
+            valid=valids[order],
+            order=order,
         )
 
     @classmethod
@@ -76,12 +96,18 @@ class StepTable:
         """Build a table of all turns of `episodes`, rows in the order of the episodes; failed ones are refused."""
         for episode in episodes:
             if episode.is_failed:
-                raise CairnError(f"StepTable: leave failed episodes out; task {episode.task.task_id!r} failed: {episode.ending}")
+                raise CairnError(
+                    f"StepTable: leave failed episodes out; task {episode.task.task_id!r} failed: {episode.ending}"
+                )
         rows = [(e.group_id, i, t, turn) for i, e in enumerate(episodes) for t, turn in enumerate(e.turns)]
         return cls.from_columns(
-            group=[g for g, _, _, _ in rows], episode=[i for _, i, _, _ in rows], turn=[t for _, _, t, _ in rows],
-            anchor=[turn.observation.anchor for *_, turn in rows], action=[text_key(turn.action) for *_, turn in rows],
-            reward=[turn.reward for *_, turn in rows], valid=[turn.is_valid for *_, turn in rows],
+            group=[g for g, _, _, _ in rows],
+            episode=[i for _, i, _, _ in rows],
+            turn=[t for _, _, t, _ in rows],
+            anchor=[turn.observation.anchor for *_, turn in rows],
+            action=[text_key(turn.action) for *_, turn in rows],
+            reward=[turn.reward for *_, turn in rows],
+            valid=[turn.is_valid for *_, turn in rows],
         )
 
     def __len__(self) -> int:
@@ -128,12 +154,16 @@ def _check_episodes(group: Ids, episode: Ids, turn: Ids, order: Ids) -> None:
     pairs = np.unique(np.stack([episode, group]), axis=1)
     split = np.flatnonzero(pairs[0, 1:] == pairs[0, :-1])
     if len(split):
-        raise CairnError(f"StepTable: episode {pairs[0, split[0]]} has rows in groups {pairs[1, split[0]]} and {pairs[1, split[0] + 1]}")
+        raise CairnError(
+            f"StepTable: episode {pairs[0, split[0]]} has rows in groups {pairs[1, split[0]]} and {pairs[1, split[0] + 1]}"
+        )
     is_first = np.concatenate([[True], episode[1:] != episode[:-1]])
     expected = np.where(is_first, 0, np.concatenate([[0], turn[:-1] + 1]))
     wrong = np.flatnonzero(turn != expected)
     if len(wrong):
         row = int(wrong[0])
         what = "twice there" if turn[row] == expected[row] - 1 else "not the next one"
-        raise CairnError(f"StepTable: turn {turn[row]} of episode {episode[row]} is {what} (row {order[row]}); "
-                         f"expected turn {expected[row]}")
+        raise CairnError(
+            f"StepTable: turn {turn[row]} of episode {episode[row]} is {what} (row {order[row]}); "
+            f"expected turn {expected[row]}"
+        )

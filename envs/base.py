@@ -93,7 +93,7 @@ class TextEnv(gymnasium.Env[str, str]):
 
     meta: ClassVar[EnvMeta]
     Config: ClassVar[type[EnvConfig]] = EnvConfig
-    metadata: dict[str, Any] = {"render_modes": ["ansi"]}  # noqa: RUF012  (Gymnasium's own form)
+    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012  (Gymnasium's own form)
 
     def __init__(self, *, render_mode: str | None = None, **config: Any) -> None:
         self.config = build(self.Config, config, f"environment {self.meta.name!r}")

@@ -21,10 +21,10 @@ from pydantic import Field
 from torch import Tensor
 
 from cairn.agents.backend import Reply, Request
+from cairn.agents.constrain import next_ids, pack
 from cairn.agents.models.policy import Policy
 from cairn.agents.models.ragged import Ragged, SlotCache, hidden_states, logits
 from cairn.core.config import Config
-from cairn.core.records import Constraint
 
 
 class HFConfig(Config):
@@ -172,11 +172,7 @@ class HFBackend:
     def _reply(self, slot: _Slot) -> Reply:
         constraint = None
         if slot.choices is not None:
-            sizes = [len(ids) for ids in slot.allowed]
-            constraint = Constraint(
-                ids=np.fromiter(itertools.chain.from_iterable(slot.allowed), np.int32, sum(sizes)),
-                offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
-            )
+            constraint = pack(slot.allowed)
         is_full = len(slot.tokens) >= self.config.max_context
         is_closed = bool(slot.reply) and slot.reply[-1] == self.policy.encoder.end_id
         return Reply(
@@ -189,8 +185,7 @@ def _next_ids(slot: _Slot) -> tuple[int, ...] | None:
     """Return the ids that may come next, sorted; None where all may."""
     if slot.choices is None:
         return None
-    place = len(slot.reply)
-    return tuple(sorted({choice[place] for choice in slot.choices}))
+    return next_ids(slot.choices, len(slot.reply))
 
 
 def _mask(logits_SV: Tensor, allowed: list[tuple[int, ...] | None]) -> Tensor:

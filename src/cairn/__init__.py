@@ -9,7 +9,11 @@ from cairn.envs import _gymnasium
 
 if TYPE_CHECKING:
     from cairn.core.records import Episode, Observation, Task, Turn
+    from cairn.core.table import StepTable
     from cairn.envs.registry import make, register
+    from cairn.trainer.config import load_run_config
+    from cairn.trainer.credit import advantages
+    from cairn.trainer.train import Run, train
 
 __version__ = "0.1.0"
 _gymnasium.install()  # ids "cairn/..." of gymnasium.make; imports nothing by itself
@@ -17,12 +21,30 @@ _gymnasium.install()  # ids "cairn/..." of gymnasium.make; imports nothing by it
 _HOMES = {
     "Episode": "cairn.core.records",
     "Observation": "cairn.core.records",
+    "Run": "cairn.trainer.train",
+    "StepTable": "cairn.core.table",
     "Task": "cairn.core.records",
     "Turn": "cairn.core.records",
+    "advantages": "cairn.trainer.credit",
+    "load_run_config": "cairn.trainer.config",
     "make": "cairn.envs.registry",
     "register": "cairn.envs.registry",
+    "train": "cairn.trainer.train",
 }
-__all__ = ["Episode", "Observation", "Task", "Turn", "__version__", "make", "register"]
+__all__ = [
+    "Episode",
+    "Observation",
+    "Run",
+    "StepTable",
+    "Task",
+    "Turn",
+    "__version__",
+    "advantages",
+    "load_run_config",
+    "make",
+    "register",
+    "train",
+]
 
 
 def __getattr__(name: str) -> Any:  # Any: each name has its own type, see TYPE_CHECKING above

@@ -20,7 +20,9 @@ from cairn.core.table import Floats, Ids, Keys, StepTable
 Scale = Literal["none", "std"]
 
 
-def centred(x: Floats, segment: Ids, *, scale: Scale, epsilon: float, weight: Floats | None = None) -> Floats:
+def centred(
+    x: Floats, segment: Ids, *, scale: Scale, epsilon: float, weight: Floats | None = None, statistics_of: Floats | None = None
+) -> Floats:
     """Return each value's distance to its segment's weighted mean, scaled; float64 [N].
 
     Args:
@@ -29,17 +31,20 @@ def centred(x: Floats, segment: Ids, *, scale: Scale, epsilon: float, weight: Fl
         scale: divide by nothing, or by the segment's standard deviation (ddof 1) + epsilon.
         epsilon: added to the standard deviation, not to the variance.
         weight: which rows count for mean and deviation [N]; None: all.
+        statistics_of: values [N] whose mean and deviation are taken; None: those of `x`.
     """
-    w = np.ones_like(x) if weight is None else weight
+    of = x if statistics_of is None else statistics_of
+    w = np.ones_like(of) if weight is None else weight
     count = np.maximum(np.bincount(segment, w), 1.0)
-    # Shifting by the first member first keeps the mean of equal values exactly equal to them.
+    # Shifting by a member first keeps the mean of equal values exactly equal to them.
     shift = np.zeros(len(count))
-    shift[segment[::-1]] = x[::-1]
-    y = x - shift[segment]
-    deviation = y - (np.bincount(segment, w * y) / count)[segment]
+    shift[segment[::-1]] = of[::-1]
+    spread = of - shift[segment]
+    mean = np.bincount(segment, w * spread) / count
+    deviation = x - shift[segment] - mean[segment]
     if scale == "none":
         return deviation
-    variance = np.bincount(segment, w * deviation**2) / np.maximum(count - 1.0, 1.0)
+    variance = np.bincount(segment, w * (spread - mean[segment]) ** 2) / np.maximum(count - 1.0, 1.0)
     return deviation / (np.sqrt(variance)[segment] + epsilon)
 
 

@@ -10,8 +10,8 @@ std with ddof 1. Averaging unit of the episode term: episodes, each once (the pa
 by `averaging`; of the step term: step rows in the anchor group. An anchor group of one, or without spread: step term 0,
 so the row falls back to its episode term. A task group of one: 0.
 Source: 2505.10978, eqs. 3-8; constants from langfengQ/verl-agent. Departures: a task group of one gives 0, where the
-code gives the score itself; the default is the paper's averaging over episodes. With `averaging = "episode"` the mean
-is over episodes' rewards without the per-row penalty, which then counts for the row that earned it.
+code gives the score itself; the default is the paper's averaging over episodes, and mean and deviation are then those
+of the episodes' rewards, which the per-row penalty does not enter.
 """
 
 from __future__ import annotations
@@ -42,12 +42,13 @@ def compute(table: StepTable, config: GiGPOConfig) -> Floats:
     """Return one advantage a row, float64 [N]."""
     penalty = config.invalid_penalty * ~table.valid
     score = np.bincount(table.episode, table.reward, minlength=table.num_episodes)[table.episode]
-    is_unit = None if config.averaging == "step" else (table.turn == 0).astype(np.float64)
-    if is_unit is None:
+    if config.averaging == "step":
         episode_term = centred(score - penalty, table.group, scale=config.normalize, epsilon=config.epsilon)
     else:
-        plain = centred(score, table.group, scale=config.normalize, epsilon=config.epsilon, weight=is_unit)
-        episode_term = plain - penalty
+        episode_term = centred(
+            score - penalty, table.group, scale=config.normalize, epsilon=config.epsilon,
+            weight=(table.turn == 0).astype(np.float64), statistics_of=score,
+        )
     step_return = returns(table, table.reward, config.gamma) - penalty
     step_term = centred(step_return, segments(table.group, table.anchor), scale=config.normalize, epsilon=config.epsilon)
     return episode_term + config.weight * step_term

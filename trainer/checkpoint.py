@@ -1,0 +1,108 @@
+"""Checkpoints: a folder that transformers loads as is, plus the optimiser's state; whole or not there at all.
+
+A checkpoint is written beside its place and renamed into it, with a manifest of content hashes. A torn or changed one is
+refused by name and the one before is used. Nothing here is unpickled: tensors are safetensors, the rest is JSON.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+
+from cairn.agents.models.policy import Policy
+from cairn.core.errors import CairnError
+from cairn.trainer.learner import Learner
+
+_MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A complete checkpoint on disk."""
+
+    folder: Path
+    update: int  # updates that it has behind it
+    state: Mapping[str, Any]  # the trainer's own JSON
+
+
+def save(folder: Path, update: int, policy: Policy, learner: Learner, state: Mapping[str, Any], keep: int) -> Path:
+    """Write checkpoint `update` under `folder`, atomically, and delete all but the newest `keep`.
+
+    Raises:
+        CairnError: there is no space, or the folder cannot be written; what was there before is intact.
+    """
+    target = folder / f"update-{update:06d}"
+    partial = folder / f".partial-{update:06d}-{os.getpid()}"
+    try:
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        policy.save(partial)
+        tensors, scalars = _flatten(learner.state_dict())
+        save_file(tensors, partial / "optimizer.safetensors")
+        (partial / "trainer.json").write_text(json.dumps({"update": update, "learner": scalars, **state}))
+        (partial / _MANIFEST).write_text(json.dumps(_hashes(partial)))
+        shutil.rmtree(target, ignore_errors=True)
+        partial.rename(target)
+    except Exception as error:  # safetensors reports a full disk as its own exception
+        shutil.rmtree(partial, ignore_errors=True)
+        if isinstance(error, OSError) or "No space left" in str(error):
+            hint = "free some space" if getattr(error, "errno", errno.ENOSPC) == errno.ENOSPC else "check the folder"
+            raise CairnError(f"Cannot write checkpoint {str(target)!r}: {error}; {hint}, then go on with --resume") from error
+        raise
+    for old in sorted(folder.glob("update-*"))[:-keep]:
+        shutil.rmtree(old, ignore_errors=True)
+    return target
+
+
+def latest(folder: Path) -> tuple[Checkpoint | None, list[str]]:
+    """Return the newest intact checkpoint under `folder`, and what was wrong with each newer one."""
+    problems: list[str] = []
+    for path in sorted(folder.glob("update-*"), reverse=True):
+        try:
+            manifest = json.loads((path / _MANIFEST).read_text())
+            if manifest != _hashes(path):
+                raise ValueError("its files do not match its manifest")
+            state = json.loads((path / "trainer.json").read_text())
+            return Checkpoint(folder=path, update=int(state["update"]), state=state), problems
+        except (OSError, ValueError, KeyError) as error:
+            problems.append(f"checkpoint {path.name} is damaged ({error}) and was passed over")
+    return None, problems
+
+
+def restore_learner(checkpoint: Checkpoint, learner: Learner) -> None:
+    """Put the optimiser back."""
+    tensors = load_file(checkpoint.folder / "optimizer.safetensors")
+    learner.load_state_dict(_unflatten(tensors, checkpoint.state["learner"], learner))
+
+
+def _flatten(state: dict[str, Any]) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+    tensors = {
+        f"{index}.{name}": value.contiguous()
+        for index, slots in state["optimizer"]["state"].items()
+        for name, value in slots.items()
+    }
+    return tensors, {"steps": state["steps"]}
+
+
+def _unflatten(tensors: dict[str, torch.Tensor], scalars: Mapping[str, Any], learner: Learner) -> dict[str, Any]:
+    slots: dict[int, dict[str, torch.Tensor]] = {}
+    for key, value in tensors.items():
+        index, name = key.split(".", 1)
+        slots.setdefault(int(index), {})[name] = value
+    groups = learner.optimizer.state_dict()["param_groups"]
+    return {"optimizer": {"state": slots, "param_groups": groups}, "steps": scalars["steps"]}
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    files = sorted(p for p in folder.iterdir() if p.is_file() and p.name != _MANIFEST)
+    return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in files}

@@ -1,0 +1,147 @@
+"""The configuration of a run, checked whole before anything starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ConfigDict, Field, model_validator
+
+from cairn.agents.backends.hf import HFConfig
+from cairn.agents.models.policy import ModelConfig
+from cairn.core.config import Config, build, merge, nest, read_toml
+from cairn.core.errors import CairnError, ConfigError
+from cairn.core.plugins import CONTEXTS, CREDITS, LOSSES, Point
+from cairn.trainer.learner import LearnerConfig
+
+
+class EnvChoice(Config):
+    """An environment and its settings."""
+
+    id: str = Field("household", description="Registered id, or package.module:Class.")
+    config: dict[str, Any] = Field(default_factory=dict, description="The environment's own settings.")  # Any: see its Config
+
+
+class MethodChoice(Config):
+    """A plug-in by name; settings stand in a table of the plug-in's name, so that another can be chosen with one flag."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+    method: str
+
+    @property
+    def settings(self) -> dict[str, Any]:  # Any: the plug-in's Config checks them
+        """Settings of the chosen method."""
+        return dict((self.model_extra or {}).get(self.method, {}))
+
+    def check(self, point: Point, where: str) -> None:
+        """Check every method's table against its Config."""
+        point.load(self.method)
+        for name, values in (self.model_extra or {}).items():
+            if name not in point.ids():
+                raise ConfigError(f"{where}: unknown key {where}.{name!r}; expected 'method' or one of {point.ids()}")
+            if not isinstance(values, Mapping):
+                raise ConfigError(f"{where}.{name}: expected a table of settings, got {values!r}")
+            loaded = point.load(name)
+            build(loaded.config if hasattr(loaded, "config") else loaded[1], values, f"{where}.{name}")
+
+
+class AgentConfig(Config):
+    """How observations become prompts and replies become actions."""
+
+    context: MethodChoice = Field(MethodChoice(method="transcript"), description="History to prompt ids.")
+    constrain: bool = Field(True, description="Replies are admissible actions, where the environment lists them.")
+
+
+class ImitationConfig(Config):
+    """The warm start: imitation of an oracle, before any reinforcement."""
+
+    episodes: int = Field(0, ge=0, description="Demonstrations; 0: no warm start.")
+    oracle: str = Field("explorer", description="Which oracle of the environment demonstrates.")
+    epochs: int = Field(3, ge=1, description="Passes over the demonstrations.")
+    batch: int = Field(32, ge=1, description="Episodes in one optimiser step.")
+    lr: float = Field(1e-3, gt=0, description="Peak learning rate.")
+    warmup: int = Field(10, ge=0, description="Optimiser steps to the peak rate.")
+
+
+class EvalConfig(Config):
+    """Evaluation on tasks that are never trained on."""
+
+    tasks: int = Field(100, ge=1, description="How many, from the start of the evaluation split.")
+    every: int = Field(10, ge=1, description="Updates between evaluations; the first and the last always have one.")
+    temperature: float = Field(0.4, ge=0, description="Of sampling while evaluating.")
+    config: dict[str, Any] = Field(default_factory=dict, description="Environment settings that differ from training's.")  # Any: as above
+
+
+class TrainerConfig(Config):
+    """The loop."""
+
+    updates: int = Field(50, ge=0, description="Policy iterations.")
+    groups: int = Field(16, ge=1, description="Tasks in an update.")
+    group_size: int = Field(8, ge=1, description="Episodes of each task.")
+    checkpoint_every: int = Field(10, ge=1, description="Updates between checkpoints.")
+    keep_checkpoints: int = Field(2, ge=1, description="How many of the newest are kept.")
+    max_failed_share: float = Field(0.25, ge=0, le=1, description="The run stops when more of an update's episodes failed.")
+    threads: int | None = Field(None, ge=1, description="CPU threads of torch; None: as many as there are cores.")
+    deterministic: bool = Field(False, description="Two runs with one seed on one machine are equal bit for bit.")
+
+
+class RunConfig(Config):
+    """Everything that decides a run."""
+
+    name: str = Field("run", pattern=r"^[A-Za-z0-9][\w.-]*$", description="Start of the run folder's name.")
+    seed: int = Field(0, ge=0, description="Of everything random.")
+    env: EnvChoice = EnvChoice()
+    model: ModelConfig = ModelConfig()
+    agent: AgentConfig = AgentConfig()
+    sampling: HFConfig = HFConfig()
+    imitation: ImitationConfig = ImitationConfig()
+    trainer: TrainerConfig = TrainerConfig()
+    credit: MethodChoice = MethodChoice(method="gigpo")
+    loss: MethodChoice = MethodChoice(method="clip")
+    learner: LearnerConfig = LearnerConfig()
+    eval: EvalConfig = EvalConfig()
+
+    @model_validator(mode="after")
+    def _check(self) -> RunConfig:
+        if self.trainer.updates and self.sampling.temperature == 0:
+            raise ValueError("sampling.temperature must be above 0 for training: a greedy policy has nothing to compare")
+        if self.trainer.updates and self.trainer.group_size == 1:
+            raise ValueError("trainer.group_size must be at least 2: group baselines give a lone episode no advantage")
+        return self
+
+    @property
+    def eval_env(self) -> dict[str, Any]:  # Any: the environment's Config checks them
+        """The evaluation environment's settings."""
+        return merge(self.env.config, self.eval.config)
+
+
+def load_run_config(source: str | Path | Mapping[str, Any], overrides: Mapping[str, Any] | None = None) -> RunConfig:
+    """Return the configuration of `source` (a TOML file or tables), with ``{"trainer.updates": 10}`` style overrides on top.
+
+    Raises:
+        ConfigError: it cannot be read, has unknown keys or values of the wrong kind, or its parts exclude each other.
+    """
+    tables = dict(source) if isinstance(source, Mapping) else read_toml(Path(source))
+    where = "configuration" if isinstance(source, Mapping) else str(source)
+    config = build(RunConfig, merge(tables, nest(overrides or {})), where)
+    try:
+        config.credit.check(CREDITS, "credit")
+        config.loss.check(LOSSES, "loss")
+        config.agent.context.check(CONTEXTS, "agent.context")
+        _check_env(config)
+    except ConfigError:
+        raise
+    except CairnError as error:
+        raise ConfigError(f"{where}: {error}") from error
+    return config
+
+
+def _check_env(config: RunConfig) -> None:
+    from cairn.envs.registry import load
+
+    env_class = load(config.env.id)
+    build(env_class.Config, config.env.config, "env.config")
+    build(env_class.Config, config.eval_env, "eval.config")
+    if config.imitation.episodes and config.imitation.oracle not in env_class.meta.oracles:
+        raise ConfigError(f"imitation.oracle: {config.env.id} has {env_class.meta.oracles}, got {config.imitation.oracle!r}")

@@ -1,0 +1,68 @@
+"""The warm start: play an oracle, write its episodes as the policy would have seen them, and fit them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from cairn.agents.context.base import Context
+from cairn.agents.demonstrate import demonstrate
+from cairn.agents.models.policy import Policy
+from cairn.agents.play import play
+from cairn.agents.scripted import scripted
+from cairn.core.records import Episode, Task
+from cairn.core.seeding import derive_seed, numpy_generator
+from cairn.envs.base import TextEnv
+from cairn.trainer.config import ImitationConfig, RunConfig
+from cairn.trainer.learner import Learner
+from cairn.trainer.samples import make_samples
+
+_TOKENIZER_EPISODES = 200
+
+
+def expert_tasks(task_ids: Sequence[str], count: int, config: RunConfig, purpose: str) -> list[Task]:
+    """Return `count` tasks for the oracle, chosen by the run's seed; all of them if there are fewer."""
+    rng = numpy_generator(config.seed, purpose)
+    chosen = rng.permutation(len(task_ids))[:count]
+    return [
+        Task(env_id=config.env.id, task_id=task_ids[int(i)], seed=derive_seed(config.seed, purpose, int(i)) % 2**31)
+        for i in chosen
+    ]
+
+
+def environment_texts(env: TextEnv, task_ids: Sequence[str], config: RunConfig) -> Iterator[str]:
+    """Yield observations and actions of oracle episodes, for training a tokenizer."""
+    for task in expert_tasks(task_ids, _TOKENIZER_EPISODES, config, "tokenizer"):
+        for turn in play(env, task, scripted(_oracle(env, config), env)).turns:
+            yield turn.observation.text
+            yield from turn.observation.admissible or (turn.action,)
+
+
+def demonstrations(
+    env: TextEnv, task_ids: Sequence[str], config: RunConfig, new_context: Callable[[], Context], advanced: Callable[[], None]
+) -> list[Episode]:
+    """Return the oracle's successful episodes on `config.imitation.episodes` training tasks, as token episodes."""
+    out = []
+    for task in expert_tasks(task_ids, config.imitation.episodes, config, "imitation"):
+        episode = play(env, task, scripted(f"oracle:{config.imitation.oracle}", env), origin="expert")
+        if episode.success:
+            out.append(demonstrate(episode, new_context(), constrain=config.agent.constrain))
+        advanced()
+    return out
+
+
+def imitate(policy: Policy, episodes: Sequence[Episode], config: ImitationConfig, run: RunConfig) -> Iterator[dict[str, float]]:
+    """Fit the policy to the episodes and yield each pass's metrics."""
+    samples = make_samples(episodes, np.ones(sum(len(e.turns) for e in episodes)))
+    minibatches = max(len(samples) // config.batch, 1)
+    settings = run.learner.model_copy(
+        update={"lr": config.lr, "warmup": config.warmup, "decay_to": 0.1, "epochs": 1, "minibatches": minibatches}
+    )
+    learner = Learner(policy, settings, config.epochs * minibatches)
+    for epoch in range(config.epochs):
+        yield learner.update(samples, "imitate", {}, derive_seed(run.seed, "imitate", epoch))
+
+
+def _oracle(env: TextEnv, config: RunConfig) -> str:
+    return f"oracle:{config.imitation.oracle}" if config.imitation.oracle in env.meta.oracles else "random"

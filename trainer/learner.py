@@ -1,0 +1,171 @@
+"""Gradient steps on samples: micro-batches with one divisor for all of them, a loss, AdamW.
+
+The gradient of a step does not depend on how its samples are cut into micro-batches, except for rounding: every place's
+share of the loss is fixed before the cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from cairn.agents.models.policy import Policy
+from cairn.agents.models.ragged import hidden_states, logits
+from cairn.core.config import Config, build
+from cairn.core.plugins import LOSSES
+from cairn.core.seeding import numpy_generator
+from cairn.trainer.batch import Batch, by_tokens, make_batch
+from cairn.trainer.samples import Sample
+
+
+class LearnerConfig(Config):
+    """How the policy's weights change."""
+
+    lr: float = Field(1e-3, gt=0, description="Peak learning rate of AdamW.")
+    warmup: int = Field(0, ge=0, description="Steps over which the rate rises to its peak.")
+    decay_to: float = Field(1.0, gt=0, le=1, description="Share of the peak rate at the last step; linear from the end of warm-up.")
+    betas: tuple[float, float] = Field((0.9, 0.99), description="Decay rates of AdamW's moments.")
+    weight_decay: float = Field(0.0, ge=0, description="Of AdamW.")
+    max_grad_norm: float = Field(1.0, gt=0, description="The gradient is scaled down to this norm.")
+    epochs: int = Field(1, ge=1, description="Passes over the samples of an update.")
+    minibatches: int = Field(1, ge=1, description="Optimiser steps in one pass.")
+    micro_batch_tokens: int = Field(8192, ge=1, description="Tokens computed at once, padding to the longest included.")
+    average: Literal["token", "sequence"] = Field(
+        "token", description="The loss is the mean over all decided tokens, or the mean over sequences of their tokens' means."
+    )
+    entropy_weight: float = Field(0.0, ge=0, description="Of the entropy bonus.")
+
+
+@dataclass
+class Report:
+    """Sums over places, weighted like the loss; `means` gives one number each."""
+
+    totals: dict[str, float] = field(default_factory=dict)
+    weight: float = 0.0
+    steps: int = 0
+    grad_norm: float = 0.0
+    skipped: int = 0  # sequences that had no gradient
+
+    def add(self, weight: float, values: dict[str, float]) -> None:
+        """Add one micro-batch's weighted sums."""
+        self.weight += weight
+        for name, value in values.items():
+            self.totals[name] = self.totals.get(name, 0.0) + value
+
+    def means(self) -> dict[str, float]:
+        """Return averages: over computed places, and of the gradient's norm over optimiser steps."""
+        weight = self.weight or 1.0
+        return {
+            **{name: value / weight for name, value in self.totals.items()},
+            "grad_norm": self.grad_norm / max(self.steps, 1),
+            "skipped_sequences": float(self.skipped),
+        }
+
+
+class Learner:
+    """Owns the optimiser; the policy's weights are changed in place."""
+
+    def __init__(self, policy: Policy, config: LearnerConfig, total_steps: int, temperature: float = 1.0) -> None:
+        self.policy = policy
+        self.config = config
+        self.temperature = temperature
+        self.steps = 0
+        self._total_steps = max(total_steps, 1)
+        parameters = [p for p in policy.model.parameters() if p.requires_grad]
+        self.optimizer = torch.optim.AdamW(parameters, lr=config.lr, betas=config.betas, weight_decay=config.weight_decay)
+
+    def update(self, samples: Sequence[Sample], loss: str, loss_config: dict[str, Any], seed: int) -> dict[str, float]:
+        """Make `epochs x minibatches` optimiser steps on `samples` and return metrics, averaged over the steps."""
+        method = LOSSES.load(loss)
+        settings = build(method.config, loss_config, f"loss {loss!r}")
+        report = Report()
+        rng = numpy_generator("minibatches", seed)
+        self.policy.model.train()
+        for _ in range(self.config.epochs):
+            order = rng.permutation(len(samples))
+            for part in np.array_split(order, min(self.config.minibatches, len(samples))):
+                self._step([samples[i] for i in part], method, settings, report)
+        self.policy.model.eval()
+        return report.means()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return optimiser state and position."""
+        return {"optimizer": self.optimizer.state_dict(), "steps": self.steps}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state."""
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.steps = int(state["steps"])
+
+    def _step(self, samples: Sequence[Sample], method: Any, settings: Config, report: Report) -> None:  # Any: a Loss of some config
+        num_samples = len(samples)
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.config.lr * self._rate()
+        self.optimizer.zero_grad(set_to_none=True)
+        weights = place_weights(samples, self.config.average)
+        if self.config.entropy_weight == 0:  # sequences whose every advantage is 0 have no gradient: not worth computing
+            kept = [i for i, s in enumerate(samples) if s.advantages.any()]
+            samples, weights = [samples[i] for i in kept], [weights[i] for i in kept]
+        report.skipped += num_samples - len(samples)
+        for chunk in by_tokens(samples, self.config.micro_batch_tokens):
+            batch = make_batch([samples[i] for i in chunk], [weights[i] for i in chunk], self.policy.device)
+            self._accumulate(batch, method, settings, report)
+        norm = torch.nn.utils.clip_grad_norm_(self.policy.model.parameters(), self.config.max_grad_norm, error_if_nonfinite=True)
+        self.optimizer.step()
+        self.steps += 1
+        report.steps += 1
+        report.grad_norm += float(norm)
+
+    def _accumulate(self, batch: Batch, method: Any, settings: Config, report: Report) -> None:  # Any: a Loss of some config
+        logprobs_D, entropy_D = logprobs_and_entropy(self.policy, batch, self.temperature)
+        loss_D, is_clipped_D = method.compute(logprobs_D, batch.old_logprobs_D, batch.advantages_D, settings)
+        loss = (batch.weights_D * loss_D).sum()
+        (loss - self.config.entropy_weight * (batch.weights_D * entropy_D).sum()).backward()
+        with torch.no_grad():
+            change = batch.old_logprobs_D - logprobs_D
+            report.add(float(batch.weights_D.sum()), {
+                "loss": float(loss), "entropy": float((batch.weights_D * entropy_D).sum()),
+                "kl": float((batch.weights_D * (torch.exp(-change) + change - 1)).sum()),
+                "clipped": float((batch.weights_D * is_clipped_D).sum()),
+            })
+
+    def _rate(self) -> float:
+        """Return the share of the peak rate for the coming step."""
+        if self.steps < self.config.warmup:
+            return (self.steps + 1) / (self.config.warmup + 1)
+        span = max(self._total_steps - self.config.warmup, 1)
+        done = min((self.steps - self.config.warmup) / span, 1.0)
+        return 1.0 + (self.config.decay_to - 1.0) * done
+
+
+def place_weights(samples: Sequence[Sample], average: str) -> list[np.ndarray]:
+    """Return each place's share of the loss; all shares sum to 1."""
+    if average == "token":
+        total = sum(len(s.places) for s in samples)
+        return [np.full(len(s.places), 1.0 / total) for s in samples]
+    return [np.full(len(s.places), 1.0 / (len(s.places) * len(samples))) for s in samples]
+
+
+def logprobs_and_entropy(policy: Policy, batch: Batch, temperature: float) -> tuple[Tensor, Tensor]:
+    """Return log-probability of each decided token and entropy of its distribution, both [D], float32.
+
+    The distribution is the one that sampling uses: temperature applied, renormalised over the allowed ids.
+    """
+    states_ND = hidden_states(policy.model, batch.ids_N, batch.ragged)
+    logits_DV = logits(policy.model, states_ND[batch.states_D]) / temperature
+    if len(batch.choice_rows_C):
+        allowed_DV = torch.zeros_like(logits_DV, dtype=torch.bool)
+        allowed_DV[batch.choice_rows_C, batch.choice_ids_C] = True
+        allowed_DV[batch.free_rows] = True
+        logits_DV = logits_DV.masked_fill(~allowed_DV, -torch.inf)
+    logprobs_DV = torch.log_softmax(logits_DV, -1)
+    # 0 log 0 is 0; masked ids must not reach the product, whose gradient would be NaN.
+    terms_DV = torch.where(torch.isfinite(logprobs_DV), logprobs_DV, 0.0)
+    entropy_D = -(logprobs_DV.exp() * terms_DV).sum(-1)
+    return logprobs_DV.gather(-1, batch.targets_D[:, None])[:, 0], entropy_D

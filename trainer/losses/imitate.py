@@ -1,0 +1,26 @@
+"""Negative log-likelihood of what was done, weighted by the advantage: imitation, where every advantage is 1.
+
+::
+
+    L = -A lp
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from cairn.core.config import Config
+from cairn.trainer.losses._loss import Loss
+
+
+class ImitateConfig(Config):
+    """Imitation has nothing to set."""
+
+
+def compute(logprobs_D: Tensor, old_logprobs_D: Tensor, advantages_D: Tensor, config: ImitateConfig) -> tuple[Tensor, Tensor]:
+    """Return the loss of each token; none is clipped."""
+    return -advantages_D * logprobs_D, torch.zeros_like(logprobs_D, dtype=torch.bool)
+
+
+LOSS = Loss(ImitateConfig, compute)

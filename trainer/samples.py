@@ -1,0 +1,98 @@
+"""Episodes and their step advantages as token sequences: what to compute, at which places, with what weight.
+
+Turns whose prompts extend the one before become one sequence, so that each token is computed once. Places where the
+constraint left a single choice carry no gradient and are left out.
+
+Worked example, two turns of one transcript (p: prompt, r: reply, f: a reply token that was forced)::
+
+    ids      p0 p1 r0 f0 | p2 r1 r2
+    places         2            5  6      tokens that were decided
+    turns          0            1  1      whose advantage each place gets
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cairn.core.records import Episode, IntArray, Turn
+from cairn.core.table import Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One token sequence with D decided places."""
+
+    ids: IntArray  # [T]
+    places: IntArray  # [D] rising indices into ids, each at least 1
+    old_logprobs: Floats  # [D] when sampled
+    advantages: Floats  # [D]
+    choice_ids: IntArray  # [sum of choices] ids that were allowed
+    choice_offsets: IntArray  # [D + 1]; an empty stretch: the whole vocabulary was
+
+
+def make_samples(episodes: Sequence[Episode], advantages: Floats) -> list[Sample]:
+    """Return the sequences of `episodes`; `advantages` has one value a turn, in the episodes' order.
+
+    Sequences without a decided place are left out: they have no gradient.
+    """
+    num_turns = sum(len(episode.turns) for episode in episodes)
+    if len(advantages) != num_turns:
+        raise ValueError(f"expected one advantage for each of {num_turns} turns, got {len(advantages)}")
+    samples, row = [], 0
+    for episode in episodes:
+        for turns in merged(episode.turns):
+            sample = _sample(turns, advantages[row : row + len(turns)])
+            row += len(turns)
+            if len(sample.places):
+                samples.append(sample)
+    return samples
+
+
+def merged(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
+    """Yield runs of turns in which each extends the one before."""
+    run: list[Turn] = []
+    for turn in turns:
+        if run and not turn.extends_previous:
+            yield run
+            run = []
+        run.append(turn)
+    if run:
+        yield run
+
+
+def _sample(turns: Sequence[Turn], advantages: Floats) -> Sample:
+    ids: list[IntArray] = []
+    places, old, weights, choices = [], [], [], []
+    length = 0
+    for turn, advantage in zip(turns, advantages, strict=True):
+        if turn.prompt_ids is None or turn.reply_ids is None or turn.reply_logprobs is None:
+            raise ValueError(f"a turn without token ids cannot be trained on (action {turn.action[:80]!r})")
+        ids += [turn.prompt_ids, turn.reply_ids]
+        length += len(turn.prompt_ids)
+        for i, allowed in enumerate(_allowed(turn)):
+            if len(allowed) != 1:
+                places.append(length + i)
+                old.append(float(turn.reply_logprobs[i]))
+                weights.append(advantage)
+                choices.append(allowed)
+        length += len(turn.reply_ids)
+    return Sample(
+        ids=np.concatenate(ids), places=np.array(places, np.int32), old_logprobs=np.array(old, np.float64),
+        advantages=np.array(weights, np.float64),
+        choice_ids=np.concatenate([np.empty(0, np.int32), *choices]).astype(np.int32),
+        choice_offsets=np.cumsum([0, *(len(c) for c in choices)]).astype(np.int32),
+    )
+
+
+def _allowed(turn: Turn) -> Iterator[IntArray]:
+    """Yield the allowed ids of each reply token; empty: all."""
+    assert turn.reply_ids is not None
+    for i in range(len(turn.reply_ids)):
+        if turn.constraint is None:
+            yield np.empty(0, np.int32)
+        else:
+            offsets = turn.constraint.offsets
+            yield turn.constraint.ids[offsets[i] : offsets[i + 1]]

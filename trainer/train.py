@@ -1,0 +1,260 @@
+"""The training loop: warm start, then groups of episodes -> step table -> credit -> loss -> AdamW, with evaluations between.
+
+Exactly on-policy: an update's episodes are all sampled with the weights that it changes. Everything random follows from
+the run's seed and the update's number, so a run that goes on from a checkpoint draws what it would have drawn.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from cairn.agents.backends.hf import HFBackend
+from cairn.agents.collect import Collector, Job
+from cairn.agents.context.base import Context
+from cairn.agents.evaluate import Report, summarise
+from cairn.agents.models.policy import Policy, load_policy, load_pretrained
+from cairn.core.config import build
+from cairn.core.errors import CairnError
+from cairn.core.plugins import CONTEXTS
+from cairn.core.records import Episode, Task
+from cairn.core.seeding import derive_seed, numpy_generator
+from cairn.core.store import RunStore
+from cairn.core.table import StepTable
+from cairn.envs.pool import EnvHandle, EnvPool, PoolConfig
+from cairn.envs.registry import make
+from cairn.trainer import checkpoint
+from cairn.trainer.config import RunConfig, load_run_config
+from cairn.trainer.credit import advantages
+from cairn.trainer.imitation import demonstrations, environment_texts, imitate
+from cairn.trainer.learner import Learner
+from cairn.trainer.listener import Listener
+from cairn.trainer.metrics import credit_metrics, episode_metrics
+from cairn.trainer.samples import make_samples
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run."""
+
+    folder: Path
+    reports: Mapping[int, Report]  # by number of updates done
+
+    @property
+    def final(self) -> Report:
+        """The last evaluation."""
+        return self.reports[max(self.reports)]
+
+    @property
+    def checkpoint(self) -> Path:
+        """The newest checkpoint, which transformers loads as is."""
+        return max((self.folder / "checkpoints").glob("update-*"))
+
+
+def train(
+    config: str | Path | Mapping[str, Any] | RunConfig, overrides: Mapping[str, Any] | None = None, *,
+    folder: str | Path | None = None, listener: Listener | None = None,
+) -> Run:
+    """Train as the configuration says, in a new folder under ``runs/`` unless `folder` is given.
+
+    A `folder` that already holds a run goes on from its newest intact checkpoint.
+
+    Raises:
+        ConfigError: the configuration cannot work.
+        CairnError: too many episodes failed, or a file cannot be written.
+    """
+    settings = config if isinstance(config, RunConfig) else load_run_config(config, overrides)
+    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
+    where = Path(folder) if folder is not None else Path("runs") / f"{settings.name}-{stamp}"
+    where.mkdir(parents=True, exist_ok=True)
+    with RunStore(where / "run.sqlite") as store:
+        return Trainer(settings, where, store, listener or Listener()).run()
+
+
+class Trainer:
+    """One run's parts and its loop."""
+
+    def __init__(self, config: RunConfig, folder: Path, store: RunStore, listener: Listener) -> None:
+        set_up_torch(config.trainer.threads, config.trainer.deterministic)
+        self.config, self.folder, self.store, self.listener = config, folder, store, listener
+        self.env = make(config.env.id, **config.env.config)
+        self.eval_env = make(config.env.id, **config.eval_env)
+        self.train_tasks = list(self.env.tasks())
+        self.eval_tasks = list(self.eval_env.tasks())[: config.eval.tasks]
+        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.reports: dict[int, Report] = {}
+        self.seconds: dict[str, float] = {}
+
+    def run(self) -> Run:
+        """Train to the end and return what came out."""
+        policy, done = self._policy()
+        learner = self._learner(policy, done)
+        self.listener.started(self.folder, self._facts(policy))
+        self.store.set_meta({"config": self.config.model_dump(), "versions": versions(), "parameters": policy.num_parameters})
+        if done == 0:
+            self._warm_start(policy)
+            self._save(policy, learner, 0)
+            self._evaluate(policy, 0)
+        backend = HFBackend(policy, self.config.sampling)
+        collector = self._collector(backend, self.config.env.config, policy)
+        for update in range(done, self.config.trainer.updates):
+            self._update(update, collector, backend, learner)
+            self._after(policy, learner, update + 1)
+        return Run(folder=self.folder, reports=self.reports)
+
+    # -- one update -------------------------------------------------------------------------------------------------
+
+    def _update(self, update: int, collector: Collector[EnvHandle], backend: HFBackend, learner: Learner) -> None:
+        self.seconds = {}
+        tokens = backend.num_tokens
+        jobs = self._jobs(update)
+        with self._timed("rollout", len(jobs)):
+            episodes = collector.collect(jobs, lambda _: self.listener.advanced(1))
+        self._stop_if_failing(episodes)
+        usable = [e for e in episodes if not e.is_failed]
+        with self._timed("credit", 1):
+            table = StepTable.from_episodes(usable)
+            advantage = advantages(table, self.config.credit.method, **self.config.credit.settings)
+            samples = make_samples(usable, advantage)
+        with self._timed("learn", 1):
+            loss = self.config.loss
+            learned = learner.update(samples, loss.method, loss.settings, derive_seed(self.config.seed, "learn", update))
+        backend.update_weights(update + 1)
+        metrics = {
+            **episode_metrics(episodes), **credit_metrics(table, advantage), **learned,
+            "tokens": float(backend.num_tokens - tokens), **{f"seconds/{k}": v for k, v in self.seconds.items()},
+            "tokens_per_second": (backend.num_tokens - tokens) / sum(self.seconds.values()),
+        }
+        kinds = [self.env.task_type(e.task.task_id) for e in usable]
+        self.store.add(update + 1, metrics, usable, task_types=kinds, advantages=advantage.tolist())
+        self.store.add(update + 1, {}, failed := [e for e in episodes if e.is_failed], task_types=[""] * len(failed))
+        self.listener.updated(update + 1, metrics)
+
+    def _jobs(self, update: int) -> list[Job]:
+        rng = numpy_generator(self.config.seed, "tasks", update)
+        size = self.config.trainer.groups
+        chosen = rng.choice(len(self.train_tasks), size, replace=size > len(self.train_tasks))
+        return [
+            Job(task=self._task(self.train_tasks[int(index)], update), group_id=group,
+                sample_seed=derive_seed(self.config.seed, "sample", update, group, member))
+            for group, index in enumerate(chosen) for member in range(self.config.trainer.group_size)
+        ]
+
+    def _task(self, task_id: str, update: int) -> Task:
+        seed = derive_seed(self.config.seed, "reset", update, task_id) % 2**31
+        return Task(env_id=self.config.env.id, task_id=task_id, seed=seed)
+
+    def _stop_if_failing(self, episodes: Sequence[Episode]) -> None:
+        failed = [e for e in episodes if e.is_failed]
+        if len(failed) > self.config.trainer.max_failed_share * len(episodes):
+            raise CairnError(f"{len(failed)} of {len(episodes)} episodes failed, more than trainer.max_failed_share allows; "
+                             f"the first: {failed[0].ending.detail or failed[0].ending.cause}")
+
+    def _after(self, policy: Policy, learner: Learner, done: int) -> None:
+        is_last = done == self.config.trainer.updates
+        if is_last or done % self.config.eval.every == 0:
+            self._evaluate(policy, done)
+        if is_last or done % self.config.trainer.checkpoint_every == 0:
+            self._save(policy, learner, done)
+
+    # -- before, between and after ----------------------------------------------------------------------------------
+
+    def _policy(self) -> tuple[Policy, int]:
+        """Return the policy to go on with, and how many updates it has behind it."""
+        found, problems = checkpoint.latest(self.folder / "checkpoints")
+        for problem in problems:
+            self.listener.noted(problem)
+        if found is None:
+            texts = environment_texts(self.env, self.train_tasks, self.config)
+            return load_policy(self.config.model, texts, self.config.seed, self.device), 0
+        self.store.forget_after(found.update)
+        self.listener.noted(f"going on from {found.folder.name}")
+        return load_pretrained(str(found.folder), self.config.model.dtype, self.device), found.update
+
+    def _learner(self, policy: Policy, done: int) -> Learner:
+        config = self.config
+        steps = config.trainer.updates * config.learner.epochs * config.learner.minibatches
+        learner = Learner(policy, config.learner, steps, config.sampling.temperature)
+        if done and (found := checkpoint.latest(self.folder / "checkpoints")[0]) is not None:
+            checkpoint.restore_learner(found, learner)
+        return learner
+
+    def _warm_start(self, policy: Policy) -> None:
+        config = self.config.imitation
+        if config.episodes == 0:
+            return
+        with self._timed("demonstrate", config.episodes):
+            episodes = demonstrations(self.env, self.train_tasks, self.config, lambda: self._context(policy),
+                                      lambda: self.listener.advanced(1))
+        with self._timed("imitate", config.epochs):
+            for epoch, metrics in enumerate(imitate(policy, episodes, config, self.config), start=1):
+                self.listener.imitated(epoch, metrics)
+                self.store.add(0, {f"imitation/{name}": value for name, value in metrics.items()})
+
+    def _evaluate(self, policy: Policy, done: int) -> None:
+        sampling = self.config.sampling.model_copy(update={"temperature": self.config.eval.temperature})
+        jobs = [
+            Job(task=Task(env_id=self.config.env.id, task_id=task_id), group_id=i,
+                sample_seed=derive_seed(self.config.seed, "eval", task_id))
+            for i, task_id in enumerate(self.eval_tasks)
+        ]
+        with self._timed("evaluate", len(jobs)):
+            collector = self._collector(HFBackend(policy, sampling), self.config.eval_env, policy)
+            episodes = collector.collect(jobs, lambda _: self.listener.advanced(1))
+        report = self.reports[done] = summarise(episodes, self.eval_env.task_type)
+        kinds = [self.eval_env.task_type(e.task.task_id) for e in episodes]
+        metrics = {"eval/success": report.success.share, "eval/low": report.success.low, "eval/high": report.success.high,
+                   "eval/turns": report.mean_turns, "eval/failed": float(report.failed)}
+        by_type = {f"eval/success/{name}": rate.share for name, rate in report.by_type.items()}
+        self.store.add(done, {**metrics, **by_type}, episodes, phase="eval", task_types=kinds)
+        self.listener.evaluated(done, report)
+
+    def _collector(self, backend: HFBackend, env_config: Mapping[str, Any], policy: Policy) -> Collector[EnvHandle]:
+        pool = EnvPool(self.config.env.id, env_config, PoolConfig(size=self.config.sampling.slots))
+        return Collector(backend=backend, pool=pool, new_context=lambda: self._context(policy),
+                         decode=policy.encoder.decode, constrain=self.config.agent.constrain)
+
+    def _context(self, policy: Policy) -> Context:
+        choice = self.config.agent.context
+        context_class, config_class = CONTEXTS.load(choice.method)
+        context: Context = context_class(build(config_class, choice.settings, "agent.context"), policy.encoder)
+        return context
+
+    def _save(self, policy: Policy, learner: Learner, done: int) -> None:
+        checkpoint.save(self.folder / "checkpoints", done, policy, learner, {"config": self.config.model_dump()},
+                        self.config.trainer.keep_checkpoints)
+
+    def _facts(self, policy: Policy) -> dict[str, str]:
+        return {
+            "policy": f"{policy.num_parameters / 1e6:.2f} M parameters, {self.config.model.path or self.config.model.preset}",
+            "environment": f"{self.config.env.id}, {len(self.train_tasks)} training tasks, {len(self.eval_tasks)} held out",
+            "method": f"{self.config.credit.method}, {self.config.trainer.groups} tasks x {self.config.trainer.group_size} episodes",
+            "machine": f"{self.device}, {torch.get_num_threads()} threads",
+        }
+
+    @contextmanager
+    def _timed(self, phase: str, total: int) -> Iterator[None]:
+        self.listener.phase(phase, total)
+        began = time.perf_counter()
+        yield
+        self.seconds[phase] = time.perf_counter() - began
+
+
+def set_up_torch(threads: int | None, deterministic: bool) -> None:
+    """Set how many CPU threads torch uses, and whether equal inputs must give equal bits."""
+    torch.set_num_threads(threads or int(os.environ.get("OMP_NUM_THREADS", 0)) or len(os.sched_getaffinity(0)))
+    torch.use_deterministic_algorithms(deterministic)
+
+
+def versions() -> dict[str, str]:
+    """Return versions of what results depend on."""
+    return {name: metadata.version(name) for name in ("cairn-rl", "torch", "transformers", "tokenizers", "numpy", "gymnasium")}
