@@ -1,0 +1,83 @@
+"""What an oracle is given to decide on: all of the house, or only what the episode's texts have told.
+
+A `View` holds no reference to the world. That the explorer cannot peek is therefore a matter of what `believe` puts
+into it: contents that were listed, the state of doors at the agent's location, and what the agent did itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cairn.envs.household.goals import Goal
+from cairn.envs.household.house import NOBODY, members
+from cairn.envs.household.world import World
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """One agent's knowledge; sets are integers with one bit for each receptacle or object."""
+
+    goal: Goal
+    receptacle_names: tuple[str, ...]  # [R] told by the first text
+    receptacle_kinds: tuple[str, ...]  # [R]
+    here: tuple[int, ...]  # receptacles at the agent's location
+    reachable: int  # receptacles here that are open or have no door
+    explored: int  # receptacles whose contents are known
+    contents: tuple[int, ...]  # [R] objects known to be in each
+    held: int  # object in hand, or NOBODY
+    object_names: Mapping[int, str]  # of known objects
+    object_kinds: Mapping[int, str]
+    treated: int  # known objects that are as the goal asks (clean, hot or cool); every known one if it asks nothing
+    accepting: int  # receptacles known to take the object in hand
+
+
+def believe(world: World) -> View:
+    """Return what the episode's texts have told so far."""
+    memory, treatment = world.memory, world.house.goal.treatment
+    treated = memory.treated[treatment] if treatment else -1
+    reachable = _reachable(world)
+    accepting = reachable & _accepting(world)  # "move ... to ..." is offered here
+    return _view(world, memory.explored, tuple(memory.shown), treated, accepting)
+
+
+def know_all(world: World) -> View:
+    """Return the whole truth."""
+    marks = {"clean": world.clean, "heat": world.hot, "cool": world.cool}
+    treatment = world.house.goal.treatment
+    everything = (1 << len(world.inside)) - 1
+    return _view(world, everything, tuple(world.inside), marks[treatment] if treatment else -1, _accepting(world))
+
+
+def _view(world: World, explored: int, contents: tuple[int, ...], treated: int, accepting: int) -> View:
+    house = world.house
+    known = 0
+    for mask in contents:
+        known |= mask
+    if world.held != NOBODY:
+        known |= 1 << world.held
+    return View(
+        goal=house.goal,
+        receptacle_names=house.receptacle_names,
+        receptacle_kinds=house.receptacle_kinds,
+        here=house.spots[world.location],
+        reachable=_reachable(world),
+        explored=explored,
+        contents=contents,
+        held=world.held,
+        object_names={o: house.object_names[o] for o in members(known)},
+        object_kinds={o: house.object_kinds[o] for o in members(known)},
+        treated=treated & known,
+        accepting=accepting,
+    )
+
+
+def _reachable(world: World) -> int:
+    here = sum(1 << r for r in world.house.spots[world.location])
+    return here & (world.opened | ~world.house.openable)
+
+
+def _accepting(world: World) -> int:
+    if world.held == NOBODY:
+        return 0
+    return sum(1 << r for r, fits in enumerate(world.house.fits) if fits >> world.held & 1)

@@ -1,0 +1,148 @@
+"""The household environment: ALFWorld's real games and generated houses, one action of text at a turn.
+
+Splits ``train``, ``valid_seen`` and ``valid_unseen`` are the real games and need their files (see `games`);
+``gen-train``, ``gen-valid`` and ``gen-test`` are made from seeds (see `generator`) and need nothing. A reward of 1 is
+paid when the goal holds, which ends the episode. The prompt and the reply format of published runs are in `prompt`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from pydantic import Field
+
+from cairn.core.keys import text_key
+from cairn.envs.base import EnvConfig, EnvMeta, Outcome, TextEnv
+from cairn.envs.household.belief import believe, know_all
+from cairn.envs.household.games import Games, open_split, task_type_of
+from cairn.envs.household.generator import GENERATED_SPLITS, MAX_TASKS, Size, generate
+from cairn.envs.household.goals import TASK_TYPES, TaskType
+from cairn.envs.household.house import House
+from cairn.envs.household.oracle import decide
+from cairn.envs.household.world import World
+
+
+class HouseholdConfig(EnvConfig):
+    """What the household environment can be told."""
+
+    split: Literal["train", "valid_seen", "valid_unseen", "gen-train", "gen-valid", "gen-test"] = Field(
+        "gen-train", description="Real games (they need their files) or generated houses (gen-...)."
+    )
+    size: Size = Field("small", description="Generated houses: small has 6-10 receptacles, full is like ALFWorld.")
+    task_types: tuple[TaskType, ...] = Field(TASK_TYPES, min_length=1, description="Kinds of task to play.")
+    num_tasks: int = Field(1000, ge=1, le=MAX_TASKS, description="Generated houses: how many tasks() lists.")
+    anchor: Literal["state", "belief", "observation"] = Field(
+        "state", description="What the anchor is a key of: the true state, state and what was seen, or the raw text."
+    )
+
+
+class HouseholdEnv(TextEnv):
+    """Find, treat and place things in a house."""
+
+    meta = EnvMeta(
+        name="household",
+        version=1,
+        turn_limit=50,
+        reward_range=(0.0, 1.0),
+        summary="Household tasks in text: ALFWorld's 3,827 games and generated houses, in pure Python.",
+        oracles=("planner", "explorer"),
+        oracle_success=0.97,
+        can_snapshot=True,
+    )
+    Config = HouseholdConfig
+    config: HouseholdConfig
+
+    def setup(self) -> None:
+        """Open the split."""
+        config = self.config
+        self._games: Games | None = None if config.split in GENERATED_SPLITS else open_split(config.split)
+        if self._games is None:
+            self._tasks: Sequence[str] = tuple(f"{config.split}/{i:06d}" for i in range(config.num_tasks))
+        else:
+            self._tasks = tuple(t for t in self._games.ids if task_type_of(t) in config.task_types)
+        self._world: World | None = None
+
+    def tasks(self) -> Sequence[str]:
+        """Return the ids of the configured split and task types."""
+        return self._tasks
+
+    def has_task(self, task_id: str) -> bool:
+        """Return whether the task exists; generated ones beyond `num_tasks` do."""
+        if self._games is not None:
+            return task_id in self._games and task_type_of(task_id) in self.config.task_types
+        return self._index(task_id) is not None
+
+    def task_type(self, task_id: str) -> str:
+        """Return which of the six kinds a task is."""
+        return self.house(task_id).goal.task_type
+
+    def house(self, task_id: str) -> House:
+        """Return a task's house.
+
+        Raises:
+            CairnError: the game's data is malformed.
+        """
+        if self._games is not None:
+            return self._games.house(task_id)
+        index = self._index(task_id)
+        assert index is not None, task_id  # reset has asked has_task
+        config = self.config
+        return generate(config.split, index, size=config.size, task_types=config.task_types)
+
+    @property
+    def world(self) -> World:
+        """The state being played; for oracles, viewers and tests."""
+        if self._world is None:
+            raise RuntimeError("household: call reset() first")
+        return self._world
+
+    def start(self, task_id: str, rng: random.Random) -> str:
+        """Enter the house; nothing is left to chance."""
+        self._world = World(self.house(task_id))
+        return self._world.house.intro()
+
+    def act(self, action: str) -> Outcome:
+        """Carry out one command."""
+        world = self.world
+        text = world.act(action)
+        if world.is_solved:
+            return Outcome(text, reward=1.0, is_over=True, success=True, score=1.0)
+        return Outcome(text)
+
+    def state(self) -> bytes:
+        """Return the true state, and what was seen of it where anchors are to tell that apart."""
+        key = self.world.key()
+        return key + self.world.memory.key() if self.config.anchor == "belief" else key
+
+    def anchor(self) -> int:
+        """Return the state's 64-bit key, or with ``anchor="observation"`` that of the text just shown."""
+        if self.config.anchor == "observation":
+            return text_key(self._last.text, self._scope)
+        return super().anchor()
+
+    def admissible(self) -> tuple[str, ...]:
+        """Return every command that applies, sorted."""
+        return tuple(self.world.options)
+
+    def oracle_action(self, name: str) -> str:
+        """Return the planner's or the explorer's next command."""
+        return decide(know_all(self.world) if name == "planner" else believe(self.world))
+
+    def save_state(self) -> Any:  # Any: see World.save
+        """Return the world's state."""
+        return self.world.save()
+
+    def load_state(self, saved: Any) -> None:  # Any: see World.save
+        """Put the world back."""
+        self.world.load(saved)
+
+    def _index(self, task_id: str) -> int | None:
+        """Return a generated task's number; None where it is not one of this split's."""
+        split, _, number = task_id.partition("/")
+        is_number = len(number) == 6 and number.isascii() and number.isdigit()
+        return int(number) if split == self.config.split and is_number else None
+
+
+ENV = HouseholdEnv

@@ -1,0 +1,320 @@
+"""The rules: a house's changing state, the commands that apply to it, and what they do and say.
+
+A command outside `World.options` changes nothing. Whether an episode ends is not decided here: `is_solved` says
+whether the goal holds. Sets of objects and receptacles are integers with one bit for each, see `house`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import itemgetter
+from typing import Any
+
+from cairn.envs.household.house import NOBODY, House, Option, join_names, members
+from cairn.envs.household.memory import Memory
+
+NOTHING_HAPPENS = "Nothing happens."
+# The original's help text, typos of layout included: agents were trained on it.
+HELP = """Available commands:
+  look:                             look around your current location
+  inventory:                        check your current inventory
+  go to (receptacle):               move to a receptacle
+  open (receptacle):                open a receptacle
+  close (receptacle):               close a receptacle
+  take (object) from (receptacle):  take an object from a receptacle
+  move (object) to (receptacle):  place an object in or on a receptacle
+  examine (something):              examine a receptacle or an object
+  use (object):                     use an object
+  heat (object) with (receptacle):  heat an object using a receptacle
+  clean (object) with (receptacle): clean an object using a receptacle
+  cool (object) with (receptacle):  cool an object using a receptacle
+  slice (object) with (object):     slice an object using a sharp object
+"""
+_name_of: Callable[[tuple[str, Option]], str] = itemgetter(0)
+
+
+class World:
+    """The changing state of one house."""
+
+    __slots__ = (
+        "_is_solved", "_options", "_rows", "at", "clean", "cool", "gaps", "held", "hot", "house", "inside", "location",
+        "memory", "opened", "sliced", "toggled",
+    )  # fmt: skip
+
+    def __init__(self, house: House) -> None:
+        marks = house.first_marks
+        self.house = house
+        self.location = house.start
+        self.held = NOBODY
+        self.opened = house.opened  # set of receptacles
+        self.inside = list(house.inside)  # [R] set of objects in each
+        self.at = list(house.at)  # [L] set of objects said to be at each location
+        self.gaps = [0] * len(house.inside)  # [R] objects taken from each and not put back, where `look` may tell
+        self.hot, self.cool, self.clean = marks["hot"], marks["cool"], marks["clean"]
+        self.sliced, self.toggled = marks["sliced"], marks["toggled"]
+        self.memory = Memory(len(house.inside))
+        self._forget()
+
+    # -- acting ------------------------------------------------------------------------------------------------------
+
+    def act(self, command: str) -> str:
+        """Carry out a command and return what the game says."""
+        option = self.options.get(command)
+        if option is None:
+            return NOTHING_HAPPENS
+        verb, first, second = option
+        return RULES[verb](self, first, second)
+
+    @property
+    def options(self) -> dict[str, Option]:
+        """Every command that applies now, in alphabetical order."""
+        if self._options is None:
+            self._options = self._list_options()
+        return self._options
+
+    @property
+    def is_solved(self) -> bool:
+        """Whether the goal holds."""
+        if self._is_solved is None:
+            self._is_solved = self._is_lit() if self.house.goal.is_look else self._is_placed()
+        return self._is_solved
+
+    # -- saving ------------------------------------------------------------------------------------------------------
+
+    def key(self) -> bytes:
+        """Return the state in canonical form: equal bytes of one house mean equal futures under equal commands."""
+        if self._rows is None:
+            self._rows = self._pack()
+        return b"%d,%d,%d," % (self.location, self.held, self.opened) + self._rows
+
+    def save(self) -> tuple[Any, ...]:  # Any: ints and tuples of ints, read by `load` only
+        """Return everything that changes."""
+        return (
+            (self.location, self.held, self.opened, self.hot, self.cool, self.clean, self.sliced, self.toggled),
+            (tuple(self.inside), tuple(self.at), tuple(self.gaps)),
+            self.memory.save(),
+        )
+
+    def load(self, saved: tuple[Any, ...]) -> None:  # Any: see save
+        """Go back to what `save` returned for the same house."""
+        scalars, lists, memory = saved
+        self.location, self.held, self.opened, self.hot, self.cool, self.clean, self.sliced, self.toggled = scalars
+        self.inside, self.at, self.gaps = map(list, lists)
+        self.memory.load(memory)
+        self._forget()
+
+    # -- helpers -----------------------------------------------------------------------------------------------------
+
+    def _forget(self) -> None:
+        """Drop what was computed from the state before it changed."""
+        self._options: dict[str, Option] | None = None
+        self._rows: bytes | None = None
+        self._is_solved: bool | None = None
+
+    def _pack(self) -> bytes:
+        """Return all but location, hand and open doors, which change at almost every step.
+
+        Two things are left out because they can never show: lamps lit where no task asks for light, and the stated
+        location of an object where that follows from its receptacle (see `House.irregular_mask`) or where neither
+        `slice` nor `look` can come to ask for it. `look` asks only for objects taken from that very location, and
+        taking them there ends the statement, so it has been made again since.
+        """
+        house = self.house
+        width = (len(house.object_names) + 7) // 8
+        rows = [*self.inside, self.hot, self.cool, self.clean, self.sliced, self.toggled & house.lamp_mask]
+        for r, mask in enumerate(house.gap_masks):
+            if mask:
+                rows.append(self.gaps[r])
+        if house.irregular_mask:
+            for spot, receptacles in enumerate(house.spots):
+                asked = house.slice_mask
+                for r in receptacles:
+                    asked |= self.gaps[r]
+                rows.append(self.at[spot] & house.irregular_mask & asked)
+        return b"".join([row.to_bytes(width, "little") for row in rows])
+
+    def _list_options(self) -> dict[str, Option]:
+        """Return the options sorted: what sorts before "go to", the travels, what sorts after "look"."""
+        before: list[tuple[str, Option]] = []
+        after: list[tuple[str, Option]] = []
+        for r in self.house.spots[self.location]:
+            self._add_receptacle(r, before, after)
+        if self.held != NOBODY:
+            self._add_held(before, after)
+        before.sort(key=_name_of)
+        after.sort(key=_name_of)
+        options = {**dict(before), **self.house.travel(self.location), **dict(after)}
+        if self.held != NOBODY and "heat" in {option[0] for option in dict(before).values()}:
+            return dict(sorted(options.items(), key=_name_of))  # "heat" alone sorts between "go to" and "help"
+        return options
+
+    def _add_receptacle(self, r: int, before: list[tuple[str, Option]], after: list[tuple[str, Option]]) -> None:
+        """Add what can be done with one receptacle at the agent's location."""
+        house, held = self.house, self.held
+        name, names, mask = house.receptacle_names[r], house.object_names, self.inside[r]
+        before.append((f"examine {name}", ("examine", r, NOBODY)))
+        is_open = True
+        if house.openable >> r & 1:
+            is_open = bool(self.opened >> r & 1)
+            if is_open:
+                before.append((f"close {name}", ("close", r, NOBODY)))
+            else:
+                after.append((f"open {name}", ("open", r, NOBODY)))
+        if lamps := mask & house.toggle_mask:
+            after.extend((f"use {names[o]}", ("use", o, NOBODY)) for o in members(lamps))
+        if held != NOBODY:
+            if is_open and house.fits[r] >> held & 1:
+                after.append((f"move {names[held]} to {name}", ("move", held, r)))
+        elif is_open:
+            after.extend((f"take {names[o]} from {name}", ("take", o, r)) for o in members(mask & house.pickup_mask))
+
+    def _add_held(self, before: list[tuple[str, Option]], after: list[tuple[str, Option]]) -> None:
+        """Add what can be done with the object in hand."""
+        house, held = self.house, self.held
+        name, here = house.object_names[held], house.spots[self.location]
+        before.append((f"examine {name}", ("inspect", held, NOBODY)))
+        abilities = (("clean", house.clean_mask), ("heat", house.heat_mask), ("cool", house.cool_mask))
+        for verb, mask in abilities:
+            if mask >> held & 1:
+                stations = [r for r in here if house.stations[verb] >> r & 1]
+                before.extend((f"{verb} {name} with {house.receptacle_names[r]}", (verb, held, r)) for r in stations)
+        if house.knife_mask >> held & 1:
+            for o in members(house.slice_mask & self.at[self.location]):
+                after.append((f"slice {house.object_names[o]} with {name}", ("slice", o, held)))
+
+    def _is_placed(self) -> bool:
+        house, goal = self.house, self.house.goal
+        marks = {"clean": self.clean, "heat": self.hot, "cool": self.cool}
+        ready = house.wanted_mask & marks[goal.treatment] if goal.treatment else house.wanted_mask
+        if not ready:
+            return False
+        needed = goal.count
+        return any((self.inside[r] & ready).bit_count() >= needed for r in house.goal_places)
+
+    def _is_lit(self) -> bool:
+        if self.held == NOBODY or not self.house.wanted_mask >> self.held & 1:
+            return False
+        lit = self.toggled & self.house.lamp_mask
+        return any(self.inside[r] & lit for r in self.house.spots[self.location])
+
+    # -- rules: each changes the state and returns what the game says; preconditions are in `options` ------------------
+
+    def _show(self, r: int) -> str:
+        """Return what can be seen of a receptacle, and remember it."""
+        house, name = self.house, self.house.receptacle_names[r]
+        if not house.openable >> r & 1:
+            self.memory.see(r, self.inside[r])
+            return f"On the {name}, you see {house.list_objects(self.inside[r])}."
+        if not self.opened >> r & 1:
+            return f"The {name} is closed."
+        self.memory.see(r, self.inside[r])
+        return f"The {name} is open. In it, you see {house.list_objects(self.inside[r])}."
+
+    def _go(self, r: int, _: int) -> str:
+        self.location = self.house.receptacle_spots[r]
+        self._options = self._is_solved = None
+        return f"You arrive at {self.house.receptacle_names[r]}. {self._show(r)}"
+
+    def _open(self, r: int, _: int) -> str:
+        self.opened |= 1 << r
+        self._options = None
+        return f"You open the {self.house.receptacle_names[r]}. {self._show(r)}"
+
+    def _close(self, r: int, _: int) -> str:
+        self.opened &= ~(1 << r)
+        self._options = None
+        return f"You close the {self.house.receptacle_names[r]}."
+
+    def _take(self, o: int, r: int) -> str:
+        bit = 1 << o
+        self.inside[r] &= ~bit
+        self.at[self.location] &= ~bit
+        self.gaps[r] |= bit & self.house.gap_masks[r]
+        self.held = o
+        self.memory.take(o, r)
+        self._forget()
+        return f"You pick up the {self.house.object_names[o]} from the {self.house.receptacle_names[r]}."
+
+    def _move(self, o: int, r: int) -> str:
+        bit = 1 << o
+        self.inside[r] |= bit
+        self.at[self.location] |= bit
+        self.gaps[r] &= ~bit
+        self.held = NOBODY
+        self.memory.put(o, r)
+        self._forget()
+        return f"You move the {self.house.object_names[o]} to the {self.house.receptacle_names[r]}."
+
+    def _clean(self, o: int, r: int) -> str:
+        self.clean |= 1 << o
+        self.memory.treat("clean", o)
+        self._forget()
+        return f"You clean the {self.house.object_names[o]} using the {self.house.receptacle_names[r]}."
+
+    def _heat(self, o: int, r: int) -> str:
+        self.hot |= 1 << o
+        self.cool &= ~(1 << o)
+        self.memory.treat("heat", o)
+        self._forget()
+        return f"You heat the {self.house.object_names[o]} using the {self.house.receptacle_names[r]}."
+
+    def _cool(self, o: int, r: int) -> str:
+        self.cool |= 1 << o
+        self.hot &= ~(1 << o)
+        self.memory.treat("cool", o)
+        self._forget()
+        return f"You cool the {self.house.object_names[o]} using the {self.house.receptacle_names[r]}."
+
+    def _use(self, o: int, _: int) -> str:
+        self.toggled |= 1 << o
+        self._forget()
+        return f"You turn on the {self.house.object_names[o]}."
+
+    def _slice(self, o: int, knife: int) -> str:
+        self.sliced |= 1 << o
+        self._forget()
+        return f"You sliced the {self.house.object_names[o]} with the {self.house.object_names[knife]}."
+
+    def _examine(self, r: int, _: int) -> str:
+        return self._show(r)
+
+    def _inspect(self, o: int, _: int) -> str:
+        name, bit = self.house.object_names[o], 1 << o
+        if self.house.vessel_mask & bit:
+            return f"This is a normal {name}. In it, you see {self.house.list_objects(self.house.vessel_contents.get(o, 0))}."
+        is_hot, is_cool, is_clean, is_sliced = (bool(marks & bit) for marks in (self.hot, self.cool, self.clean, self.sliced))
+        warmth = "hot" if is_hot else "cool" if is_cool else ""
+        if is_cool and not is_hot and not is_clean and not is_sliced:
+            warmth = "cold"  # the original says "cold" of an object that is nothing but cool
+        words = " and ".join(word for word in (warmth, "clean" if is_clean else "") if word)
+        if is_sliced and words:
+            words += " sliced"
+        if words:
+            return f"This is a {words} {name}."
+        if self.toggled & bit:
+            return f"This {name} is on."
+        return f"This is a sliced {name}." if is_sliced else f"There's nothing special about {name}."
+
+    def _look(self, _: int, __: int) -> str:
+        here = self.house.spots[self.location]
+        if not here:
+            return "You are in the middle of a room. Looking quickly around you, you see nothing."
+        facing = join_names([self.house.receptacle_names[r] for r in here])
+        beside = sorted(o for r in here for o in members(self.gaps[r] & self.at[self.location]))
+        return f"You are facing the {facing}. Next to it, you see {join_names([f'a {self.house.object_names[o]}' for o in beside])}."
+
+    def _inventory(self, _: int, __: int) -> str:
+        if self.held == NOBODY:
+            return "You are not carrying anything."
+        return f"You are carrying: a {self.house.object_names[self.held]}."
+
+    def _help(self, _: int, __: int) -> str:
+        return HELP
+
+
+RULES: dict[str, Callable[[World, int, int], str]] = {
+    "go": World._go, "open": World._open, "close": World._close, "take": World._take, "move": World._move,
+    "clean": World._clean, "heat": World._heat, "cool": World._cool, "use": World._use, "slice": World._slice,
+    "examine": World._examine, "inspect": World._inspect, "look": World._look, "inventory": World._inventory,
+    "help": World._help,
+}  # fmt: skip
