@@ -49,8 +49,6 @@ def _answer(worlds: list[World], request: dict[str, Any]) -> dict[str, Any]:
         return {"error": type(error).__name__, "message": str(error)}
     except Failure as failure:
         return {"error": failure.cause, "message": str(failure)}
-    except Exception as error:  # noqa: BLE001  (whatever building an environment raises is told to the pool)
-        return {"error": "raised", "message": f"{type(error).__name__}: {error}"}
 
 
 def _open(worlds: list[World], address: str, config: dict[str, Any], memory_bytes: int) -> dict[str, Any]:

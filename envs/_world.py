@@ -6,7 +6,7 @@ Used directly by a pool inside the process, and by the worker process on the far
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import gymnasium
@@ -27,7 +27,8 @@ class World:
     """An environment with its snapshots; every operation is a method of the same name."""
 
     def __init__(self, address: str, config: Mapping[str, Any]) -> None:
-        self.env = registry.make(address, **config)
+        with _faults_apart():
+            self.env = registry.make(address, **config)
         self.meta = self.env.meta
         self.turn_limit = self.env.turn_limit
         self.is_alive = True
@@ -41,16 +42,8 @@ class World:
             gymnasium.error.ResetNeeded: the episode is over; the environment is well.
             Failure: the environment is not to be used again.
         """
-        try:
+        with _faults_apart():
             return getattr(self, operation)(**arguments)
-        except EpisodeFailure as error:
-            raise Failure("raised", str(error)) from error
-        except (CairnError, gymnasium.error.ResetNeeded):
-            raise
-        except MemoryError as error:
-            raise Failure("memory", "out of memory") from error
-        except Exception as error:
-            raise Failure("raised", f"{type(error).__name__}: {error}") from error
 
     def kill(self) -> None:
         """Close the environment."""
@@ -85,4 +78,21 @@ class World:
 
     def restore(self, number: int) -> None:
         """Go back to a snapshot."""
+        if not 0 <= number < len(self._snapshots):
+            raise CairnError(f"This lease has {len(self._snapshots)} snapshots, no snapshot {number!r}")
         self.env.restore(self._snapshots[number])
+
+
+@contextlib.contextmanager
+def _faults_apart() -> Iterator[None]:
+    """Let wrong requests pass; turn everything else that an environment raises into a `Failure`."""
+    try:
+        yield
+    except EpisodeFailure as error:
+        raise Failure("raised", str(error)) from error
+    except (CairnError, gymnasium.error.ResetNeeded):
+        raise
+    except MemoryError as error:
+        raise Failure("memory", "out of memory") from error
+    except Exception as error:
+        raise Failure("raised", f"{type(error).__name__}: {error}") from error

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from cairn.envs.base import TextEnv
-from cairn.envs.laws.subject import Frame, Policy, Subject, constant, last, oracle, require, wander
+from cairn.envs.laws.subject import Frame, LawBroken, Policy, Subject, constant, last, oracle, require, wander
 
 NUM_TASKS = 64
 MAX_CONSTANT_SHARE = 0.05  # of tasks that an agent may solve by always saying the same
@@ -105,8 +105,11 @@ def _attacks(env: TextEnv, actions: tuple[str, ...] | None) -> Iterator[str]:
 
 
 def _attack(env: TextEnv, task: str, action: str) -> None:
-    text, reward, is_terminated, _, info = env.step(action)
     said = f"task {task!r}, hostile text {action!r:.60}"
+    try:
+        text, reward, is_terminated, _, info = env.step(action)
+    except Exception as error:
+        raise LawBroken(f"{said}: raised {type(error).__name__}: {error}") from error
     require(
         isinstance(text, str) and isinstance(reward, (int, float)), f"{said}: got {text!r:.80} and reward {reward!r}"
     )

@@ -1,0 +1,261 @@
+"""A small sound environment, and one with a fault for every law and every way to fail in a pool."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from cairn.envs.base import EnvMeta, Outcome, TextEnv
+
+COLOURS = ("amber", "blue", "coral", "green")
+
+
+class Sound(TextEnv):
+    """Say the four colours of the task in order; every slip starts again from the first."""
+
+    meta = EnvMeta(
+        name="sound",
+        version=1,
+        turn_limit=10,
+        reward_range=(0.0, 1.0),
+        summary="Say four colours in order.",
+        oracles=("reader",),
+        can_snapshot=True,
+    )
+
+    def tasks(self) -> Sequence[str]:
+        return ["-".join(order) for order in itertools.permutations(COLOURS)]
+
+    def start(self, task_id: str, rng: random.Random) -> str:
+        self.order = task_id.split("-")
+        self.said = rng.choice((0, 1))
+        return f"{self.said} right so far."
+
+    def act(self, action: str) -> Outcome:
+        if action not in COLOURS:
+            return Outcome("Say a colour.")
+        self.said = self.said + 1 if self.order[self.said] == action else 0
+        is_over = self.said == len(self.order)
+        return Outcome(
+            f"{action}: {self.said} right.", float(is_over), is_over=is_over, success=is_over, score=float(is_over)
+        )
+
+    def state(self) -> bytes:
+        return bytes([self.said])
+
+    def admissible(self) -> tuple[str, ...] | None:
+        return COLOURS
+
+    def oracle_action(self, name: str) -> str:
+        return self.order[self.said]
+
+    def save_state(self) -> Any:
+        return self.said
+
+    def load_state(self, saved: Any) -> None:
+        self.said = saved
+
+
+WON = Outcome("Won.", 1.0, is_over=True, success=True, score=1.0)
+
+
+class WithoutVersion(Sound):
+    meta = replace(Sound.meta, version=0)
+
+
+class ResetsToAList(Sound):
+    def reset(self, **options: Any) -> Any:
+        return list(super().reset(**options))
+
+
+class TakesAnyTask(Sound):
+    def has_task(self, task_id: str) -> bool:
+        return True
+
+
+class NeverTruncates(Sound):
+    def step(self, action: str) -> Any:
+        text, reward, is_over, _, info = super().step(action)
+        self._is_over = is_over
+        return text, reward, is_over, False, info
+
+
+class StepsAfterTheEnd(Sound):
+    def step(self, action: str) -> Any:
+        self._is_over = False
+        return super().step(action)
+
+
+class ScoresTwo(Sound):
+    def act(self, action: str) -> Outcome:
+        outcome = super().act(action)
+        return replace(outcome, score=2.0) if outcome.success else outcome
+
+
+class RewardsNan(Sound):
+    def act(self, action: str) -> Outcome:
+        return replace(super().act(action), reward=float("nan"))
+
+
+class Unsorted(Sound):
+    def admissible(self) -> tuple[str, ...] | None:
+        return COLOURS[::-1]
+
+
+class OffersWhatItRefuses(Sound):
+    def admissible(self) -> tuple[str, ...] | None:
+        return (*COLOURS, "violet")
+
+
+class LostOracle(Sound):
+    def oracle_action(self, name: str) -> str:
+        return COLOURS[0]
+
+
+class WonByLooking(Sound):
+    def act(self, action: str) -> Outcome:
+        return WON if action == "look" else super().act(action)
+
+
+class WonByChance(Sound):
+    def act(self, action: str) -> Outcome:
+        return WON if action in COLOURS[:2] else super().act(action)
+
+
+class RaisesOnNul(Sound):
+    def act(self, action: str) -> Outcome:
+        if "\x00" in action:
+            raise ValueError("embedded null byte")
+        return super().act(action)
+
+
+class WonByClaiming(Sound):
+    def act(self, action: str) -> Outcome:
+        return WON if "success" in action else super().act(action)
+
+
+class RemembersEpisodes(Sound):
+    episodes = 0
+
+    def start(self, task_id: str, rng: random.Random) -> str:
+        self.episodes += 1
+        return f"Episode {self.episodes}. {super().start(task_id, rng)}"
+
+
+class UsesRandom(Sound):
+    def start(self, task_id: str, rng: random.Random) -> str:
+        random.random()
+        return super().start(task_id, rng)
+
+
+class SeedsNumpy(Sound):
+    def start(self, task_id: str, rng: random.Random) -> str:
+        np.random.seed(0)
+        return super().start(task_id, rng)
+
+
+class ForgetsInItsAnchor(Sound):
+    def state(self) -> bytes:
+        return b"always the same"
+
+
+class SharesAnchors(Sound):
+    def anchor(self) -> int:
+        return self.said
+
+
+class ForgetsInItsSnapshot(Sound):
+    def load_state(self, saved: Any) -> None:
+        self.said = 0
+
+
+class SnapshotsUnasked(Sound):
+    meta = replace(Sound.meta, can_snapshot=False)
+
+    def snapshot(self) -> tuple[Any, ...]:
+        return (self.said,)
+
+
+class DependsOnHashSeed(Sound):
+    def start(self, task_id: str, rng: random.Random) -> str:
+        return f"{hash(task_id)}. {super().start(task_id, rng)}"
+
+
+class LeaksMemory(Sound):
+    kept: ClassVar[list[bytearray]] = []
+
+    def start(self, task_id: str, rng: random.Random) -> str:
+        self.kept.append(bytearray(b"x" * 20_000))
+        return super().start(task_id, rng)
+
+
+class LeaksFiles(Sound):
+    kept: ClassVar[list[int]] = []
+
+    def start(self, task_id: str, rng: random.Random) -> str:
+        if len(self.kept) < 400:
+            self.kept.append(os.open(os.devnull, os.O_RDONLY))
+        return super().start(task_id, rng)
+
+
+class LeaksThreads(Sound):
+    done: ClassVar[threading.Event] = threading.Event()
+    count = 0
+
+    def start(self, task_id: str, rng: random.Random) -> str:
+        self.count += 1
+        if self.count % 100 == 0:
+            threading.Thread(target=self.done.wait, daemon=True).start()
+        return super().start(task_id, rng)
+
+
+class Troublesome(Sound):
+    """Fails in the way that the action names; used for pools, not for laws."""
+
+    def act(self, action: str) -> Outcome:
+        match action:
+            case "raise":
+                raise KeyError("lost")
+            case "hang":
+                time.sleep(3600)
+            case "exit":
+                os._exit(7)
+            case "eat":
+                return Outcome(str(len(bytearray(1 << 40))))
+            case "nan":
+                return Outcome("", reward=float("nan"))
+            case "number":
+                return Outcome(17)  # type: ignore[arg-type]  # the fault
+            case "object":
+                return Outcome("", score=object())  # type: ignore[arg-type]  # the fault
+            case "shout":
+                print("to standard output")  # noqa: T201  (the fault)
+            case "flood":
+                return Outcome("x" * (32 << 20))
+            case "pid":
+                return Outcome(str(os.getpid()))
+        return super().act(action)
+
+
+class Hungry(Sound):
+    """Keeps 100 MB per action."""
+
+    def setup(self) -> None:
+        self.kept: list[bytes] = []
+
+    def act(self, action: str) -> Outcome:
+        self.kept.append(b"x" * 100_000_000)
+        return Outcome("More.")
+
+
+class Unbuildable(Sound):
+    def setup(self) -> None:
+        raise KeyError("no world")

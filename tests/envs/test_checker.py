@@ -1,0 +1,60 @@
+"""Every law holds for a sound environment and catches the fault that it is there for."""
+
+from __future__ import annotations
+
+import pytest
+
+from cairn.core.errors import UnknownNameError
+from cairn.envs.checker import LAWS, check, check_law
+from cairn.envs.laws.subject import Subject
+from tests.envs import faulty
+
+FAULTS = [
+    ("declaration", faulty.WithoutVersion, "version must be 1 or more, got 0"),
+    ("gymnasium", faulty.ResetsToAList, "was not a tuple"),
+    ("errors", faulty.TakesAnyTask, "an unknown task must raise UnknownNameError"),
+    ("budget", faulty.NeverTruncates, "not over after 1 turns"),
+    ("budget", faulty.StepsAfterTheEnd, "step after the end must raise"),
+    ("score-range", faulty.ScoresTwo, "score 2.0 outside (0.0, 1.0)"),
+    ("score-range", faulty.RewardsNan, "reward is nan"),
+    ("admissible", faulty.Unsorted, "sorted and unique"),
+    ("admissible", faulty.OffersWhatItRefuses, "admissible 'violet' is answered like nonsense"),
+    ("oracle", faulty.LostOracle, "oracle 'reader' solved 0%, promised 100%"),
+    ("constant-agent", faulty.WonByLooking, "always saying 'look' solves 100%"),
+    ("random-agent", faulty.WonByChance, "acting at random solves"),
+    ("hostile-text", faulty.RaisesOnNul, "raised ValueError: embedded null byte"),
+    ("hostile-text", faulty.WonByClaiming, "it won"),
+    ("replay", faulty.RemembersEpisodes, "text was 'Episode 1."),
+    ("global-random-state", faulty.UsesRandom, "the state of `random` changed"),
+    ("global-random-state", faulty.SeedsNumpy, "the state of `numpy.random` changed"),
+    ("anchors", faulty.ForgetsInItsAnchor, "from one anchor"),
+    ("anchors", faulty.SharesAnchors, "share the anchor"),
+    ("snapshot", faulty.ForgetsInItsSnapshot, "restore leads to another anchor"),
+    ("snapshot", faulty.SnapshotsUnasked, "although meta.can_snapshot is False"),
+    ("other-process", faulty.DependsOnHashSeed, "PYTHONHASHSEED=1, frame 0: text was"),
+    ("leaks", faulty.LeaksMemory, "memory grew by"),
+    ("leaks", faulty.LeaksFiles, "open files went from"),
+    ("leaks", faulty.LeaksThreads, "threads went from"),
+]
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_holds_for_a_sound_environment(law: str) -> None:
+    report = check_law(law, Subject("tests.envs.faulty:Sound"))
+    assert report.holds, report.detail
+
+
+@pytest.mark.parametrize(("law", "fault", "says"), FAULTS, ids=[fault.__name__ for _, fault, _ in FAULTS])
+def test_catches(law: str, fault: type[faulty.Sound], says: str) -> None:
+    report = check_law(law, Subject(f"{fault.__module__}:{fault.__name__}"))
+    assert not report.holds
+    assert says in report.detail
+
+
+def test_every_law_has_a_fault_that_it_catches() -> None:
+    assert {law for law, _, _ in FAULTS} == set(LAWS)
+
+
+def test_an_unknown_environment_is_an_error_and_not_a_broken_law() -> None:
+    with pytest.raises(UnknownNameError, match="cairn envs list"):
+        next(check("no-such-environment"))
