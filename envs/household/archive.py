@@ -66,7 +66,9 @@ class LineArchive:
             if len(pending) > MAX_LINE:
                 raise CairnError(f"{str(self.path)!r}: line {len(self._places) + 1} is longer than {MAX_LINE} bytes")
         if not decompressor.eof or decompressor.unused_data:
-            raise CairnError(f"{str(self.path)!r} is cut short or holds more than one gzip member. Fetch the file again.")
+            raise CairnError(
+                f"{str(self.path)!r} is cut short or holds more than one gzip member. Fetch the file again."
+            )
         self._add(pending, place, on_line)
 
     def _add(self, line: bytes, place: tuple[int, int], on_line: Callable[[bytes], None]) -> None:

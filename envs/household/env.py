@@ -8,11 +8,13 @@ paid when the goal holds, which ends the episode. The prompt and the reply forma
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
 from pydantic import Field
 
+from cairn.core.errors import CairnError, UnknownNameError
 from cairn.core.keys import text_key
 from cairn.envs.base import EnvConfig, EnvMeta, Outcome, TextEnv
 from cairn.envs.household.belief import believe, know_all
@@ -21,7 +23,10 @@ from cairn.envs.household.generator import GENERATED_SPLITS, MAX_TASKS, Size, ge
 from cairn.envs.household.goals import TASK_TYPES, TaskType
 from cairn.envs.household.house import House
 from cairn.envs.household.oracle import decide
+from cairn.envs.household.rules import act
 from cairn.envs.household.world import World
+
+_NUMBER = re.compile("[0-9]{6}")
 
 
 class HouseholdConfig(EnvConfig):
@@ -62,6 +67,8 @@ class HouseholdEnv(TextEnv):
             self._tasks: Sequence[str] = tuple(f"{config.split}/{i:06d}" for i in range(config.num_tasks))
         else:
             self._tasks = tuple(t for t in self._games.ids if task_type_of(t) in config.task_types)
+        if not self._tasks:
+            raise CairnError(f"household: split {config.split!r} has no game of the types {config.task_types!r}")
         self._world: World | None = None
 
     def tasks(self) -> Sequence[str]:
@@ -72,24 +79,25 @@ class HouseholdEnv(TextEnv):
         """Return whether the task exists; generated ones beyond `num_tasks` do."""
         if self._games is not None:
             return task_id in self._games and task_type_of(task_id) in self.config.task_types
-        return self._index(task_id) is not None
+        return task_id.startswith(f"{self.config.split}/") and _NUMBER.fullmatch(task_id.partition("/")[2]) is not None
 
     def task_type(self, task_id: str) -> str:
         """Return which of the six kinds a task is."""
-        return self.house(task_id).goal.task_type
+        if self._games is None:
+            return self.config.task_types[self._index(task_id) % len(self.config.task_types)]
+        return task_type_of(task_id) or self.house(task_id).goal.task_type
 
     def house(self, task_id: str) -> House:
         """Return a task's house.
 
         Raises:
+            UnknownNameError: there is no such task.
             CairnError: the game's data is malformed.
         """
         if self._games is not None:
             return self._games.house(task_id)
-        index = self._index(task_id)
-        assert index is not None, task_id  # reset has asked has_task
         config = self.config
-        return generate(config.split, index, size=config.size, task_types=config.task_types)
+        return generate(config.split, self._index(task_id), size=config.size, task_types=config.task_types)
 
     @property
     def world(self) -> World:
@@ -106,7 +114,7 @@ class HouseholdEnv(TextEnv):
     def act(self, action: str) -> Outcome:
         """Carry out one command."""
         world = self.world
-        text = world.act(action)
+        text = act(world, action)
         if world.is_solved:
             return Outcome(text, reward=1.0, is_over=True, success=True, score=1.0)
         return Outcome(text)
@@ -138,11 +146,11 @@ class HouseholdEnv(TextEnv):
         """Put the world back."""
         self.world.load(saved)
 
-    def _index(self, task_id: str) -> int | None:
-        """Return a generated task's number; None where it is not one of this split's."""
-        split, _, number = task_id.partition("/")
-        is_number = len(number) == 6 and number.isascii() and number.isdigit()
-        return int(number) if split == self.config.split and is_number else None
+    def _index(self, task_id: str) -> int:
+        """Return a generated task's number."""
+        if not self.has_task(task_id):
+            raise UnknownNameError("task of household", task_id, self.tasks(), "cairn envs list household --tasks")
+        return int(task_id.partition("/")[2])
 
 
 ENV = HouseholdEnv

@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from cairn.core.errors import CairnError, MissingDataError
+from cairn.core.errors import CairnError, MissingDataError, UnknownNameError
 from cairn.envs.household.archive import LineArchive
 from cairn.envs.household.goals import TASK_TYPES
 from cairn.envs.household.house import House
@@ -40,8 +40,11 @@ class Games(ABC):
         """Return a game's house.
 
         Raises:
+            UnknownNameError: the split has no such game.
             CairnError: its data is malformed.
         """
+        if task_id not in self:
+            raise UnknownNameError("task of household", task_id, self.ids, "cairn envs list household --tasks")
         house = self._houses.pop(task_id, None) or self.read(task_id)
         self._houses[task_id] = house
         if len(self._houses) > _KEPT_HOUSES:

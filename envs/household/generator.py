@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from cairn.core.keys import text_key
@@ -50,6 +51,7 @@ class Layout:
         return text_key(repr(sorted(sorted(place) for place in places.values())))
 
 
+@lru_cache(maxsize=512)
 def generate(split: str, index: int, *, size: Size, task_types: tuple[TaskType, ...]) -> House:
     """Return house `index` of a split; the task types take turns. Equal arguments give equal houses in any process."""
     task_type = task_types[index % len(task_types)]
@@ -101,7 +103,9 @@ def _draw_layout(goal: Goal, room: str, size: Size, rng: random.Random) -> Layou
 def _draw_receptacles(goal: Goal, room: str, total: int, rng: random.Random) -> list[str]:
     """Return kinds: the essential ones, those the goal needs, then others as often as large rooms have them."""
     needed = [*ESSENTIAL[room], *([] if goal.is_look else [goal.place_kind])]
-    needed.append(next(kind for kind in SEARCH_ORDER[goal.object_kind] if kind in MOST[room] and kind != goal.place_kind))
+    needed.append(
+        next(kind for kind in SEARCH_ORDER[goal.object_kind] if kind in MOST[room] and kind != goal.place_kind)
+    )
     receptacles = list(dict.fromkeys(needed))
     left = {kind: most - (kind in receptacles) for kind, most in MOST[room].items()}
     pool = [kind for kind, most in left.items() for _ in range(most)]

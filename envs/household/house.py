@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from cairn.envs.household.goals import Goal
+from cairn.envs.household.goals import Goal, Treatment
 
-Option = tuple[str, int, int]  # verb of `world.RULES`, its object or receptacle, its second receptacle or object or -1
+Option = tuple[str, int, int]  # verb of `rules`, its object or receptacle, its second receptacle or object or -1
 NOBODY = -1
 
 _ALWAYS: dict[str, Option] = {name: (name, NOBODY, NOBODY) for name in ("help", "inventory", "look")}
@@ -51,7 +51,7 @@ class House:
     wanted_mask: int  # objects of the goal's kind that can be treated as it asks
     goal_places: tuple[int, ...]  # receptacles of the goal's kind; empty for "look"
     lamp_mask: int  # lamps of the goal's kind; empty unless "look"
-    stations: dict[str, int]  # "clean", "heat", "cool" -> set of receptacles that do it
+    stations: dict[Treatment, int]  # "clean", "heat", "cool" -> set of receptacles that do it
     _travel: dict[int, dict[str, Option]] = field(default_factory=dict)  # cache of `travel`
 
     def travel(self, location: int) -> dict[str, Option]:
@@ -66,7 +66,9 @@ class House:
     def _all_travel(self) -> dict[str, Option]:
         """Return "go to ..." for every receptacle; cached, so that all locations share their strings."""
         if NOBODY not in self._travel:
-            going: dict[str, Option] = {f"go to {name}": ("go", r, NOBODY) for r, name in enumerate(self.receptacle_names)}
+            going: dict[str, Option] = {
+                f"go to {name}": ("go", r, NOBODY) for r, name in enumerate(self.receptacle_names)
+            }
             self._travel[NOBODY] = {name: going[name] for name in sorted(going)}
         return self._travel[NOBODY]
 

@@ -1,8 +1,8 @@
 """What an agent has been told during an episode: contents that were listed, objects that it moved itself.
 
 The agent is the only one who acts, so what was once shown stays true. Kept exactly as far as the texts go: an object
-that lies in two receptacles is known to be in the one that was listed, and an object that was cool from the start is not
-known to be.
+that lies in two receptacles is known to be in the one that was listed, and an object that was cool from the start is
+not known to be.
 """
 
 from __future__ import annotations

@@ -31,9 +31,7 @@ def decide(view: View) -> str:
 
 def _fetch(view: View) -> str:
     """Take an object that the goal asks for, or search one."""
-    settled = 0 if view.goal.is_look else view.contents[target] if (target := _target(view)) != NOBODY else 0
-    if view.goal.count == 1:
-        settled &= view.treated if view.goal.treatment else 0
+    settled = _settled(view)
     choices = [
         (not view.treated >> o & 1, r not in view.here, *_rank(view, r, view.goal.object_kind), o, r)
         for r, mask in enumerate(view.contents)
@@ -44,6 +42,12 @@ def _fetch(view: View) -> str:
         return _search(view, view.goal.object_kind)
     *_, o, r = min(choices)
     return _reach(view, r) or f"take {view.object_names[o]} from {view.receptacle_names[r]}"
+
+
+def _settled(view: View) -> int:
+    """Return the objects that are best left where they are: the first of two, once it has been brought."""
+    target = _target(view)
+    return view.contents[target] if view.goal.count == 2 and target != NOBODY else 0
 
 
 def _treat(view: View) -> str:
@@ -84,7 +88,7 @@ def _drop(view: View) -> str:
     The explorer learns only on the spot whether a receptacle takes it, so it walks one fixed round of the likely ones.
     """
     name = view.object_names[view.held]
-    known = [r for r in members(view.accepting)]
+    known = list(members(view.accepting))
     if at_hand := [r for r in known if view.reachable >> r & 1]:
         return f"move {name} to {view.receptacle_names[at_hand[-1]]}"
     kind = view.object_kinds[view.held]

@@ -1,7 +1,7 @@
 """Reading a game's `pddl_problem` text into a `House`, in a few milliseconds and with no planner.
 
 Only what ALFWorld's games contain is read: the facts of ``(:init ...)`` and one of six shapes of goal. Lists of objects
-and types are skipped, since every id that matters occurs in a fact. Limits: `MAX_TEXT` characters, and those of `facts`.
+and types are skipped, since every id that matters occurs in a fact. Limits: `MAX_TEXT`, and those of `facts`.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ _GOALS: dict[TaskType, re.Pattern[str]] = {
     ),
     "look_at_obj_in_light": re.compile(
         r"\(and \(exists \(\?ot - object \?r - receptacle \?a - agent \?l - location\) \(and "
-        r"\(objecttype \?ot (?P<place>\w+)type\) \(toggleable \?ot\) \(istoggled \?ot\) \(receptacleatlocation \?r \?l\) "
-        r"\(atlocation \?a \?l\) \(inreceptacle \?ot \?r\) \) \) \(exists \(\?o - object \?a - agent\) \(and "
+        r"\(objecttype \?ot (?P<place>\w+)type\) \(toggleable \?ot\) \(istoggled \?ot\) "
+        r"\(receptacleatlocation \?r \?l\) \(atlocation \?a \?l\) \(inreceptacle \?ot \?r\) \) \) "
+        r"\(exists \(\?o - object \?a - agent\) \(and "
         r"\(objecttype \?o (?P<object>\w+)type\) \(holds \?a \?o\) \) \) \)"
     ),
 }

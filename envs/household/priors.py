@@ -8,14 +8,19 @@ from __future__ import annotations
 
 from cairn.envs.household.goals import TaskType
 
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
 ROOMS = ("kitchen", "living room", "bedroom", "bathroom")
 
-# Receptacles of each room: those every such room has, then how many of each a large one may have.
+# Receptacles that every such room has, then how many of each a large one may have.
 ESSENTIAL: dict[str, tuple[str, ...]] = {
-    "kitchen": ("countertop", "fridge", "microwave", "sinkbasin", "cabinet"),
-    "living room": ("sofa", "coffeetable", "sidetable"),
-    "bedroom": ("bed", "desk", "drawer"),
-    "bathroom": ("sinkbasin", "toilet", "countertop"),
+    "kitchen": _words("countertop fridge microwave sinkbasin cabinet"),
+    "living room": _words("sofa coffeetable sidetable"),
+    "bedroom": _words("bed desk drawer"),
+    "bathroom": _words("sinkbasin toilet countertop"),
 }
 MOST: dict[str, dict[str, int]] = {
     "kitchen": {
@@ -31,127 +36,130 @@ MOST: dict[str, dict[str, int]] = {
         "garbagecan": 1, "armchair": 1, "laundryhamper": 1, "diningtable": 1,
     },
     "bathroom": {
-        "cabinet": 6, "drawer": 6, "shelf": 3, "towelholder": 2, "handtowelholder": 2, "countertop": 2, "sinkbasin": 2,
-        "toilet": 1, "bathtubbasin": 1, "toiletpaperhanger": 1, "garbagecan": 1, "sidetable": 1, "cart": 1,
+        "cabinet": 6, "drawer": 6, "shelf": 3, "towelholder": 2, "handtowelholder": 2, "countertop": 2,
+        "sinkbasin": 2, "toilet": 1, "bathtubbasin": 1, "toiletpaperhanger": 1, "garbagecan": 1, "sidetable": 1,
+        "cart": 1,
     },
 }  # fmt: skip
-DOORED = ("cabinet", "drawer", "fridge", "microwave", "safe")
+DOORED = _words("cabinet drawer fridge microwave safe")
 
 # Kinds of receptacle that take an object, likeliest first per step of search: the order in which to look.
-_FOOD = ("fridge", "countertop", "diningtable", "sinkbasin", "microwave", "garbagecan", "sidetable")
-_CUTLERY = ("countertop", "diningtable", "sinkbasin", "sidetable", "drawer")
-_SMALL = ("desk", "dresser", "sidetable", "coffeetable", "diningtable", "bed", "sofa", "armchair", "tvstand", "countertop",
-          "shelf", "drawer", "safe", "cabinet", "garbagecan", "ottoman")  # fmt: skip
-_WASH = ("toilet", "countertop", "sinkbasin", "bathtubbasin", "garbagecan", "cart", "diningtable", "sidetable", "shelf",
-         "dresser", "cabinet", "drawer")  # fmt: skip
-_SHOWPIECE = ("coffeetable", "diningtable", "countertop", "sidetable", "dresser", "tvstand", "desk", "shelf", "cabinet")
+_FOOD = _words("fridge countertop diningtable sinkbasin microwave garbagecan sidetable")
+_CUTLERY = _words("countertop diningtable sinkbasin sidetable drawer")
+_SMALL = _words(
+    "desk dresser sidetable coffeetable diningtable bed sofa armchair tvstand countertop shelf drawer safe cabinet "
+    "garbagecan ottoman"
+)
+_WASH = _words(
+    "toilet countertop sinkbasin bathtubbasin garbagecan cart diningtable sidetable shelf dresser cabinet drawer"
+)
+_SHOWPIECE = _words("coffeetable diningtable countertop sidetable dresser tvstand desk shelf cabinet")
 SEARCH_ORDER: dict[str, tuple[str, ...]] = {
     "apple": _FOOD,
-    "bread": ("countertop", "diningtable", "fridge", "sidetable", "microwave", "garbagecan"),
+    "bread": _words("countertop diningtable fridge sidetable microwave garbagecan"),
     "egg": _FOOD,
     "lettuce": _FOOD,
     "potato": _FOOD,
     "tomato": _FOOD,
-    "bowl": ("fridge", "countertop", "diningtable", "desk", "dresser", "sidetable", "coffeetable", "sinkbasin", "microwave",
-             "shelf", "cabinet"),
-    "cup": ("fridge", "countertop", "diningtable", "microwave", "sinkbasin", "sidetable", "shelf", "cabinet"),
-    "mug": ("coffeemachine", "fridge", "countertop", "diningtable", "microwave", "sinkbasin", "desk", "sidetable", "dresser",
-            "shelf", "cabinet", "drawer"),
-    "plate": ("countertop", "diningtable", "fridge", "sinkbasin", "microwave", "coffeetable", "sidetable", "shelf", "cabinet"),
-    "pan": ("stoveburner", "countertop", "diningtable", "fridge", "sinkbasin", "cabinet"),
-    "pot": ("stoveburner", "countertop", "diningtable", "fridge", "sinkbasin", "shelf", "cabinet"),
-    "kettle": ("stoveburner", "countertop", "diningtable", "sinkbasin", "shelf", "cabinet"),
+    "bowl": _words(
+        "fridge countertop diningtable desk dresser sidetable coffeetable sinkbasin microwave shelf cabinet"
+    ),
+    "cup": _words("fridge countertop diningtable microwave sinkbasin sidetable shelf cabinet"),
+    "mug": _words(
+        "coffeemachine fridge countertop diningtable microwave sinkbasin desk sidetable dresser shelf cabinet drawer"
+    ),
+    "plate": _words("countertop diningtable fridge sinkbasin microwave coffeetable sidetable shelf cabinet"),
+    "pan": _words("stoveburner countertop diningtable fridge sinkbasin cabinet"),
+    "pot": _words("stoveburner countertop diningtable fridge sinkbasin shelf cabinet"),
+    "kettle": _words("stoveburner countertop diningtable sinkbasin shelf cabinet"),
     "fork": _CUTLERY,
     "spoon": _CUTLERY,
     "knife": _CUTLERY,
     "butterknife": _CUTLERY,
     "spatula": _CUTLERY,
-    "ladle": ("countertop", "diningtable", "sinkbasin", "drawer", "cabinet"),
-    "saltshaker": ("countertop", "diningtable", "sidetable", "shelf", "cabinet", "drawer"),
-    "peppershaker": ("countertop", "diningtable", "sidetable", "shelf", "cabinet", "drawer"),
-    "dishsponge": ("countertop", "diningtable", "sinkbasin", "garbagecan", "bathtubbasin", "toilet", "sidetable", "cart",
-                   "shelf", "drawer", "cabinet"),
-    "winebottle": ("countertop", "diningtable", "garbagecan", "fridge", "sidetable", "shelf", "cabinet"),
-    "glassbottle": ("countertop", "diningtable", "fridge", "sinkbasin", "garbagecan", "shelf", "cabinet"),
-    "papertowelroll": ("countertop", "diningtable", "garbagecan", "toilet", "sidetable", "cart", "shelf"),
-    "soapbottle": ("countertop", "toilet", "diningtable", "garbagecan", "sinkbasin", "sidetable", "cart", "dresser", "shelf",
-                   "cabinet", "drawer"),
-    "alarmclock": ("desk", "sidetable", "dresser", "diningtable", "shelf", "countertop"),
-    "book": ("bed", "desk", "diningtable", "coffeetable", "sofa", "armchair", "sidetable", "dresser", "countertop", "shelf",
-             "drawer", "cabinet"),
-    "box": ("sofa", "coffeetable", "diningtable", "armchair", "sidetable", "desk", "dresser", "ottoman", "tvstand", "shelf",
-            "cabinet"),
+    "ladle": _words("countertop diningtable sinkbasin drawer cabinet"),
+    "saltshaker": _words("countertop diningtable sidetable shelf cabinet drawer"),
+    "peppershaker": _words("countertop diningtable sidetable shelf cabinet drawer"),
+    "dishsponge": _words(
+        "countertop diningtable sinkbasin garbagecan bathtubbasin toilet sidetable cart shelf drawer cabinet"
+    ),
+    "winebottle": _words("countertop diningtable garbagecan fridge sidetable shelf cabinet"),
+    "glassbottle": _words("countertop diningtable fridge sinkbasin garbagecan shelf cabinet"),
+    "papertowelroll": _words("countertop diningtable garbagecan toilet sidetable cart shelf"),
+    "soapbottle": _words(
+        "countertop toilet diningtable garbagecan sinkbasin sidetable cart dresser shelf cabinet drawer"
+    ),
+    "alarmclock": _words("desk sidetable dresser diningtable shelf countertop"),
+    "book": _words("bed desk diningtable coffeetable sofa armchair sidetable dresser countertop shelf drawer cabinet"),
+    "box": _words("sofa coffeetable diningtable armchair sidetable desk dresser ottoman tvstand shelf cabinet"),
     "cd": _SMALL,
     "cellphone": ("bed", *(kind for kind in _SMALL if kind != "bed")),
     "creditcard": _SMALL,
     "keychain": _SMALL,
     "pen": _SMALL,
     "pencil": _SMALL,
-    "watch": ("coffeetable", "dresser", "diningtable", "sidetable", "tvstand", "desk", "shelf", "drawer", "safe"),
-    "remotecontrol": ("coffeetable", "sofa", "tvstand", "armchair", "diningtable", "dresser", "sidetable", "desk", "ottoman",
-                      "shelf", "drawer"),
-    "newspaper": ("sofa", "coffeetable", "diningtable", "armchair", "sidetable", "dresser", "ottoman", "tvstand", "bed", "desk",
-                  "shelf", "drawer", "garbagecan"),
-    "laptop": ("bed", "desk", "sofa", "coffeetable", "diningtable", "armchair", "dresser", "sidetable", "ottoman", "tvstand"),
-    "pillow": ("bed", "sofa", "armchair", "ottoman"),
-    "teddybear": ("bed", "sofa", "armchair"),
+    "watch": _words("coffeetable dresser diningtable sidetable tvstand desk shelf drawer safe"),
+    "remotecontrol": _words(
+        "coffeetable sofa tvstand armchair diningtable dresser sidetable desk ottoman shelf drawer"
+    ),
+    "newspaper": _words(
+        "sofa coffeetable diningtable armchair sidetable dresser ottoman tvstand bed desk shelf drawer garbagecan"
+    ),
+    "laptop": _words("bed desk sofa coffeetable diningtable armchair dresser sidetable ottoman tvstand"),
+    "pillow": _words("bed sofa armchair ottoman"),
+    "teddybear": _words("bed sofa armchair"),
     "statue": _SHOWPIECE,
     "vase": _SHOWPIECE,
-    "candle": ("toilet", "countertop", "coffeetable", "sidetable", "dresser", "cart", "diningtable", "shelf", "drawer", "cabinet"),
-    "tissuebox": ("coffeetable", "countertop", "desk", "sidetable", "diningtable", "toilet", "cart", "dresser", "tvstand",
-                  "shelf", "drawer", "cabinet"),
-    "wateringcan": ("coffeetable", "sidetable", "shelf"),
-    "cloth": ("bathtubbasin", "countertop", "sinkbasin", "toilet", "cart", "shelf", "cabinet", "drawer"),
-    "handtowel": ("handtowelholder", "countertop", "toilet", "garbagecan", "sinkbasin", "cabinet"),
-    "towel": ("towelholder", "countertop", "bathtubbasin"),
+    "candle": _words("toilet countertop coffeetable sidetable dresser cart diningtable shelf drawer cabinet"),
+    "tissuebox": _words(
+        "coffeetable countertop desk sidetable diningtable toilet cart dresser tvstand shelf drawer cabinet"
+    ),
+    "wateringcan": _words("coffeetable sidetable shelf"),
+    "cloth": _words("bathtubbasin countertop sinkbasin toilet cart shelf cabinet drawer"),
+    "handtowel": _words("handtowelholder countertop toilet garbagecan sinkbasin cabinet"),
+    "towel": _words("towelholder countertop bathtubbasin"),
     "soapbar": _WASH,
     "spraybottle": _WASH,
     "toiletpaper": ("toiletpaperhanger", *_WASH),
-    "desklamp": ("desk", "sidetable", "dresser", "coffeetable", "diningtable", "shelf"),
-    "floorlamp": ("sofa", "armchair", "bed"),
-}  # fmt: skip
+    "desklamp": _words("desk sidetable dresser coffeetable diningtable shelf"),
+    "floorlamp": _words("sofa armchair bed"),
+}
 # For kinds that stand in no order above: open surfaces before doors.
-DEFAULT_ORDER = (
-    "desk", "coffeetable", "diningtable", "countertop", "sidetable", "dresser", "bed", "sofa", "armchair", "toilet",
-    "sinkbasin", "fridge", "microwave", "stoveburner", "coffeemachine", "tvstand", "bathtubbasin", "garbagecan", "shelf",
-    "cart", "ottoman", "toaster", "safe", "cabinet", "drawer", "towelholder", "handtowelholder", "toiletpaperhanger",
-    "laundryhamper",
-)  # fmt: skip
+DEFAULT_ORDER = _words(
+    "desk coffeetable diningtable countertop sidetable dresser bed sofa armchair toilet sinkbasin fridge microwave "
+    "stoveburner coffeemachine tvstand bathtubbasin garbagecan shelf cart ottoman toaster safe cabinet drawer "
+    "towelholder handtowelholder toiletpaperhanger laundryhamper"
+)
 
 # What the generator puts into each room.
 OBJECTS: dict[str, tuple[str, ...]] = {
-    "kitchen": (
-        "apple", "bread", "egg", "lettuce", "potato", "tomato", "bowl", "cup", "mug", "plate", "pan", "pot", "kettle", "fork",
-        "spoon", "knife", "butterknife", "spatula", "ladle", "saltshaker", "peppershaker", "dishsponge", "winebottle",
-        "glassbottle", "papertowelroll", "soapbottle",
+    "kitchen": _words(
+        "apple bread egg lettuce potato tomato bowl cup mug plate pan pot kettle fork spoon knife butterknife spatula "
+        "ladle saltshaker peppershaker dishsponge winebottle glassbottle papertowelroll soapbottle"
     ),
-    "living room": (
-        "book", "box", "creditcard", "keychain", "laptop", "newspaper", "pen", "pillow", "remotecontrol", "statue", "tissuebox",
-        "vase", "watch", "wateringcan", "cellphone",
+    "living room": _words(
+        "book box creditcard keychain laptop newspaper pen pillow remotecontrol statue tissuebox vase watch "
+        "wateringcan cellphone"
     ),
-    "bedroom": (
-        "alarmclock", "book", "bowl", "box", "cd", "cellphone", "creditcard", "keychain", "laptop", "mug", "pen", "pencil",
-        "pillow", "teddybear",
+    "bedroom": _words(
+        "alarmclock book bowl box cd cellphone creditcard keychain laptop mug pen pencil pillow teddybear"
     ),
-    "bathroom": (
-        "candle", "cloth", "dishsponge", "handtowel", "papertowelroll", "soapbar", "soapbottle", "spraybottle", "tissuebox",
-        "toiletpaper", "towel",
+    "bathroom": _words(
+        "candle cloth dishsponge handtowel papertowelroll soapbar soapbottle spraybottle tissuebox toiletpaper towel"
     ),
-}  # fmt: skip
+}
 
-ABILITIES: dict[str, frozenset[str]] = {
-    "cleanable": frozenset({
-        "apple", "bowl", "butterknife", "cloth", "cup", "dishsponge", "egg", "fork", "kettle", "knife", "ladle", "lettuce",
-        "mug", "pan", "plate", "pot", "potato", "soapbar", "spatula", "spoon", "tomato",
-    }),
-    "heatable": frozenset({"apple", "bread", "cup", "egg", "mug", "plate", "potato", "tomato"}),
-    "coolable": frozenset({
-        "apple", "bowl", "bread", "cup", "egg", "lettuce", "mug", "pan", "plate", "pot", "potato", "tomato", "winebottle",
-    }),
-    "sliceable": frozenset({"apple", "bread", "egg", "lettuce", "potato", "tomato"}),
-    "isreceptacleobject": frozenset({"bowl", "box", "cup", "mug", "pan", "plate", "pot"}),
-    "toggleable": frozenset({"desklamp", "floorlamp"}),
-}  # fmt: skip
+ABILITIES: dict[str, tuple[str, ...]] = {
+    "cleanable": _words(
+        "apple bowl butterknife cloth cup dishsponge egg fork kettle knife ladle lettuce mug pan plate pot potato "
+        "soapbar spatula spoon tomato"
+    ),
+    "heatable": _words("apple bread cup egg mug plate potato tomato"),
+    "coolable": _words("apple bowl bread cup egg lettuce mug pan plate pot potato tomato winebottle"),
+    "sliceable": _words("apple bread egg lettuce potato tomato"),
+    "isreceptacleobject": _words("bowl box cup mug pan plate pot"),
+    "toggleable": _words("desklamp floorlamp"),
+}
 
 TASK_ROOMS: dict[TaskType, tuple[str, ...]] = {
     "pick_and_place_simple": ROOMS,

@@ -1,7 +1,6 @@
-"""The rules: a house's changing state, the commands that apply to it, and what they do and say.
+"""A house's changing state: the commands that apply to it, whether the goal holds, saving and comparing.
 
-A command outside `World.options` changes nothing. Whether an episode ends is not decided here: `is_solved` says
-whether the goal holds. Sets of objects and receptacles are integers with one bit for each, see `house`.
+What each command does and says is in `rules`. Sets of objects and receptacles are integers with one bit for each, see `house`.
 """
 
 from __future__ import annotations
@@ -10,26 +9,10 @@ from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
 
-from cairn.envs.household.house import NOBODY, House, Option, join_names, members
+from cairn.envs.household.goals import Treatment
+from cairn.envs.household.house import NOBODY, House, Option, members
 from cairn.envs.household.memory import Memory
 
-NOTHING_HAPPENS = "Nothing happens."
-# The original's help text, typos of layout included: agents were trained on it.
-HELP = """Available commands:
-  look:                             look around your current location
-  inventory:                        check your current inventory
-  go to (receptacle):               move to a receptacle
-  open (receptacle):                open a receptacle
-  close (receptacle):               close a receptacle
-  take (object) from (receptacle):  take an object from a receptacle
-  move (object) to (receptacle):  place an object in or on a receptacle
-  examine (something):              examine a receptacle or an object
-  use (object):                     use an object
-  heat (object) with (receptacle):  heat an object using a receptacle
-  clean (object) with (receptacle): clean an object using a receptacle
-  cool (object) with (receptacle):  cool an object using a receptacle
-  slice (object) with (object):     slice an object using a sharp object
-"""
 _name_of: Callable[[tuple[str, Option]], str] = itemgetter(0)
 
 
@@ -53,17 +36,9 @@ class World:
         self.hot, self.cool, self.clean = marks["hot"], marks["cool"], marks["clean"]
         self.sliced, self.toggled = marks["sliced"], marks["toggled"]
         self.memory = Memory(len(house.inside))
-        self._forget()
-
-    # -- acting ------------------------------------------------------------------------------------------------------
-
-    def act(self, command: str) -> str:
-        """Carry out a command and return what the game says."""
-        option = self.options.get(command)
-        if option is None:
-            return NOTHING_HAPPENS
-        verb, first, second = option
-        return RULES[verb](self, first, second)
+        self._options: dict[str, Option] | None = None
+        self._is_solved: bool | None = None
+        self._rows: bytes | None = None
 
     @property
     def options(self) -> dict[str, Option]:
@@ -78,6 +53,15 @@ class World:
         if self._is_solved is None:
             self._is_solved = self._is_lit() if self.house.goal.is_look else self._is_placed()
         return self._is_solved
+
+    def moved(self) -> None:
+        """Drop what was computed before the agent's location or a door changed."""
+        self._options = self._is_solved = None
+
+    def changed(self) -> None:
+        """Drop everything that was computed before the state changed."""
+        self.moved()
+        self._rows = None
 
     # -- saving ------------------------------------------------------------------------------------------------------
 
@@ -101,15 +85,9 @@ class World:
         self.location, self.held, self.opened, self.hot, self.cool, self.clean, self.sliced, self.toggled = scalars
         self.inside, self.at, self.gaps = map(list, lists)
         self.memory.load(memory)
-        self._forget()
+        self.changed()
 
     # -- helpers -----------------------------------------------------------------------------------------------------
-
-    def _forget(self) -> None:
-        """Drop what was computed from the state before it changed."""
-        self._options: dict[str, Option] | None = None
-        self._rows: bytes | None = None
-        self._is_solved: bool | None = None
 
     def _pack(self) -> bytes:
         """Return all but location, hand and open doors, which change at almost every step.
@@ -173,7 +151,11 @@ class World:
         house, held = self.house, self.held
         name, here = house.object_names[held], house.spots[self.location]
         before.append((f"examine {name}", ("inspect", held, NOBODY)))
-        abilities = (("clean", house.clean_mask), ("heat", house.heat_mask), ("cool", house.cool_mask))
+        abilities: tuple[tuple[Treatment, int], ...] = (
+            ("clean", house.clean_mask),
+            ("heat", house.heat_mask),
+            ("cool", house.cool_mask),
+        )
         for verb, mask in abilities:
             if mask >> held & 1:
                 stations = [r for r in here if house.stations[verb] >> r & 1]
@@ -196,125 +178,3 @@ class World:
             return False
         lit = self.toggled & self.house.lamp_mask
         return any(self.inside[r] & lit for r in self.house.spots[self.location])
-
-    # -- rules: each changes the state and returns what the game says; preconditions are in `options` ------------------
-
-    def _show(self, r: int) -> str:
-        """Return what can be seen of a receptacle, and remember it."""
-        house, name = self.house, self.house.receptacle_names[r]
-        if not house.openable >> r & 1:
-            self.memory.see(r, self.inside[r])
-            return f"On the {name}, you see {house.list_objects(self.inside[r])}."
-        if not self.opened >> r & 1:
-            return f"The {name} is closed."
-        self.memory.see(r, self.inside[r])
-        return f"The {name} is open. In it, you see {house.list_objects(self.inside[r])}."
-
-    def _go(self, r: int, _: int) -> str:
-        self.location = self.house.receptacle_spots[r]
-        self._options = self._is_solved = None
-        return f"You arrive at {self.house.receptacle_names[r]}. {self._show(r)}"
-
-    def _open(self, r: int, _: int) -> str:
-        self.opened |= 1 << r
-        self._options = None
-        return f"You open the {self.house.receptacle_names[r]}. {self._show(r)}"
-
-    def _close(self, r: int, _: int) -> str:
-        self.opened &= ~(1 << r)
-        self._options = None
-        return f"You close the {self.house.receptacle_names[r]}."
-
-    def _take(self, o: int, r: int) -> str:
-        bit = 1 << o
-        self.inside[r] &= ~bit
-        self.at[self.location] &= ~bit
-        self.gaps[r] |= bit & self.house.gap_masks[r]
-        self.held = o
-        self.memory.take(o, r)
-        self._forget()
-        return f"You pick up the {self.house.object_names[o]} from the {self.house.receptacle_names[r]}."
-
-    def _move(self, o: int, r: int) -> str:
-        bit = 1 << o
-        self.inside[r] |= bit
-        self.at[self.location] |= bit
-        self.gaps[r] &= ~bit
-        self.held = NOBODY
-        self.memory.put(o, r)
-        self._forget()
-        return f"You move the {self.house.object_names[o]} to the {self.house.receptacle_names[r]}."
-
-    def _clean(self, o: int, r: int) -> str:
-        self.clean |= 1 << o
-        self.memory.treat("clean", o)
-        self._forget()
-        return f"You clean the {self.house.object_names[o]} using the {self.house.receptacle_names[r]}."
-
-    def _heat(self, o: int, r: int) -> str:
-        self.hot |= 1 << o
-        self.cool &= ~(1 << o)
-        self.memory.treat("heat", o)
-        self._forget()
-        return f"You heat the {self.house.object_names[o]} using the {self.house.receptacle_names[r]}."
-
-    def _cool(self, o: int, r: int) -> str:
-        self.cool |= 1 << o
-        self.hot &= ~(1 << o)
-        self.memory.treat("cool", o)
-        self._forget()
-        return f"You cool the {self.house.object_names[o]} using the {self.house.receptacle_names[r]}."
-
-    def _use(self, o: int, _: int) -> str:
-        self.toggled |= 1 << o
-        self._forget()
-        return f"You turn on the {self.house.object_names[o]}."
-
-    def _slice(self, o: int, knife: int) -> str:
-        self.sliced |= 1 << o
-        self._forget()
-        return f"You sliced the {self.house.object_names[o]} with the {self.house.object_names[knife]}."
-
-    def _examine(self, r: int, _: int) -> str:
-        return self._show(r)
-
-    def _inspect(self, o: int, _: int) -> str:
-        name, bit = self.house.object_names[o], 1 << o
-        if self.house.vessel_mask & bit:
-            return f"This is a normal {name}. In it, you see {self.house.list_objects(self.house.vessel_contents.get(o, 0))}."
-        is_hot, is_cool, is_clean, is_sliced = (bool(marks & bit) for marks in (self.hot, self.cool, self.clean, self.sliced))
-        warmth = "hot" if is_hot else "cool" if is_cool else ""
-        if is_cool and not is_hot and not is_clean and not is_sliced:
-            warmth = "cold"  # the original says "cold" of an object that is nothing but cool
-        words = " and ".join(word for word in (warmth, "clean" if is_clean else "") if word)
-        if is_sliced and words:
-            words += " sliced"
-        if words:
-            return f"This is a {words} {name}."
-        if self.toggled & bit:
-            return f"This {name} is on."
-        return f"This is a sliced {name}." if is_sliced else f"There's nothing special about {name}."
-
-    def _look(self, _: int, __: int) -> str:
-        here = self.house.spots[self.location]
-        if not here:
-            return "You are in the middle of a room. Looking quickly around you, you see nothing."
-        facing = join_names([self.house.receptacle_names[r] for r in here])
-        beside = sorted(o for r in here for o in members(self.gaps[r] & self.at[self.location]))
-        return f"You are facing the {facing}. Next to it, you see {join_names([f'a {self.house.object_names[o]}' for o in beside])}."
-
-    def _inventory(self, _: int, __: int) -> str:
-        if self.held == NOBODY:
-            return "You are not carrying anything."
-        return f"You are carrying: a {self.house.object_names[self.held]}."
-
-    def _help(self, _: int, __: int) -> str:
-        return HELP
-
-
-RULES: dict[str, Callable[[World, int, int], str]] = {
-    "go": World._go, "open": World._open, "close": World._close, "take": World._take, "move": World._move,
-    "clean": World._clean, "heat": World._heat, "cool": World._cool, "use": World._use, "slice": World._slice,
-    "examine": World._examine, "inspect": World._inspect, "look": World._look, "inventory": World._inventory,
-    "help": World._help,
-}  # fmt: skip

@@ -1,0 +1,78 @@
+"""The prompt and reply format of the published GiGPO runs on ALFWorld, as plain text functions.
+
+`build_prompt` shows the task, the last `HISTORY_LENGTH` turns, the present observation and the admissible commands;
+`parse_reply` reads ``<think>...</think><action>...</action>``. The layout and the rules of validity follow the public
+code; the wording is our own. One departure: the closing tag is looked for after the opening one, so that a stray
+``</action>`` before it does not blank the action. Whether a command does anything is the environment's business: a
+well-formed but inadmissible one is valid and has no effect.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+HISTORY_LENGTH = 2  # turns shown
+INVALID_PENALTY = 0.1  # taken off the reward of a turn whose reply is not valid
+SUCCESS_REWARD = 10.0  # what those runs pay for the environment's 1.0
+FALLBACK_CHARS = 30  # without tags, this much of the reply's end is sent as the command
+
+_CJK = re.compile("[\u4e00-\u9fff]")
+_TASK_MARK = "Your task is to: "
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What was read out of a reply."""
+
+    action: str  # what the environment is sent; lower-case
+    is_valid: bool  # it had the form that the prompt asks for
+
+
+def task_of(intro: str) -> str:
+    """Return the task from an episode's first text, e.g. "put a mug in desk.".
+
+    Raises:
+        ValueError: the text states no task.
+    """
+    _, mark, task = intro.partition(_TASK_MARK)
+    if not mark:
+        raise ValueError(f"Expected a text with {_TASK_MARK!r}, got {intro[:200]!r}")
+    return task.strip()
+
+
+def build_prompt(
+    *,
+    task: str,
+    history: Sequence[tuple[str, str]],
+    observation: str,
+    admissible: Sequence[str],
+    history_length: int = HISTORY_LENGTH,
+) -> str:
+    """Return the prompt of one turn; `history` holds all (observation, action) pairs so far, oldest first."""
+    commands = "\n ".join(f"'{command}'" for command in admissible if command != "help")
+    parts = [f"You are an agent that acts in a household by text commands.\nYour task is to: {task}"]
+    if shown := list(enumerate(history, start=1))[max(len(history) - history_length, 0) :]:
+        pairs = "\n".join(f"[Observation {n}: '{seen}', Action {n}: '{action}']" for n, (seen, action) in shown)
+        parts.append(
+            f"You have taken {len(history)} step(s). The last {len(shown)}, with what you saw and did:\n{pairs}"
+        )
+    parts.append(f"This is step {len(history) + 1}. You now observe: {observation}")
+    parts.append(f"The commands that you can use now are:\n[{commands}]")
+    parts.append(
+        "First reason step by step about the situation, inside <think> </think> tags. "
+        "Then choose one of the commands above and give it inside <action> </action> tags."
+    )
+    return "\n\n".join(parts)
+
+
+def parse_reply(reply: str) -> Reply:
+    """Return the action in a reply and whether the reply was valid; any text is an outcome, none an error."""
+    lowered = reply.lower()
+    _, opened, rest = lowered.partition("<action>")
+    action, closed, _ = rest.partition("</action>")
+    if not opened or not closed:
+        return Reply(lowered[-FALLBACK_CHARS:], is_valid=False)
+    has_thought = "<think>" in reply and "</think>" in reply
+    return Reply(action.strip(), is_valid=has_thought and _CJK.search(reply) is None)
