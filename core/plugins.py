@@ -36,6 +36,11 @@ class Point:
         """Return the ids of all plug-ins, sorted; imports none of them."""
         return sorted({*self._files(), *self._entry_points()})
 
+    def places(self) -> dict[str, str]:
+        """Map every id, sorted, to its module, or ``package.module:Name`` for an entry point; imports none of them."""
+        entries = {entry.name: entry.value for entry in _entry_points(self.group)}
+        return dict(sorted({**entries, **self._files()}.items()))
+
     def load(self, name: str) -> Any:  # Any: each point documents what its constant is
         """Import one plug-in and return its constant.
 
@@ -64,7 +69,7 @@ class Point:
             pattern = f"*/{self.leaf}.py" if self.leaf else "*.py"
             for file in sorted(folder.glob(pattern)):
                 stem = file.parent.name if self.leaf else file.stem
-                if not stem.startswith("_"):
+                if not stem.startswith("_") and stem != "base":  # base.py: the contract that the others fulfil
                     found[stem.replace("_", "-") if self.leaf else stem] = ".".join(
                         [self.package, stem, *([self.leaf] if self.leaf else [])]
                     )

@@ -1,0 +1,29 @@
+"""How commands answer: a table for people, or JSON for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Settings = Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="A setting; may be given again.")]
+
+
+def show_json(value: Any) -> None:  # Any: whatever JSON can hold
+    """Print `value` as JSON."""
+    typer.echo(json.dumps(value, indent=2))
+
+
+def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table; cells are plain text."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    Console(soft_wrap=False).print(table)

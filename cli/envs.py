@@ -1,0 +1,113 @@
+"""`cairn envs`: list environments, check them against the laws, start a new one."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cairn.cli._output import Json, Settings, show_json, show_table
+
+if TYPE_CHECKING:
+    from cairn.envs.base import TextEnv
+
+Name = Annotated[str, typer.Argument(help="Registered id, or PACKAGE.MODULE:CLASS.")]
+commands = typer.Typer(no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    app.add_typer(commands, name="envs", help="List, check and start environments.")
+
+
+@commands.command("list")
+def list_(
+    name: Annotated[str, typer.Argument(help="One environment, for its settings.")] = "",
+    tasks: Annotated[bool, typer.Option("--tasks", help="Print the task ids.")] = False,
+    settings: Settings = [],
+    as_json: Json = False,
+) -> None:
+    """List all environments, or show one."""
+    if name:
+        _show_one(name, tasks, settings, as_json)
+    else:
+        _show_all(as_json)
+
+
+@commands.command()
+def check(name: Name, settings: Settings = [], as_json: Json = False) -> None:
+    """Check an environment against the laws; exit status 1 if it breaks one."""
+    from cairn.core.config import parse_flags
+    from cairn.envs import checker
+
+    reports = list(checker.check(name, parse_flags(settings)))
+    if as_json:
+        show_json([asdict(report) for report in reports])
+    else:
+        rows = [(r.law, "holds" if r.holds else "BROKEN", f"{r.seconds:.2f} s", r.detail) for r in reports]
+        show_table(("law", "", "time", "measured"), rows)
+    if not all(report.holds for report in reports):
+        raise typer.Exit(1)
+
+
+@commands.command()
+def new(
+    name: Annotated[str, typer.Argument(help="Lower case words joined by hyphens, such as ticket-desk.")],
+    as_json: Json = False,
+) -> None:
+    """Write a small working environment, its test and its page of documentation."""
+    from cairn.cli._new_env import write
+
+    created = write(name)
+    if as_json:
+        show_json({"files": [str(path) for path in created.files], "next": created.next_steps})
+        return
+    for path in created.files:
+        typer.echo(f"wrote {path}")
+    for step in created.next_steps:
+        typer.echo(f"next: {step}")
+
+
+def _show_all(as_json: bool) -> None:
+    from cairn.core.errors import CairnError
+    from cairn.envs import registry
+
+    rows: list[dict[str, Any]] = []  # Any: JSON
+    for env_id in registry.ids():
+        try:
+            meta = registry.load(env_id).meta
+        except CairnError as error:  # one that cannot be loaded here must not hide the others
+            rows.append({"id": env_id, "version": None, "turn_limit": None, "summary": f"cannot be loaded: {error}"})
+        else:
+            rows.append({"id": env_id} | {key: getattr(meta, key) for key in ("version", "turn_limit", "summary")})
+    if as_json:
+        show_json(rows)
+    else:
+        show_table(("id", "version", "turns", "what"), [[str(v) for v in row.values()] for row in rows])
+
+
+def _show_one(name: str, tasks: bool, settings: list[str], as_json: bool) -> None:
+    from cairn.core.config import parse_flags
+    from cairn.envs import registry
+
+    env = registry.make(name, **parse_flags(settings))
+    if tasks:
+        names = list(env.tasks())
+        show_json(names) if as_json else typer.echo("\n".join(names))
+    elif as_json:
+        show_json(_description(env))
+    else:
+        described = _description(env)
+        fields = described.pop("settings")
+        show_table(("", ""), [(key, str(value)) for key, value in described.items()])
+        typer.echo()
+        show_table(("setting", "value", "what"), [(f["name"], str(f["value"]), f["what"]) for f in fields])
+
+
+def _description(env: TextEnv) -> dict[str, Any]:  # Any: JSON
+    fields = [
+        {"name": key, "value": getattr(env.config, key), "what": field.description or ""}
+        for key, field in type(env.config).model_fields.items()
+    ]
+    return {**asdict(env.meta), "num_tasks": len(env.tasks()), "settings": fields}

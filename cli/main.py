@@ -1,0 +1,50 @@
+"""The command `cairn`: one sub-command per file of this folder, each of which exports ``register(app)``.
+
+Those files import what is heavy inside their functions, so that ``cairn --help`` stays fast. A wrong request ends with
+one line and exit status 2, never with a traceback.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from cairn.core.errors import CairnError
+
+
+class _Commands(TyperGroup):
+    """Turns a `CairnError` into one line, and lets dotted paths name modules of the current folder."""
+
+    def invoke(self, ctx: Any) -> Any:  # Any: Click's context, which Typer does not export
+        if os.getcwd() not in sys.path:
+            sys.path.append(os.getcwd())  # last, so that no file there can stand in for an installed package
+        try:
+            return super().invoke(ctx)
+        except CairnError as error:
+            typer.secho(f"cairn: {error}", fg="red", err=True)
+            raise typer.Exit(2) from None
+
+
+def build() -> typer.Typer:
+    """Return the application with every command of this folder."""
+    built = typer.Typer(
+        cls=_Commands,
+        help="Environments, step-level credit and training for multi-turn agents.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        if not module.name.startswith("_") and module.name != "main":
+            importlib.import_module(f"cairn.cli.{module.name}").register(built)
+    return built
+
+
+app = build()

@@ -1,0 +1,37 @@
+"""`cairn plugins`: every extension point and what is plugged into it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cairn.cli._output import Json, show_json, show_table
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command()(plugins)
+
+
+def plugins(
+    point: Annotated[str, typer.Option(help="One extension point only.")] = "",
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print docs/plugins.md, with every setting.")] = False,
+    as_json: Json = False,
+) -> None:
+    """List the extension points and their plug-ins."""
+    from cairn.cli import _plugin_page as page
+    from cairn.core.errors import UnknownNameError
+    from cairn.core.plugins import POINTS
+
+    chosen = [each for each in POINTS if point in ("", each.name)]
+    if not chosen:
+        raise UnknownNameError("extension point", point, [each.name for each in POINTS], "cairn plugins")
+    if markdown:
+        typer.echo(page.page(chosen), nl=False)
+        return
+    rows = [(each.name, name, place, page.summary(place)) for each in chosen for name, place in each.places().items()]
+    if as_json:
+        show_json([dict(zip(("point", "id", "place", "summary"), row, strict=True)) for row in rows])
+    else:
+        show_table(("point", "id", "module", "what"), rows)

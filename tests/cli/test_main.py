@@ -1,0 +1,70 @@
+"""The command line as a whole: quick, complete, and the same for programs as for people."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from cairn.cli.main import app
+from cairn.core.plugins import POINTS
+
+ROOT = Path(__file__).parents[2]
+run = CliRunner()
+
+
+def test_every_file_of_the_folder_is_a_command() -> None:
+    shown = run.invoke(app, ["--help"]).output
+    files = [file.stem for file in (ROOT / "cli").glob("*.py") if not file.stem.startswith("_") and file.stem != "main"]
+    assert {"envs", "plugins", "doctor"} <= set(files)
+    assert all(name in shown for name in files)
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from typer.testing import CliRunner; from cairn.cli.main import app\n"
+        "assert CliRunner().invoke(app, ['--help']).exit_code == 0\n"
+        "print(sorted({'torch', 'transformers', 'numpy', 'scipy', 'gymnasium'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
+
+
+def test_plugins_lists_every_point_without_importing_its_modules() -> None:
+    rows = json.loads(run.invoke(app, ["plugins", "--json"]).output)
+    assert [(row["point"], row["id"]) for row in rows] == [
+        (point.name, name) for point in POINTS for name in point.ids()
+    ]
+    assert all(row["summary"] for row in rows)
+
+
+def test_plugins_of_one_point() -> None:
+    rows = json.loads(run.invoke(app, ["plugins", "--point", "env", "--json"]).output)
+    assert {row["point"] for row in rows} <= {"env"}
+
+
+def test_an_unknown_point_names_the_nearest() -> None:
+    done = run.invoke(app, ["plugins", "--point", "envs"])
+    assert done.exit_code == 2
+    assert "Did you mean 'env'?" in done.stderr
+
+
+def test_the_page_of_plugins_is_fresh() -> None:
+    page = run.invoke(app, ["plugins", "--markdown"]).output
+    assert page == (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8"), "run: make docs"
+
+
+def test_doctor_says_how_to_mend_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("ALFWORLD_DATA", raising=False)
+    monkeypatch.setenv("CAIRN_DATA", str(tmp_path))
+    found = {row["what"]: row for row in json.loads(run.invoke(app, ["doctor", "--json"]).output)}
+    assert found["torch"]["is_well"]
+    assert "export CAIRN_DATA=" in found["CAIRN_DATA"]["mend"]
+    (tmp_path / "alfworld").mkdir()
+    (tmp_path / "alfworld" / "train.jsonl.gz").touch()
+    found = {row["what"]: row for row in json.loads(run.invoke(app, ["doctor", "--json"]).output)}
+    assert found["CAIRN_DATA"]["found"].endswith("1 files of ALFWorld games")
+    assert not found["CAIRN_DATA"]["mend"]
