@@ -1,0 +1,269 @@
+"""The shape of the code: which folder may import which, what is banned, and what stays fast.
+
+Each rule is a function from sources to findings, so that the tests can show it a bad source as well as the real ones.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from cairn.core.plugins import POINTS, Point
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = ("core", "sandboxes", "envs", "agents", "trainer", "viewer", "cli", "benchmarks")
+ALLOWED = {
+    "core": {"core"},
+    "sandboxes": {"core", "sandboxes"},
+    "envs": {"core", "sandboxes", "envs"},
+    "agents": {"core", "sandboxes", "envs", "agents"},
+    "trainer": {"core", "sandboxes", "envs", "agents", "trainer"},
+    "viewer": {"core", "sandboxes", "envs", "agents", "trainer", "viewer"},
+    "cli": {*FOLDERS, "configs"},
+    "benchmarks": {*FOLDERS, "configs"},
+}
+HEAVY = {"torch", "transformers", "peft", "tokenizers", "safetensors"}
+MAY_BE_HEAVY = ("trainer/", "agents/backends/", "agents/models/", "benchmarks/")
+CREDIT_MAY_IMPORT = {"numpy", "scipy", "networkx", "pydantic", *sys.stdlib_module_names}
+BANNED_CALLS = {"eval", "exec", "compile", "__import__"}
+BANNED_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "shelve", "marshal"}
+VAGUE = {"utils", "util", "helpers", "helper", "misc", "common"}
+LIMIT_S = 0.3
+
+Rule = Callable[[str, ast.Module], Iterator[str]]  # path from the root and syntax tree -> findings
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def arrows(path: str, tree: ast.Module) -> Iterator[str]:
+    """Imports go one way; `import cairn` reaches everything, so only its users may do that."""
+    folder = path.split("/")[0]
+    for name in imports(tree):
+        parts = name.split(".")
+        if parts[0] == "cairn":
+            target = parts[1] if len(parts) > 1 else ""
+            is_face = target not in {*FOLDERS, "configs"}
+            if is_face and target != "__version__" and folder not in ("cli", "benchmarks", "viewer"):
+                yield f"{path} imports {name}; import the module that it stands in"
+            elif not is_face and target not in ALLOWED[folder]:
+                yield f"{path} imports {name}; {folder} may import {sorted(ALLOWED[folder])}"
+
+
+def heavy_imports(path: str, tree: ast.Module) -> Iterator[str]:
+    """Torch and its kind stand where nothing works without them; elsewhere only inside functions of `cli`."""
+    if path.startswith(MAY_BE_HEAVY) and not path.startswith("trainer/credit/"):
+        return
+    looked_at = module_level(tree) if path.startswith("cli/") else tree
+    for name in imports(looked_at):
+        if name.split(".")[0] in HEAVY:
+            yield f"{path} imports {name}"
+
+
+def module_level(tree: ast.Module) -> ast.Module:
+    """The tree without the bodies of functions."""
+
+    class _Strip(ast.NodeTransformer):
+        def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+            return None
+
+    stripped = _Strip().visit(ast.parse(ast.unparse(tree)))
+    assert isinstance(stripped, ast.Module)
+    return stripped
+
+
+def credit_imports(path: str, tree: ast.Module) -> Iterator[str]:
+    """Credit is numbers in, numbers out."""
+    if path.startswith("trainer/credit/"):
+        for name in imports(tree):
+            is_ours = name.startswith(("cairn.core.", "cairn.trainer.credit"))
+            if not is_ours and name.split(".")[0] not in CREDIT_MAY_IMPORT:
+                yield f"{path} imports {name}"
+
+
+def banned(path: str, tree: ast.Module) -> Iterator[str]:
+    """Nothing runs text as code or hands it to a shell."""
+    yield from (f"{path} imports {name}" for name in imports(tree) if name.split(".")[0] in BANNED_MODULES)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Name) and node.func.id in BANNED_CALLS:
+                yield f"{path}:{node.lineno} calls {node.func.id}"
+            if any(key.arg == "shell" and not _is_false(key.value) for key in node.keywords):
+                yield f"{path}:{node.lineno} passes shell="
+            if isinstance(node.func, ast.Attribute) and ast.unparse(node.func) in ("os.system", "os.popen"):
+                yield f"{path}:{node.lineno} calls {ast.unparse(node.func)}"
+
+
+def _is_false(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value is False
+
+
+def names(path: str, tree: ast.Module) -> Iterator[str]:
+    """A module is named after what it holds, and says so in its first line."""
+    if VAGUE & set(Path(path).with_suffix("").parts):
+        yield f"{path}: name it after what it holds"
+    if not ast.get_docstring(tree):
+        yield f"{path} has no docstring"
+
+
+def lengths(path: str, tree: ast.Module) -> Iterator[str]:
+    """No file above 400 lines, no function above 100."""
+    end = max((getattr(node, "end_lineno", 0) or 0 for node in tree.body), default=0)
+    if end > 400:
+        yield f"{path} has {end} lines; question a file at 400"
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            count = (node.end_lineno or node.lineno) - node.lineno + 1
+            if count > 100:
+                yield f"{path}:{node.lineno} {node.name} has {count} lines"
+
+
+RULES: dict[str, Rule] = {
+    "arrows": arrows,
+    "heavy-imports": heavy_imports,
+    "credit-imports": credit_imports,
+    "banned": banned,
+    "names": names,
+    "lengths": lengths,
+}
+
+FAULTS = [
+    ("arrows", "core/x.py", "from cairn.envs.base import TextEnv"),
+    ("arrows", "sandboxes/x.py", "import cairn.envs"),
+    ("arrows", "envs/x/env.py", "from cairn.agents.play import play"),
+    ("arrows", "agents/x.py", "def f():\n    from cairn.trainer import train"),
+    ("arrows", "trainer/x.py", "from cairn.viewer import app"),
+    ("arrows", "viewer/x.py", "from cairn.cli import main"),
+    ("arrows", "envs/x.py", "from cairn import train"),
+    ("arrows", "envs/x.py", "import cairn"),
+    ("heavy-imports", "core/x.py", "import torch"),
+    ("heavy-imports", "envs/x.py", "def f():\n    import torch.nn"),
+    ("heavy-imports", "agents/play.py", "from transformers import AutoModel"),
+    ("heavy-imports", "trainer/credit/x.py", "import torch"),
+    ("heavy-imports", "cli/x.py", "import torch"),
+    ("credit-imports", "trainer/credit/x.py", "from cairn.agents.play import play"),
+    ("credit-imports", "trainer/credit/x.py", "import gymnasium"),
+    ("banned", "core/x.py", "import pickle"),
+    ("banned", "core/x.py", "from pickle import loads"),
+    ("banned", "core/x.py", "eval('1')"),
+    ("banned", "core/x.py", "exec('1')"),
+    ("banned", "core/x.py", "run('ls', shell=True)"),
+    ("banned", "core/x.py", "import os\nos.system('ls')"),
+    ("names", "core/utils.py", '"""Text."""'),
+    ("names", "envs/helpers/x.py", '"""Text."""'),
+    ("names", "core/x.py", "x = 1"),
+    ("lengths", "core/x.py", "\n" * 400 + "x = 1"),
+    ("lengths", "core/x.py", "def f():\n" + "    x = 1\n" * 100),
+]
+SOUND = [
+    ("arrows", "trainer/x.py", "from cairn.agents.play import play\nimport numpy"),
+    ("heavy-imports", "cli/x.py", "def f():\n    import torch"),
+    ("heavy-imports", "trainer/x.py", "import torch"),
+    (
+        "credit-imports",
+        "trainer/credit/x.py",
+        "import math\nimport numpy as np\nfrom cairn.core.table import StepTable",
+    ),
+    ("banned", "core/x.py", "run(['ls'], shell=False)"),
+]
+
+
+def sources() -> Iterator[tuple[str, ast.Module]]:
+    for folder in FOLDERS:
+        for file in sorted((ROOT / folder).rglob("*.py")):
+            yield file.relative_to(ROOT).as_posix(), ast.parse(file.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_code_keeps_the_rule(rule: str) -> None:
+    findings = [finding for path, tree in sources() for finding in RULES[rule](path, tree)]
+    assert not findings, "\n".join(findings)
+
+
+@pytest.mark.parametrize(("rule", "path", "source"), FAULTS)
+def test_the_rule_catches(rule: str, path: str, source: str) -> None:
+    assert list(RULES[rule](path, ast.parse(source)))
+
+
+@pytest.mark.parametrize(("rule", "path", "source"), SOUND)
+def test_the_rule_allows(rule: str, path: str, source: str) -> None:
+    assert not list(RULES[rule](path, ast.parse(source)))
+
+
+def test_every_rule_is_seen_to_catch() -> None:
+    assert {rule for rule, _, _ in FAULTS} == set(RULES)
+
+
+def configs(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*.toml"))
+
+
+@pytest.mark.parametrize("file", configs(ROOT / "configs"), ids=lambda file: file.stem)
+def test_every_configuration_is_toml(file: Path) -> None:
+    assert tomllib.loads(file.read_text(encoding="utf-8"))
+
+
+def untested(root: Path, plugins: dict[str, str]) -> list[str]:
+    """Return the plug-ins without a file tests/.../test_NAME.py and without a folder tests/.../NAME/."""
+    there = {word.replace("_", "-") for file in (root / "tests").rglob("test_*.py") for word in _words(root, file)}
+    return [place for name, place in plugins.items() if name.replace("_", "-") not in there]
+
+
+def _words(root: Path, file: Path) -> list[str]:
+    return [file.stem.removeprefix("test_"), *file.relative_to(root / "tests").parts[:-1]]
+
+
+@pytest.mark.parametrize("point", POINTS, ids=lambda point: point.name)
+def test_every_plugin_has_a_test(point: Point) -> None:
+    places = {name: place for name, place in point.places().items() if place.startswith("cairn.")}
+    assert not untested(ROOT, places)
+
+
+def test_a_plugin_without_a_test_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "tests" / "envs" / "house").mkdir(parents=True)
+    (tmp_path / "tests" / "envs" / "house" / "test_rules.py").touch()
+    (tmp_path / "tests" / "test_two_words.py").touch()
+    assert untested(tmp_path, {"house": "a", "two-words": "b", "other": "c"}) == ["c"]
+
+
+@pytest.mark.parametrize("point", POINTS, ids=lambda point: point.name)
+def test_every_plugin_exports_its_constant(point: Point) -> None:
+    for name in point.places():
+        assert point.load(name) is not None
+
+
+def fastest(*command: str) -> float:
+    """Return the least of five times: the machine may be busy, the code is not slower than this."""
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env={**os.environ, "COLUMNS": "80"})
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+@pytest.mark.parametrize("command", [("-c", "import cairn"), ("-c", "from cairn.cli.main import app; app(['--help'])")])
+def test_starting_is_fast(command: tuple[str, ...]) -> None:
+    assert fastest(sys.executable, *command) < LIMIT_S
+
+
+def test_a_slow_start_is_seen() -> None:
+    assert fastest(sys.executable, "-c", "import time; time.sleep(0.31)") > LIMIT_S
+
+
+def test_importing_cairn_imports_nothing_heavy() -> None:
+    code = "import sys, cairn; print(sorted({'torch', 'numpy', 'gymnasium', 'pydantic'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
