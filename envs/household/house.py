@@ -52,7 +52,7 @@ class House:
     goal_places: tuple[int, ...]  # receptacles of the goal's kind; empty for "look"
     lamp_mask: int  # lamps of the goal's kind; empty unless "look"
     stations: dict[Treatment, int]  # "clean", "heat", "cool" -> set of receptacles that do it
-    _travel: dict[int, dict[str, Option]] = field(default_factory=dict)  # cache of `travel`
+    _travel: dict[int, dict[str, Option]] = field(default_factory=dict, compare=False, repr=False)  # cache of `travel`
 
     def travel(self, location: int) -> dict[str, Option]:
         """Return the options that depend on the location alone: "go to ..." sorted, help, inventory, look."""

@@ -1,6 +1,6 @@
-"""A house's changing state: the commands that apply to it, whether the goal holds, saving and comparing.
+"""A house's changing state: which commands apply, whether the goal holds, saving, comparing.
 
-What each command does and says is in `rules`. Sets of objects and receptacles are integers with one bit for each, see `house`.
+What each command does and says is in `rules`. Sets of objects and of receptacles are integers with one bit for each.
 """
 
 from __future__ import annotations
