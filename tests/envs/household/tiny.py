@@ -71,8 +71,8 @@ GOALS = {
     ),
     "pick_two_obj_and_place": (
         "(exists (?r - receptacle) (exists (?o1 - object) (and (objectType ?o1 BookType) "
-        "(receptacleType ?r DrawerType) (inReceptacle ?o1 ?r) (exists (?o2 - object) (and (not (= ?o1 ?o2)) (objectType ?o2 BookType) "
-        "(receptacleType ?r DrawerType) (inReceptacle ?o2 ?r) ) ) ) ) )"
+        "(receptacleType ?r DrawerType) (inReceptacle ?o1 ?r) (exists (?o2 - object) (and (not (= ?o1 ?o2)) "
+        "(objectType ?o2 BookType) (receptacleType ?r DrawerType) (inReceptacle ?o2 ?r) ) ) ) ) )"
     ),
     "look_at_obj_in_light": (
         "(exists (?ot - object ?r - receptacle ?a - agent ?l - location) (and (objectType ?ot DeskLampType) "
