@@ -39,8 +39,8 @@ test: $(READY)
 	$(QUIET) $(BIN)/python -m pytest -n 2 -m "not slow and not gpu"
 
 check: $(READY)
-	$(BIN)/ruff format --check .
-	$(BIN)/ruff check .
+	$(BIN)/ruff format --check --output-format concise .
+	$(BIN)/ruff check --output-format concise .
 	$(BIN)/mypy $(FOLDERS)
 	$(BIN)/cairn plugins --markdown | diff docs/plugins.md - || { echo "docs/plugins.md is stale: make docs"; exit 1; }
 	$(QUIET) $(BIN)/python -m pytest tests/test_architecture.py

@@ -53,14 +53,16 @@ class StepTable:
         reward: npt.ArrayLike,
         valid: npt.ArrayLike | None = None,
     ) -> StepTable:
-        """Build a table from arrays of N, in any row order. Ids may be any integers (anchors and actions up to 2**64 - 1).
+        """Build a table from arrays of N, in any row order. Ids are integers from -2**63; keys, up to 2**64 - 1.
 
         Raises:
-            CairnError: naming the row: lengths differ, a reward is not finite, a turn is missing or twice there, or an
-                episode is split over two groups.
+            CairnError: naming the row: lengths differ, an id is no 64-bit integer, a reward is not finite, a turn is
+                missing or twice there, or an episode is split over two groups.
         """
-        groups, episodes, turns = (np.asarray(x, np.int64).reshape(-1) for x in (group, episode, turn))
-        anchors, actions = (_keys(x) for x in (anchor, action))
+        groups, episodes, turns = (
+            _integers(name, x).astype(np.int64) for name, x in (("group", group), ("episode", episode), ("turn", turn))
+        )
+        anchors, actions = (_integers(name, x) for name, x in (("anchor", anchor), ("action", action)))
         rewards = np.asarray(reward, np.float64).reshape(-1)
         valids = np.ones(len(groups), np.bool_) if valid is None else np.asarray(valid, np.bool_).reshape(-1)
         columns = {
@@ -130,11 +132,19 @@ class StepTable:
         return out
 
 
-def _keys(values: npt.ArrayLike) -> Keys:
-    array = np.asarray(values).reshape(-1)
-    if array.dtype == object:  # Python integers beyond 2**63
-        array = np.array([int(x) for x in array], np.uint64)
-    return array.astype(np.uint64)
+def _integers(name: str, values: npt.ArrayLike) -> Keys:
+    """Return one column exactly; negative values as two's complement.
+
+    A list goes through Python's integers: NumPy makes float64 of one that holds keys below and above 2**63.
+    """
+    array = (np.array(values, object) if isinstance(values, (list, tuple)) else np.asarray(values)).reshape(-1)
+    if array.dtype.kind in "iub":
+        return array.astype(np.uint64)
+    for row, value in enumerate(array):
+        is_whole = isinstance(value, (int, np.integer)) or (isinstance(value, float) and value.is_integer())
+        if not is_whole or not -(1 << 63) <= int(value) < 1 << 64:
+            raise CairnError(f"StepTable: {name} must be an integer of 64 bits, got {value!r} in row {row}")
+    return np.array([int(value) % (1 << 64) for value in array], np.uint64)
 
 
 def _dense(ids: Ids) -> Ids:
@@ -155,7 +165,8 @@ def _check_episodes(group: Ids, episode: Ids, turn: Ids, order: Ids) -> None:
     split = np.flatnonzero(pairs[0, 1:] == pairs[0, :-1])
     if len(split):
         raise CairnError(
-            f"StepTable: episode {pairs[0, split[0]]} has rows in groups {pairs[1, split[0]]} and {pairs[1, split[0] + 1]}"
+            f"StepTable: episode {pairs[0, split[0]]} has rows in groups {pairs[1, split[0]]} "
+            f"and {pairs[1, split[0] + 1]}"
         )
     is_first = np.concatenate([[True], episode[1:] != episode[:-1]])
     expected = np.where(is_first, 0, np.concatenate([[0], turn[:-1] + 1]))
