@@ -79,6 +79,9 @@ class RunStore:
         """Store one step's metrics and episodes in one transaction; `advantages` has one value a turn of all episodes."""
         first = int(self._db.execute("SELECT coalesce(max(id), 0) + 1 FROM episodes").fetchone()[0])
         types = task_types if task_types is not None else [""] * len(episodes)
+        num_turns = sum(len(episode.turns) for episode in episodes)
+        if advantages is not None and len(advantages) != num_turns:
+            raise ValueError(f"RunStore.add needs one advantage a turn, {num_turns} in all, got {len(advantages)}")
         values = iter(advantages) if advantages is not None else None
         turns = [
             _turn_row(first + i, t, turn, None if values is None else float(next(values)))

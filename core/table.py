@@ -141,7 +141,8 @@ def _integers(name: str, values: npt.ArrayLike) -> Keys:
     if array.dtype.kind in "iub":
         return array.astype(np.uint64)
     for row, value in enumerate(array):
-        is_whole = isinstance(value, (int, np.integer)) or (isinstance(value, float) and value.is_integer())
+        is_float = isinstance(value, (float, np.floating))
+        is_whole = float(value).is_integer() if is_float else isinstance(value, (int, np.integer))
         if not is_whole or not -(1 << 63) <= int(value) < 1 << 64:
             raise CairnError(f"StepTable: {name} must be an integer of 64 bits, got {value!r} in row {row}")
     return np.array([int(value) % (1 << 64) for value in array], np.uint64)
