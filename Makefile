@@ -7,7 +7,6 @@ NAME ?=
 DATA ?=
 
 FOLDERS := typings/cairn tests examples
-QUIET := OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 
 .PHONY: help train compare test check fix bench docs
 
@@ -36,14 +35,14 @@ compare: $(READY)
 	$(BIN)/cairn compare quickstart
 
 test: $(READY)
-	$(QUIET) $(BIN)/python -m pytest -n 2 -m "not slow and not gpu"
+	$(BIN)/python -m pytest -n 2 -m "not slow and not gpu"
 
 check: $(READY)
 	$(BIN)/ruff format --check --output-format concise .
 	$(BIN)/ruff check --output-format concise .
 	$(BIN)/mypy $(FOLDERS)
 	$(BIN)/cairn plugins --markdown | diff docs/plugins.md - || { echo "docs/plugins.md is stale: make docs"; exit 1; }
-	$(QUIET) $(BIN)/python -m pytest tests/test_architecture.py
+	$(BIN)/python -m pytest tests/test_architecture.py
 
 fix: $(READY)
 	$(BIN)/ruff check --fix .

@@ -1,0 +1,29 @@
+"""What every test process is told before torch is imported, and which tests this machine cannot run."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+SETTINGS = {
+    "OMP_NUM_THREADS": "1",  # two threads on a busy machine are several times slower than one
+    "HF_HUB_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+}
+for name, value in SETTINGS.items():
+    os.environ.setdefault(name, value)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    needing = [item for item in items if item.get_closest_marker("gpu")]
+    if needing and not _has_gpu():
+        for item in needing:
+            item.add_marker(pytest.mark.skip(reason="torch sees no CUDA device"))
+
+
+def _has_gpu() -> bool:
+    import torch
+
+    return torch.cuda.is_available()
