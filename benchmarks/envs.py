@@ -109,7 +109,7 @@ def _speed(quick: bool) -> list[Row]:
     env = HouseholdEnv(split="valid_unseen")
     rates = sorted(_steps_per_second(env, seconds=1.0 if quick else 5.0, seed=seed) for seed in range(3))
     original = _original_rate(seconds=6.0 if quick else 40.0)
-    named = None if original is None else f"original engine: {original:.1f} steps/s"
+    named = None if original is None else f"original engine, one game: {original:.1f} steps/s"
     rows = [_row("steps/s on real games, random policy, median of 3", rates[1], "steps/s", ">= 20000", named)]
     rows.append(_row("steps/s, spread of 3", rates[2] - rates[0], "steps/s"))
     if original is None:
