@@ -52,7 +52,9 @@ def _answer(worlds: list[World], request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _open(worlds: list[World], address: str, config: dict[str, Any], memory_bytes: int) -> dict[str, Any]:
-    resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    limit = memory_bytes if most == resource.RLIM_INFINITY else min(memory_bytes, most)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     worlds.append(World(address, config))
     return {"meta": asdict(worlds[0].meta), "turn_limit": worlds[0].turn_limit}
 

@@ -169,6 +169,7 @@ class EnvPool:
     def close(self) -> None:
         """Kill every environment, leased ones too; further leases are refused."""
         self._finalizer()
+        self._free.put(None)  # wakes a waiting lease, which is refused and wakes the next
 
     def __enter__(self) -> EnvPool:
         return self

@@ -242,3 +242,22 @@ def test_a_closed_pool_refuses_leases(pool: EnvPool) -> None:
     pool.close()
     with pytest.raises(CairnError, match="is closed"):
         pool.lease()
+
+
+def test_closing_a_pool_wakes_those_who_wait_for_a_lease() -> None:
+    told: list[str] = []
+    pool = EnvPool(TROUBLE, pool=INSIDE)
+
+    def wait() -> None:
+        with pytest.raises(CairnError) as caught:
+            pool.lease()
+        told.append(str(caught.value))
+
+    pool.lease()
+    threads = [threading.Thread(target=wait) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    pool.close()
+    for thread in threads:
+        thread.join(timeout=10)
+    assert [text.endswith("is closed") for text in told] == [True] * 3
