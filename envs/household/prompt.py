@@ -67,6 +67,11 @@ def build_prompt(
     return "\n\n".join(parts)
 
 
+def write_reply(action: str) -> str:
+    """Return a valid reply that asks for `action` without further thought."""
+    return f"<think></think><action>{action}</action>"
+
+
 def parse_reply(reply: str) -> Reply:
     """Return the action in a reply and whether the reply was valid; any text is an outcome, none an error."""
     lowered = reply.lower()

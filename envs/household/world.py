@@ -92,20 +92,21 @@ class World:
     def _pack(self) -> bytes:
         """Return all but location, hand and open doors, which change at almost every step.
 
-        Two things are left out because they can never show: lamps lit where no task asks for light, and the stated
-        location of an object where that follows from its receptacle (see `House.irregular_mask`) or where neither
-        `slice` nor `look` can come to ask for it. `look` asks only for objects taken from that very location, and
-        taking them there ends the statement, so it has been made again since.
+        Two things are left out because they can never show: lamps lit where no task asks for light and nobody can
+        examine them, and the stated location of an object where that follows from its receptacle (see
+        `House.irregular_mask`) or where neither `slice` nor `look` can come to ask for it. `look` asks only for objects
+        taken from that very location, and taking them there ends the statement, so it has been made again since.
         """
         house = self.house
+        lamps = house.lamp_mask | (house.toggle_mask & house.pickup_mask)
         width = (len(house.object_names) + 7) // 8
-        rows = [*self.inside, self.hot, self.cool, self.clean, self.sliced, self.toggled & house.lamp_mask]
+        rows = [*self.inside, self.hot, self.cool, self.clean, self.sliced, self.toggled & lamps]
         for r, mask in enumerate(house.gap_masks):
             if mask:
                 rows.append(self.gaps[r])
         if house.irregular_mask:
             for spot, receptacles in enumerate(house.spots):
-                asked = house.slice_mask
+                asked = house.slice_mask if house.knife_mask else 0
                 for r in receptacles:
                     asked |= self.gaps[r]
                 rows.append(self.at[spot] & house.irregular_mask & asked)
@@ -122,7 +123,7 @@ class World:
         before.sort(key=_name_of)
         after.sort(key=_name_of)
         options = {**dict(before), **self.house.travel(self.location), **dict(after)}
-        if self.held != NOBODY and "heat" in {option[0] for option in dict(before).values()}:
+        if any(option[0] == "heat" for _, option in before):
             return dict(sorted(options.items(), key=_name_of))  # "heat" alone sorts between "go to" and "help"
         return options
 
