@@ -20,7 +20,9 @@ class Request:
 
     prompt_ids: Sequence[int]  # new ids where `extends`, else the whole prompt
     extends: bool  # the slot's sequence goes on
-    choices: Sequence[tuple[int, ...]] | None  # the reply is one of these id sequences, each closed by the end id; None: free
+    choices: (
+        Sequence[tuple[int, ...]] | None
+    )  # the reply is one of these id sequences, each closed by the end id; None: free
     rng: random.Random  # one draw a sampled token, so that a reply does not depend on what else is in flight
 
 

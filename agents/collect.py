@@ -21,7 +21,6 @@ from cairn.agents.play import Environment, observe
 from cairn.core.errors import EpisodeFailure
 from cairn.core.records import Ending, Episode, Observation, Task, Turn
 
-
 E = TypeVar("E", bound=Environment)
 
 
@@ -111,8 +110,14 @@ class Collector(Generic[E]):
     def _start(self, number: int, job: Job, attempt: int) -> tuple[_Flight[E], Episode | None]:
         """Begin an episode; the second part is there if it failed at once."""
         flight = _Flight(
-            number=number, job=job, env=None, context=self.new_context(), rng=random.Random(job.sample_seed), attempt=attempt,
-            observation=Observation(text="", anchor=0), prompt=Prompt((), extends=False),
+            number=number,
+            job=job,
+            env=None,
+            context=self.new_context(),
+            rng=random.Random(job.sample_seed),
+            attempt=attempt,
+            observation=Observation(text="", anchor=0),
+            prompt=Prompt((), extends=False),
         )
         try:
             flight.env = self.pool.lease()
@@ -140,12 +145,22 @@ class Collector(Generic[E]):
         assert flight.env is not None
         try:
             seen, reward, is_over, is_cut, info = flight.env.step(parsed.action)
-            flight.turns.append(Turn(
-                observation=flight.observation, reply_text=text, action=parsed.action, reward=float(reward),
-                is_valid=parsed.is_valid, prompt_ids=np.array(flight.prompt.ids, np.int32),
-                extends_previous=flight.prompt.extends, reply_ids=reply.ids, reply_logprobs=reply.logprobs,
-                constraint=reply.constraint, policy_version=reply.version, seconds=time.perf_counter() - began,
-            ))
+            flight.turns.append(
+                Turn(
+                    observation=flight.observation,
+                    reply_text=text,
+                    action=parsed.action,
+                    reward=float(reward),
+                    is_valid=parsed.is_valid,
+                    prompt_ids=np.array(flight.prompt.ids, np.int32),
+                    extends_previous=flight.prompt.extends,
+                    reply_ids=reply.ids,
+                    reply_logprobs=reply.logprobs,
+                    constraint=reply.constraint,
+                    policy_version=reply.version,
+                    seconds=time.perf_counter() - began,
+                )
+            )
             flight.context.record(flight.observation, parsed.action)
             flight.observation = observe(seen, info)
             flight.score, flight.success = float(info["score"]), bool(info["success"])
@@ -159,12 +174,23 @@ class Collector(Generic[E]):
 
 def _ended(flight: _Flight[Any], ending: Ending) -> Episode:
     return Episode(
-        task=flight.job.task, group_id=flight.job.group_id, turns=tuple(flight.turns), ending=ending,
-        score=flight.score, success=flight.success, final=flight.observation,
+        task=flight.job.task,
+        group_id=flight.job.group_id,
+        turns=tuple(flight.turns),
+        ending=ending,
+        score=flight.score,
+        success=flight.success,
+        final=flight.observation,
     )
 
 
 def _failed(flight: _Flight[Any], failure: EpisodeFailure) -> Episode:
     ending = Ending.failed(failure.cause, str(failure))  # type: ignore[arg-type]  # causes are declared as str
-    return Episode(task=flight.job.task, group_id=flight.job.group_id, turns=tuple(flight.turns), ending=ending,
-                   score=None, success=None)
+    return Episode(
+        task=flight.job.task,
+        group_id=flight.job.group_id,
+        turns=tuple(flight.turns),
+        ending=ending,
+        score=None,
+        success=None,
+    )

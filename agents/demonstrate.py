@@ -25,10 +25,15 @@ def demonstrate(episode: Episode, context: Context, *, constrain: bool) -> Episo
         reply = context.render(turn.action)
         admissible = turn.observation.admissible
         is_open = not constrain or not admissible or turn.action not in admissible
-        turns.append(replace(
-            turn, prompt_ids=np.array(prompt.ids, np.int32), extends_previous=prompt.extends,
-            reply_ids=np.array(reply, np.int32), reply_logprobs=np.zeros(len(reply), np.float32),
-            constraint=None if is_open else constraint_along([context.render(a) for a in admissible or ()], reply),
-        ))
+        turns.append(
+            replace(
+                turn,
+                prompt_ids=np.array(prompt.ids, np.int32),
+                extends_previous=prompt.extends,
+                reply_ids=np.array(reply, np.int32),
+                reply_logprobs=np.zeros(len(reply), np.float32),
+                constraint=None if is_open else constraint_along([context.render(a) for a in admissible or ()], reply),
+            )
+        )
         context.record(turn.observation, turn.action)
     return replace(episode, turns=tuple(turns), origin="expert")

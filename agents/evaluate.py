@@ -1,79 +1,116 @@
-"""Success on a list of tasks, with a 95 % interval, for any agent: scripted or a policy."""
+"""Run any agent on tasks of any environment and report its success: scripted agents, checkpoints, models."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from cairn.core.records import Episode
-
-_Z = 1.959963984540054  # two-sided 95 % quantile of the normal distribution
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rate:
-    """A share of successes."""
-
-    successes: int
-    episodes: int
-    low: float  # bounds of the 95 % Wilson interval
-    high: float
-
-    @property
-    def share(self) -> float:
-        """Successes over episodes; NaN without episodes."""
-        return self.successes / self.episodes if self.episodes else math.nan
-
-    @classmethod
-    def of(cls, outcomes: Sequence[bool]) -> Rate:
-        """Count outcomes."""
-        low, high = wilson(sum(outcomes), len(outcomes))
-        return cls(successes=sum(outcomes), episodes=len(outcomes), low=low, high=high)
-
-    def __str__(self) -> str:
-        return f"{100 * self.share:.1f} % [{100 * self.low:.1f}, {100 * self.high:.1f}]"
+from cairn.agents.backends.hf import HFBackend, HFConfig
+from cairn.agents.collect import Collector, Job
+from cairn.agents.config import AgentConfig
+from cairn.agents.context.base import Context
+from cairn.agents.models.policy import Policy, load_pretrained
+from cairn.agents.play import play
+from cairn.agents.report import Report, summarise
+from cairn.agents.scripted import is_scripted, scripted
+from cairn.core.config import Config, build
+from cairn.core.errors import ConfigError
+from cairn.core.plugins import CONTEXTS
+from cairn.core.records import Episode, Task
+from cairn.core.seeding import derive_seed
+from cairn.envs.pool import EnvHandle, EnvPool, PoolConfig
+from cairn.envs.registry import make
 
 
-@dataclass(frozen=True, kw_only=True)
-class Report:
-    """What an evaluation found. Failed episodes (faults of ours) are counted, not scored."""
+@dataclass(frozen=True)
+class PolicyAgent:
+    """A policy with the way in which it sees and answers."""
 
-    success: Rate
-    by_type: dict[str, Rate]
-    mean_score: float
-    mean_turns: float
-    failed: int
+    policy: Policy
+    config: AgentConfig
+    name: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as JSON-ready tables."""
-        return asdict(self) | {"success_rate": self.success.share}
+    def new_context(self) -> Context:
+        """Return a context for one episode."""
+        return new_context(self.config, self.policy)
+
+    def collector(self, backend: HFBackend, pool: EnvPool) -> Collector[EnvHandle]:
+        """Return what plays its episodes."""
+        return Collector(
+            backend=backend,
+            pool=pool,
+            new_context=self.new_context,
+            decode=self.policy.encoder.decode,
+            constrain=self.config.constrain,
+        )
 
 
-def wilson(successes: int, episodes: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a share; (0, 1) without episodes.
+def evaluate(
+    agent: str,
+    env: str,
+    *,
+    config: Mapping[str, Any] | None = None,
+    tasks: int | Sequence[str] = 100,
+    seed: int = 0,
+    temperature: float = 0.4,
+    on_episode: Callable[[Episode], None] | None = None,
+) -> tuple[Report, list[Episode]]:
+    """Play tasks once each and return the report and the episodes.
 
-    ``(p + z^2 / 2n -+ z sqrt(p (1 - p) / n + z^2 / 4n^2)) / (1 + z^2 / n)``
+    Args:
+        agent: ``oracle``, ``oracle:NAME``, ``random``, ``constant:TEXT``, a run's folder, a checkpoint, or a model's folder
+            or hub name.
+        env: registered id.
+        config: the environment's settings.
+        tasks: ids, or how many from the start of the configured split.
+        seed: of chance in the environment and in the agent.
+        temperature: of sampling, for policies.
+        on_episode: called with each finished episode.
+
+    Raises:
+        UnknownNameError: no such environment or task.
+        ConfigError: the agent cannot be loaded, or a setting is wrong.
     """
-    if episodes == 0:
-        return 0.0, 1.0
-    p, n, z2 = successes / episodes, episodes, _Z**2
-    centre, half = p + z2 / (2 * n), _Z * math.sqrt(p * (1 - p) / n + z2 / (4 * n * n))
-    return max(0.0, (centre - half) / (1 + z2 / n)), min(1.0, (centre + half) / (1 + z2 / n))
+    world = make(env, **(config or {}))
+    names = list(world.tasks())[:tasks] if isinstance(tasks, int) else list(tasks)
+    todo = [Task(env_id=env, task_id=name, seed=derive_seed(seed, "evaluate", name) % 2**31) for name in names]
+    if is_scripted(agent):
+        episodes = []
+        for number, task in enumerate(todo):
+            episodes.append(play(world, task, scripted(agent, world, derive_seed(seed, number)), group_id=number))
+            if on_episode is not None:
+                on_episode(episodes[-1])
+    else:
+        sampling = HFConfig(slots=min(64, max(len(todo), 1)), temperature=temperature)
+        loaded = load_agent(agent)
+        jobs = [Job(task=t, group_id=i, sample_seed=derive_seed(seed, "sample", t.task_id)) for i, t in enumerate(todo)]
+        with EnvPool(env, config or {}, PoolConfig(size=sampling.slots)) as pool:
+            episodes = loaded.collector(HFBackend(loaded.policy, sampling), pool).collect(jobs, on_episode)
+    return summarise(episodes, world.task_type), episodes
 
 
-def summarise(episodes: Sequence[Episode], task_type: Callable[[str], str]) -> Report:
-    """Return success in all and by task type, mean score and length of the episodes that were scored."""
-    scored = [e for e in episodes if not e.is_failed]
-    by_type: dict[str, list[bool]] = {}
-    for episode in scored:
-        by_type.setdefault(task_type(episode.task.task_id), []).append(bool(episode.success))
-    count = max(len(scored), 1)
-    return Report(
-        success=Rate.of([bool(e.success) for e in scored]),
-        by_type={name: Rate.of(outcomes) for name, outcomes in sorted(by_type.items())},
-        mean_score=sum(e.score or 0.0 for e in scored) / count,
-        mean_turns=sum(len(e.turns) for e in scored) / count,
-        failed=len(episodes) - len(scored),
-    )
+def load_agent(name: str) -> PolicyAgent:
+    """Return the agent in a run's folder (its newest checkpoint), in a checkpoint, or on a plain model.
+
+    A plain model, which says nothing of how it wants to be shown things, gets the settings' defaults.
+    """
+    folder = Path(name).expanduser()
+    checkpoints = sorted((folder / "checkpoints").glob("update-*"))
+    if (folder / "checkpoints").is_dir() and not checkpoints:
+        raise ConfigError(f"The run at {name!r} has no checkpoint yet")
+    place = checkpoints[-1] if checkpoints else folder
+    stored = place / "trainer.json"
+    settings = json.loads(stored.read_text())["config"]["agent"] if stored.is_file() else {}
+    policy = load_pretrained(str(place) if place.exists() else name)
+    return PolicyAgent(policy=policy, config=build(AgentConfig, settings, str(stored)), name=name)
+
+
+def new_context(config: AgentConfig, policy: Policy) -> Context:
+    """Return a context for one episode."""
+    context_class, config_class = CONTEXTS.load(config.context.method)
+    settings: Config = build(config_class, config.context.settings, "agent.context")
+    context: Context = context_class(settings, policy.encoder)
+    return context

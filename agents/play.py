@@ -36,14 +36,23 @@ def play(env: Environment, task: Task, choose: Choose, *, group_id: int = 0, ori
                 break
     except EpisodeFailure as failure:
         ending = Ending.failed(failure.cause, str(failure))  # type: ignore[arg-type]  # causes are declared as str
-        return Episode(task=task, group_id=group_id, turns=tuple(turns), ending=ending, score=None, success=None, origin=origin)
+        return Episode(
+            task=task, group_id=group_id, turns=tuple(turns), ending=ending, score=None, success=None, origin=origin
+        )
     return Episode(
-        task=task, group_id=group_id, turns=tuple(turns), origin=origin, final=observation,
+        task=task,
+        group_id=group_id,
+        turns=tuple(turns),
+        origin=origin,
+        final=observation,
         ending=Ending.terminated() if is_over else Ending.truncated("turns"),
-        score=float(info["score"]), success=bool(info["success"]),
+        score=float(info["score"]),
+        success=bool(info["success"]),
     )
 
 
 def observe(text: str, info: dict[str, Any]) -> Observation:
     """Return what an environment's reset or step showed."""
-    return Observation(text=text, anchor=int(info["anchor"]), admissible=info["admissible_actions"], image=info.get("image"))
+    return Observation(
+        text=text, anchor=int(info["anchor"]), admissible=info["admissible_actions"], image=info.get("image")
+    )

@@ -10,12 +10,19 @@ from cairn.core.errors import UnknownNameError
 from cairn.core.records import Observation
 from cairn.core.seeding import python_generator
 
+_KINDS = ("oracle", "random", "constant")
+
 
 class HasOracle(Protocol):
     """An environment, or a pool's handle to one, that can say what to do next."""
 
     def oracle(self, name: str | None = None) -> str:
         """Return the named oracle's next action."""
+
+
+def is_scripted(name: str) -> bool:
+    """Return whether `name` is one of these agents, rather than a model."""
+    return name.partition(":")[0] in _KINDS
 
 
 def scripted(name: str, env: HasOracle, seed: int = 0) -> Choose:

@@ -49,9 +49,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         with path.open("rb") as file:
             return tomllib.load(file)
     except FileNotFoundError:
-        raise ConfigError(
-            f"No configuration file {str(path)!r}. Runs that ship with Cairn: cairn plugins --point run"
-        ) from None
+        raise ConfigError(f"No configuration file {str(path)!r}; expected a TOML file") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"Cannot read configuration {str(path)!r}: {error}") from None
 

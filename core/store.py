@@ -48,9 +48,13 @@ class RunStore:
                 self._db.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
             version = int(self._db.execute("PRAGMA user_version").fetchone()[0])
         except sqlite3.DatabaseError as error:
-            raise CairnError(f"Cannot open run store {str(path)!r}: {error}. If the file is damaged, move it away") from error
+            raise CairnError(
+                f"Cannot open run store {str(path)!r}: {error}. If the file is damaged, move it away"
+            ) from error
         if version != SCHEMA_VERSION:
-            raise CairnError(f"Run store {str(path)!r} has schema version {version}; this Cairn reads version {SCHEMA_VERSION}")
+            raise CairnError(
+                f"Run store {str(path)!r} has schema version {version}; this Cairn reads version {SCHEMA_VERSION}"
+            )
         self.path = path
 
     def __enter__(self) -> RunStore:
@@ -73,8 +77,14 @@ class RunStore:
         return {key: json.loads(value) for key, value in self._db.execute("SELECT key, value FROM meta")}
 
     def add(
-        self, step: int, metrics: Mapping[str, float], episodes: Sequence[Episode] = (), *, phase: str = "train",
-        task_types: Sequence[str] | None = None, advantages: Sequence[float] | None = None,
+        self,
+        step: int,
+        metrics: Mapping[str, float],
+        episodes: Sequence[Episode] = (),
+        *,
+        phase: str = "train",
+        task_types: Sequence[str] | None = None,
+        advantages: Sequence[float] | None = None,
     ) -> None:
         """Store one step's metrics and episodes in one transaction; `advantages` has one value a turn of all episodes."""
         first = int(self._db.execute("SELECT coalesce(max(id), 0) + 1 FROM episodes").fetchone()[0])
@@ -85,14 +95,25 @@ class RunStore:
         values = iter(advantages) if advantages is not None else None
         turns = [
             _turn_row(first + i, t, turn, None if values is None else float(next(values)))
-            for i, episode in enumerate(episodes) for t, turn in enumerate(episode.turns)
+            for i, episode in enumerate(episodes)
+            for t, turn in enumerate(episode.turns)
         ]
-        self._write([
-            ("INSERT OR REPLACE INTO metrics VALUES (?, ?, ?)", [(step, name, float(v)) for name, v in metrics.items()]),
-            ("INSERT INTO episodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-             [_episode_row(first + i, step, phase, kind, e) for i, (e, kind) in enumerate(zip(episodes, types, strict=True))]),
-            ("INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", turns),
-        ])
+        self._write(
+            [
+                (
+                    "INSERT OR REPLACE INTO metrics VALUES (?, ?, ?)",
+                    [(step, name, float(v)) for name, v in metrics.items()],
+                ),
+                (
+                    "INSERT INTO episodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    [
+                        _episode_row(first + i, step, phase, kind, e)
+                        for i, (e, kind) in enumerate(zip(episodes, types, strict=True))
+                    ],
+                ),
+                ("INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", turns),
+            ]
+        )
 
     def series(self, name: str) -> list[tuple[int, float]]:
         """Return (step, value) pairs of one metric, by step."""
@@ -108,11 +129,13 @@ class RunStore:
 
     def forget_after(self, step: int) -> None:
         """Delete everything later than `step`: a run goes on from a checkpoint that is older than its last update."""
-        self._write([
-            ("DELETE FROM turns WHERE episode IN (SELECT id FROM episodes WHERE step > ?)", [(step,)]),
-            ("DELETE FROM episodes WHERE step > ?", [(step,)]),
-            ("DELETE FROM metrics WHERE step > ?", [(step,)]),
-        ])
+        self._write(
+            [
+                ("DELETE FROM turns WHERE episode IN (SELECT id FROM episodes WHERE step > ?)", [(step,)]),
+                ("DELETE FROM episodes WHERE step > ?", [(step,)]),
+                ("DELETE FROM metrics WHERE step > ?", [(step,)]),
+            ]
+        )
 
     def _write(self, statements: Iterable[tuple[str, Sequence[tuple[Any, ...]]]]) -> None:  # Any: SQLite's column types
         try:
@@ -123,19 +146,46 @@ class RunStore:
         except sqlite3.Error as error:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
-            raise CairnError(f"Cannot write to run store {str(self.path)!r}: {error}. What was stored before is intact") from error
+            raise CairnError(
+                f"Cannot write to run store {str(self.path)!r}: {error}. What was stored before is intact"
+            ) from error
 
 
 def _episode_row(number: int, step: int, phase: str, task_type: str, episode: Episode) -> tuple[object, ...]:
     success = None if episode.success is None else int(episode.success)
-    return (number, step, phase, episode.task.task_id, task_type, episode.group_id, episode.origin, episode.ending.kind,
-            episode.ending.cause, episode.ending.detail, episode.score, success, len(episode.turns))
+    return (
+        number,
+        step,
+        phase,
+        episode.task.task_id,
+        task_type,
+        episode.group_id,
+        episode.origin,
+        episode.ending.kind,
+        episode.ending.cause,
+        episode.ending.detail,
+        episode.score,
+        success,
+        len(episode.turns),
+    )
 
 
 def _turn_row(episode: int, number: int, turn: Turn, advantage: float | None) -> tuple[object, ...]:
-    return (episode, number, f"{turn.observation.anchor:016x}", _text(turn.observation.text), _text(turn.reply_text),
-            _text(turn.action), turn.reward, int(turn.is_valid), advantage, _blob(turn.reply_ids), _blob(turn.reply_logprobs),
-            turn.policy_version, turn.seconds)
+    return (
+        episode,
+        number,
+        f"{turn.observation.anchor:016x}",
+        _text(turn.observation.text),
+        _text(turn.reply_text),
+        _text(turn.action),
+        turn.reward,
+        int(turn.is_valid),
+        advantage,
+        _blob(turn.reply_ids),
+        _blob(turn.reply_logprobs),
+        turn.policy_version,
+        turn.seconds,
+    )
 
 
 def _text(text: str) -> str:

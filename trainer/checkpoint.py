@@ -57,7 +57,9 @@ def save(folder: Path, update: int, policy: Policy, learner: Learner, state: Map
         shutil.rmtree(partial, ignore_errors=True)
         if isinstance(error, OSError) or "No space left" in str(error):
             hint = "free some space" if getattr(error, "errno", errno.ENOSPC) == errno.ENOSPC else "check the folder"
-            raise CairnError(f"Cannot write checkpoint {str(target)!r}: {error}; {hint}, then go on with --resume") from error
+            raise CairnError(
+                f"Cannot write checkpoint {str(target)!r}: {error}; {hint}, then go on with --resume"
+            ) from error
         raise
     for old in sorted(folder.glob("update-*"))[:-keep]:
         shutil.rmtree(old, ignore_errors=True)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from cairn.agents.backends.hf import HFConfig
+from cairn.agents.config import AgentConfig
 from cairn.agents.models.policy import ModelConfig
+from cairn.core.choice import MethodChoice
 from cairn.core.config import Config, build, merge, nest, read_toml
-from cairn.core.errors import CairnError, ConfigError
-from cairn.core.plugins import CONTEXTS, CREDITS, LOSSES, Point
+from cairn.core.errors import CairnError, ConfigError, UnknownNameError
+from cairn.core.plugins import CONTEXTS, CREDITS, LOSSES
 from cairn.trainer.learner import LearnerConfig
 
 
@@ -20,37 +23,9 @@ class EnvChoice(Config):
     """An environment and its settings."""
 
     id: str = Field("household", description="Registered id, or package.module:Class.")
-    config: dict[str, Any] = Field(default_factory=dict, description="The environment's own settings.")  # Any: see its Config
-
-
-class MethodChoice(Config):
-    """A plug-in by name; settings stand in a table of the plug-in's name, so that another can be chosen with one flag."""
-
-    model_config = ConfigDict(frozen=True, extra="allow")
-    method: str
-
-    @property
-    def settings(self) -> dict[str, Any]:  # Any: the plug-in's Config checks them
-        """Settings of the chosen method."""
-        return dict((self.model_extra or {}).get(self.method, {}))
-
-    def check(self, point: Point, where: str) -> None:
-        """Check every method's table against its Config."""
-        point.load(self.method)
-        for name, values in (self.model_extra or {}).items():
-            if name not in point.ids():
-                raise ConfigError(f"{where}: unknown key {where}.{name!r}; expected 'method' or one of {point.ids()}")
-            if not isinstance(values, Mapping):
-                raise ConfigError(f"{where}.{name}: expected a table of settings, got {values!r}")
-            loaded = point.load(name)
-            build(loaded.config if hasattr(loaded, "config") else loaded[1], values, f"{where}.{name}")
-
-
-class AgentConfig(Config):
-    """How observations become prompts and replies become actions."""
-
-    context: MethodChoice = Field(MethodChoice(method="transcript"), description="History to prompt ids.")
-    constrain: bool = Field(True, description="Replies are admissible actions, where the environment lists them.")
+    config: dict[str, Any] = Field(
+        default_factory=dict, description="The environment's own settings."
+    )  # Any: see its Config
 
 
 class ImitationConfig(Config):
@@ -70,7 +45,9 @@ class EvalConfig(Config):
     tasks: int = Field(100, ge=1, description="How many, from the start of the evaluation split.")
     every: int = Field(10, ge=1, description="Updates between evaluations; the first and the last always have one.")
     temperature: float = Field(0.4, ge=0, description="Of sampling while evaluating.")
-    config: dict[str, Any] = Field(default_factory=dict, description="Environment settings that differ from training's.")  # Any: as above
+    config: dict[str, Any] = Field(
+        default_factory=dict, description="Environment settings that differ from training's."
+    )  # Any: as above
 
 
 class TrainerConfig(Config):
@@ -81,7 +58,9 @@ class TrainerConfig(Config):
     group_size: int = Field(8, ge=1, description="Episodes of each task.")
     checkpoint_every: int = Field(10, ge=1, description="Updates between checkpoints.")
     keep_checkpoints: int = Field(2, ge=1, description="How many of the newest are kept.")
-    max_failed_share: float = Field(0.25, ge=0, le=1, description="The run stops when more of an update's episodes failed.")
+    max_failed_share: float = Field(
+        0.25, ge=0, le=1, description="The run stops when more of an update's episodes failed."
+    )
     threads: int | None = Field(None, ge=1, description="CPU threads of torch; None: as many as there are cores.")
     deterministic: bool = Field(False, description="Two runs with one seed on one machine are equal bit for bit.")
 
@@ -105,7 +84,9 @@ class RunConfig(Config):
     @model_validator(mode="after")
     def _check(self) -> RunConfig:
         if self.trainer.updates and self.sampling.temperature == 0:
-            raise ValueError("sampling.temperature must be above 0 for training: a greedy policy has nothing to compare")
+            raise ValueError(
+                "sampling.temperature must be above 0 for training: a greedy policy has nothing to compare"
+            )
         if self.trainer.updates and self.trainer.group_size == 1:
             raise ValueError("trainer.group_size must be at least 2: group baselines give a lone episode no advantage")
         return self
@@ -122,7 +103,7 @@ def load_run_config(source: str | Path | Mapping[str, Any], overrides: Mapping[s
     Raises:
         ConfigError: it cannot be read, has unknown keys or values of the wrong kind, or its parts exclude each other.
     """
-    tables = dict(source) if isinstance(source, Mapping) else read_toml(Path(source))
+    tables = dict(source) if isinstance(source, Mapping) else read_toml(find_run(source))
     where = "configuration" if isinstance(source, Mapping) else str(source)
     config = build(RunConfig, merge(tables, nest(overrides or {})), where)
     try:
@@ -137,6 +118,20 @@ def load_run_config(source: str | Path | Mapping[str, Any], overrides: Mapping[s
     return config
 
 
+def find_run(source: str | Path) -> Path:
+    """Return the file of a path, or of the name of a run that ships with Cairn.
+
+    Raises:
+        UnknownNameError: neither.
+    """
+    path, folder = Path(source), Path(str(files("cairn.configs"))) / "runs"
+    if path.suffix == ".toml" or path.exists():
+        return path
+    if not (shipped := folder / f"{source}.toml").is_file():
+        raise UnknownNameError("run", str(source), (p.stem for p in folder.glob("*.toml")), f"ls {folder}")
+    return shipped
+
+
 def _check_env(config: RunConfig) -> None:
     from cairn.envs.registry import load
 
@@ -144,4 +139,6 @@ def _check_env(config: RunConfig) -> None:
     build(env_class.Config, config.env.config, "env.config")
     build(env_class.Config, config.eval_env, "eval.config")
     if config.imitation.episodes and config.imitation.oracle not in env_class.meta.oracles:
-        raise ConfigError(f"imitation.oracle: {config.env.id} has {env_class.meta.oracles}, got {config.imitation.oracle!r}")
+        raise ConfigError(
+            f"imitation.oracle: {config.env.id} has {env_class.meta.oracles}, got {config.imitation.oracle!r}"
+        )

@@ -40,7 +40,11 @@ def environment_texts(env: TextEnv, task_ids: Sequence[str], config: RunConfig) 
 
 
 def demonstrations(
-    env: TextEnv, task_ids: Sequence[str], config: RunConfig, new_context: Callable[[], Context], advanced: Callable[[], None]
+    env: TextEnv,
+    task_ids: Sequence[str],
+    config: RunConfig,
+    new_context: Callable[[], Context],
+    advanced: Callable[[], None],
 ) -> list[Episode]:
     """Return the oracle's successful episodes on `config.imitation.episodes` training tasks, as token episodes."""
     out = []
@@ -52,7 +56,9 @@ def demonstrations(
     return out
 
 
-def imitate(policy: Policy, episodes: Sequence[Episode], config: ImitationConfig, run: RunConfig) -> Iterator[dict[str, float]]:
+def imitate(
+    policy: Policy, episodes: Sequence[Episode], config: ImitationConfig, run: RunConfig
+) -> Iterator[dict[str, float]]:
     """Fit the policy to the episodes and yield each pass's metrics."""
     samples = make_samples(episodes, np.ones(sum(len(e.turns) for e in episodes)))
     minibatches = max(len(samples) // config.batch, 1)

@@ -29,7 +29,9 @@ class LearnerConfig(Config):
 
     lr: float = Field(1e-3, gt=0, description="Peak learning rate of AdamW.")
     warmup: int = Field(0, ge=0, description="Steps over which the rate rises to its peak.")
-    decay_to: float = Field(1.0, gt=0, le=1, description="Share of the peak rate at the last step; linear from the end of warm-up.")
+    decay_to: float = Field(
+        1.0, gt=0, le=1, description="Share of the peak rate at the last step; linear from the end of warm-up."
+    )
     betas: tuple[float, float] = Field((0.9, 0.99), description="Decay rates of AdamW's moments.")
     weight_decay: float = Field(0.0, ge=0, description="Of AdamW.")
     max_grad_norm: float = Field(1.0, gt=0, description="The gradient is scaled down to this norm.")
@@ -37,7 +39,8 @@ class LearnerConfig(Config):
     minibatches: int = Field(1, ge=1, description="Optimiser steps in one pass.")
     micro_batch_tokens: int = Field(8192, ge=1, description="Tokens computed at once, padding to the longest included.")
     average: Literal["token", "sequence"] = Field(
-        "token", description="The loss is the mean over all decided tokens, or the mean over sequences of their tokens' means."
+        "token",
+        description="The loss is the mean over all decided tokens, or the mean over sequences of their tokens' means.",
     )
     entropy_weight: float = Field(0.0, ge=0, description="Of the entropy bonus.")
 
@@ -78,7 +81,9 @@ class Learner:
         self.steps = 0
         self._total_steps = max(total_steps, 1)
         parameters = [p for p in policy.model.parameters() if p.requires_grad]
-        self.optimizer = torch.optim.AdamW(parameters, lr=config.lr, betas=config.betas, weight_decay=config.weight_decay)
+        self.optimizer = torch.optim.AdamW(
+            parameters, lr=config.lr, betas=config.betas, weight_decay=config.weight_decay
+        )
 
     def update(self, samples: Sequence[Sample], loss: str, loss_config: dict[str, Any], seed: int) -> dict[str, float]:
         """Make `epochs x minibatches` optimiser steps on `samples` and return metrics, averaged over the steps."""
@@ -103,37 +108,49 @@ class Learner:
         self.optimizer.load_state_dict(state["optimizer"])
         self.steps = int(state["steps"])
 
-    def _step(self, samples: Sequence[Sample], method: Any, settings: Config, report: Report) -> None:  # Any: a Loss of some config
+    def _step(
+        self, samples: Sequence[Sample], method: Any, settings: Config, report: Report
+    ) -> None:  # Any: a Loss of some config
         num_samples = len(samples)
         for group in self.optimizer.param_groups:
             group["lr"] = self.config.lr * self._rate()
         self.optimizer.zero_grad(set_to_none=True)
         weights = place_weights(samples, self.config.average)
-        if self.config.entropy_weight == 0:  # sequences whose every advantage is 0 have no gradient: not worth computing
+        if (
+            self.config.entropy_weight == 0
+        ):  # sequences whose every advantage is 0 have no gradient: not worth computing
             kept = [i for i, s in enumerate(samples) if s.advantages.any()]
             samples, weights = [samples[i] for i in kept], [weights[i] for i in kept]
         report.skipped += num_samples - len(samples)
         for chunk in by_tokens(samples, self.config.micro_batch_tokens):
             batch = make_batch([samples[i] for i in chunk], [weights[i] for i in chunk], self.policy.device)
             self._accumulate(batch, method, settings, report)
-        norm = torch.nn.utils.clip_grad_norm_(self.policy.model.parameters(), self.config.max_grad_norm, error_if_nonfinite=True)
+        norm = torch.nn.utils.clip_grad_norm_(
+            self.policy.model.parameters(), self.config.max_grad_norm, error_if_nonfinite=True
+        )
         self.optimizer.step()
         self.steps += 1
         report.steps += 1
         report.grad_norm += float(norm)
 
-    def _accumulate(self, batch: Batch, method: Any, settings: Config, report: Report) -> None:  # Any: a Loss of some config
+    def _accumulate(
+        self, batch: Batch, method: Any, settings: Config, report: Report
+    ) -> None:  # Any: a Loss of some config
         logprobs_D, entropy_D = logprobs_and_entropy(self.policy, batch, self.temperature)
         loss_D, is_clipped_D = method.compute(logprobs_D, batch.old_logprobs_D, batch.advantages_D, settings)
         loss = (batch.weights_D * loss_D).sum()
         (loss - self.config.entropy_weight * (batch.weights_D * entropy_D).sum()).backward()
         with torch.no_grad():
             change = batch.old_logprobs_D - logprobs_D
-            report.add(float(batch.weights_D.sum()), {
-                "loss": float(loss), "entropy": float((batch.weights_D * entropy_D).sum()),
-                "kl": float((batch.weights_D * (torch.exp(-change) + change - 1)).sum()),
-                "clipped": float((batch.weights_D * is_clipped_D).sum()),
-            })
+            report.add(
+                float(batch.weights_D.sum()),
+                {
+                    "loss": float(loss),
+                    "entropy": float((batch.weights_D * entropy_D).sum()),
+                    "kl": float((batch.weights_D * (torch.exp(-change) + change - 1)).sum()),
+                    "clipped": float((batch.weights_D * is_clipped_D).sum()),
+                },
+            )
 
     def _rate(self) -> float:
         """Return the share of the peak rate for the coming step."""

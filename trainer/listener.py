@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from cairn.agents.evaluate import Report
+from cairn.agents.report import Report
 
 
 class Listener:

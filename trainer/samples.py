@@ -80,7 +80,9 @@ def _sample(turns: Sequence[Turn], advantages: Floats) -> Sample:
                 choices.append(allowed)
         length += len(turn.reply_ids)
     return Sample(
-        ids=np.concatenate(ids), places=np.array(places, np.int32), old_logprobs=np.array(old, np.float64),
+        ids=np.concatenate(ids),
+        places=np.array(places, np.int32),
+        old_logprobs=np.array(old, np.float64),
         advantages=np.array(weights, np.float64),
         choice_ids=np.concatenate([np.empty(0, np.int32), *choices]).astype(np.int32),
         choice_offsets=np.cumsum([0, *(len(c) for c in choices)]).astype(np.int32),

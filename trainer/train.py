@@ -20,12 +20,10 @@ import torch
 
 from cairn.agents.backends.hf import HFBackend
 from cairn.agents.collect import Collector, Job
-from cairn.agents.context.base import Context
-from cairn.agents.evaluate import Report, summarise
+from cairn.agents.evaluate import PolicyAgent, new_context
 from cairn.agents.models.policy import Policy, load_policy, load_pretrained
-from cairn.core.config import build
+from cairn.agents.report import Report, summarise
 from cairn.core.errors import CairnError
-from cairn.core.plugins import CONTEXTS
 from cairn.core.records import Episode, Task
 from cairn.core.seeding import derive_seed, numpy_generator
 from cairn.core.store import RunStore
@@ -33,6 +31,7 @@ from cairn.core.table import StepTable
 from cairn.envs.pool import EnvHandle, EnvPool, PoolConfig
 from cairn.envs.registry import make
 from cairn.trainer import checkpoint
+from cairn.trainer.checkpoint import Checkpoint
 from cairn.trainer.config import RunConfig, load_run_config
 from cairn.trainer.credit import advantages
 from cairn.trainer.imitation import demonstrations, environment_texts, imitate
@@ -40,6 +39,7 @@ from cairn.trainer.learner import Learner
 from cairn.trainer.listener import Listener
 from cairn.trainer.metrics import credit_metrics, episode_metrics
 from cairn.trainer.samples import make_samples
+from cairn.trainer.tensorboard import TensorBoard
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,11 @@ class Run:
 
 
 def train(
-    config: str | Path | Mapping[str, Any] | RunConfig, overrides: Mapping[str, Any] | None = None, *,
-    folder: str | Path | None = None, listener: Listener | None = None,
+    config: str | Path | Mapping[str, Any] | RunConfig,
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    folder: str | Path | None = None,
+    listener: Listener | None = None,
 ) -> Run:
     """Train as the configuration says, in a new folder under ``runs/`` unless `folder` is given.
 
@@ -77,7 +80,7 @@ def train(
     where = Path(folder) if folder is not None else Path("runs") / f"{settings.name}-{stamp}"
     where.mkdir(parents=True, exist_ok=True)
     with RunStore(where / "run.sqlite") as store:
-        return Trainer(settings, where, store, listener or Listener()).run()
+        return Trainer(settings, where, store, TensorBoard(where, listener or Listener())).run()
 
 
 class Trainer:
@@ -96,14 +99,18 @@ class Trainer:
 
     def run(self) -> Run:
         """Train to the end and return what came out."""
-        policy, done = self._policy()
-        learner = self._learner(policy, done)
+        found = self._newest_checkpoint()
+        policy = self._policy(found)
+        learner = self._learner(policy, found)
         self.listener.started(self.folder, self._facts(policy))
-        self.store.set_meta({"config": self.config.model_dump(), "versions": versions(), "parameters": policy.num_parameters})
-        if done == 0:
+        self.store.set_meta(
+            {"config": self.config.model_dump(), "versions": versions(), "parameters": policy.num_parameters}
+        )
+        if found is None:
             self._warm_start(policy)
             self._save(policy, learner, 0)
             self._evaluate(policy, 0)
+        done = found.update if found else 0
         backend = HFBackend(policy, self.config.sampling)
         collector = self._collector(backend, self.config.env.config, policy)
         for update in range(done, self.config.trainer.updates):
@@ -127,11 +134,16 @@ class Trainer:
             samples = make_samples(usable, advantage)
         with self._timed("learn", 1):
             loss = self.config.loss
-            learned = learner.update(samples, loss.method, loss.settings, derive_seed(self.config.seed, "learn", update))
+            learned = learner.update(
+                samples, loss.method, loss.settings, derive_seed(self.config.seed, "learn", update)
+            )
         backend.update_weights(update + 1)
         metrics = {
-            **episode_metrics(episodes), **credit_metrics(table, advantage), **learned,
-            "tokens": float(backend.num_tokens - tokens), **{f"seconds/{k}": v for k, v in self.seconds.items()},
+            **episode_metrics(episodes),
+            **credit_metrics(table, advantage),
+            **learned,
+            "tokens": float(backend.num_tokens - tokens),
+            **{f"seconds/{k}": v for k, v in self.seconds.items()},
             "tokens_per_second": (backend.num_tokens - tokens) / sum(self.seconds.values()),
         }
         kinds = [self.env.task_type(e.task.task_id) for e in usable]
@@ -144,9 +156,13 @@ class Trainer:
         size = self.config.trainer.groups
         chosen = rng.choice(len(self.train_tasks), size, replace=size > len(self.train_tasks))
         return [
-            Job(task=self._task(self.train_tasks[int(index)], update), group_id=group,
-                sample_seed=derive_seed(self.config.seed, "sample", update, group, member))
-            for group, index in enumerate(chosen) for member in range(self.config.trainer.group_size)
+            Job(
+                task=self._task(self.train_tasks[int(index)], update),
+                group_id=group,
+                sample_seed=derive_seed(self.config.seed, "sample", update, group, member),
+            )
+            for group, index in enumerate(chosen)
+            for member in range(self.config.trainer.group_size)
         ]
 
     def _task(self, task_id: str, update: int) -> Task:
@@ -156,8 +172,10 @@ class Trainer:
     def _stop_if_failing(self, episodes: Sequence[Episode]) -> None:
         failed = [e for e in episodes if e.is_failed]
         if len(failed) > self.config.trainer.max_failed_share * len(episodes):
-            raise CairnError(f"{len(failed)} of {len(episodes)} episodes failed, more than trainer.max_failed_share allows; "
-                             f"the first: {failed[0].ending.detail or failed[0].ending.cause}")
+            raise CairnError(
+                f"{len(failed)} of {len(episodes)} episodes failed, more than trainer.max_failed_share allows; "
+                f"the first: {failed[0].ending.detail or failed[0].ending.cause}"
+            )
 
     def _after(self, policy: Policy, learner: Learner, done: int) -> None:
         is_last = done == self.config.trainer.updates
@@ -168,23 +186,26 @@ class Trainer:
 
     # -- before, between and after ----------------------------------------------------------------------------------
 
-    def _policy(self) -> tuple[Policy, int]:
-        """Return the policy to go on with, and how many updates it has behind it."""
+    def _newest_checkpoint(self) -> Checkpoint | None:
         found, problems = checkpoint.latest(self.folder / "checkpoints")
         for problem in problems:
             self.listener.noted(problem)
-        if found is None:
-            texts = environment_texts(self.env, self.train_tasks, self.config)
-            return load_policy(self.config.model, texts, self.config.seed, self.device), 0
-        self.store.forget_after(found.update)
-        self.listener.noted(f"going on from {found.folder.name}")
-        return load_pretrained(str(found.folder), self.config.model.dtype, self.device), found.update
+        if found is not None:
+            self.listener.noted(f"going on from {found.folder.name}")
+            self.store.forget_after(found.update)
+        return found
 
-    def _learner(self, policy: Policy, done: int) -> Learner:
+    def _policy(self, found: Checkpoint | None) -> Policy:
+        if found is not None:
+            return load_pretrained(str(found.folder), self.config.model.dtype, self.device)
+        texts = environment_texts(self.env, self.train_tasks, self.config)
+        return load_policy(self.config.model, texts, self.config.seed, self.device)
+
+    def _learner(self, policy: Policy, found: Checkpoint | None) -> Learner:
         config = self.config
         steps = config.trainer.updates * config.learner.epochs * config.learner.minibatches
         learner = Learner(policy, config.learner, steps, config.sampling.temperature)
-        if done and (found := checkpoint.latest(self.folder / "checkpoints")[0]) is not None:
+        if found is not None:
             checkpoint.restore_learner(found, learner)
         return learner
 
@@ -193,8 +214,13 @@ class Trainer:
         if config.episodes == 0:
             return
         with self._timed("demonstrate", config.episodes):
-            episodes = demonstrations(self.env, self.train_tasks, self.config, lambda: self._context(policy),
-                                      lambda: self.listener.advanced(1))
+            episodes = demonstrations(
+                self.env,
+                self.train_tasks,
+                self.config,
+                lambda: new_context(self.config.agent, policy),
+                lambda: self.listener.advanced(1),
+            )
         with self._timed("imitate", config.epochs):
             for epoch, metrics in enumerate(imitate(policy, episodes, config, self.config), start=1):
                 self.listener.imitated(epoch, metrics)
@@ -203,8 +229,11 @@ class Trainer:
     def _evaluate(self, policy: Policy, done: int) -> None:
         sampling = self.config.sampling.model_copy(update={"temperature": self.config.eval.temperature})
         jobs = [
-            Job(task=Task(env_id=self.config.env.id, task_id=task_id), group_id=i,
-                sample_seed=derive_seed(self.config.seed, "eval", task_id))
+            Job(
+                task=Task(env_id=self.config.env.id, task_id=task_id),
+                group_id=i,
+                sample_seed=derive_seed(self.config.seed, "eval", task_id),
+            )
             for i, task_id in enumerate(self.eval_tasks)
         ]
         with self._timed("evaluate", len(jobs)):
@@ -212,26 +241,30 @@ class Trainer:
             episodes = collector.collect(jobs, lambda _: self.listener.advanced(1))
         report = self.reports[done] = summarise(episodes, self.eval_env.task_type)
         kinds = [self.eval_env.task_type(e.task.task_id) for e in episodes]
-        metrics = {"eval/success": report.success.share, "eval/low": report.success.low, "eval/high": report.success.high,
-                   "eval/turns": report.mean_turns, "eval/failed": float(report.failed)}
+        metrics = {
+            "eval/success": report.success.share,
+            "eval/low": report.success.low,
+            "eval/high": report.success.high,
+            "eval/turns": report.mean_turns,
+            "eval/failed": float(report.failed),
+        }
         by_type = {f"eval/success/{name}": rate.share for name, rate in report.by_type.items()}
         self.store.add(done, {**metrics, **by_type}, episodes, phase="eval", task_types=kinds)
         self.listener.evaluated(done, report)
 
     def _collector(self, backend: HFBackend, env_config: Mapping[str, Any], policy: Policy) -> Collector[EnvHandle]:
         pool = EnvPool(self.config.env.id, env_config, PoolConfig(size=self.config.sampling.slots))
-        return Collector(backend=backend, pool=pool, new_context=lambda: self._context(policy),
-                         decode=policy.encoder.decode, constrain=self.config.agent.constrain)
-
-    def _context(self, policy: Policy) -> Context:
-        choice = self.config.agent.context
-        context_class, config_class = CONTEXTS.load(choice.method)
-        context: Context = context_class(build(config_class, choice.settings, "agent.context"), policy.encoder)
-        return context
+        return PolicyAgent(policy, self.config.agent, self.config.name).collector(backend, pool)
 
     def _save(self, policy: Policy, learner: Learner, done: int) -> None:
-        checkpoint.save(self.folder / "checkpoints", done, policy, learner, {"config": self.config.model_dump()},
-                        self.config.trainer.keep_checkpoints)
+        checkpoint.save(
+            self.folder / "checkpoints",
+            done,
+            policy,
+            learner,
+            {"config": self.config.model_dump()},
+            self.config.trainer.keep_checkpoints,
+        )
 
     def _facts(self, policy: Policy) -> dict[str, str]:
         return {
@@ -257,4 +290,7 @@ def set_up_torch(threads: int | None, deterministic: bool) -> None:
 
 def versions() -> dict[str, str]:
     """Return versions of what results depend on."""
-    return {name: metadata.version(name) for name in ("cairn-rl", "torch", "transformers", "tokenizers", "numpy", "gymnasium")}
+    return {
+        name: metadata.version(name)
+        for name in ("cairn-rl", "torch", "transformers", "tokenizers", "numpy", "gymnasium")
+    }

@@ -26,6 +26,8 @@ from cairn.agents.models.policy import Policy
 from cairn.agents.models.ragged import Ragged, SlotCache, hidden_states, logits
 from cairn.core.config import Config
 
+_SHORT = 8  # a stretch of up to this many tokens goes with those that are about to sample
+
 
 class HFConfig(Config):
     """How the in-process back end samples."""
@@ -87,7 +89,7 @@ class HFBackend:
     def step(self) -> list[tuple[int, Reply]]:
         """Run one forward pass and return the replies that it finished."""
         done = self._finished()  # fully forced replies need no pass at all
-        busy = [i for i, slot in enumerate(self._slots) if slot.is_busy]
+        busy = self._next_batch()
         if not busy:
             return done
         stretches = [self._slots[i].tokens[self._slots[i].cached :][: self.config.chunk] for i in busy]
@@ -102,6 +104,15 @@ class HFBackend:
         if drawing:
             self._draw([slot for slot, _ in drawing], states_ND[[row for _, row in drawing]])
         return done + self._finished()
+
+    def _next_batch(self) -> list[int]:
+        """Return the slots of the next pass: those with much to catch up on first, by themselves.
+
+        Attention is padded to the longest stretch of a pass, so one long prompt among many single tokens would make
+        every slot as dear as the prompt.
+        """
+        pending = {i: len(slot.tokens) - slot.cached for i, slot in enumerate(self._slots) if slot.is_busy}
+        return [i for i, count in pending.items() if count > _SHORT] or list(pending)
 
     @torch.inference_mode()
     def _forward(self, busy: list[int], stretches: list[list[int]]) -> Tensor:
@@ -176,8 +187,11 @@ class HFBackend:
         is_full = len(slot.tokens) >= self.config.max_context
         is_closed = bool(slot.reply) and slot.reply[-1] == self.policy.encoder.end_id
         return Reply(
-            ids=np.array(slot.reply, np.int32), logprobs=np.array(slot.logprobs, np.float32), constraint=constraint,
-            finish="context" if is_full else "end" if is_closed else "length", version=self.version,
+            ids=np.array(slot.reply, np.int32),
+            logprobs=np.array(slot.logprobs, np.float32),
+            constraint=constraint,
+            finish="context" if is_full else "end" if is_closed else "length",
+            version=self.version,
         )
 
 

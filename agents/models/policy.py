@@ -80,7 +80,9 @@ def load_pretrained(path: str, dtype: str = "float32", device: str = "cpu") -> P
     is_folder = path.startswith((".", "/", "~")) or Path(path).exists()
     where = Path(path).expanduser() if is_folder else path
     if is_folder and not (Path(where) / "config.json").is_file():
-        raise ConfigError(f"model.path: no model at {str(where)!r} (expected a folder with config.json and safetensors)")
+        raise ConfigError(
+            f"model.path: no model at {str(where)!r} (expected a folder with config.json and safetensors)"
+        )
     try:
         _refuse_unsupported(AutoConfig.from_pretrained(where))
         model = AutoModelForCausalLM.from_pretrained(where, attn_implementation=NAME, dtype=_dtype(dtype))
@@ -93,10 +95,18 @@ def load_pretrained(path: str, dtype: str = "float32", device: str = "cpu") -> P
 def _fresh(config: ModelConfig, vocab_size: int, tokenizer: Any, seed: int) -> Qwen3ForCausalLM:  # Any: see Encoder
     layers, width, heads = PRESETS[config.preset]
     settings = Qwen3Config(
-        vocab_size=vocab_size, hidden_size=width, intermediate_size=3 * width, num_hidden_layers=layers,
-        num_attention_heads=heads, num_key_value_heads=heads, head_dim=max(16, width // heads),
-        max_position_embeddings=config.max_positions, tie_word_embeddings=True,
-        eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id, bos_token_id=None,
+        vocab_size=vocab_size,
+        hidden_size=width,
+        intermediate_size=3 * width,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        num_key_value_heads=heads,
+        head_dim=max(16, width // heads),
+        max_position_embeddings=config.max_positions,
+        tie_word_embeddings=True,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+        bos_token_id=None,
         attn_implementation=NAME,
     )
     with torch.random.fork_rng(devices=[]):  # the process's own random state stays as it was
@@ -107,7 +117,9 @@ def _fresh(config: ModelConfig, vocab_size: int, tokenizer: Any, seed: int) -> Q
 def _refuse_unsupported(settings: Any) -> None:  # Any: transformers picks the class
     kinds = set(getattr(settings, "layer_types", None) or ["full_attention"])
     if kinds != {"full_attention"} or getattr(settings, "is_encoder_decoder", False):
-        raise ConfigError(f"model.path: {settings.model_type} uses {sorted(kinds)}; only full causal attention is supported")
+        raise ConfigError(
+            f"model.path: {settings.model_type} uses {sorted(kinds)}; only full causal attention is supported"
+        )
 
 
 def _dtype(name: str) -> torch.dtype:

@@ -76,11 +76,14 @@ class Ragged:
         """Describe whole sequences that are laid end to end."""
         lengths_S = torch.tensor(lengths, device=device)
         rows_N, columns_N = _places(lengths_S)
-        return cls(rows_N=rows_N, columns_N=columns_N, positions_N=columns_N, num_rows=len(lengths), longest=max(lengths))
+        return cls(
+            rows_N=rows_N, columns_N=columns_N, positions_N=columns_N, num_rows=len(lengths), longest=max(lengths)
+        )
 
     @classmethod
-    def continuing(cls, cache: SlotCache, slots: Sequence[int], starts: Sequence[int], lengths: Sequence[int],
-                   device: torch.device) -> Ragged:
+    def continuing(
+        cls, cache: SlotCache, slots: Sequence[int], starts: Sequence[int], lengths: Sequence[int], device: torch.device
+    ) -> Ragged:
         """Describe stretches of new tokens that begin at `starts` in their slots."""
         starts_S, lengths_S = torch.tensor(starts, device=device), torch.tensor(lengths, device=device)
         rows_N, columns_N = _places(lengths_S)
@@ -90,9 +93,18 @@ class Ragged:
         mask = torch.arange(length, device=device) <= last_SQ[:, :, None]
         slots_S = torch.tensor(slots, device=device)
         is_all = len(slots) == cache.num_slots and list(slots) == list(range(cache.num_slots))
-        return cls(rows_N=rows_N, columns_N=columns_N, positions_N=starts_S[rows_N] + columns_N, num_rows=len(slots),
-                   longest=longest, cache=cache, slots_S=None if is_all else slots_S, slots_N=slots_S[rows_N],
-                   mask=mask[:, None], length=length)
+        return cls(
+            rows_N=rows_N,
+            columns_N=columns_N,
+            positions_N=starts_S[rows_N] + columns_N,
+            num_rows=len(slots),
+            longest=longest,
+            cache=cache,
+            slots_S=None if is_all else slots_S,
+            slots_N=slots_S[rows_N],
+            mask=mask[:, None],
+            length=length,
+        )
 
     def pad(self, x_NHD: Tensor) -> Tensor:
         """Return [S, H, Q, D] with zeros where a sequence has no token."""
@@ -107,8 +119,16 @@ def _places(lengths_S: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _attend(
-    module: torch.nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, *,
-    ragged: Ragged, scaling: float | None = None, dropout: float = 0.0, **_: Any,  # Any: other back ends' settings
+    module: torch.nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    *,
+    ragged: Ragged,
+    scaling: float | None = None,
+    dropout: float = 0.0,
+    **_: Any,  # Any: other back ends' settings
 ) -> tuple[Tensor, None]:
     """Attention back end: query, key, value are [1, H, N, D]; returns [1, N, H, D]."""
     keys_NHD, values_NHD = key[0].transpose(0, 1), value[0].transpose(0, 1)
@@ -122,7 +142,13 @@ def _attend(
         keys, values = ragged.cache.read(layer, ragged.slots_S, ragged.length)
         mask = ragged.mask
     out = F.scaled_dot_product_attention(
-        query_SHQD, keys, values, attn_mask=mask, dropout_p=dropout, is_causal=mask is None, scale=scaling,
+        query_SHQD,
+        keys,
+        values,
+        attn_mask=mask,
+        dropout_p=dropout,
+        is_causal=mask is None,
+        scale=scaling,
         enable_gqa=query_SHQD.shape[1] != keys.shape[1],
     )
     return out.transpose(1, 2)[ragged.rows_N, ragged.columns_N][None], None

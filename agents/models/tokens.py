@@ -44,6 +44,21 @@ class Encoder:
                 self._memory[text] = ids
         return ids
 
+    def encode_prompt(self, text: str) -> tuple[int, ...]:
+        """Return the ids of a whole prompt: one user message of the chat template, or plain text and the opening mark."""
+        if not self.tokenizer.chat_template:
+            return (*self.encode(text), *((self.act_id,) if self.act_id is not None else self.encode("\n")))
+        message = [{"role": "user", "content": text}]
+        filled: str = self.tokenizer.apply_chat_template(message, add_generation_prompt=True, tokenize=False)
+        before, found, after = filled.partition(text)
+        if not found:
+            raise ModelFailure("The chat template changes the message's text; use a template that keeps it")
+        # The template's own special tokens count as such; the same characters inside the message do not.
+        return (*self._special(before), *self.encode(text), *self._special(after))
+
+    def _special(self, text: str) -> tuple[int, ...]:
+        return tuple(self.tokenizer.encode(text, add_special_tokens=False))
+
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of `ids`, special tokens included as they are written."""
         text: str = self.tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False)
@@ -52,7 +67,7 @@ class Encoder:
     def _encode(self, text: str) -> tuple[int, ...]:
         clean = text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates cannot reach a tokenizer
         ids = tuple(self.tokenizer.encode(clean, add_special_tokens=False, split_special_tokens=True))
-        if self.unknown_id is not None and self.unknown_id in ids or (not ids and clean.strip()):
+        if (self.unknown_id is not None and self.unknown_id in ids) or (not ids and clean.strip()):
             raise ModelFailure(
                 f"The tokenizer cannot encode {clean[:80]!r}; use one with byte fallback, or train one on the environment's text"
             )
@@ -68,11 +83,15 @@ def train_tokenizer(texts: Iterable[str], vocab_size: int) -> PreTrainedTokenize
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=vocab_size, special_tokens=[PAD, ACT, END], initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        vocab_size=vocab_size,
+        special_tokens=[PAD, ACT, END],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
     tokenizer.train_from_iterator(texts, trainer)
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=END, pad_token=PAD, additional_special_tokens=[ACT])
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, eos_token=END, pad_token=PAD, additional_special_tokens=[ACT]
+    )
 
 
 def load_tokenizer(path: str | Path) -> Any:  # Any: transformers picks the class

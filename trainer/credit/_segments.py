@@ -21,7 +21,13 @@ Scale = Literal["none", "std"]
 
 
 def centred(
-    x: Floats, segment: Ids, *, scale: Scale, epsilon: float, weight: Floats | None = None, statistics_of: Floats | None = None
+    x: Floats,
+    segment: Ids,
+    *,
+    scale: Scale,
+    epsilon: float,
+    weight: Floats | None = None,
+    statistics_of: Floats | None = None,
 ) -> Floats:
     """Return each value's distance to its segment's weighted mean, scaled; float64 [N].
 

@@ -32,8 +32,12 @@ class GiGPOConfig(Config):
 
     gamma: float = Field(0.95, ge=0, le=1, description="Discount of the step returns.")
     weight: float = Field(1.0, ge=0, description="Of the step term.")
-    normalize: Literal["none", "std"] = Field("none", description="Divide both terms by their group's standard deviation, or not.")
-    averaging: Literal["episode", "step"] = Field("episode", description="Unit of the episode term's mean and deviation.")
+    normalize: Literal["none", "std"] = Field(
+        "none", description="Divide both terms by their group's standard deviation, or not."
+    )
+    averaging: Literal["episode", "step"] = Field(
+        "episode", description="Unit of the episode term's mean and deviation."
+    )
     invalid_penalty: float = Field(0.1, ge=0, description="Taken off a row whose reply was invalid.")
     epsilon: float = Field(1e-6, gt=0, description="Added to standard deviations.")
 
@@ -46,11 +50,17 @@ def compute(table: StepTable, config: GiGPOConfig) -> Floats:
         episode_term = centred(score - penalty, table.group, scale=config.normalize, epsilon=config.epsilon)
     else:
         episode_term = centred(
-            score - penalty, table.group, scale=config.normalize, epsilon=config.epsilon,
-            weight=(table.turn == 0).astype(np.float64), statistics_of=score,
+            score - penalty,
+            table.group,
+            scale=config.normalize,
+            epsilon=config.epsilon,
+            weight=(table.turn == 0).astype(np.float64),
+            statistics_of=score,
         )
     step_return = returns(table, table.reward, config.gamma) - penalty
-    step_term = centred(step_return, segments(table.group, table.anchor), scale=config.normalize, epsilon=config.epsilon)
+    step_term = centred(
+        step_return, segments(table.group, table.anchor), scale=config.normalize, epsilon=config.epsilon
+    )
     return episode_term + config.weight * step_term
 
 

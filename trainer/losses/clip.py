@@ -25,7 +25,9 @@ class ClipConfig(Config):
 
     low: float = Field(0.2, gt=0, lt=1, description="How far below 1 the ratio counts.")
     high: float = Field(0.2, gt=0, description="How far above 1 the ratio counts.")
-    dual: float | None = Field(None, gt=1, description="Bound on the ratio where the advantage is negative; None: none.")
+    dual: float | None = Field(
+        None, gt=1, description="Bound on the ratio where the advantage is negative; None: none."
+    )
 
     @model_validator(mode="after")
     def _check(self) -> ClipConfig:
@@ -34,7 +36,9 @@ class ClipConfig(Config):
         return self
 
 
-def compute(logprobs_D: Tensor, old_logprobs_D: Tensor, advantages_D: Tensor, config: ClipConfig) -> tuple[Tensor, Tensor]:
+def compute(
+    logprobs_D: Tensor, old_logprobs_D: Tensor, advantages_D: Tensor, config: ClipConfig
+) -> tuple[Tensor, Tensor]:
     """Return the loss of each token and whether its gradient was clipped away."""
     ratio = torch.exp((logprobs_D - old_logprobs_D).clamp(-20, 20))
     plain = -advantages_D * ratio

@@ -18,7 +18,9 @@ class ImitateConfig(Config):
     """Imitation has nothing to set."""
 
 
-def compute(logprobs_D: Tensor, old_logprobs_D: Tensor, advantages_D: Tensor, config: ImitateConfig) -> tuple[Tensor, Tensor]:
+def compute(
+    logprobs_D: Tensor, old_logprobs_D: Tensor, advantages_D: Tensor, config: ImitateConfig
+) -> tuple[Tensor, Tensor]:
     """Return the loss of each token; none is clipped."""
     return -advantages_D * logprobs_D, torch.zeros_like(logprobs_D, dtype=torch.bool)
 

@@ -1,0 +1,114 @@
+"""A fresh prompt every turn: the task, the last few turns, the present observation, the admissible actions.
+
+What a prompt says and how a reply is read comes from the environment's prompt module (for household: the published
+GiGPO format). Where the tokenizer has a chat template the prompt is one user message; else it is plain text.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Protocol
+
+from pydantic import Field
+
+from cairn.agents.context.base import Prompt
+from cairn.agents.models.tokens import Encoder
+from cairn.agents.parse import Parsed
+from cairn.core.config import Config
+from cairn.core.errors import ConfigError
+from cairn.core.records import Observation
+
+
+class WindowConfig(Config):
+    """What is shown at each turn."""
+
+    prompt: str = Field(
+        "cairn.envs.household.prompt", description="Module with task_of, build_prompt, parse_reply, write_reply."
+    )
+    history: int = Field(2, ge=0, description="Turns shown before the present one.")
+
+
+class _Read(Protocol):
+    action: str
+    is_valid: bool
+
+
+class PromptModule(Protocol):
+    """An environment's wording."""
+
+    def task_of(self, intro: str) -> str:
+        """Return the task that an episode's first text states."""
+
+    def build_prompt(
+        self,
+        *,
+        task: str,
+        history: Sequence[tuple[str, str]],
+        observation: str,
+        admissible: Sequence[str],
+        history_length: int,
+    ) -> str:
+        """Return the prompt of one turn."""
+
+    def parse_reply(self, reply: str) -> _Read:
+        """Return what a reply asks for."""
+
+    def write_reply(self, action: str) -> str:
+        """Return a valid reply that asks for `action`."""
+
+
+class Window:
+    """`agents.context.base.Context` that rebuilds its prompt."""
+
+    def __init__(self, config: WindowConfig, encoder: Encoder) -> None:
+        self._config, self._encoder = config, encoder
+        self._wording = load_wording(config.prompt)
+        self._task: str | None = None
+        self._history: list[tuple[str, str]] = []
+
+    def prompt(self, observation: Observation) -> Prompt:
+        """Return the whole prompt of this turn."""
+        if self._task is None:
+            self._task = self._wording.task_of(observation.text)
+        text = self._wording.build_prompt(
+            task=self._task,
+            history=self._history,
+            observation=observation.text,
+            admissible=observation.admissible or (),
+            history_length=self._config.history,
+        )
+        return Prompt(self._encoder.encode_prompt(text), extends=False)
+
+    def record(self, observation: Observation, action: str) -> None:
+        """Take note of a turn."""
+        self._history.append((observation.text, action))
+
+    def render(self, action: str) -> tuple[int, ...]:
+        """Return the ids of a valid reply and the end id."""
+        return (*self._encoder.encode(self._wording.write_reply(action)), self._encoder.end_id)
+
+    def parse(self, reply: str) -> Parsed:
+        """Read a reply as the environment's wording asks."""
+        read = self._wording.parse_reply(reply)
+        return Parsed(action=read.action, is_valid=read.is_valid)
+
+
+def load_wording(name: str) -> PromptModule:
+    """Import a prompt module.
+
+    Raises:
+        ConfigError: there is none of this name, or it lacks a function.
+    """
+    try:
+        module = importlib.import_module(name)
+    except ImportError as error:
+        raise ConfigError(f"agent.context.window.prompt: cannot import {name!r}: {error}") from error
+    for function in ("task_of", "build_prompt", "parse_reply", "write_reply"):
+        if not hasattr(module, function):
+            raise ConfigError(f"agent.context.window.prompt: module {name!r} has no function {function!r}")
+    wording: PromptModule = module  # type: ignore[assignment]  # mypy does not match a module it cannot see
+    return wording
+
+
+CONTEXT = (Window, WindowConfig)

@@ -1,0 +1,79 @@
+"""Success on a list of tasks, with a 95 % interval, for any agent: scripted or a policy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from cairn.core.records import Episode
+
+_Z = 1.959963984540054  # two-sided 95 % quantile of the normal distribution
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rate:
+    """A share of successes."""
+
+    successes: int
+    episodes: int
+    low: float  # bounds of the 95 % Wilson interval
+    high: float
+
+    @property
+    def share(self) -> float:
+        """Successes over episodes; NaN without episodes."""
+        return self.successes / self.episodes if self.episodes else math.nan
+
+    @classmethod
+    def of(cls, outcomes: Sequence[bool]) -> Rate:
+        """Count outcomes."""
+        low, high = wilson(sum(outcomes), len(outcomes))
+        return cls(successes=sum(outcomes), episodes=len(outcomes), low=low, high=high)
+
+    def __str__(self) -> str:
+        return f"{100 * self.share:.1f} % [{100 * self.low:.1f}, {100 * self.high:.1f}]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """What an evaluation found. Failed episodes (faults of ours) are counted, not scored."""
+
+    success: Rate
+    by_type: dict[str, Rate]
+    mean_score: float
+    mean_turns: float
+    failed: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON-ready tables."""
+        return asdict(self) | {"success_rate": self.success.share}
+
+
+def wilson(successes: int, episodes: int) -> tuple[float, float]:
+    """Return Wilson's 95 % interval of a share; (0, 1) without episodes.
+
+    ``(p + z^2 / 2n -+ z sqrt(p (1 - p) / n + z^2 / 4n^2)) / (1 + z^2 / n)``
+    """
+    if episodes == 0:
+        return 0.0, 1.0
+    p, n, z2 = successes / episodes, episodes, _Z**2
+    centre, half = p + z2 / (2 * n), _Z * math.sqrt(p * (1 - p) / n + z2 / (4 * n * n))
+    return max(0.0, (centre - half) / (1 + z2 / n)), min(1.0, (centre + half) / (1 + z2 / n))
+
+
+def summarise(episodes: Sequence[Episode], task_type: Callable[[str], str]) -> Report:
+    """Return success in all and by task type, mean score and length of the episodes that were scored."""
+    scored = [e for e in episodes if not e.is_failed]
+    by_type: dict[str, list[bool]] = {}
+    for episode in scored:
+        by_type.setdefault(task_type(episode.task.task_id), []).append(bool(episode.success))
+    count = max(len(scored), 1)
+    return Report(
+        success=Rate.of([bool(e.success) for e in scored]),
+        by_type={name: Rate.of(outcomes) for name, outcomes in sorted(by_type.items())},
+        mean_score=sum(e.score or 0.0 for e in scored) / count,
+        mean_turns=sum(len(e.turns) for e in scored) / count,
+        failed=len(episodes) - len(scored),
+    )

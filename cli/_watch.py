@@ -1,0 +1,117 @@
+"""What a person sees of a training run: a live table in a terminal, a line an update elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from cairn.agents.report import Report
+from cairn.trainer.listener import Listener
+
+_COLUMNS = (
+    ("success", "success", "{:.0%}"),
+    ("return", "return", "{:.2f}"),
+    ("turns", "turns", "{:.1f}"),
+    ("entropy", "entropy", "{:.2f}"),
+    ("kl", "KL", "{:.4f}"),
+    ("anchor_coverage", "anchors shared", "{:.0%}"),
+    ("zero_spread", "no spread", "{:.0%}"),
+    ("tokens_per_second", "tokens/s", "{:,.0f}"),
+)
+_ROWS = 12  # newest updates on screen
+
+
+class Watch(Listener):
+    """Prints a run's progress; use as a context manager."""
+
+    def __init__(self, console: Console, updates: int) -> None:
+        self._console = console
+        self._updates = updates
+        self._rows: list[tuple[str, ...]] = []
+        self._held_out = "not yet evaluated"
+        self._began = 0.0
+        self._first_update = 0
+        self._progress = Progress(
+            TextColumn("{task.description:>12}"),
+            BarColumn(30),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=console,
+        )
+        self._task = self._progress.add_task("", total=1)
+        self._live = (
+            Live(get_renderable=self._screen, console=console, refresh_per_second=4) if console.is_terminal else None
+        )
+
+    def __enter__(self) -> Watch:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def started(self, folder: Path, facts: Mapping[str, str]) -> None:
+        """Print what is about to happen."""
+        self._print(f"run {folder}")
+        for name, value in facts.items():
+            self._print(f"  {name:<12} {value}")
+
+    def phase(self, name: str, total: int) -> None:
+        """Start the phase's bar."""
+        self._progress.reset(self._task, total=total, description=name)
+
+    def advanced(self, count: int) -> None:
+        """Move the bar."""
+        self._progress.advance(self._task, count)
+
+    def imitated(self, epoch: int, metrics: Mapping[str, float]) -> None:
+        """Tell how well the warm start fits its demonstrations."""
+        self._progress.advance(self._task, 1)
+        self._print(f"warm start, pass {epoch}: loss {metrics['loss']:.3f} nats a decision")
+
+    def updated(self, update: int, metrics: Mapping[str, float]) -> None:
+        """Add a row."""
+        if not self._began:
+            self._began, self._first_update = time.monotonic(), update
+        cells = [form.format(metrics.get(name, float("nan"))) for name, _, form in _COLUMNS]
+        self._rows.append((f"{update}/{self._updates}", *cells, self._time_left(update)))
+        if self._live is None:
+            titles = [title for _, title, _ in _COLUMNS]
+            named = ", ".join(f"{title} {cell}" for title, cell in zip(titles, cells, strict=True))
+            self._print(f"update {update}/{self._updates}: {named}, {self._rows[-1][-1]} left")
+
+    def evaluated(self, update: int, report: Report) -> None:
+        """Tell the success on held-out tasks."""
+        self._held_out = f"{report.success} after {update} updates"
+        self._print(f"held-out success {self._held_out}")
+
+    def noted(self, text: str) -> None:
+        """Print a remark."""
+        self._print(f"note: {text}")
+
+    def _screen(self) -> Group:
+        table = Table(box=None, header_style="bold", pad_edge=False)
+        for title in ("update", *(title for _, title, _ in _COLUMNS), "time left"):
+            table.add_column(title, justify="right")
+        for row in self._rows[-_ROWS:]:
+            table.add_row(*map(Text, row))
+        return Group(table, self._progress)
+
+    def _time_left(self, update: int) -> str:
+        done = update - self._first_update
+        if done == 0:
+            return "?"
+        seconds = int((time.monotonic() - self._began) / done * (self._updates - update))
+        return f"{seconds // 60}:{seconds % 60:02d}"
+
+    def _print(self, text: str) -> None:
+        self._console.print(Text(text))

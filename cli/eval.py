@@ -1,0 +1,53 @@
+"""`cairn eval`: any agent on tasks of any environment, with intervals."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cairn.cli._output import Json, Settings, show_json, show_table
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command("eval")(evaluate)
+
+
+def evaluate(
+    env: Annotated[str, typer.Argument(help="Environment id.")] = "household",
+    agent: Annotated[
+        str, typer.Option(help="oracle[:NAME], random, constant:TEXT, or a folder: run, checkpoint, model.")
+    ] = "oracle",
+    tasks: Annotated[int, typer.Option(min=1, help="How many, from the start of the split.")] = 100,
+    seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
+    temperature: Annotated[float, typer.Option(min=0.0, help="Of sampling; 0: the most probable token.")] = 0.4,
+    settings: Settings = [],
+    as_json: Json = False,
+) -> None:
+    """Evaluate an agent; `--set` changes the environment, as in --set split=valid_unseen."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from cairn.agents.evaluate import evaluate as run
+    from cairn.core.config import parse_flags
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task(f"{agent} on {env}", total=tasks)
+        report, _ = run(
+            agent,
+            env,
+            config=parse_flags(settings),
+            tasks=tasks,
+            seed=seed,
+            temperature=temperature,
+            on_episode=lambda _: progress.advance(bar),
+        )
+    if as_json:
+        show_json({"agent": agent, "env": env, "settings": parse_flags(settings), "seed": seed, **report.to_dict()})
+        return
+    rows = [(name, str(rate), str(rate.episodes)) for name, rate in [*report.by_type.items(), ("all", report.success)]]
+    show_table(("task type", "success, 95 % interval", "episodes"), rows)
+    typer.echo(
+        f"mean score {report.mean_score:.3f}, mean turns {report.mean_turns:.1f}, failed episodes {report.failed}"
+    )

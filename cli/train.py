@@ -1,0 +1,89 @@
+"""`cairn train`: one run, from configuration to checkpoint, curves and summary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cairn.cli._output import Json, Settings, show_json, show_table
+
+if TYPE_CHECKING:
+    from cairn.trainer.config import RunConfig
+    from cairn.trainer.train import Run
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command()(train)
+
+
+def train(
+    config: Annotated[str, typer.Argument(help="A TOML file, or the name of a run that ships with Cairn.")] = "",
+    settings: Settings = [],
+    folder: Annotated[
+        Path | None, typer.Option(help="Where the run is written; default: a new folder in runs/.")
+    ] = None,
+    resume: Annotated[Path | None, typer.Option(metavar="RUN", help="Go on with the run in this folder.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Train a policy, showing progress; at the end draw its curves and say what was learned."""
+    from rich.console import Console
+
+    from cairn.cli._watch import Watch
+    from cairn.trainer.train import train as run_training
+
+    chosen = _configuration(config, settings, resume)
+    with Watch(Console(stderr=as_json), chosen.trainer.updates) as watch:
+        run = run_training(chosen, folder=resume or folder, listener=watch)
+    picture = _draw(run, chosen)
+    if as_json:
+        reports = {str(update): report.to_dict() for update, report in run.reports.items()}
+        show_json(
+            {"folder": str(run.folder), "checkpoint": str(run.checkpoint), "curves": str(picture), "reports": reports}
+        )
+    else:
+        _summarise(run, chosen, picture)
+
+
+def _configuration(config: str, settings: list[str], resume: Path | None) -> RunConfig:
+    from cairn.core.config import parse_flags
+    from cairn.core.errors import CairnError
+    from cairn.core.store import RunStore
+    from cairn.trainer.config import load_run_config
+
+    if (resume is None) == (not config):
+        raise CairnError("Say what to train: cairn train CONFIG, or cairn train --resume RUN")
+    if resume is None:
+        return load_run_config(config, parse_flags(settings))
+    if not (resume / "run.sqlite").is_file():
+        raise CairnError(f"No run at {str(resume)!r}: expected a folder with run.sqlite")
+    with RunStore(resume / "run.sqlite") as store:
+        stored = store.meta().get("config")
+    if stored is None:
+        raise CairnError(f"The run at {str(resume)!r} ended before it had stored its configuration; start it again")
+    return load_run_config(stored, parse_flags(settings))
+
+
+def _draw(run: Run, config: RunConfig) -> Path:
+    from cairn.core.store import RunStore
+    from cairn.viewer.curves import draw_curves
+
+    with RunStore(run.folder / "run.sqlite") as store:
+        return draw_curves(store, run.folder / "curves.png", f"{config.name}: {config.env.id}, {config.credit.method}")
+
+
+def _summarise(run: Run, config: RunConfig, picture: Path) -> None:
+    first, last = run.reports[min(run.reports)], run.final
+    kinds = sorted(set(first.by_type) | set(last.by_type))
+    rows = [(kind, str(first.by_type.get(kind, "")), str(last.by_type.get(kind, ""))) for kind in kinds]
+    typer.echo(f"\nSuccess on {last.success.episodes} held-out tasks, with 95 % intervals:")
+    show_table(
+        ("task type", f"after {min(run.reports)} updates", f"after {max(run.reports)}"),
+        [*rows, ("all", str(first.success), str(last.success))],
+    )
+    typer.echo(f"\ncurves      {picture}\nmetrics     tensorboard --logdir {run.folder / 'tensorboard'}")
+    typer.echo(f"watch it    cairn play {config.env.id} --agent {run.folder}")
+    typer.echo(f"test it     cairn eval {config.env.id} --agent {run.folder} --tasks 500")
+    typer.echo(f"the model   {run.checkpoint}  (transformers loads it as is)")

@@ -1,0 +1,35 @@
+"""A plug-in chosen by name in a configuration, with the settings of that plug-in and of others that might be chosen instead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ConfigDict
+
+from cairn.core.config import Config, build
+from cairn.core.errors import ConfigError
+from cairn.core.plugins import Point
+
+
+class MethodChoice(Config):
+    """A plug-in by name; settings stand in a table of the plug-in's name, so that another can be chosen with one flag."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+    method: str
+
+    @property
+    def settings(self) -> dict[str, Any]:  # Any: the plug-in's Config checks them
+        """Settings of the chosen method."""
+        return dict((self.model_extra or {}).get(self.method, {}))
+
+    def check(self, point: Point, where: str) -> None:
+        """Check every method's table against its Config."""
+        point.load(self.method)
+        for name, values in (self.model_extra or {}).items():
+            if name not in point.ids():
+                raise ConfigError(f"{where}: unknown key {where}.{name!r}; expected 'method' or one of {point.ids()}")
+            if not isinstance(values, Mapping):
+                raise ConfigError(f"{where}.{name}: expected a table of settings, got {values!r}")
+            loaded = point.load(name)
+            build(loaded.config if hasattr(loaded, "config") else loaded[1], values, f"{where}.{name}")

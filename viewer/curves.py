@@ -1,0 +1,87 @@
+"""One picture of a run, or of several: success on held-out tasks with its interval, and what went with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from cairn.core.store import RunStore
+
+_PANELS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
+    ("Turns an episode", (("turns", "training"), ("eval/turns", "held out"))),
+    (
+        "Entropy and change of the policy",
+        (("entropy", "entropy (nats a decision)"), ("kl", "KL to the sampling policy")),
+    ),
+    (
+        "Step-level comparison",
+        (
+            ("anchor_coverage", "steps with a shared anchor"),
+            ("zero_advantage", "steps without advantage"),
+            ("zero_spread", "groups without spread"),
+        ),
+    ),
+)
+
+
+def draw_curves(store: RunStore, path: Path, title: str) -> Path:
+    """Write a PNG of the run's curves and return its path."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 7.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(2, 2).reshape(-1)
+    _draw_success(axes[0], store)
+    for axis, (name, series) in zip(axes[1:], _PANELS, strict=True):
+        _draw_series(axis, store, name, series)
+    for axis in axes:
+        axis.set_xlabel("updates")
+        axis.grid(alpha=0.25)
+        axis.spines[["top", "right"]].set_visible(False)
+    figure.suptitle(title)
+    figure.savefig(path, dpi=110)
+    return path
+
+
+def _draw_success(axis: Any, store: RunStore) -> None:  # Any: matplotlib's axes carry no types
+    train, held_out = store.series("success"), store.series("eval/success")
+    low, high = store.series("eval/low"), store.series("eval/high")
+    axis.plot(*_columns(train), color="#9aa5b1", lw=1, label="training tasks (sampled)")
+    axis.plot(*_columns(held_out), color="#0b7285", lw=2, marker="o", ms=4, label="held-out tasks")
+    if held_out:
+        steps = [step for step, _ in held_out]
+        axis.fill_between(
+            steps, _percent(low), _percent(high), color="#0b7285", alpha=0.15, label="95 % interval", lw=0
+        )
+        axis.annotate(
+            f"{100 * held_out[-1][1]:.0f} %",
+            (steps[-1], 100 * held_out[-1][1]),
+            textcoords="offset points",
+            xytext=(-6, 8),
+            ha="right",
+            color="#0b7285",
+            weight="bold",
+        )
+    axis.set_ylim(0, 102)
+    axis.set_title("Success, %")
+    axis.legend(loc="lower right", frameon=False, fontsize=9)
+
+
+def _draw_series(axis: Any, store: RunStore, title: str, series: Sequence[tuple[str, str]]) -> None:  # Any: as above
+    colours = ("#5f3dc4", "#e8590c", "#2f9e44")
+    for (name, label), colour in zip(series, colours, strict=False):
+        steps, values = _columns(store.series(name), scale=1.0)
+        axis.plot(steps, values, color=colour, lw=1.5, marker="o" if len(steps) < 15 else None, ms=3, label=label)
+    axis.set_ylim(bottom=0)
+    axis.set_title(title)
+    axis.legend(frameon=False, fontsize=9)
+
+
+def _columns(points: Sequence[tuple[int, float]], scale: float = 100.0) -> tuple[list[int], list[float]]:
+    return [step for step, _ in points], [scale * value for _, value in points]
+
+
+def _percent(points: Sequence[tuple[int, float]]) -> list[float]:
+    return [100 * value for _, value in points]
