@@ -109,7 +109,7 @@ class Collector(Generic[E]):
 
     def _start(self, number: int, job: Job, attempt: int) -> tuple[_Flight[E], Episode | None]:
         """Begin an episode; the second part is there if it failed at once."""
-        flight = _Flight(
+        flight: _Flight[E] = _Flight(
             number=number,
             job=job,
             env=None,
@@ -127,7 +127,7 @@ class Collector(Generic[E]):
             return flight, _failed(flight, failure)
         return flight, None
 
-    def _submit(self, slot: int, flight: _Flight) -> None:
+    def _submit(self, slot: int, flight: _Flight[E]) -> None:
         choices = None
         if self.constrain and flight.observation.admissible:
             choices = [flight.context.render(action) for action in flight.observation.admissible]
@@ -139,7 +139,7 @@ class Collector(Generic[E]):
         """Carry out a reply; return the episode if that ended it."""
         if reply.finish == "context":
             return _ended(flight, Ending.truncated("tokens"))
-        text = self.decode(reply.ids[:-1] if reply.finish == "end" else reply.ids)
+        text = self.decode((reply.ids[:-1] if reply.finish == "end" else reply.ids).tolist())
         parsed = flight.context.parse(text)
         began = time.perf_counter()
         assert flight.env is not None

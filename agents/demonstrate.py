@@ -1,4 +1,4 @@
-"""Turn played episodes into token episodes that a policy can imitate: same prompts, same constraint, the expert's replies."""
+"""Turn played episodes into token episodes to imitate: a policy's prompts and constraint, the expert's replies."""
 
 from __future__ import annotations
 

@@ -61,8 +61,8 @@ def evaluate(
     """Play tasks once each and return the report and the episodes.
 
     Args:
-        agent: ``oracle``, ``oracle:NAME``, ``random``, ``constant:TEXT``, a run's folder, a checkpoint, or a model's folder
-            or hub name.
+        agent: ``oracle``, ``oracle:NAME``, ``random``, ``constant:TEXT``, a run's folder, a checkpoint, or a model's
+            folder or hub name.
         env: registered id.
         config: the environment's settings.
         tasks: ids, or how many from the start of the configured split.

@@ -1,4 +1,4 @@
-"""One environment and one scripted agent play one task. Language-model policies play many at once: see `agents.collect`."""
+"""One environment and one scripted agent play one task. Models play many at once: see `agents.collect`."""
 
 from __future__ import annotations
 

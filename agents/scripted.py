@@ -26,7 +26,9 @@ def is_scripted(name: str) -> bool:
 
 
 def scripted(name: str, env: HasOracle, seed: int = 0) -> Choose:
-    """Return the chooser called `name` for episodes of `env`: ``oracle``, ``oracle:NAME``, ``random`` or ``constant:TEXT``.
+    """Return the chooser called `name` for episodes of `env`.
+
+    Names: ``oracle``, ``oracle:NAME``, ``random`` or ``constant:TEXT``.
 
     Raises:
         UnknownNameError: no such agent.

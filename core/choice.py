@@ -1,4 +1,4 @@
-"""A plug-in chosen by name in a configuration, with the settings of that plug-in and of others that might be chosen instead."""
+"""A plug-in chosen by name in a configuration, with settings for it and for others that might be chosen instead."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cairn.core.plugins import Point
 
 
 class MethodChoice(Config):
-    """A plug-in by name; settings stand in a table of the plug-in's name, so that another can be chosen with one flag."""
+    """A plug-in by name; settings stand in a table of its name, so that another can be chosen with one flag."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
     method: str

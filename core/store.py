@@ -20,7 +20,9 @@ from cairn.core.records import Episode, Turn
 SCHEMA_VERSION = 1
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE metrics (step INTEGER NOT NULL, name TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY (step, name)) WITHOUT ROWID;
+CREATE TABLE metrics (
+  step INTEGER NOT NULL, name TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY (step, name)
+) WITHOUT ROWID;
 CREATE TABLE episodes (
   id INTEGER PRIMARY KEY, step INTEGER NOT NULL, phase TEXT NOT NULL, task TEXT NOT NULL, task_type TEXT NOT NULL,
   group_id INTEGER NOT NULL, origin TEXT NOT NULL, ending TEXT NOT NULL, cause TEXT, detail TEXT NOT NULL,
@@ -28,9 +30,10 @@ CREATE TABLE episodes (
 );
 CREATE INDEX episodes_by_step ON episodes (phase, step);
 CREATE TABLE turns (
-  episode INTEGER NOT NULL REFERENCES episodes (id), turn INTEGER NOT NULL, anchor TEXT NOT NULL, observation TEXT NOT NULL,
-  reply TEXT NOT NULL, action TEXT NOT NULL, reward REAL NOT NULL, valid INTEGER NOT NULL, advantage REAL,
-  reply_ids BLOB, reply_logprobs BLOB, version INTEGER, seconds REAL, PRIMARY KEY (episode, turn)
+  episode INTEGER NOT NULL REFERENCES episodes (id), turn INTEGER NOT NULL, anchor TEXT NOT NULL,
+  observation TEXT NOT NULL, reply TEXT NOT NULL, action TEXT NOT NULL, reward REAL NOT NULL,
+  valid INTEGER NOT NULL, advantage REAL, reply_ids BLOB, reply_logprobs BLOB, version INTEGER, seconds REAL,
+  PRIMARY KEY (episode, turn)
 ) WITHOUT ROWID;
 """
 
@@ -86,7 +89,7 @@ class RunStore:
         task_types: Sequence[str] | None = None,
         advantages: Sequence[float] | None = None,
     ) -> None:
-        """Store one step's metrics and episodes in one transaction; `advantages` has one value a turn of all episodes."""
+        """Store one step's metrics and episodes in one transaction; `advantages` has one value a turn of all."""
         first = int(self._db.execute("SELECT coalesce(max(id), 0) + 1 FROM episodes").fetchone()[0])
         types = task_types if task_types is not None else [""] * len(episodes)
         num_turns = sum(len(episode.turns) for episode in episodes)

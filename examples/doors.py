@@ -13,7 +13,9 @@ COLOURS = ("amber", "blue", "green", "red", "violet", "white")
 class Doors(TextEnv):
     """A note names one of six doors; take the key, then open that door. A wrong door ends the episode."""
 
-    meta = EnvMeta(name="doors", version=1, turn_limit=6, reward_range=(0, 1), summary="Open the right door.", oracles=("reader",))
+    meta = EnvMeta(
+        name="doors", version=1, turn_limit=6, reward_range=(0, 1), summary="Open the right door.", oracles=("reader",)
+    )
 
     def tasks(self) -> list[str]:
         return [f"{colour}-{i}" for colour in COLOURS for i in range(50)]
@@ -28,7 +30,9 @@ class Doors(TextEnv):
             return Outcome("You have the key.")
         if action in self.admissible():
             is_right = action == f"open {self.goal}"
-            return Outcome("The door opens.", reward=float(is_right), is_over=True, success=is_right, score=float(is_right))
+            return Outcome(
+                "The door opens.", reward=float(is_right), is_over=True, success=is_right, score=float(is_right)
+            )
         return Outcome("Nothing happens. Take the key, then open a door.")
 
     def state(self) -> bytes:

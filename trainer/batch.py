@@ -58,7 +58,7 @@ def make_batch(samples: Sequence[Sample], weights: Sequence[np.ndarray], device:
 
 
 def by_tokens(samples: Sequence[Sample], budget: int) -> Iterator[list[int]]:
-    """Yield indices of samples in micro-batches of like length; padded to its longest, each holds at most `budget` tokens.
+    """Yield indices of samples in micro-batches of like length; padded to its longest, each holds at most `budget`.
 
     A sample longer than the budget gets a micro-batch of its own.
     """

@@ -1,7 +1,7 @@
 """Checkpoints: a folder that transformers loads as is, plus the optimiser's state; whole or not there at all.
 
-A checkpoint is written beside its place and renamed into it, with a manifest of content hashes. A torn or changed one is
-refused by name and the one before is used. Nothing here is unpickled: tensors are safetensors, the rest is JSON.
+A checkpoint is written beside its place and renamed into it, with a manifest of content hashes. A torn or changed one
+is refused by name and the one before is used. Nothing here is unpickled: tensors are safetensors, the rest is JSON.
 """
 
 from __future__ import annotations

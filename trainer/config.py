@@ -98,7 +98,7 @@ class RunConfig(Config):
 
 
 def load_run_config(source: str | Path | Mapping[str, Any], overrides: Mapping[str, Any] | None = None) -> RunConfig:
-    """Return the configuration of `source` (a TOML file or tables), with ``{"trainer.updates": 10}`` style overrides on top.
+    """Return the configuration of `source`, a TOML file or tables, with ``{"trainer.updates": 10}`` and such on top.
 
     Raises:
         ConfigError: it cannot be read, has unknown keys or values of the wrong kind, or its parts exclude each other.

@@ -1,4 +1,4 @@
-"""The training loop: warm start, then groups of episodes -> step table -> credit -> loss -> AdamW, with evaluations between.
+"""The training loop: warm start, then episodes -> step table -> credit -> loss -> AdamW, with evaluations between.
 
 Exactly on-policy: an update's episodes are all sampled with the weights that it changes. Everything random follows from
 the run's seed and the update's number, so a run that goes on from a checkpoint draws what it would have drawn.
@@ -267,10 +267,13 @@ class Trainer:
         )
 
     def _facts(self, policy: Policy) -> dict[str, str]:
+        config = self.config
+        tasks = f"{len(self.train_tasks)} training tasks, {len(self.eval_tasks)} held out"
+        episodes = f"{config.trainer.groups} tasks x {config.trainer.group_size} episodes"
         return {
-            "policy": f"{policy.num_parameters / 1e6:.2f} M parameters, {self.config.model.path or self.config.model.preset}",
-            "environment": f"{self.config.env.id}, {len(self.train_tasks)} training tasks, {len(self.eval_tasks)} held out",
-            "method": f"{self.config.credit.method}, {self.config.trainer.groups} tasks x {self.config.trainer.group_size} episodes",
+            "policy": f"{policy.num_parameters / 1e6:.2f} M parameters, {config.model.path or config.model.preset}",
+            "environment": f"{config.env.id}, {tasks}",
+            "method": f"{config.credit.method}, {episodes}",
             "machine": f"{self.device}, {torch.get_num_threads()} threads",
         }
 

@@ -1,4 +1,4 @@
-"""Sampling with a transformers model in this process: continuous batching over slots, each with its own key-value cache.
+"""Sampling with a transformers model in this process: continuous batching over slots, each with its own cache.
 
 Every forward pass carries, for each slot with work, a stretch of its pending tokens: a chunk of a prompt, or the token
 just sampled together with all tokens that the constraint then forces. Slots whose stretch reaches the end of what is

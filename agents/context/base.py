@@ -1,4 +1,4 @@
-"""The contract of a context policy: it owns one episode's history and turns it into prompt ids, and replies into actions."""
+"""The contract of a context policy: it turns one episode's history into prompt ids, and reads replies."""
 
 from __future__ import annotations
 

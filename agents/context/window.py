@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, cast
 
 from pydantic import Field
 
@@ -107,8 +107,7 @@ def load_wording(name: str) -> PromptModule:
     for function in ("task_of", "build_prompt", "parse_reply", "write_reply"):
         if not hasattr(module, function):
             raise ConfigError(f"agent.context.window.prompt: module {name!r} has no function {function!r}")
-    wording: PromptModule = module  # type: ignore[assignment]  # mypy does not match a module it cannot see
-    return wording
+    return cast(PromptModule, module)  # cast: a module found by name has no type of its own
 
 
 CONTEXT = (Window, WindowConfig)

@@ -1,1 +1,1 @@
-"""Policy models: loading, tokenisers, and the packed forward pass that sampling and training share. torch lives here."""
+"""Policy models: loading, tokenisers, and the forward pass that sampling and training share. torch lives here."""

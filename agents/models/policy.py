@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from pydantic import Field
@@ -18,7 +18,7 @@ from cairn.core.config import Config
 from cairn.core.errors import ConfigError
 from cairn.core.seeding import derive_seed
 
-# Sizes for fresh models: (layers, width, heads). Head width is at least 16; the feed-forward part is three times the width.
+# Sizes for fresh models: (layers, width, heads). Heads are at least 16 wide; the feed-forward part is 3 x width.
 PRESETS = {"qwen3-nano": (2, 64, 4), "qwen3-tiny": (3, 128, 4), "qwen3-mini": (4, 256, 8), "qwen3-small": (8, 512, 8)}
 
 
@@ -29,7 +29,7 @@ class ModelConfig(Config):
     preset: str = Field("qwen3-tiny", description=f"Size of a fresh model: {', '.join(PRESETS)}.")
     vocab_size: int = Field(1024, ge=300, description="Ids of a fresh model's tokenizer, trained on environment text.")
     max_positions: int = Field(4096, ge=64, description="Longest sequence of a fresh model.")
-    dtype: str = Field("float32", description="float32 or bfloat16.")
+    dtype: Literal["float32", "bfloat16"] = Field("float32", description="Of weights and computation.")
 
 
 @dataclass
@@ -42,7 +42,8 @@ class Policy:
     @property
     def device(self) -> torch.device:
         """Where the weights are."""
-        return next(self.model.parameters()).device
+        device: torch.device = next(self.model.parameters()).device
+        return device
 
     @property
     def num_parameters(self) -> int:
@@ -71,7 +72,7 @@ def load_policy(config: ModelConfig, texts: Iterable[str], seed: int, device: st
     if config.preset not in PRESETS:
         raise ConfigError(f"model.preset: expected one of {sorted(PRESETS)}, got {config.preset!r}")
     tokenizer = train_tokenizer(texts, config.vocab_size)
-    model = _fresh(config, len(tokenizer), tokenizer, seed)
+    model: Any = _fresh(config, len(tokenizer), tokenizer, seed)  # Any: see Policy
     return Policy(model=model.to(device, _dtype(config.dtype)), encoder=Encoder(tokenizer))
 
 
@@ -85,7 +86,7 @@ def load_pretrained(path: str, dtype: str = "float32", device: str = "cpu") -> P
         )
     try:
         _refuse_unsupported(AutoConfig.from_pretrained(where))
-        model = AutoModelForCausalLM.from_pretrained(where, attn_implementation=NAME, dtype=_dtype(dtype))
+        model: Any = AutoModelForCausalLM.from_pretrained(where, attn_implementation=NAME, dtype=_dtype(dtype))
         tokenizer = load_tokenizer(where)
     except (OSError, ValueError, KeyError) as error:
         raise ConfigError(f"model.path: cannot load {str(where)!r}: {str(error).splitlines()[0][:300]}") from error
@@ -107,7 +108,7 @@ def _fresh(config: ModelConfig, vocab_size: int, tokenizer: Any, seed: int) -> Q
         eos_token_id=tokenizer.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,
         bos_token_id=None,
-        attn_implementation=NAME,
+        attn_implementation=NAME,  # type: ignore[call-arg]  # the base class takes it, the signature does not show it
     )
     with torch.random.fork_rng(devices=[]):  # the process's own random state stays as it was
         torch.manual_seed(derive_seed(seed, "model"))

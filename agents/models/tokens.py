@@ -1,4 +1,4 @@
-"""Text to ids and back, with a memory and a guarantee: what cannot be encoded is an error, never a silent unknown token."""
+"""Text to ids and back, with a memory; what cannot be encoded is an error, never a silent unknown token."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Encoder:
         return ids
 
     def encode_prompt(self, text: str) -> tuple[int, ...]:
-        """Return the ids of a whole prompt: one user message of the chat template, or plain text and the opening mark."""
+        """Return the ids of a whole prompt: one user message of the chat template, or the text and the opening mark."""
         if not self.tokenizer.chat_template:
             return (*self.encode(text), *((self.act_id,) if self.act_id is not None else self.encode("\n")))
         message = [{"role": "user", "content": text}]
@@ -69,13 +69,14 @@ class Encoder:
         ids = tuple(self.tokenizer.encode(clean, add_special_tokens=False, split_special_tokens=True))
         if (self.unknown_id is not None and self.unknown_id in ids) or (not ids and clean.strip()):
             raise ModelFailure(
-                f"The tokenizer cannot encode {clean[:80]!r}; use one with byte fallback, or train one on the environment's text"
+                f"The tokenizer cannot encode {clean[:80]!r}; use one with byte fallback, "
+                "or train one on the environment's text"
             )
         return ids
 
 
 def train_tokenizer(texts: Iterable[str], vocab_size: int) -> PreTrainedTokenizerFast:
-    """Train a byte-level BPE tokenizer: every text can be encoded, words and whole numbers of `texts` become single ids.
+    """Train a byte-level BPE tokenizer: every text can be encoded, frequent words of `texts` become single ids.
 
     Special tokens: `<|act|>` opens a reply, `<|end|>` closes it.
     """
@@ -89,9 +90,10 @@ def train_tokenizer(texts: Iterable[str], vocab_size: int) -> PreTrainedTokenize
         show_progress=False,
     )
     tokenizer.train_from_iterator(texts, trainer)
-    return PreTrainedTokenizerFast(
+    made: PreTrainedTokenizerFast = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]  # transformers has no types
         tokenizer_object=tokenizer, eos_token=END, pad_token=PAD, additional_special_tokens=[ACT]
     )
+    return made
 
 
 def load_tokenizer(path: str | Path) -> Any:  # Any: transformers picks the class

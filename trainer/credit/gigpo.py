@@ -4,7 +4,8 @@
 
     e_{i,t} = sum_u r_{i,u} - penalty [reply t invalid]                       episode score, one a row
     R_{i,t} = sum_{u >= t} gamma^(u - t) r_{i,u} - penalty [reply t invalid]  step return
-    A_{i,t} = norm(e; group) + weight norm(R; group and anchor)               norm(x) = x - mean, or (x - mean) / (std + epsilon)
+    A_{i,t} = norm(e; group) + weight norm(R; group and anchor)
+    norm(x) = x - mean, or (x - mean) / (std + epsilon)
 
 std with ddof 1. Averaging unit of the episode term: episodes, each once (the paper), or step rows (the authors' code),
 by `averaging`; of the step term: step rows in the anchor group. An anchor group of one, or without spread: step term 0,
@@ -45,7 +46,7 @@ class GiGPOConfig(Config):
 def compute(table: StepTable, config: GiGPOConfig) -> Floats:
     """Return one advantage a row, float64 [N]."""
     penalty = config.invalid_penalty * ~table.valid
-    score = np.bincount(table.episode, table.reward, minlength=table.num_episodes)[table.episode]
+    score = np.bincount(table.episode, table.reward).astype(np.float64)[table.episode]
     if config.averaging == "step":
         episode_term = centred(score - penalty, table.group, scale=config.normalize, epsilon=config.epsilon)
     else:

@@ -32,7 +32,7 @@ class GRPOConfig(Config):
 def compute(table: StepTable, config: GRPOConfig) -> Floats:
     """Return one advantage a row, float64 [N]."""
     first = table.first_rows
-    score = np.bincount(table.episode, table.reward)
+    score = np.bincount(table.episode, table.reward).astype(np.float64)
     advantage = centred(score, table.group[first], scale=config.normalize, epsilon=config.epsilon)
     return advantage[table.episode]
 

@@ -6,8 +6,8 @@
     L = max(-A rho, -A clip(rho, 1 - low, 1 + high));    with `dual` c: L = min(L, -A c) where A < 0
 
 No gradient where A > 0 and rho > 1 + high, where A < 0 and rho < 1 - low, and where A < 0 and rho > c. On the first
-step after sampling rho is 1 and the gradient is -A grad lp. Source: 1707.06347, eq. 7; dual clip 1912.09729; clip-higher
-2503.14476.
+step after sampling rho is 1 and the gradient is -A grad lp. Source: 1707.06347, eq. 7; dual clip 1912.09729;
+clip-higher 2503.14476.
 """
 
 from __future__ import annotations
