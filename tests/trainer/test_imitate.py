@@ -1,0 +1,30 @@
+"""Imitation: the negative log-likelihood, weighted by the advantage."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from cairn.core.config import build
+from cairn.core.errors import ConfigError
+from cairn.trainer.losses.imitate import LOSS, ImitateConfig
+
+
+def test_value_and_gradient() -> None:
+    new = torch.tensor([-0.5, -2.0, -3.0], requires_grad=True)
+    loss, is_clipped = LOSS.compute(new, torch.zeros(3), torch.tensor([1.0, 0.25, -1.0]), ImitateConfig())
+    assert loss.tolist() == [0.5, 0.5, -3.0]
+    assert torch.autograd.grad(loss.sum(), new)[0].tolist() == [-1.0, -0.25, 1.0]
+    assert not is_clipped.any()
+
+
+def test_what_the_policy_was_when_it_was_sampled_does_not_matter() -> None:
+    new, ones = torch.tensor([-0.5]), torch.ones(1)
+    near, _ = LOSS.compute(new, torch.tensor([-0.5]), ones, ImitateConfig())
+    far, _ = LOSS.compute(new, torch.tensor([-50.0]), ones, ImitateConfig())
+    assert near.tolist() == far.tolist() == [0.5]
+
+
+def test_it_has_no_settings() -> None:
+    with pytest.raises(ConfigError, match="unknown key 'low'"):
+        build(ImitateConfig, {"low": 0.2}, "loss.imitate")
