@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -49,6 +49,17 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON-ready tables."""
         return asdict(self) | {"success_rate": self.success.share}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Report:  # Any: what `to_dict` wrote
+        """Return the report that `to_dict` wrote."""
+        return cls(
+            success=Rate(**values["success"]),
+            by_type={name: Rate(**rate) for name, rate in values["by_type"].items()},
+            mean_score=values["mean_score"],
+            mean_turns=values["mean_turns"],
+            failed=values["failed"],
+        )
 
 
 def wilson(successes: int, episodes: int) -> tuple[float, float]:

@@ -88,6 +88,14 @@ def nest(dotted: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
+def flatten(tables: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Turn ``{"trainer": {"updates": 10}}`` into ``{"trainer.updates": 10}``."""
+    out: dict[str, Any] = {}
+    for key, value in tables.items():
+        out |= flatten(value, f"{prefix}{key}.") if isinstance(value, Mapping) and value else {f"{prefix}{key}": value}
+    return out
+
+
 def _value(text: str) -> Any:  # Any: whatever TOML can hold
     try:
         return tomllib.loads(f"value = {text}")["value"]

@@ -108,8 +108,8 @@ class Trainer:
         )
         if found is None:
             self._warm_start(policy)
-            self._save(policy, learner, 0)
             self._evaluate(policy, 0)
+            self._save(policy, learner, 0)
         done = found.update if found else 0
         backend = HFBackend(policy, self.config.sampling)
         collector = self._collector(backend, self.config.env.config, policy)
@@ -193,6 +193,8 @@ class Trainer:
         if found is not None:
             self.listener.noted(f"going on from {found.folder.name}")
             self.store.forget_after(found.update)
+            stored = self.store.meta().get("reports", {})
+            self.reports = {int(n): Report.from_dict(r) for n, r in stored.items() if int(n) <= found.update}
         return found
 
     def _policy(self, found: Checkpoint | None) -> Policy:
@@ -250,6 +252,7 @@ class Trainer:
         }
         by_type = {f"eval/success/{name}": rate.share for name, rate in report.by_type.items()}
         self.store.add(done, {**metrics, **by_type}, episodes, phase="eval", task_types=kinds)
+        self.store.set_meta({"reports": {str(n): r.to_dict() for n, r in self.reports.items()}})
         self.listener.evaluated(done, report)
 
     def _collector(self, backend: HFBackend, env_config: Mapping[str, Any], policy: Policy) -> Collector[EnvHandle]:
