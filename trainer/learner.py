@@ -30,7 +30,7 @@ class LearnerConfig(Config):
     lr: float = Field(1e-3, gt=0, description="Peak learning rate of AdamW.")
     warmup: int = Field(0, ge=0, description="Steps over which the rate rises to its peak.")
     decay_to: float = Field(
-        1.0, gt=0, le=1, description="Share of the peak rate at the last step; linear from the end of warm-up."
+        1.0, gt=0, le=1, description="Share of the peak rate after the last step; linear from the end of warm-up."
     )
     betas: tuple[float, float] = Field((0.9, 0.99), description="Decay rates of AdamW's moments.")
     weight_decay: float = Field(0.0, ge=0, description="Of AdamW.")
@@ -94,7 +94,7 @@ class Learner:
         self.policy.model.train()
         for _ in range(self.config.epochs):
             order = rng.permutation(len(samples))
-            for part in np.array_split(order, min(self.config.minibatches, len(samples))):
+            for part in np.array_split(order, max(min(self.config.minibatches, len(samples)), 1)):
                 self._step([samples[i] for i in part], method, settings, report)
         self.policy.model.eval()
         return report.means()
