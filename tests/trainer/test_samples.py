@@ -1,0 +1,152 @@
+"""Episodes as token sequences: one test a situation, the expected lists under their role labels.
+
+p: prompt, r: a decided reply token, f: a reply token that the constraint forced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from cairn.agents.constrain import pack
+from cairn.core.records import Ending, Episode, Observation, Task, Turn
+from cairn.trainer.samples import Sample, make_samples
+
+Allowed = Sequence[Sequence[int]]
+
+
+def turn(
+    prompt: Sequence[int],
+    reply: Sequence[int],
+    logprobs: Sequence[float],
+    *,
+    extends: bool = False,
+    allowed: Allowed | None = None,
+) -> Turn:
+    return Turn(
+        observation=Observation(text="", anchor=0),
+        reply_text="",
+        action="go",
+        reward=0.0,
+        prompt_ids=np.array(prompt, np.int32),
+        extends_previous=extends,
+        reply_ids=np.array(reply, np.int32),
+        reply_logprobs=np.array(logprobs, np.float32),
+        constraint=None if allowed is None else pack(allowed),
+    )
+
+
+def episode(*turns: Turn) -> Episode:
+    task = Task(env_id="e", task_id="t")
+    return Episode(task=task, group_id=0, turns=turns, ending=Ending.terminated(), score=1.0, success=True)
+
+
+def lists(sample: Sample) -> dict[str, list[float]]:
+    return {name: getattr(sample, name).tolist() for name in Sample.__dataclass_fields__}
+
+
+def test_one_free_turn() -> None:
+    (sample,) = make_samples([episode(turn([10, 11], [20, 21, 2], [-0.5, -0.25, -1.0]))], np.array([3.0]))
+    assert lists(sample) == {
+        #                  p   p   r   r   r
+        "ids":            [10, 11, 20, 21, 2],
+        "places":         [        2,  3,  4],
+        "old_logprobs":   [      -0.5, -0.25, -1.0],
+        "advantages":     [        3,  3,  3],
+        "choice_ids":     [],
+        "choice_offsets": [0,      0,  0,  0],
+    }  # fmt: skip
+
+
+def test_two_turns_of_a_transcript_with_a_forced_token() -> None:
+    first = turn([10, 11], [20, 21], [-0.5, 0.0], allowed=[[20, 30], [21]])
+    second = turn([12], [22, 23], [-0.25, -0.75], extends=True)
+    (sample,) = make_samples([episode(first, second)], np.array([1.0, -2.0]))
+    assert lists(sample) == {
+        #                  p   p   r   f   p   r   r
+        "ids":            [10, 11, 20, 21, 12, 22, 23],
+        "places":         [        2,          5,  6],
+        "old_logprobs":   [      -0.5,     -0.25, -0.75],
+        "advantages":     [        1,         -2, -2],
+        "choice_ids":     [        20, 30],
+        "choice_offsets": [0,          2,      2,  2],
+    }  # fmt: skip
+
+
+def test_prompts_that_are_rebuilt_give_a_sequence_each() -> None:
+    first, second = turn([10], [20], [-0.5]), turn([10, 20, 11], [21], [-0.25])
+    samples = make_samples([episode(first, second)], np.array([1.0, 2.0]))
+    assert [lists(sample) for sample in samples] == [
+        {
+            #                  p   r
+            "ids":            [10, 20],
+            "places":         [    1],
+            "old_logprobs":   [   -0.5],
+            "advantages":     [    1],
+            "choice_ids":     [],
+            "choice_offsets": [0,  0],
+        },
+        {
+            #                  p   p   p   r
+            "ids":            [10, 20, 11, 21],
+            "places":         [            3],
+            "old_logprobs":   [          -0.25],
+            "advantages":     [            2],
+            "choice_ids":     [],
+            "choice_offsets": [0,          0],
+        },
+    ]  # fmt: skip
+
+
+def test_a_sequence_of_forced_tokens_is_left_out_and_shifts_no_advantage() -> None:
+    forced = turn([10], [20, 2], [0.0, 0.0], allowed=[[20], [2]])
+    decided = turn([11], [21, 2], [-0.5, 0.0], allowed=[[20, 21, 22], [2]])
+    (sample,) = make_samples([episode(forced), episode(decided)], np.array([7.0, 3.0]))
+    assert lists(sample) == {
+        #                  p   r   f
+        "ids":            [11, 21, 2],
+        "places":         [    1],
+        "old_logprobs":   [   -0.5],
+        "advantages":     [    3],
+        "choice_ids":     [    20, 21, 22],
+        "choice_offsets": [0,          3],
+    }  # fmt: skip
+
+
+def test_a_forced_turn_in_the_midst_of_a_transcript_is_context() -> None:
+    first = turn([10], [20], [0.0], allowed=[[20]])
+    second = turn([11], [21], [-0.5], extends=True, allowed=[[21, 22]])
+    (sample,) = make_samples([episode(first, second)], np.array([7.0, 3.0]))
+    assert lists(sample) == {
+        #                  p   f   p   r
+        "ids":            [10, 20, 11, 21],
+        "places":         [            3],
+        "old_logprobs":   [          -0.5],
+        "advantages":     [            3],
+        "choice_ids":     [            21, 22],
+        "choice_offsets": [0,              2],
+    }  # fmt: skip
+
+
+def test_a_transcript_never_goes_on_into_the_next_episode() -> None:
+    one, two = turn([10], [20], [-0.5]), turn([10], [21], [-0.5])
+    samples = make_samples([episode(one), episode(two)], np.array([1.0, 2.0]))
+    assert [sample.ids.tolist() for sample in samples] == [[10, 20], [10, 21]]
+
+
+def test_an_episode_without_turns_gives_nothing() -> None:
+    assert make_samples([episode()], np.array([])) == []
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_advantages_are_one_a_turn(count: int) -> None:
+    with pytest.raises(ValueError, match=f"one advantage for each of 1 turns, got {count}"):
+        make_samples([episode(turn([10], [20], [-0.5]))], np.zeros(count))
+
+
+def test_a_turn_without_ids_cannot_be_trained_on() -> None:
+    bare = Turn(observation=Observation(text="", anchor=0), reply_text="go", action="go", reward=0.0)
+    with pytest.raises(ValueError, match="without token ids"):
+        make_samples([episode(bare)], np.array([1.0]))
