@@ -21,12 +21,11 @@ def constraint_along(choices: Sequence[tuple[int, ...]], reply: Sequence[int]) -
     Raises:
         ValueError: the reply is not among the choices.
     """
+    if tuple(reply) not in choices:
+        raise ValueError(f"reply {list(reply)} is not among the {len(choices)} choices")
     allowed = []
     for place, token in enumerate(reply):
-        ids = next_ids(choices, place) if choices else ()
-        if token not in ids:
-            raise ValueError(f"reply {list(reply)} is not among the {len(choices)} choices left at place {place}")
-        allowed.append(ids)
+        allowed.append(next_ids(choices, place))
         choices = [choice for choice in choices if choice[place] == token]
     return pack(allowed)
 

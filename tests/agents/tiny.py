@@ -55,7 +55,8 @@ def sharpened(made: Policy) -> Policy:
 def reference_logits(model: Any, rows: Sequence[Sequence[int]]) -> list[Tensor]:  # Any: a transformers model
     """Return float64 logits [T, V] of each sequence, padded and computed by plain transformers on the same weights."""
     settings = model.config.__class__(**model.config.to_dict())
-    plain = AutoModelForCausalLM.from_config(settings, attn_implementation="sdpa").double().eval()
+    build: Any = AutoModelForCausalLM.from_config  # Any: transformers has no types
+    plain = build(settings, attn_implementation="sdpa").double().eval()
     plain.load_state_dict({name: weight.double() for name, weight in model.state_dict().items()})
     longest = max(map(len, rows))
     ids = torch.tensor([[*row, *[0] * (longest - len(row))] for row in rows])

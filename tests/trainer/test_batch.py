@@ -15,7 +15,7 @@ def sample(ids: list[int], places: list[int], choices: list[list[int]] | None = 
     return Sample(
         ids=np.array(ids, np.int32),
         places=np.array(places, np.int32),
-        old_logprobs=-0.5 * np.arange(1, len(places) + 1),
+        old_logprobs=np.linspace(-0.5, -0.5 * len(places), len(places)),
         advantages=np.full(len(places), float(len(ids))),
         choice_ids=np.array([i for c in allowed for i in c], np.int32),
         choice_offsets=np.cumsum([0, *map(len, allowed)]).astype(np.int32),

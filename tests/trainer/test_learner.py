@@ -126,7 +126,7 @@ def test_entropy_of_two_choices_by_hand() -> None:
 @pytest.mark.parametrize("entropy_weight", [0.0, 0.1])
 @pytest.mark.parametrize("budget", [1, 40])
 def test_the_cut_into_micro_batches_changes_nothing(average: str, entropy_weight: float, budget: int) -> None:
-    settings = {"average": average, "entropy_weight": entropy_weight}
+    settings: dict[str, Any] = {"average": average, "entropy_weight": entropy_weight}
     whole, metrics = gradients(mixed(), micro_batch_tokens=8192, **settings)
     cut, metrics_of_cut = gradients(mixed(), micro_batch_tokens=budget, **settings)
     assert_same(cut, whole)
