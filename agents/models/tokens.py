@@ -12,6 +12,7 @@ from transformers import PreTrainedTokenizerFast
 from cairn.core.errors import ModelFailure
 
 ACT, END, PAD = "<|act|>", "<|end|>", "<|pad|>"
+_PLACE = "<<the message stands here>>"  # shows where a chat template puts it; the message itself may occur elsewhere
 _MEMORY = 20_000  # texts; most observations and all actions of an environment recur
 _MEMORY_CHARS = 2_000  # longer texts are not worth keeping
 
@@ -48,13 +49,18 @@ class Encoder:
         """Return the ids of a whole prompt: one user message of the chat template, or the text and the opening mark."""
         if not self.tokenizer.chat_template:
             return (*self.encode(text), *((self.act_id,) if self.act_id is not None else self.encode("\n")))
-        message = [{"role": "user", "content": text}]
-        filled: str = self.tokenizer.apply_chat_template(message, add_generation_prompt=True, tokenize=False)
-        before, found, after = filled.partition(text)
-        if not found:
-            raise ModelFailure("The chat template changes the message's text; use a template that keeps it")
+        before, _, after = self._fill(_PLACE).partition(_PLACE)
+        if self._fill(text) != f"{before}{text}{after}":
+            raise ModelFailure(
+                f"The chat template changes the message's text ({text[:80]!r}); use a template that keeps it"
+            )
         # The template's own special tokens count as such; the same characters inside the message do not.
         return (*self._special(before), *self.encode(text), *self._special(after))
+
+    def _fill(self, text: str) -> str:
+        message = [{"role": "user", "content": text}]
+        filled: str = self.tokenizer.apply_chat_template(message, add_generation_prompt=True, tokenize=False)
+        return filled
 
     def _special(self, text: str) -> tuple[int, ...]:
         return tuple(self.tokenizer.encode(text, add_special_tokens=False))

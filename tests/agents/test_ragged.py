@@ -51,7 +51,7 @@ def rows() -> list[list[int]]:
 @torch.no_grad()
 def ragged_logits(model: Any, ids: list[list[int]], ragged: Ragged) -> list[torch.Tensor]:
     flat = torch.tensor([i for row in ids for i in row])
-    return list(logits(model, hidden_states(model, flat, ragged)).split([len(row) for row in ids]))
+    return list(torch.split(logits(model, hidden_states(model, flat, ragged)), [len(row) for row in ids]))
 
 
 def assert_close(found: list[torch.Tensor], expected: list[torch.Tensor]) -> None:
@@ -117,8 +117,8 @@ def test_gradients_are_those_of_the_padded_computation() -> None:
     plain = BUILD(FAMILIES["qwen3"], attn_implementation="sdpa")
     plain.load_state_dict(model.state_dict())
     flat = torch.tensor([i for row in rows() for i in row])
-    logits(model, hidden_states(model, flat, Ragged.of(LENGTHS, CPU))).square().mean().backward()
+    torch.autograd.backward(logits(model, hidden_states(model, flat, Ragged.of(LENGTHS, CPU))).square().mean())
     outputs = [plain(input_ids=torch.tensor([row])).logits[0] for row in rows()]
-    torch.cat(outputs).square().mean().backward()
+    torch.autograd.backward(torch.cat(outputs).square().mean())
     for one, two in zip(model.parameters(), plain.parameters(), strict=True):
         torch.testing.assert_close(one.grad, two.grad, rtol=1e-3, atol=1e-4 * float(two.grad.abs().max()))
