@@ -15,7 +15,9 @@ from cairn.core.errors import ModelFailure
 from tests.agents.tiny import TEXTS, tokenizer
 
 MARKS = (ACT, END, PAD)
-CHAT = "{% for m in messages %}<|act|>{{ m['role'] }}\n{{ m['content'] }}<|end|>\n{% endfor %}{{ '<|act|>assistant\n' }}"
+CHAT = (
+    "{% for m in messages %}<|act|>{{ m['role'] }}\n{{ m['content'] }}<|end|>\n{% endfor %}{{ '<|act|>assistant\n' }}"
+)
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ TEXTS = (
 
 def policy(seed: int = 0) -> Policy:
     """Return a fresh policy of the smallest size; equal seeds give equal weights."""
-    made = load_policy(ModelConfig(preset="qwen3-nano", vocab_size=400, max_positions=512), TEXTS, seed)
+    made = load_policy(ModelConfig(preset="qwen3-nano", vocab_size=400, max_positions=512), lambda: (TEXTS, ()), seed)
     return sharpened(made)
 
 
