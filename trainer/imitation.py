@@ -31,12 +31,15 @@ def expert_tasks(task_ids: Sequence[str], count: int, config: RunConfig, purpose
     ]
 
 
-def environment_texts(env: TextEnv, task_ids: Sequence[str], config: RunConfig) -> Iterator[str]:
-    """Yield observations and actions of oracle episodes, for training a tokenizer."""
+def environment_texts(env: TextEnv, task_ids: Sequence[str], config: RunConfig) -> tuple[list[str], list[str]]:
+    """Return observations and actions of oracle episodes, for training a tokenizer."""
+    texts: list[str] = []
+    actions: list[str] = []
     for task in expert_tasks(task_ids, _TOKENIZER_EPISODES, config, "tokenizer"):
         for turn in play(env, task, scripted(_oracle(env, config), env)).turns:
-            yield turn.observation.text
-            yield from turn.observation.admissible or (turn.action,)
+            texts.append(turn.observation.text)
+            actions.extend(turn.observation.admissible or (turn.action,))
+    return texts, actions
 
 
 def demonstrations(

@@ -200,8 +200,12 @@ class Trainer:
     def _policy(self, found: Checkpoint | None) -> Policy:
         if found is not None:
             return load_pretrained(str(found.folder), self.config.model.dtype, self.device)
-        texts = environment_texts(self.env, self.train_tasks, self.config)
-        return load_policy(self.config.model, texts, self.config.seed, self.device)
+        return load_policy(
+            self.config.model,
+            lambda: environment_texts(self.env, self.train_tasks, self.config),
+            self.config.seed,
+            self.device,
+        )
 
     def _learner(self, policy: Policy, found: Checkpoint | None) -> Learner:
         config = self.config

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -61,8 +61,10 @@ class Policy:
         return Policy(model=model, encoder=self.encoder)
 
 
-def load_policy(config: ModelConfig, texts: Iterable[str], seed: int, device: str = "cpu") -> Policy:
-    """Return the configured policy; `texts` train the tokenizer of a fresh one and are not read otherwise.
+def load_policy(
+    config: ModelConfig, corpus: Callable[[], tuple[Sequence[str], Sequence[str]]], seed: int, device: str = "cpu"
+) -> Policy:
+    """Return the configured policy; `corpus` gives texts and actions for a fresh one's tokenizer, else it is not called.
 
     Raises:
         ConfigError: no such folder or hub model, an unknown preset, or a model whose attention is not supported.
@@ -71,7 +73,8 @@ def load_policy(config: ModelConfig, texts: Iterable[str], seed: int, device: st
         return load_pretrained(config.path, config.dtype, device)
     if config.preset not in PRESETS:
         raise ConfigError(f"model.preset: expected one of {sorted(PRESETS)}, got {config.preset!r}")
-    tokenizer = train_tokenizer(texts, config.vocab_size)
+    texts, actions = corpus()
+    tokenizer = train_tokenizer(texts, config.vocab_size, actions)
     model: Any = _fresh(config, len(tokenizer), tokenizer, seed)  # Any: see Policy
     return Policy(model=model.to(device, _dtype(config.dtype)), encoder=Encoder(tokenizer))
 
@@ -108,6 +111,7 @@ def _fresh(config: ModelConfig, vocab_size: int, tokenizer: Any, seed: int) -> Q
         eos_token_id=tokenizer.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,
         bos_token_id=None,
+        rope_parameters={"rope_type": "default", "rope_theta": 1e6},  # slow rotations: a name is found at any distance
         attn_implementation=NAME,  # type: ignore[call-arg]  # the base class takes it, the signature does not show it
     )
     with torch.random.fork_rng(devices=[]):  # the process's own random state stays as it was

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
 from cairn.core.errors import ModelFailure
 
 ACT, END, PAD = "<|act|>", "<|end|>", "<|pad|>"
 _PLACE = "<<the message stands here>>"  # shows where a chat template puts it; the message itself may occur elsewhere
+_COMMON = 0.25  # share of texts from which on a word is common
 _MEMORY = 20_000  # texts; most observations and all actions of an environment recur
 _MEMORY_CHARS = 2_000  # longer texts are not worth keeping
 
@@ -81,13 +85,21 @@ class Encoder:
         return ids
 
 
-def train_tokenizer(texts: Iterable[str], vocab_size: int) -> PreTrainedTokenizerFast:
+def train_tokenizer(texts: Sequence[str], vocab_size: int, actions: Iterable[str] = ()) -> PreTrainedTokenizerFast:
     """Train a byte-level BPE tokenizer: every text can be encoded, frequent words of `texts` become single ids.
 
-    Special tokens: `<|act|>` opens a reply, `<|end|>` closes it.
+    Words that stand in a quarter of `texts` or more carry little; runs of them and of punctuation may become one id
+    (", you see a"), which shortens an environment's texts by about a third. Other words and whole numbers never merge
+    with their neighbours, so that a name is the same id wherever it stands. `actions` are learned from as well, but are
+    not counted. Special tokens: `<|act|>` opens a reply, `<|end|>` closes it.
     """
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [  # type: ignore[no-untyped-call]  # tokenizers has no types
+            pre_tokenizers.Split(Regex(_pieces(texts)), behavior="isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=vocab_size,
@@ -95,11 +107,19 @@ def train_tokenizer(texts: Iterable[str], vocab_size: int) -> PreTrainedTokenize
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    tokenizer.train_from_iterator(texts, trainer)
+    tokenizer.train_from_iterator(itertools.chain(texts, actions), trainer)
     made: PreTrainedTokenizerFast = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]  # transformers has no types
         tokenizer_object=tokenizer, eos_token=END, pad_token=PAD, additional_special_tokens=[ACT]
     )
     return made
+
+
+def _pieces(texts: Sequence[str]) -> str:
+    """Return the pattern of what BPE may merge: runs of common words and punctuation, else a word, a number, a sign."""
+    found = Counter(word for text in texts for word in set(re.findall(r"[^\W\d_]+", text)))
+    common = sorted(word for word, count in found.items() if count >= _COMMON * len(texts))
+    words = f"|(?: ?(?:{'|'.join(common)})(?!\\w))" if common else ""
+    return rf"(?:[.,:;!?]{words})+| ?[^\W\d_]+| ?\d+| ?[^\s\w]+|\s+|_+"
 
 
 def load_tokenizer(path: str | Path) -> Any:  # Any: transformers picks the class
