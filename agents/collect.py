@@ -55,6 +55,7 @@ class _Flight(Generic[E]):
     attempt: int
     observation: Observation
     prompt: Prompt
+    choices: list[tuple[int, ...]] | None = None  # what its reply is one of; None: anything
     turns: list[Turn] = field(default_factory=list)
     score: float = 0.0
     success: bool = False
@@ -122,17 +123,22 @@ class Collector(Generic[E]):
         try:
             flight.env = self.pool.lease()
             flight.observation = observe(*flight.env.reset(seed=job.task.seed, options={"task": job.task.task_id}))
-            flight.prompt = flight.context.prompt(flight.observation)
+            self._look(flight)
         except EpisodeFailure as failure:
             return flight, _failed(flight, failure)
         return flight, None
 
-    def _submit(self, slot: int, flight: _Flight[E]) -> None:
-        choices = None
+    def _look(self, flight: _Flight[E]) -> None:
+        """Prepare the request that the present observation calls for."""
+        flight.prompt = flight.context.prompt(flight.observation)
+        flight.choices = None
         if self.constrain and flight.observation.admissible:
-            choices = [flight.context.render(action) for action in flight.observation.admissible]
+            flight.choices = [flight.context.render(action) for action in flight.observation.admissible]
+
+    def _submit(self, slot: int, flight: _Flight[E]) -> None:
+        prompt = flight.prompt
         self.backend.submit(
-            slot, Request(prompt_ids=flight.prompt.ids, extends=flight.prompt.extends, choices=choices, rng=flight.rng)
+            slot, Request(prompt_ids=prompt.ids, extends=prompt.extends, choices=flight.choices, rng=flight.rng)
         )
 
     def _advance(self, flight: _Flight[E], reply: Reply) -> Episode | None:
@@ -166,7 +172,7 @@ class Collector(Generic[E]):
             flight.score, flight.success = float(info["score"]), bool(info["success"])
             if is_over or is_cut:
                 return _ended(flight, Ending.terminated() if is_over else Ending.truncated("turns"))
-            flight.prompt = flight.context.prompt(flight.observation)
+            self._look(flight)
         except EpisodeFailure as failure:
             return _failed(flight, failure)
         return None

@@ -70,7 +70,12 @@ class Window:
     def prompt(self, observation: Observation) -> Prompt:
         """Return the whole prompt of this turn."""
         if self._task is None:
-            self._task = self._wording.task_of(observation.text)
+            try:
+                self._task = self._wording.task_of(observation.text)
+            except ValueError as error:
+                raise ConfigError(
+                    f"agent.context.window.prompt: {self._config.prompt!r} does not suit this environment: {error}"
+                ) from error
         text = self._wording.build_prompt(
             task=self._task,
             history=self._history,

@@ -64,7 +64,7 @@ class Policy:
 def load_policy(
     config: ModelConfig, corpus: Callable[[], tuple[Sequence[str], Sequence[str]]], seed: int, device: str = "cpu"
 ) -> Policy:
-    """Return the configured policy; `corpus` gives texts and actions for a fresh one's tokenizer, else it is not called.
+    """Return the configured policy; `corpus` gives texts and actions for the tokenizer of a fresh one.
 
     Raises:
         ConfigError: no such folder or hub model, an unknown preset, or a model whose attention is not supported.

@@ -95,7 +95,7 @@ def train_tokenizer(texts: Sequence[str], vocab_size: int, actions: Iterable[str
     """
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [  # type: ignore[no-untyped-call]  # tokenizers has no types
+        [
             pre_tokenizers.Split(Regex(_pieces(texts)), behavior="isolated"),
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]
