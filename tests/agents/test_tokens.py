@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -78,8 +79,10 @@ def test_words_of_the_environment_are_short(encoder: Encoder) -> None:
     assert len(encoder.encode("open amber")) == 2
 
 
-def word_tokenizer(**marks: str) -> PreTrainedTokenizerFast:
-    words = Tokenizer(models.WordLevel({"[unk]": 0, "[end]": 1, "open": 2, "red": 3}, unk_token="[unk]"))
+def word_tokenizer(extra: Sequence[str] = (), **marks: str) -> PreTrainedTokenizerFast:
+    """Return a tokenizer of whole words: 2 open, 3 red, then those of `extra`."""
+    known = {word: i for i, word in enumerate(["[unk]", "[end]", "open", "red", *extra])}
+    words = Tokenizer(models.WordLevel(known, unk_token="[unk]"))
     words.pre_tokenizer = pre_tokenizers.Whitespace()
     build: Any = PreTrainedTokenizerFast  # Any: transformers has no types
     made: PreTrainedTokenizerFast = build(tokenizer_object=words, unk_token="[unk]", **marks)
