@@ -28,7 +28,7 @@ class Doors(TextEnv):
         if action == "take key" and not self.has_key:
             self.has_key = True
             return Outcome("You have the key.")
-        if action in self.admissible():
+        if self.has_key and action in self.admissible():
             is_right = action == f"open {self.goal}"
             return Outcome(
                 "The door opens.", reward=float(is_right), is_over=True, success=is_right, score=float(is_right)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import torch
 from pydantic import Field
+from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModelForCausalLM, Qwen3Config, Qwen3ForCausalLM
 
 from cairn.agents.models.ragged import NAME
@@ -20,6 +21,9 @@ from cairn.core.seeding import derive_seed
 
 # Sizes for fresh models: (layers, width, heads). Heads are at least 16 wide; the feed-forward part is 3 x width.
 PRESETS = {"qwen3-nano": (2, 64, 4), "qwen3-tiny": (3, 128, 4), "qwen3-mini": (4, 256, 8), "qwen3-small": (8, 512, 8)}
+
+# What some families do to logits after the output layer, or inside attention, that the ragged pass does not do.
+_LOGIT_CHANGES = ("attn_logit_softcapping", "final_logit_softcapping", "logit_scale", "logits_scaling")
 
 
 class ModelConfig(Config):
@@ -91,7 +95,7 @@ def load_pretrained(path: str, dtype: str = "float32", device: str = "cpu") -> P
         _refuse_unsupported(AutoConfig.from_pretrained(where))
         model: Any = AutoModelForCausalLM.from_pretrained(where, attn_implementation=NAME, dtype=_dtype(dtype))
         tokenizer = load_tokenizer(where)
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise ConfigError(f"model.path: cannot load {str(where)!r}: {str(error).splitlines()[0][:300]}") from error
     return Policy(model=model.to(device), encoder=Encoder(tokenizer))
 
@@ -121,9 +125,16 @@ def _fresh(config: ModelConfig, vocab_size: int, tokenizer: Any, seed: int) -> Q
 
 def _refuse_unsupported(settings: Any) -> None:  # Any: transformers picks the class
     kinds = set(getattr(settings, "layer_types", None) or ["full_attention"])
+    if not hasattr(settings, "layer_types") and getattr(settings, "sliding_window", None):
+        kinds = {"sliding_attention"}  # older configurations give a width and no kinds
     if kinds != {"full_attention"} or getattr(settings, "is_encoder_decoder", False):
         raise ConfigError(
             f"model.path: {settings.model_type} uses {sorted(kinds)}; only full causal attention is supported"
+        )
+    changed = [name for name in _LOGIT_CHANGES if getattr(settings, name, None) not in (None, 1, 1.0)]
+    if changed:
+        raise ConfigError(
+            f"model.path: {settings.model_type} sets {changed}, which is not supported: logits stay as is"
         )
 
 
