@@ -32,6 +32,7 @@ class PolicyAgent:
     policy: Policy
     config: AgentConfig
     name: str
+    sampling: HFConfig = HFConfig()
 
     def new_context(self) -> Context:
         """Return a context for one episode."""
@@ -84,8 +85,9 @@ def evaluate(
             if on_episode is not None:
                 on_episode(episodes[-1])
     else:
-        sampling = HFConfig(slots=min(64, max(len(todo), 1)), temperature=temperature)
         loaded = load_agent(agent)
+        slots = min(loaded.sampling.slots, max(len(todo), 1))
+        sampling = loaded.sampling.model_copy(update={"slots": slots, "temperature": temperature})
         jobs = [Job(task=t, group_id=i, sample_seed=derive_seed(seed, "sample", t.task_id)) for i, t in enumerate(todo)]
         with EnvPool(env, config or {}, PoolConfig(size=sampling.slots)) as pool:
             episodes = loaded.collector(HFBackend(loaded.policy, sampling), pool).collect(jobs, on_episode)
@@ -103,9 +105,14 @@ def load_agent(name: str) -> PolicyAgent:
         raise ConfigError(f"The run at {name!r} has no checkpoint yet")
     place = checkpoints[-1] if checkpoints else folder
     stored = place / "trainer.json"
-    settings = json.loads(stored.read_text())["config"]["agent"] if stored.is_file() else {}
+    settings = json.loads(stored.read_text())["config"] if stored.is_file() else {}
     policy = load_pretrained(str(place) if place.exists() else name)
-    return PolicyAgent(policy=policy, config=build(AgentConfig, settings, str(stored)), name=name)
+    return PolicyAgent(
+        policy=policy,
+        config=build(AgentConfig, settings.get("agent", {}), str(stored)),
+        name=name,
+        sampling=build(HFConfig, settings.get("sampling", {}), str(stored)),
+    )
 
 
 def new_context(config: AgentConfig, policy: Policy) -> Context:

@@ -36,7 +36,7 @@ class Checkpoint:
 
 
 def save(folder: Path, update: int, policy: Policy, learner: Learner, state: Mapping[str, Any], keep: int) -> Path:
-    """Write checkpoint `update` under `folder`, atomically, and delete all but the newest `keep`.
+    """Write checkpoint `update` under `folder`, atomically, and delete all others but the `keep - 1` before it.
 
     Raises:
         CairnError: there is no space, or the folder cannot be written; what was there before is intact.
@@ -44,7 +44,8 @@ def save(folder: Path, update: int, policy: Policy, learner: Learner, state: Map
     target = folder / f"update-{update:06d}"
     partial = folder / f".partial-{update:06d}-{os.getpid()}"
     try:
-        shutil.rmtree(partial, ignore_errors=True)
+        for stale in folder.glob(".partial-*"):  # of runs that were killed while they wrote
+            shutil.rmtree(stale, ignore_errors=True)
         partial.mkdir(parents=True)
         policy.save(partial)
         tensors, scalars = _flatten(learner.state_dict())
@@ -53,15 +54,18 @@ def save(folder: Path, update: int, policy: Policy, learner: Learner, state: Map
         (partial / _MANIFEST).write_text(json.dumps(_hashes(partial)))
         shutil.rmtree(target, ignore_errors=True)
         partial.rename(target)
-    except Exception as error:  # safetensors reports a full disk as its own exception
+    except Exception as error:  # safetensors and tokenizers report what the system refused as their own exceptions
         shutil.rmtree(partial, ignore_errors=True)
-        if isinstance(error, OSError) or "No space left" in str(error):
-            hint = "free some space" if getattr(error, "errno", errno.ENOSPC) == errno.ENOSPC else "check the folder"
+        if isinstance(error, OSError) or "os error" in str(error):
+            is_full = getattr(error, "errno", None) == errno.ENOSPC or "No space left" in str(error)
+            hint = "free some space" if is_full else "check the folder"
             raise CairnError(
                 f"Cannot write checkpoint {str(target)!r}: {error}; {hint}, then go on with --resume"
             ) from error
         raise
-    for old in sorted(folder.glob("update-*"))[:-keep]:
+    # Later ones are damaged, or of a future that this run went back from.
+    others = sorted(folder.glob("update-*"), reverse=True)
+    for old in [path for path in others if path > target] + [path for path in others if path <= target][keep:]:
         shutil.rmtree(old, ignore_errors=True)
     return target
 

@@ -190,9 +190,9 @@ class Trainer:
         found, problems = checkpoint.latest(self.folder / "checkpoints")
         for problem in problems:
             self.listener.noted(problem)
+        self.store.forget_after(found.update if found is not None else -1)
         if found is not None:
             self.listener.noted(f"going on from {found.folder.name}")
-            self.store.forget_after(found.update)
             stored = self.store.meta().get("reports", {})
             self.reports = {int(n): Report.from_dict(r) for n, r in stored.items() if int(n) <= found.update}
         return found
@@ -227,6 +227,8 @@ class Trainer:
                 lambda: new_context(self.config.agent, policy),
                 lambda: self.listener.advanced(1),
             )
+        if not episodes:
+            raise CairnError(f"imitation.oracle: {config.oracle!r} solved none of {config.episodes} tasks")
         with self._timed("imitate", config.epochs):
             for epoch, metrics in enumerate(imitate(policy, episodes, config, self.config), start=1):
                 self.listener.imitated(epoch, metrics)
@@ -245,6 +247,7 @@ class Trainer:
         with self._timed("evaluate", len(jobs)):
             collector = self._collector(HFBackend(policy, sampling), self.config.eval_env, policy)
             episodes = collector.collect(jobs, lambda _: self.listener.advanced(1))
+        self._stop_if_failing(episodes)
         report = self.reports[done] = summarise(episodes, self.eval_env.task_type)
         kinds = [self.eval_env.task_type(e.task.task_id) for e in episodes]
         metrics = {
