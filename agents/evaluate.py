@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ class PolicyAgent:
     policy: Policy
     config: AgentConfig
     name: str
-    sampling: HFConfig = HFConfig()
+    sampling: HFConfig = field(default_factory=HFConfig)
 
     def new_context(self) -> Context:
         """Return a context for one episode."""
@@ -80,10 +80,13 @@ def evaluate(
     todo = [Task(env_id=env, task_id=name, seed=derive_seed(seed, "evaluate", name) % 2**31) for name in names]
     if is_scripted(agent):
         episodes = []
-        for number, task in enumerate(todo):
-            episodes.append(play(world, task, scripted(agent, world, derive_seed(seed, number)), group_id=number))
-            if on_episode is not None:
-                on_episode(episodes[-1])
+        with EnvPool(env, config or {}) as pool:
+            for number, task in enumerate(todo):
+                with pool.lease() as handle:
+                    choose = scripted(agent, handle, derive_seed(seed, number))
+                    episodes.append(play(handle, task, choose, group_id=number))
+                if on_episode is not None:
+                    on_episode(episodes[-1])
     else:
         loaded = load_agent(agent)
         slots = min(loaded.sampling.slots, max(len(todo), 1))

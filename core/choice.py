@@ -27,7 +27,7 @@ class MethodChoice(Config):
         """Check every method's table against its Config."""
         point.load(self.method)
         for name, values in (self.model_extra or {}).items():
-            if name not in point.ids():
+            if name not in point.ids() and name != self.method:  # a dotted path is in no list
                 raise ConfigError(f"{where}: unknown key {where}.{name!r}; expected 'method' or one of {point.ids()}")
             if not isinstance(values, Mapping):
                 raise ConfigError(f"{where}.{name}: expected a table of settings, got {values!r}")

@@ -105,7 +105,9 @@ def load_run_config(source: str | Path | Mapping[str, Any], overrides: Mapping[s
     """
     tables = dict(source) if isinstance(source, Mapping) else read_toml(find_run(source))
     where = "configuration" if isinstance(source, Mapping) else str(source)
-    config = build(RunConfig, merge(tables, nest(overrides or {})), where)
+    # Settings of a method may be given without its name, if it is the default one.
+    methods = RunConfig().model_dump(include={"credit": True, "loss": True, "agent": {"context"}})
+    config = build(RunConfig, merge(merge(methods, tables), nest(overrides or {})), where)
     try:
         config.credit.check(CREDITS, "credit")
         config.loss.check(LOSSES, "loss")

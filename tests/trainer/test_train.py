@@ -1,0 +1,271 @@
+"""Runs as a whole: a tiny environment is learned, equal seeds are equal bit for bit, a killed run goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from cairn.agents.report import Report
+from cairn.core.errors import CairnError, ConfigError
+from cairn.core.store import RunStore
+from cairn.trainer.listener import Listener
+from cairn.trainer.train import Run, train
+
+ROOT = Path(__file__).parents[2]
+DOORS: dict[str, Any] = {
+    "name": "doors",
+    "env": {"id": "tests.trainer.doomed:Doomed"},
+    "model": {"preset": "qwen3-nano", "vocab_size": 400},
+    "sampling": {"slots": 64, "max_context": 256},
+    "learner": {"lr": 3e-3, "minibatches": 2},
+    "trainer": {"updates": 40, "groups": 16, "group_size": 8, "threads": 1, "deterministic": True},
+    "imitation": {"oracle": "reader"},
+    "eval": {"tasks": 300, "every": 1000},
+}
+SMALL = {
+    "trainer.updates": 6,
+    "trainer.groups": 4,
+    "trainer.group_size": 4,
+    "trainer.checkpoint_every": 2,
+    "eval.tasks": 8,
+    "imitation.episodes": 12,
+    "imitation.epochs": 1,
+    "imitation.batch": 4,
+}
+CLOCKS = ("seconds/", "tokens_per_second")
+
+
+@pytest.fixture(autouse=True)
+def _torch_as_before() -> Iterator[None]:
+    yield
+    torch.use_deterministic_algorithms(False)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return train(DOORS, SMALL, folder=tmp_path_factory.mktemp("finished"))
+
+
+def metrics(folder: Path) -> dict[str, list[tuple[int, float]]]:
+    with RunStore(folder / "run.sqlite") as store:
+        return {name: store.series(name) for name in store.names() if not name.startswith(CLOCKS)}
+
+
+def rows(folder: Path, sql: str) -> list[tuple[Any, ...]]:
+    with RunStore(folder / "run.sqlite") as store:
+        return store.rows(sql)
+
+
+def weights(run: Run) -> bytes:
+    return (run.checkpoint / "model.safetensors").read_bytes()
+
+
+def test_doors_are_learned_from_nothing(tmp_path: Path) -> None:
+    """Chance opens the right door one time in six."""
+    run = train(DOORS, folder=tmp_path)
+    assert run.reports[0].success.high < 0.3
+    assert run.final.success.low > 0.9
+
+
+def test_doors_are_imitated(tmp_path: Path) -> None:
+    imitation = {"imitation.episodes": 300, "imitation.epochs": 4, "imitation.batch": 8, "trainer.updates": 0}
+    run = train(DOORS, imitation, folder=tmp_path)
+    assert run.final.success.low > 0.5
+    losses = [value for _, value in metrics(tmp_path)["imitation/loss"]]
+    assert losses
+
+
+def test_two_runs_with_one_seed_are_equal_bit_for_bit(finished: Run, tmp_path: Path) -> None:
+    again = train(DOORS, SMALL, folder=tmp_path)
+    assert metrics(tmp_path) == metrics(finished.folder)
+    assert weights(again) == weights(finished)
+    turns = "SELECT episode, turn, action, reward, advantage, reply_ids, reply_logprobs FROM turns ORDER BY 1, 2"
+    assert rows(tmp_path, turns) == rows(finished.folder, turns)
+
+
+def test_another_seed_is_another_run(finished: Run, tmp_path: Path) -> None:
+    other = train(DOORS, {**SMALL, "seed": 1, "trainer.updates": 1}, folder=tmp_path)
+    assert weights(other) != weights(finished)
+
+
+def test_everything_of_a_run_is_stored(finished: Run) -> None:
+    with RunStore(finished.folder / "run.sqlite") as store:
+        assert store.meta()["config"]["trainer"]["updates"] == 6
+        assert store.meta()["versions"]["torch"] == torch.__version__
+        assert [step for step, _ in store.series("loss")] == [1, 2, 3, 4, 5, 6]
+        assert [step for step, _ in store.series("eval/success")] == [0, 6]
+        counts = store.rows("SELECT phase, step, count(*) FROM episodes GROUP BY 1, 2 ORDER BY 1, 2")
+        assert counts == [("eval", 0, 8), ("eval", 6, 8), *(("train", step, 16) for step in range(1, 7))]
+        versions = store.rows(
+            "SELECT DISTINCT step, version FROM turns JOIN episodes ON id = episode WHERE phase = 'train' ORDER BY 1"
+        )
+        assert versions == [(step, step - 1) for step in range(1, 7)]
+    assert sorted(path.name for path in (finished.folder / "checkpoints").iterdir()) == [
+        "update-000004",
+        "update-000006",
+    ]
+    assert list((finished.folder / "tensorboard").iterdir())
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from cairn.trainer.listener import Listener
+from cairn.trainer.train import train
+from tests.trainer.test_train import DOORS, SMALL
+
+class Tell(Listener):
+    def updated(self, update, metrics):
+        print(update, flush=True)
+        if update == 5:
+            sys.stdin.read()
+
+train(DOORS, SMALL, folder=Path(sys.argv[1]), listener=Tell())
+"""
+
+
+def test_a_killed_run_goes_on_from_its_last_checkpoint(finished: Run, tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        cwd=ROOT,
+    )
+    assert process.stdout is not None
+    while (line := process.stdout.readline()) != "5\n":
+        assert line
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert [step for step, _ in metrics(tmp_path)["loss"]] == [1, 2, 3, 4, 5]
+
+    heard = Heard()
+    run = train(DOORS, SMALL, folder=tmp_path, listener=heard)
+    assert heard.notes == ["going on from update-000004"]
+    assert heard.updates == [5, 6]
+    assert metrics(tmp_path) == metrics(finished.folder)
+    assert weights(run) == weights(finished)
+    episodes = "SELECT phase, step, task, group_id, score, turns FROM episodes ORDER BY 1, 2, 4, id"
+    assert rows(tmp_path, episodes) == rows(finished.folder, episodes)
+    assert rows(tmp_path, "SELECT count(*) FROM turns WHERE episode NOT IN (SELECT id FROM episodes)") == [(0,)]
+    assert sorted(run.reports) == [0, 6]
+    assert run.final.success == finished.final.success
+
+
+class Heard(Listener):
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+        self.updates: list[int] = []
+        self.evaluations: list[int] = []
+
+    def noted(self, text: str) -> None:
+        self.notes.append(text)
+
+    def updated(self, update: int, metrics: Mapping[str, float]) -> None:
+        self.updates.append(update)
+
+    def evaluated(self, update: int, report: Report) -> None:
+        self.evaluations.append(update)
+
+
+TINY = {**SMALL, "trainer.updates": 2, "trainer.checkpoint_every": 1, "imitation.episodes": 0}
+
+
+def test_a_finished_run_has_nothing_left_to_do(tmp_path: Path) -> None:
+    run = train(DOORS, TINY, folder=tmp_path)
+    heard = Heard()
+    again = train(DOORS, TINY, folder=tmp_path, listener=heard)
+    assert (heard.updates, heard.evaluations) == ([], [])
+    assert again.reports == run.reports
+    longer = train(DOORS, {**TINY, "trainer.updates": 3}, folder=tmp_path, listener=heard)
+    assert heard.updates == [3]
+    assert sorted(longer.reports) == [0, 2, 3]
+
+
+def test_a_damaged_checkpoint_is_passed_over_with_a_note(tmp_path: Path) -> None:
+    run = train(DOORS, TINY, folder=tmp_path)
+    (run.checkpoint / "model.safetensors").write_bytes(b"torn")
+    heard = Heard()
+    train(DOORS, TINY, folder=tmp_path, listener=heard)
+    assert "update-000002 is damaged" in heard.notes[0]
+    assert heard.notes[1] == "going on from update-000001"
+    assert heard.updates == [2]
+
+
+def test_without_any_intact_checkpoint_the_run_begins_again(tmp_path: Path) -> None:
+    train(DOORS, TINY, folder=tmp_path)
+    before = metrics(tmp_path)
+    for manifest in (tmp_path / "checkpoints").glob("*/manifest.json"):
+        manifest.write_text("{}")
+    train(DOORS, TINY, folder=tmp_path)
+    assert metrics(tmp_path) == before
+    assert rows(tmp_path, "SELECT phase, step, count(*) FROM episodes GROUP BY 1, 2") == [
+        ("eval", 0, 8),
+        ("eval", 2, 8),
+        ("train", 1, 16),
+        ("train", 2, 16),
+    ]
+
+
+@pytest.mark.parametrize("where", ["env.config", "eval.config"])
+def test_too_many_failures_stop_the_run(where: str, tmp_path: Path) -> None:
+    healthy = {"env.config": {"doom": ""}, "eval.config": {"doom": ""}}
+    with pytest.raises(CairnError, match=r"episodes failed, more than trainer.max_failed_share allows.*house is gone"):
+        train(DOORS, {**TINY, **healthy, where: {"doom": "abgrvw"}}, folder=tmp_path)
+
+
+def test_some_failures_are_counted_and_not_trained_on(tmp_path: Path) -> None:
+    doomed = {"env.config": {"doom": "r"}, "eval.config": {"doom": ""}, "trainer.max_failed_share": 0.9}
+    train(DOORS, {**TINY, **doomed, "trainer.groups": 24}, folder=tmp_path)
+    failed = [value for _, value in metrics(tmp_path)["failed"]]
+    assert sum(failed) > 0
+    stored = rows(
+        tmp_path,
+        "SELECT count(*), count(score), sum(turns), min(task), max(task) FROM episodes WHERE ending = 'failed'",
+    )
+    assert stored[0][:3] == (sum(failed), 0, 0)
+    assert stored[0][3].startswith("red-")
+    assert stored[0][4].startswith("red-")
+
+
+def test_an_update_in_which_every_episode_failed_changes_nothing(tmp_path: Path) -> None:
+    doomed = {"env.config": {"doom": "abgrvw"}, "eval.config": {"doom": ""}, "trainer.max_failed_share": 1.0}
+    run = train(DOORS, {**TINY, **doomed, "trainer.updates": 1}, folder=tmp_path)
+    first = run.folder / "checkpoints" / "update-000000" / "model.safetensors"
+    assert weights(run) == first.read_bytes()
+
+
+def test_an_oracle_that_solves_nothing_is_an_error(tmp_path: Path) -> None:
+    limits = {"env.config": {"turn_limit": 1}, "imitation.episodes": 4}
+    with pytest.raises(CairnError, match="'reader' solved none of 4 tasks"):
+        train(DOORS, {**TINY, **limits}, folder=tmp_path)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16"])
+def test_other_kinds_of_numbers_train(dtype: str, tmp_path: Path) -> None:
+    run = train(DOORS, {**TINY, "model.dtype": dtype}, folder=tmp_path)
+    found = {name for _, name in metrics(tmp_path)["loss"]}
+    assert all(value == value for value in found)
+    assert run.checkpoint.name == "update-000002"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ({"model.dtype": "float16"}, "model.dtype"),
+        ({"model.preset": "qwen3-huge"}, "model.preset: expected one of"),
+        ({"model.path": "./nowhere"}, "no model at"),
+    ],
+)
+def test_settings_that_are_not_supported_are_refused(overrides: dict[str, str], message: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=message):
+        train(DOORS, {**TINY, **overrides}, folder=tmp_path)
