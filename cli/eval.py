@@ -32,7 +32,8 @@ def evaluate(
     from cairn.agents.evaluate import evaluate as run
     from cairn.core.config import parse_flags
 
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         bar = progress.add_task(f"{agent} on {env}", total=tasks)
         report, _ = run(
             agent,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -12,6 +13,7 @@ import torch
 from pydantic import Field
 from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModelForCausalLM, Qwen3Config, Qwen3ForCausalLM
+from transformers.utils.logging import disable_progress_bar, enable_progress_bar, is_progress_bar_enabled
 
 from cairn.agents.models.ragged import NAME
 from cairn.agents.models.tokens import Encoder, load_tokenizer, train_tokenizer
@@ -56,8 +58,9 @@ class Policy:
 
     def save(self, folder: Path) -> None:
         """Write weights (safetensors), configuration and tokenizer, as `transformers` loads them."""
-        self.model.save_pretrained(folder)
-        self.encoder.tokenizer.save_pretrained(folder)
+        with _without_bars():
+            self.model.save_pretrained(folder)
+            self.encoder.tokenizer.save_pretrained(folder)
 
     def frozen_copy(self) -> Policy:
         """Return a copy whose weights never change."""
@@ -93,11 +96,24 @@ def load_pretrained(path: str, dtype: str = "float32", device: str = "cpu") -> P
         )
     try:
         _refuse_unsupported(AutoConfig.from_pretrained(where))
-        model: Any = AutoModelForCausalLM.from_pretrained(where, attn_implementation=NAME, dtype=_dtype(dtype))
+        with _without_bars():
+            model: Any = AutoModelForCausalLM.from_pretrained(where, attn_implementation=NAME, dtype=_dtype(dtype))
         tokenizer = load_tokenizer(where)
     except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise ConfigError(f"model.path: cannot load {str(where)!r}: {str(error).splitlines()[0][:300]}") from error
     return Policy(model=model.to(device), encoder=Encoder(tokenizer))
+
+
+@contextmanager
+def _without_bars() -> Iterator[None]:
+    """Keep transformers from drawing progress bars into ours."""
+    was_enabled = is_progress_bar_enabled()
+    disable_progress_bar()  # type: ignore[no-untyped-call]  # transformers has no types
+    try:
+        yield
+    finally:
+        if was_enabled:
+            enable_progress_bar()  # type: ignore[no-untyped-call]  # as above
 
 
 def _fresh(config: ModelConfig, vocab_size: int, tokenizer: Any, seed: int) -> Qwen3ForCausalLM:  # Any: see Encoder

@@ -1,0 +1,179 @@
+"""The commands that train, evaluate and play: what they print, for people and programs, and how they refuse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from cairn.cli.main import app
+from tests.agents.tiny import shared
+
+ENV = "examples.doors:Doors"
+CONFIG = f"""
+name = "doors"
+[env]
+id = "{ENV}"
+[model]
+preset = "qwen3-nano"
+vocab_size = 400
+[sampling]
+slots = 8
+max_context = 256
+[trainer]
+updates = 2
+groups = 2
+group_size = 4
+threads = 1
+[eval]
+tasks = 6
+"""
+run = CliRunner()
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    file = tmp_path / "doors.toml"
+    file.write_text(CONFIG)
+    return file
+
+
+def answer(*arguments: str) -> Any:
+    done = run.invoke(app, list(arguments))
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def refusal(*arguments: str) -> str:
+    done = run.invoke(app, list(arguments))
+    assert done.exit_code == 2, done.output
+    assert done.stderr.startswith("cairn: ")
+    assert "Traceback" not in done.output
+    return done.stderr
+
+
+def test_a_run_from_start_to_report_and_on(config: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    found = answer("train", str(config), "--folder", str(folder), "--json")
+    assert found["folder"] == str(folder)
+    assert sorted(found["reports"]) == ["0", "2"]
+    assert found["reports"]["2"]["success"]["episodes"] == 6
+    assert Path(found["curves"]).read_bytes().startswith(b"\x89PNG")
+    assert Path(found["checkpoint"]).name == "update-000002"
+
+    again = answer("train", "--resume", str(folder), "--json")
+    assert again["reports"] == found["reports"]
+    longer = answer("train", "--resume", str(folder), "--set", "trainer.updates=3", "--json")
+    assert sorted(longer["reports"]) == ["0", "2", "3"]
+
+    report = answer("eval", ENV, "--agent", str(folder), "--tasks", "5", "--json")
+    assert report["success"]["episodes"] == 5
+    shown = run.invoke(app, ["play", ENV, "--agent", str(folder), "--task", "red-1"])
+    assert shown.exit_code == 0
+    assert shown.output.startswith("A note says: red.")
+
+
+def test_a_person_sees_updates_and_a_summary(config: Path, tmp_path: Path) -> None:
+    done = run.invoke(app, ["train", str(config), "--folder", str(tmp_path / "run"), "--set", "trainer.updates=1"])
+    assert done.exit_code == 0, done.output
+    for text in ("update 1/1: success", "held-out success", "Success on 6 held-out tasks", "cairn play", "cairn eval"):
+        assert text in done.output
+
+
+def test_settings_of_the_command_line_stand_on_the_file(config: Path) -> None:
+    assert "trainer.group_size must be at least 2" in refusal("train", str(config), "--set", "trainer.group_size=1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "Say what to train"),
+        (("quikstart",), "Did you mean 'quickstart'"),
+        (("nowhere.toml",), "No configuration file 'nowhere.toml'"),
+        (("quickstart", "--set", "trainer.updatse=1"), "did you mean 'updates'"),
+        (("quickstart", "--set", "seed"), "Expected KEY=VALUE"),
+        (("--resume", "nowhere"), "No run at 'nowhere'"),
+        (("quickstart", "--resume", "nowhere"), "Say what to train"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused(arguments: tuple[str, ...], message: str) -> None:
+    assert message in refusal("train", *arguments).replace("\n", " ")
+
+
+def test_a_run_that_stored_nothing_cannot_go_on(tmp_path: Path) -> None:
+    from cairn.core.store import RunStore
+
+    RunStore(tmp_path / "run.sqlite").close()
+    assert "start it again" in refusal("train", "--resume", str(tmp_path))
+
+
+def test_an_evaluation_for_programs() -> None:
+    found = answer("eval", ENV, "--tasks", "7", "--seed", "4", "--set", "turn_limit=3", "--json")
+    assert (found["agent"], found["env"], found["settings"], found["seed"]) == ("oracle", ENV, {"turn_limit": 3}, 4)
+    assert (found["success"]["successes"], found["success"]["episodes"], found["success_rate"]) == (7, 7, 1.0)
+    assert 0.6 < found["success"]["low"] < found["success"]["high"] == 1.0
+
+
+def test_an_evaluation_for_people() -> None:
+    done = run.invoke(app, ["eval", ENV, "--tasks", "4", "--agent", "constant:wait"])
+    assert done.exit_code == 0
+    assert "0.0 % [0.0, 49.0]" in done.output
+    assert "mean turns 6.0" in done.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("houshold",), "Did you mean 'household'"),
+        ((ENV, "--agent", "./nowhere"), "no model at 'nowhere'"),
+        ((ENV, "--agent", "oracle:raeder"), "Did you mean 'reader'"),
+        ((ENV, "--set", "turn_limt=3"), "did you mean 'turn_limit'"),
+        (("no.such.module:Env",), "Cannot import 'no.such.module'"),
+    ],
+)
+@pytest.mark.parametrize("command", ["eval", "play"])
+def test_what_cannot_be_evaluated_or_played_is_refused(command: str, arguments: tuple[str, ...], message: str) -> None:
+    extra = ("--agent", "oracle") if command == "play" and "--agent" not in arguments else ()
+    assert message in refusal(command, *arguments, *extra).replace("\n", " ")
+
+
+def test_a_task_that_is_not_there_is_refused() -> None:
+    assert "'pink-1'" in refusal("play", ENV, "--task", "pink-1", "--agent", "oracle")
+    assert "'pink-1'" in refusal("play", ENV, "--task", "pink-1")
+
+
+def test_the_oracle_plays() -> None:
+    done = run.invoke(app, ["play", ENV, "--agent", "oracle", "--task", "red-1"])
+    assert done.exit_code == 0
+    assert [line for line in done.output.splitlines() if line.startswith(">")] == ["> take key", "> open red"]
+    assert done.output.endswith("The door opens.\nsolved after 2 turns\n")
+
+
+def test_a_person_plays_and_asks_what_can_be_done() -> None:
+    done = run.invoke(app, ["play", ENV, "--task", "red-1"], input="?\ntake key\nopen blue\n")
+    assert done.exit_code == 0
+    assert "take key\nwait\n" in done.output
+    assert done.output.endswith("not solved after 2 turns\n")
+
+
+def test_a_person_leaves() -> None:
+    done = run.invoke(app, ["play", ENV, "--task", "red-1"], input="take key\n")
+    assert done.exit_code == 0
+    assert "solved" not in done.output
+
+
+def test_a_model_plays(tmp_path: Path) -> None:
+    shared().save(tmp_path)
+    done = run.invoke(app, ["play", ENV, "--agent", str(tmp_path), "--task", "red-1"])
+    assert done.exit_code == 0
+    assert "solved after" in done.output
+
+
+def test_what_an_environment_or_a_model_says_cannot_drive_the_terminal() -> None:
+    done = run.invoke(app, ["play", ENV, "--agent", "constant:\x1b[2Jboom", "--task", "red-1"])
+    assert done.exit_code == 0
+    assert "\x1b[2J" not in done.output
+    assert "> \\x1b[2Jboom" in done.output
