@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
 
 from cairn.agents.evaluate import evaluate, load_agent
 from cairn.core.errors import ConfigError, UnknownNameError
@@ -17,7 +18,10 @@ ENV = "examples.doors:Doors"
 RUN = {
     **SMALL,
     "env.id": ENV,
-    "trainer.updates": 0,
+    "trainer.updates": 1,
+    "trainer.checkpoint_every": 1,
+    "eval.tasks": 2,
+    "imitation.episodes": 0,
     "trainer.deterministic": False,
     "sampling.max_reply_tokens": 7,
     "agent.constrain": False,
@@ -65,6 +69,10 @@ def test_an_environment_that_fails_gives_failed_episodes(agent: str) -> None:
 def test_a_run_is_its_newest_checkpoint_with_its_own_settings(run: Run) -> None:
     agent = load_agent(str(run.folder))
     assert not agent.config.constrain
+    newest, first = (load_agent(str(run.folder / "checkpoints" / f"update-{i:06d}")).policy.model for i in (1, 0))
+    held = agent.policy.model.get_input_embeddings().weight
+    assert torch.equal(held, newest.get_input_embeddings().weight)
+    assert not torch.equal(held, first.get_input_embeddings().weight)
     assert (agent.sampling.max_reply_tokens, agent.sampling.max_context) == (7, 256)
     report, episodes = evaluate(str(run.folder), ENV, tasks=4, temperature=1.0)
     assert report.success.episodes == 4

@@ -60,6 +60,13 @@ def test_an_invalid_reply_leaves_the_episodes_mean_alone() -> None:
     np.testing.assert_allclose(found, rows, atol=1e-6)
 
 
+def test_an_invalid_first_reply_leaves_the_episodes_mean_alone() -> None:
+    # Row B0: -2/3 - 0.1 in the first term; its return is -0.1, so the mean of s0 is 1.7525 / 3 = 0.584167.
+    found = advantages(table(A, B, C, invalid=[3]), "gigpo")
+    rows = [0.651667, 0.808333, 0.333333, -1.450833, -1.141667, -0.666667, 0.699167, 0.333333]
+    np.testing.assert_allclose(found, rows, atol=1e-6)
+
+
 def test_the_size_of_the_penalty_is_a_setting() -> None:
     # Row B1: -2/3 - 0.5, and -0.5 - (0.95 - 0.5) / 2 = -0.725
     found = advantages(table(A, B, C, invalid=[4]), "gigpo", invalid_penalty=0.5)
