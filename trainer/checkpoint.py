@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors.torch import load_file, save_file
 
 from cairn.agents.models.policy import Policy
@@ -48,9 +47,9 @@ def save(folder: Path, update: int, policy: Policy, learner: Learner, state: Map
             shutil.rmtree(stale, ignore_errors=True)
         partial.mkdir(parents=True)
         policy.save(partial)
-        tensors, scalars = _flatten(learner.state_dict())
+        tensors = {name: tensor.contiguous() for name, tensor in learner.optimizer.tensors().items()}
         save_file(tensors, partial / "optimizer.safetensors")
-        (partial / "trainer.json").write_text(json.dumps({"update": update, "learner": scalars, **state}))
+        (partial / "trainer.json").write_text(json.dumps({"update": update, "steps": learner.steps, **state}))
         (partial / _MANIFEST).write_text(json.dumps(_hashes(partial)))
         shutil.rmtree(target, ignore_errors=True)
         partial.rename(target)
@@ -87,26 +86,8 @@ def latest(folder: Path) -> tuple[Checkpoint | None, list[str]]:
 
 def restore_learner(checkpoint: Checkpoint, learner: Learner) -> None:
     """Put the optimiser back."""
-    tensors = load_file(checkpoint.folder / "optimizer.safetensors")
-    learner.load_state_dict(_unflatten(tensors, checkpoint.state["learner"], learner))
-
-
-def _flatten(state: dict[str, Any]) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
-    tensors = {
-        f"{index}.{name}": value.contiguous()
-        for index, slots in state["optimizer"]["state"].items()
-        for name, value in slots.items()
-    }
-    return tensors, {"steps": state["steps"]}
-
-
-def _unflatten(tensors: dict[str, torch.Tensor], scalars: Mapping[str, Any], learner: Learner) -> dict[str, Any]:
-    slots: dict[int, dict[str, torch.Tensor]] = {}
-    for key, value in tensors.items():
-        index, name = key.split(".", 1)
-        slots.setdefault(int(index), {})[name] = value
-    groups = learner.optimizer.state_dict()["param_groups"]
-    return {"optimizer": {"state": slots, "param_groups": groups}, "steps": scalars["steps"]}
+    learner.optimizer.load_tensors(load_file(checkpoint.folder / "optimizer.safetensors"))
+    learner.steps = int(checkpoint.state["steps"])
 
 
 def _hashes(folder: Path) -> dict[str, str]:

@@ -17,6 +17,7 @@ from cairn.core.config import Config, build, merge, nest, read_toml
 from cairn.core.errors import CairnError, ConfigError, UnknownNameError
 from cairn.core.plugins import CONTEXTS, CREDITS, LOSSES
 from cairn.trainer.learner import LearnerConfig
+from cairn.trainer.optimizers import OptimizerConfig
 
 
 class EnvChoice(Config):
@@ -35,8 +36,9 @@ class ImitationConfig(Config):
     oracle: str = Field("explorer", description="Which oracle of the environment demonstrates.")
     epochs: int = Field(3, ge=1, description="Passes over the demonstrations.")
     batch: int = Field(32, ge=1, description="Episodes in one optimiser step.")
-    lr: float = Field(1e-3, gt=0, description="Peak learning rate.")
-    warmup: int = Field(10, ge=0, description="Optimiser steps to the peak rate.")
+    optimizer: OptimizerConfig = OptimizerConfig(kind="muon")
+    warmup: int = Field(20, ge=0, description="Optimiser steps to the peak rates.")
+    decay_to: float = Field(0.1, gt=0, le=1, description="Share of the peak rates at the last step.")
 
 
 class EvalConfig(Config):

@@ -66,7 +66,13 @@ def imitate(
     samples = make_samples(episodes, np.ones(sum(len(e.turns) for e in episodes)))
     minibatches = max(len(samples) // config.batch, 1)
     settings = run.learner.model_copy(
-        update={"lr": config.lr, "warmup": config.warmup, "decay_to": 0.1, "epochs": 1, "minibatches": minibatches}
+        update={
+            "optimizer": config.optimizer,
+            "warmup": config.warmup,
+            "decay_to": config.decay_to,
+            "epochs": 1,
+            "minibatches": minibatches,
+        }
     )
     learner = Learner(policy, settings, config.epochs * minibatches)
     for epoch in range(config.epochs):

@@ -1,4 +1,4 @@
-"""Gradient steps on samples: micro-batches with one divisor for all of them, a loss, AdamW.
+"""Gradient steps on samples: micro-batches with one divisor for all of them, a loss, an optimiser step.
 
 The gradient of a step does not depend on how its samples are cut into micro-batches, except for rounding: every place's
 share of the loss is fixed before the cut.
@@ -21,19 +21,18 @@ from cairn.core.config import Config, build
 from cairn.core.plugins import LOSSES
 from cairn.core.seeding import numpy_generator
 from cairn.trainer.batch import Batch, by_tokens, make_batch
+from cairn.trainer.optimizers import OptimizerConfig, PolicyOptimizer
 from cairn.trainer.samples import Sample
 
 
 class LearnerConfig(Config):
     """How the policy's weights change."""
 
-    lr: float = Field(1e-3, gt=0, description="Peak learning rate of AdamW.")
-    warmup: int = Field(0, ge=0, description="Steps over which the rate rises to its peak.")
+    optimizer: OptimizerConfig = OptimizerConfig()
+    warmup: int = Field(0, ge=0, description="Steps over which the rates rise to their peak.")
     decay_to: float = Field(
         1.0, gt=0, le=1, description="Share of the peak rate after the last step; linear from the end of warm-up."
     )
-    betas: tuple[float, float] = Field((0.9, 0.99), description="Decay rates of AdamW's moments.")
-    weight_decay: float = Field(0.0, ge=0, description="Of AdamW.")
     max_grad_norm: float = Field(1.0, gt=0, description="The gradient is scaled down to this norm.")
     epochs: int = Field(1, ge=1, description="Passes over the samples of an update.")
     minibatches: int = Field(1, ge=1, description="Optimiser steps in one pass.")
@@ -80,10 +79,7 @@ class Learner:
         self.temperature = temperature
         self.steps = 0
         self._total_steps = max(total_steps, 1)
-        parameters = [p for p in policy.model.parameters() if p.requires_grad]
-        self.optimizer = torch.optim.AdamW(
-            parameters, lr=config.lr, betas=config.betas, weight_decay=config.weight_decay
-        )
+        self.optimizer = PolicyOptimizer(policy.model, config.optimizer)
 
     def update(self, samples: Sequence[Sample], loss: str, loss_config: dict[str, Any], seed: int) -> dict[str, float]:
         """Make `epochs x minibatches` optimiser steps on `samples` and return metrics, averaged over the steps."""
@@ -99,22 +95,10 @@ class Learner:
         self.policy.model.eval()
         return report.means()
 
-    def state_dict(self) -> dict[str, Any]:
-        """Return optimiser state and position."""
-        return {"optimizer": self.optimizer.state_dict(), "steps": self.steps}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
-        self.optimizer.load_state_dict(state["optimizer"])
-        self.steps = int(state["steps"])
-
     def _step(
         self, samples: Sequence[Sample], method: Any, settings: Config, report: Report
     ) -> None:  # Any: a Loss of some config
         num_samples = len(samples)
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.config.lr * self._rate()
-        self.optimizer.zero_grad(set_to_none=True)
         weights = place_weights(samples, self.config.average)
         if (
             self.config.entropy_weight == 0
@@ -128,7 +112,7 @@ class Learner:
         norm = torch.nn.utils.clip_grad_norm_(
             self.policy.model.parameters(), self.config.max_grad_norm, error_if_nonfinite=True
         )
-        self.optimizer.step()
+        self.optimizer.step(self._rate())
         self.steps += 1
         report.steps += 1
         report.grad_norm += float(norm)

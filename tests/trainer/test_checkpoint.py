@@ -20,9 +20,13 @@ from tests.agents.tiny import policy
 from tests.trainer.test_learner import mixed
 
 
-def trained(updates: int = 1) -> tuple[Policy, Learner]:
+def settings(kind: str = "adamw") -> LearnerConfig:
+    return LearnerConfig.model_validate({"optimizer": {"kind": kind, "lr": 1e-2}})
+
+
+def trained(updates: int = 1, kind: str = "adamw") -> tuple[Policy, Learner]:
     of = policy()
-    learner = Learner(of, LearnerConfig(lr=1e-2), 10)
+    learner = Learner(of, settings(kind), 10)
     for update in range(updates):
         learner.update(mixed(), "clip", {}, update)
     return of, learner
@@ -51,14 +55,15 @@ def test_transformers_loads_it_with_the_same_logits(tmp_path: Path) -> None:
         assert torch.equal(one, two)
 
 
-def test_training_goes_on_as_if_it_had_not_stopped(tmp_path: Path) -> None:
-    of, learner = trained(3)
+@pytest.mark.parametrize("kind", ["adamw", "muon"])
+def test_training_goes_on_as_if_it_had_not_stopped(kind: str, tmp_path: Path) -> None:
+    of, learner = trained(3, kind)
     save(tmp_path, 3, of, learner, {"config": {"seed": 3}}, 1)
     found, problems = latest(tmp_path)
     assert found is not None
     assert (found.update, found.state["config"], problems) == (3, {"seed": 3}, [])
     again = load_pretrained(str(found.folder))
-    resumed = Learner(again, LearnerConfig(lr=1e-2), 10)
+    resumed = Learner(again, settings(kind), 10)
     restore_learner(found, resumed)
     assert resumed.steps == 3
     metrics = learner.update(mixed(), "clip", {}, 7)

@@ -19,8 +19,9 @@ ROOT = Path(__file__).parents[2]
     [
         ({"trainer.updatse": 3}, r"unknown key 'trainer.updatse'; did you mean 'updates'\?"),
         ({"traner.updates": 3}, r"unknown key 'traner'; did you mean 'trainer'\?"),
-        ({"learner.lr": "fast"}, r"learner.lr: .*got 'fast'"),
-        ({"learner.lr": 0}, r"learner.lr: .*greater than 0"),
+        ({"learner.optimizer.lr": "fast"}, r"learner.optimizer.lr: .*got 'fast'"),
+        ({"learner.optimizer.lr": 0}, r"learner.optimizer.lr: .*greater than 0"),
+        ({"learner.optimizer.kind": "sgd"}, r"learner.optimizer.kind: .*got 'sgd'"),
         ({"trainer.updates": -1}, r"trainer.updates: .*greater than or equal to 0"),
         ({"sampling.slots": 0}, r"sampling.slots"),
         ({"model.dtype": "float16"}, r"model.dtype: .*'float32' or 'bfloat16'.*got 'float16'"),

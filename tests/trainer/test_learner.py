@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from cairn.agents.models.policy import Policy
 from cairn.core.errors import ConfigError
 from cairn.trainer.batch import make_batch
 from cairn.trainer.learner import Learner, LearnerConfig, logprobs_and_entropy, place_weights
+from cairn.trainer.optimizers import OptimizerConfig
 from cairn.trainer.samples import Sample
 from tests.agents.tiny import policy, reference_logits, shared
 
@@ -70,8 +71,17 @@ def expected(of: Policy, samples: list[Sample], temperature: float = 1.0) -> tup
 def gradients(samples: list[Sample], loss: str = "clip", **settings: Any) -> tuple[list[Tensor], dict[str, float]]:
     """Return the gradient of one optimiser step and its metrics."""
     of = policy()
-    metrics = Learner(of, LearnerConfig(max_grad_norm=1e9, **settings), 1).update(samples, loss, {}, 0)
+    learner = Learner(of, LearnerConfig(max_grad_norm=1e9, **settings), 1)
+    hold(learner)
+    metrics = learner.update(samples, loss, {}, 0)
     return [p.grad for p in of.model.parameters()], metrics
+
+
+def hold(learner: Learner) -> list[float]:
+    """Keep the optimiser from changing weights and from clearing gradients; return where it notes its rates."""
+    rates: list[float] = []
+    learner.optimizer.step = rates.append  # type: ignore[method-assign, assignment]  # gradients are looked at, not applied
+    return rates
 
 
 def assert_same(found: list[Tensor], other: list[Tensor]) -> None:
@@ -157,7 +167,7 @@ def test_an_update_without_any_advantage_leaves_the_weights_alone() -> None:
     of = policy()
     before = [p.clone() for p in of.model.parameters()]
     idle = [replace(s, advantages=0.0 * s.advantages) for s in mixed()]
-    metrics = Learner(of, LearnerConfig(weight_decay=0.1), 1).update(idle, "clip", {}, 0)
+    metrics = Learner(of, LearnerConfig(optimizer=OptimizerConfig(weight_decay=0.1)), 1).update(idle, "clip", {}, 0)
     assert metrics["skipped_sequences"] == len(idle)
     assert all(torch.equal(a, b) for a, b in zip(before, of.model.parameters(), strict=True))
 
@@ -169,7 +179,9 @@ def test_an_update_without_samples_is_no_error() -> None:
 def test_the_gradient_is_that_of_the_loss_by_finite_differences() -> None:
     of = policy()
     samples = [replace(s, old_logprobs=computed(of, [s])[0].double().numpy()) for s in mixed()]
-    Learner(of, LearnerConfig(max_grad_norm=1e9, lr=1e-12), 1).update(samples, "clip", {}, 0)
+    learner = Learner(of, LearnerConfig(max_grad_norm=1e9), 1)
+    hold(learner)
+    learner.update(samples, "clip", {}, 0)
     weight = of.model.model.layers[0].mlp.down_proj.weight
     place = divmod(int(weight.grad.abs().argmax()), weight.shape[1])
     weights = np.concatenate(place_weights(samples, "token"))
@@ -195,22 +207,22 @@ def test_shares_of_the_loss() -> None:
     assert [w[0] for w in place_weights([two, eight], "sequence")] == [0.25, 0.0625]
 
 
-def test_a_rewarded_reply_becomes_more_probable_and_a_punished_one_less() -> None:
+@pytest.mark.parametrize("kind", ["adamw", "muon"])
+def test_a_rewarded_reply_becomes_more_probable_and_a_punished_one_less(kind: Literal["adamw", "muon"]) -> None:
     for sign in (1.0, -1.0):
         of = policy()
         one = [sample(0, 12, is_constrained=True, advantage=sign)]
         before = computed(of, one)[0]
         one = [replace(one[0], old_logprobs=before.double().numpy())]
-        Learner(of, LearnerConfig(lr=1e-3), 1).update(one, "clip", {}, 0)
+        Learner(of, LearnerConfig(optimizer=OptimizerConfig(kind=kind)), 1).update(one, "clip", {}, 0)
         assert sign * float((computed(of, one)[0] - before).sum()) > 0
 
 
 def test_the_rate_rises_to_its_peak_and_falls_from_there() -> None:
-    learner = Learner(policy(), LearnerConfig(lr=1.0, warmup=2, decay_to=0.2), total_steps=6)
-    rates = []
+    learner = Learner(policy(), LearnerConfig(warmup=2, decay_to=0.2), total_steps=6)
+    rates = hold(learner)
     for _ in range(6):
-        learner.update([replace(mixed()[0], advantages=np.zeros(6))], "clip", {}, 0)
-        rates.append(learner.optimizer.param_groups[0]["lr"])
+        learner.update(mixed()[:1], "clip", {}, 0)
     # warm-up: 1/3, 2/3; then a line from 1 that reaches 0.2 after the last of the four steps left
     assert rates == pytest.approx([1 / 3, 2 / 3, 1.0, 0.8, 0.6, 0.4])
 

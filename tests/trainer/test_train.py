@@ -25,7 +25,7 @@ DOORS: dict[str, Any] = {
     "env": {"id": "tests.trainer.doomed:Doomed"},
     "model": {"preset": "qwen3-nano", "vocab_size": 400},
     "sampling": {"slots": 64, "max_context": 256},
-    "learner": {"lr": 3e-3, "minibatches": 2},
+    "learner": {"optimizer": {"lr": 3e-3}, "minibatches": 2},
     "trainer": {"updates": 40, "groups": 16, "group_size": 8, "threads": 1, "deterministic": True},
     "imitation": {"oracle": "reader"},
     "eval": {"tasks": 300, "every": 1000},

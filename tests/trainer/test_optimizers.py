@@ -1,0 +1,92 @@
+"""The optimisers: which weights each one changes, at what rate, and what their state is good for."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import pytest
+import torch
+
+from cairn.core.errors import CairnError
+from cairn.trainer.optimizers import OptimizerConfig, PolicyOptimizer
+from tests.agents.tiny import policy
+
+Kind = Literal["adamw", "muon"]
+
+
+def stepped(kind: Kind, *rates: float, **settings: Any) -> tuple[Any, PolicyOptimizer, dict[str, torch.Tensor]]:
+    """Return a model after steps along a gradient of ones, the optimiser, and the weights before."""
+    model = policy().model
+    before = {name: p.detach().clone() for name, p in model.named_parameters()}
+    optimizer = PolicyOptimizer(model, OptimizerConfig(kind=kind, **settings))
+    for rate in rates:
+        for p in model.parameters():
+            p.grad = torch.ones_like(p)
+        optimizer.step(rate)
+    return model, optimizer, before
+
+
+def is_hidden_matrix(name: str, p: torch.Tensor) -> bool:
+    return p.ndim == 2 and ".layers." in name
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.25])
+def test_adamw_moves_every_weight_by_its_rate(rate: float) -> None:
+    # The first step of AdamW on a gradient of ones is lr x rate x 1 / (1 + 1e-8).
+    model, _, before = stepped("adamw", rate, lr=0.01)
+    for name, p in model.named_parameters():
+        torch.testing.assert_close(before[name] - p.detach(), torch.full_like(p, 0.01 * rate), rtol=0, atol=2e-6)
+
+
+def test_muon_moves_hidden_matrices_and_adamw_the_rest() -> None:
+    model, _, before = stepped("muon", 1.0, lr=0.01, muon_lr=0.02)
+    alone, _, _ = stepped("muon", 1.0, lr=0.01, muon_lr=0.04)
+    hidden = 0
+    for (name, p), other in zip(model.named_parameters(), alone.parameters(), strict=True):
+        change, change_of_other = before[name] - p.detach(), before[name] - other.detach()
+        if is_hidden_matrix(name, p):
+            hidden += 1
+            torch.testing.assert_close(change_of_other, 2 * change, rtol=1e-3, atol=2e-6)
+            assert torch.linalg.matrix_rank(change, rtol=1e-2) == 1  # a gradient of ones has rank one
+        else:
+            torch.testing.assert_close(change, torch.full_like(p, 0.01), rtol=0, atol=2e-6)
+    assert hidden == 2 * 7  # four of attention and three of the feed-forward part, in two layers
+
+
+def test_gradients_are_cleared() -> None:
+    model, _, _ = stepped("muon", 1.0)
+    assert all(p.grad is None for p in model.parameters())
+
+
+@pytest.mark.parametrize("kind", ["adamw", "muon"])
+def test_weights_without_a_gradient_stay(kind: Kind) -> None:
+    model = policy().model
+    before = [p.detach().clone() for p in model.parameters()]
+    PolicyOptimizer(model, OptimizerConfig(kind=kind, weight_decay=0.5)).step(1.0)
+    assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
+
+
+@pytest.mark.parametrize("kind", ["adamw", "muon"])
+def test_the_state_goes_on_where_it_was(kind: Kind) -> None:
+    whole, _, _ = stepped(kind, 1.0, 0.5, 0.25)
+    half, first, _ = stepped(kind, 1.0, 0.5)
+    second = PolicyOptimizer(half, OptimizerConfig(kind=kind))
+    second.load_tensors({name: tensor.clone() for name, tensor in first.tensors().items()})
+    for p in half.parameters():
+        p.grad = torch.ones_like(p)
+    second.step(0.25)
+    for one, two in zip(whole.parameters(), half.parameters(), strict=True):
+        assert torch.equal(one, two)
+
+
+def test_the_state_of_another_model_is_refused() -> None:
+    _, optimizer, _ = stepped("adamw", 1.0)
+    with pytest.raises(CairnError, match=r"'model\.layers\.9\.weight', which this model does not train"):
+        optimizer.load_tensors({"model.layers.9.weight/exp_avg": torch.zeros(1)})
+
+
+@pytest.mark.parametrize(("written", "read"), [("muon", "adamw"), ("adamw", "muon")])
+def test_the_state_of_another_kind_of_optimiser_is_refused(written: Kind, read: Kind) -> None:
+    _, first, _ = stepped(written, 1.0)
+    with pytest.raises(CairnError, match="another kind of optimiser"):
+        PolicyOptimizer(policy().model, OptimizerConfig(kind=read)).load_tensors(first.tensors())
