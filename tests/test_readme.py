@@ -1,0 +1,34 @@
+"""The README's example runs as it is printed, but for the number of updates."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+README = (Path(__file__).parents[1] / "README.md").read_text()
+
+
+def test_the_environment_of_the_readme_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    example = next(code for code in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "class Doors" in code)
+    names: dict[str, object] = {"__name__": "readme"}
+    exec(compile(example.replace('"updates": 20', '"updates": 2'), "README.md", "exec"), names)  # noqa: S102
+    run = names["run"]
+    assert sorted(run.reports) == [0, 2]  # type: ignore[attr-defined]  # what `cairn.train` returned
+    assert run.final.success.episodes == 100  # type: ignore[attr-defined]
+    assert run.checkpoint.is_dir()  # type: ignore[attr-defined]
+
+
+def test_the_commands_of_the_readme_exist() -> None:
+    from typer.main import get_command
+
+    from cairn.cli.main import app
+
+    known = set(get_command(app).commands)  # type: ignore[attr-defined]  # a group of commands
+    used = set(re.findall(r"bin/cairn (\w+)", README))
+    assert used
+    assert used <= known
+    targets = set(re.findall(r"^(\w+):", (Path(__file__).parents[1] / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"`?make (\w+)", README)) <= targets

@@ -1,0 +1,40 @@
+"""Comparing variants over seeds: pairing by seed, intervals, and no run done twice."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cairn.trainer.compare import compare, half_width
+
+TINY: dict[str, Any] = {
+    "name": "tiny",
+    "env": {"id": "examples.doors:Doors"},
+    "model": {"preset": "qwen3-nano", "vocab_size": 300},
+    "trainer": {"updates": 1, "groups": 2, "group_size": 2, "threads": 1},
+    "eval": {"tasks": 6},
+}
+
+
+def test_half_width_by_hand() -> None:
+    # mean 2, deviation sqrt((1 + 0 + 1) / 2) = 1, t(0.975, 2) = 4.302653, over sqrt(3): 2.484138
+    assert half_width([1.0, 2.0, 3.0]) == pytest.approx(2.484138, abs=1e-6)
+    assert math.isnan(half_width([1.0]))
+
+
+def test_variants_of_a_seed_share_their_start_and_finished_runs_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = compare(TINY, "credit.method", ["gigpo", "grpo"], 2, tmp_path)
+    assert [v.value for v in first] == ["gigpo", "grpo"]
+    assert first[0].starts == first[1].starts
+    assert first[0].difference == 0.0
+    expected = sum(b - a for a, b in zip(first[0].ends, first[1].ends, strict=True)) / 2
+    assert first[1].difference == pytest.approx(expected)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["gigpo-seed0", "gigpo-seed1", "grpo-seed0", "grpo-seed1"]
+
+    monkeypatch.setattr("cairn.trainer.train.Trainer._update", lambda *_: pytest.fail("a finished run was repeated"))
+    assert compare(TINY, "credit.method", ["gigpo", "grpo"], 2, tmp_path) == first
