@@ -34,7 +34,10 @@ class ImitationConfig(Config):
 
     episodes: int = Field(0, ge=0, description="Demonstrations; 0: no warm start.")
     oracle: str = Field("explorer", description="Which oracle of the environment demonstrates.")
-    epochs: int = Field(3, ge=1, description="Passes over the demonstrations.")
+    config: dict[str, Any] = Field(
+        default_factory=dict, description="Environment settings that differ from training's."
+    )  # Any: the environment's Config checks them
+    epochs: int = Field(1, ge=1, description="Passes over the demonstrations.")
     batch: int = Field(32, ge=1, description="Episodes in one optimiser step.")
     optimizer: OptimizerConfig = OptimizerConfig(kind="muon")
     warmup: int = Field(20, ge=0, description="Optimiser steps to the peak rates.")
@@ -94,6 +97,11 @@ class RunConfig(Config):
         return self
 
     @property
+    def imitation_env(self) -> dict[str, Any]:  # Any: the environment's Config checks them
+        """The demonstrations' environment's settings."""
+        return merge(self.env.config, self.imitation.config)
+
+    @property
     def eval_env(self) -> dict[str, Any]:  # Any: the environment's Config checks them
         """The evaluation environment's settings."""
         return merge(self.env.config, self.eval.config)
@@ -142,6 +150,7 @@ def _check_env(config: RunConfig) -> None:
     env_class = load(config.env.id)
     build(env_class.Config, config.env.config, "env.config")
     build(env_class.Config, config.eval_env, "eval.config")
+    build(env_class.Config, config.imitation_env, "imitation.config")
     if config.imitation.episodes and config.imitation.oracle not in env_class.meta.oracles:
         raise ConfigError(
             f"imitation.oracle: {config.env.id} has {env_class.meta.oracles}, got {config.imitation.oracle!r}"

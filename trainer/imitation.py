@@ -14,6 +14,7 @@ from cairn.agents.scripted import scripted
 from cairn.core.records import Episode, Task
 from cairn.core.seeding import derive_seed, numpy_generator
 from cairn.envs.base import TextEnv
+from cairn.envs.registry import make
 from cairn.trainer.config import ImitationConfig, RunConfig
 from cairn.trainer.learner import Learner
 from cairn.trainer.samples import make_samples
@@ -43,15 +44,12 @@ def environment_texts(env: TextEnv, task_ids: Sequence[str], config: RunConfig) 
 
 
 def demonstrations(
-    env: TextEnv,
-    task_ids: Sequence[str],
-    config: RunConfig,
-    new_context: Callable[[], Context],
-    advanced: Callable[[], None],
+    config: RunConfig, new_context: Callable[[], Context], advanced: Callable[[], None]
 ) -> list[Episode]:
-    """Return the oracle's successful episodes on `config.imitation.episodes` training tasks, as token episodes."""
+    """Return the oracle's successful episodes on `config.imitation.episodes` tasks, as token episodes."""
     out = []
-    for task in expert_tasks(task_ids, config.imitation.episodes, config, "imitation"):
+    env = make(config.env.id, **config.imitation_env)
+    for task in expert_tasks(env.tasks(), config.imitation.episodes, config, "imitation"):
         episode = play(env, task, scripted(f"oracle:{config.imitation.oracle}", env), origin="expert")
         if episode.success:
             out.append(demonstrate(episode, new_context(), constrain=config.agent.constrain))

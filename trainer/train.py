@@ -221,8 +221,6 @@ class Trainer:
             return
         with self._timed("demonstrate", config.episodes):
             episodes = demonstrations(
-                self.env,
-                self.train_tasks,
                 self.config,
                 lambda: new_context(self.config.agent, policy),
                 lambda: self.listener.advanced(1),
