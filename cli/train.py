@@ -84,6 +84,7 @@ def _summarise(run: Run, config: RunConfig, picture: Path) -> None:
         [*rows, ("all", str(first.success), str(last.success))],
     )
     typer.echo(f"\ncurves      {picture}\nmetrics     tensorboard --logdir {run.folder / 'tensorboard'}")
-    typer.echo(f"watch it    cairn play {config.env.id} --agent {run.folder}")
-    typer.echo(f"test it     cairn eval {config.env.id} --agent {run.folder} --tasks 500")
+    held_out = " ".join(f"--set {key}={value}" for key, value in config.eval_env.items())
+    typer.echo(f"watch it    cairn play {config.env.id} --agent {run.folder} {held_out}")
+    typer.echo(f"test it     cairn eval {config.env.id} --agent {run.folder} {held_out} --tasks 500")
     typer.echo(f"the model   {run.checkpoint}  (transformers loads it as is)")
