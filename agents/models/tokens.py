@@ -89,7 +89,7 @@ def train_tokenizer(texts: Sequence[str], vocab_size: int, actions: Iterable[str
     """Train a byte-level BPE tokenizer: every text can be encoded, frequent words of `texts` become single ids.
 
     Words that stand in a quarter of `texts` or more carry little; runs of them and of punctuation may become one id
-    (", you see a"), which shortens an environment's texts by about a third. Other words and whole numbers never merge
+    (", you see a"), which shortens an environment's texts. Other words and whole numbers never merge
     with their neighbours, so that a name is the same id wherever it stands. `actions` are learned from as well, but are
     not counted. Special tokens: `<|act|>` opens a reply, `<|end|>` closes it.
     """
