@@ -87,7 +87,7 @@ class WorkerProcess:
                 config=dict(config),
                 memory_bytes=self._limits.memory_bytes,
             )
-        except BaseException:
+        except BaseException:  # interrupts too: a worker must not outlive a failed start; raised again
             self.kill()
             raise
         return hello

@@ -94,5 +94,5 @@ def _faults_apart() -> Iterator[None]:
         raise
     except MemoryError as error:
         raise Failure("memory", "out of memory") from error
-    except Exception as error:
+    except Exception as error:  # the boundary to foreign code: whatever it raises is its failure
         raise Failure("raised", f"{type(error).__name__}: {error}") from error

@@ -155,7 +155,7 @@ class EnvPool:
             ) from None
         try:
             seat = self._ready(seat)
-        except BaseException:
+        except BaseException:  # interrupts too: the place must be free again; raised again
             self._free.put(None)
             raise
         return EnvHandle(self, seat)

@@ -174,7 +174,7 @@ def _refused(kind: type[CairnError], what: str, request: Callable[[], object]) -
         request()
     except kind as error:
         require(bool(str(error)), f"{what}: the error says nothing")
-    except Exception as error:
+    except Exception as error:  # any other error breaks the law; the report says which
         raise LawBroken(f"{what} must raise {kind.__name__}, got {error!r}") from error
     else:
         raise LawBroken(f"{what} must raise {kind.__name__}; nothing happened")

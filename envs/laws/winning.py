@@ -108,7 +108,7 @@ def _attack(env: TextEnv, task: str, action: str) -> None:
     said = f"task {task!r}, hostile text {action!r:.60}"
     try:
         text, reward, is_terminated, _, info = env.step(action)
-    except Exception as error:
+    except Exception as error:  # any error breaks the law; the report says which
         raise LawBroken(f"{said}: raised {type(error).__name__}: {error}") from error
     require(
         isinstance(text, str) and isinstance(reward, (int, float)), f"{said}: got {text!r:.80} and reward {reward!r}"
