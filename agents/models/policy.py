@@ -24,6 +24,8 @@ from cairn.core.seeding import derive_seed
 # Sizes for fresh models: (layers, width, heads). Heads are at least 16 wide; the feed-forward part is 3 x width.
 PRESETS = {"qwen3-nano": (2, 64, 4), "qwen3-tiny": (3, 128, 4), "qwen3-mini": (4, 256, 8), "qwen3-small": (8, 512, 8)}
 
+_COPY = 0.7  # correlation of a fresh model's attention output weights with its values' weights
+
 # What some families do to logits after the output layer, or inside attention, that the ragged pass does not do.
 _LOGIT_CHANGES = ("attn_logit_softcapping", "final_logit_softcapping", "logit_scale", "logits_scaling")
 
@@ -136,7 +138,22 @@ def _fresh(config: ModelConfig, vocab_size: int, tokenizer: Any, seed: int) -> Q
     )
     with torch.random.fork_rng(devices=[]):  # the process's own random state stays as it was
         torch.manual_seed(derive_seed(seed, "model"))
-        return Qwen3ForCausalLM(settings)
+        model = Qwen3ForCausalLM(settings)
+        _copy_what_is_attended(model)
+        return model
+
+
+@torch.no_grad()
+def _copy_what_is_attended(model: Qwen3ForCausalLM) -> None:
+    """Give every attention layer a leaning to copy: output weights that resemble the values' transposed.
+
+    After Trockman and Kolter 2023, "Mimetic initialization of self-attention layers". Copying a name from the task is
+    what a fresh model learns last; `docs/log.md` has the measurement.
+    """
+    for layer in model.model.layers:
+        values, output = layer.self_attn.v_proj.weight, layer.self_attn.o_proj.weight
+        if values.shape == output.T.shape:
+            output.copy_(_COPY * values.T + (1 - _COPY**2) ** 0.5 * output)
 
 
 def _refuse_unsupported(settings: Any) -> None:  # Any: transformers picks the class

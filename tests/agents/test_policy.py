@@ -131,3 +131,10 @@ def test_layers_with_sliding_windows_are_refused(tmp_path: Path) -> None:
     file.write_text(json.dumps(stored | {"layer_types": ["full_attention", "sliding_attention"]}))
     with pytest.raises(ConfigError, match="sliding_attention"):
         load_pretrained(str(tmp_path))
+
+
+def test_fresh_attention_leans_to_copy_what_it_attends_to() -> None:
+    for layer in policy(0).model.model.layers:
+        values, output = layer.self_attn.v_proj.weight.detach(), layer.self_attn.o_proj.weight.detach()
+        both = torch.stack([values.T.flatten(), output.flatten()])
+        assert float(torch.corrcoef(both)[0, 1]) == pytest.approx(0.7, abs=0.05)
