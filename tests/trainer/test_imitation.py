@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -13,7 +15,7 @@ from cairn.trainer.config import RunConfig, load_run_config
 from cairn.trainer.imitation import Demonstration, demonstrations, imitate
 from tests.agents.tiny import policy
 
-HOUSES = {"split": "gen-train", "size": "small", "num_tasks": 200, "turn_limit": 40}
+HOUSES: dict[str, Any] = {"split": "gen-train", "size": "small", "num_tasks": 200, "turn_limit": 40}
 
 
 def run_config(noise: float) -> RunConfig:
