@@ -25,6 +25,7 @@ RUN = {
     "trainer.deterministic": False,
     "sampling.max_reply_tokens": 7,
     "agent.constrain": False,
+    "learner.entropy_weight": 0.01,  # so that the weights change although no reply is right yet
 }
 
 

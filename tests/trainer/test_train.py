@@ -100,7 +100,7 @@ def test_everything_of_a_run_is_stored(finished: Run) -> None:
     with RunStore(finished.folder / "run.sqlite") as store:
         assert store.meta()["config"]["trainer"]["updates"] == 6
         assert store.meta()["versions"]["torch"] == torch.__version__
-        assert [step for step, _ in store.series("loss")] == [1, 2, 3, 4, 5, 6]
+        assert [step for step, _ in store.series("success")] == [1, 2, 3, 4, 5, 6]
         assert [step for step, _ in store.series("eval/success")] == [0, 6]
         counts = store.rows("SELECT phase, step, count(*) FROM episodes GROUP BY 1, 2 ORDER BY 1, 2")
         assert counts == [("eval", 0, 8), ("eval", 6, 8), *(("train", step, 16) for step in range(1, 7))]
@@ -146,7 +146,7 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(finished: Run, tmp_path: 
         assert line
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
-    assert [step for step, _ in metrics(tmp_path)["loss"]] == [1, 2, 3, 4, 5]
+    assert [step for step, _ in metrics(tmp_path)["success"]] == [1, 2, 3, 4, 5]
 
     heard = Heard()
     run = train(DOORS, SMALL, folder=tmp_path, listener=heard)
