@@ -18,15 +18,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from cairn.core.errors import CairnError, MissingDataError
 from cairn.envs.household.env import HouseholdEnv
 from cairn.envs.household.games import load_row, open_split
+from cairn.envs.household.generator import Size
 from cairn.envs.household.world import World
 
 Row = dict[str, object]
-_SIZES = ("small", "medium", "full")
+_SIZES = get_args(Size)
 _REFERENCES = (("ref_valid_seen", "valid_seen"), ("ref_train40", "train"))
 
 

@@ -1,33 +1,52 @@
 """The whole episode as one growing text: observation, reply, observation, reply. Every prompt extends the one before.
 
 The cheapest context there is: each token is computed once while sampling and once while training. It shows no list of
-admissible actions; constrain decoding to them instead.
+admissible actions; constrain decoding to them instead. With `remind` the task is said again before every later reply,
+so that a small model need not look for it far back; that costs the task's length a turn.
 """
 
 from __future__ import annotations
+
+from pydantic import Field
 
 from cairn.agents import parse
 from cairn.agents.context.base import Prompt
 from cairn.agents.models.tokens import Encoder
 from cairn.core.config import Config
+from cairn.core.errors import ConfigError
 from cairn.core.records import Observation
 
 
 class TranscriptConfig(Config):
-    """A transcript has nothing to set."""
+    """What is said besides the observations."""
+
+    remind: str | None = Field(
+        None,
+        min_length=1,
+        description="What leads up to the task in an episode's first text: the rest of that line is repeated before "
+        "every later reply. None: nothing is.",
+    )
 
 
 class Transcript:
     """`agents.context.base.Context` that appends."""
 
     def __init__(self, config: TranscriptConfig, encoder: Encoder) -> None:
-        self._encoder = encoder
+        self._config, self._encoder = config, encoder
         self._is_first = True
+        self._reminder: tuple[int, ...] = ()
         self._opener = (encoder.act_id,) if encoder.act_id is not None else encoder.encode("\n> ")
 
     def prompt(self, observation: Observation) -> Prompt:
-        """Return the observation's ids and the mark that opens a reply."""
-        return Prompt((*self._encoder.encode(observation.text), *self._opener), extends=not self._is_first)
+        """Return the observation's ids, the task's where it is repeated, and the mark that opens a reply.
+
+        Raises:
+            ConfigError: the first text does not state its task as `remind` says.
+        """
+        if self._is_first and self._config.remind is not None:
+            self._reminder = self._encoder.encode(_task_after(self._config.remind, observation.text))
+        reminder = () if self._is_first else self._reminder
+        return Prompt((*self._encoder.encode(observation.text), *reminder, *self._opener), extends=not self._is_first)
 
     def record(self, observation: Observation, action: str) -> None:
         """Take note that the sequence has begun."""
@@ -40,6 +59,17 @@ class Transcript:
     def parse(self, reply: str) -> parse.Parsed:
         """Take the whole reply as the action."""
         return parse.plain(reply)
+
+
+def _task_after(mark: str, text: str) -> str:
+    """Return the rest of the line that `mark` leads up to, with a space before it as within the line."""
+    task = text.partition(mark)[2].partition("\n")[0].strip()
+    if not task:
+        raise ConfigError(
+            f"agent.context.transcript.remind: {mark!r} and a task after it are not in the episode's first text: "
+            f"{text[:200]!r}"
+        )
+    return f" {task}"
 
 
 CONTEXT = (Transcript, TranscriptConfig)

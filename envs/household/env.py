@@ -35,7 +35,9 @@ class HouseholdConfig(EnvConfig):
     split: Literal["train", "valid_seen", "valid_unseen", "gen-train", "gen-valid", "gen-test"] = Field(
         "gen-train", description="Real games (they need their files) or generated houses (gen-...)."
     )
-    size: Size = Field("small", description="Generated houses: small has 6-10 receptacles, full is like ALFWorld.")
+    size: Size = Field(
+        "small", description="Generated houses: tiny has 5-8 receptacles and few kinds, full as ALFWorld."
+    )
     task_types: tuple[TaskType, ...] = Field(TASK_TYPES, min_length=1, description="Kinds of task to play.")
     num_tasks: int = Field(1000, ge=1, le=MAX_TASKS, description="Generated houses: how many tasks() lists.")
     anchor: Literal["state", "belief", "observation"] = Field(

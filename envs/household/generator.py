@@ -9,6 +9,7 @@ asks for lies somewhere, outside the place where it is to go. Not modelled: thin
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -18,15 +19,24 @@ from cairn.core.seeding import python_generator
 from cairn.envs.household.facts import Facts, build_house
 from cairn.envs.household.goals import STATIONS, TREATMENTS, Goal, TaskType
 from cairn.envs.household.house import House
-from cairn.envs.household.priors import ABILITIES, DOORED, ESSENTIAL, MOST, OBJECTS, SEARCH_ORDER, TASK_ROOMS
+from cairn.envs.household.priors import (
+    ABILITIES,
+    DOORED,
+    ESSENTIAL,
+    FEW_OBJECTS,
+    MOST,
+    OBJECTS,
+    SEARCH_ORDER,
+    TASK_ROOMS,
+)
 
-Size = Literal["small", "medium", "full"]
+Size = Literal["tiny", "small", "medium", "full"]
 GENERATED_SPLITS = ("gen-train", "gen-valid", "gen-test")
 MAX_TASKS = 1_000_000
 # Fingerprint mod 4 -> split: half of all layouts are for training.
 _SPLIT_OF = ("gen-train", "gen-train", "gen-valid", "gen-test")
-_RECEPTACLES: dict[Size, tuple[int, int]] = {"small": (6, 10), "medium": (11, 16), "full": (16, 36)}
-_OBJECTS: dict[Size, tuple[int, int]] = {"small": (8, 14), "medium": (14, 24), "full": (22, 45)}
+_RECEPTACLES: dict[Size, tuple[int, int]] = {"tiny": (5, 8), "small": (6, 10), "medium": (11, 16), "full": (16, 36)}
+_OBJECTS: dict[Size, tuple[int, int]] = {"tiny": (5, 9), "small": (8, 14), "medium": (14, 24), "full": (22, 45)}
 _ABILITY = {"clean": "cleanable", "heat": "heatable", "cool": "coolable"}
 _SHARED_SPOT = 0.15  # how often a receptacle stands where the one before it stands
 _FADE = 0.65  # each further kind of place is this much less likely to hold an object
@@ -58,37 +68,38 @@ def generate(split: str, index: int, *, size: Size, task_types: tuple[TaskType, 
     rng = python_generator("household", split, size, task_type, index)
     while True:
         room = rng.choice(TASK_ROOMS[task_type])
-        goal = _draw_goal(task_type, room, rng)
-        layout = _draw_layout(goal, room, size, rng)
+        kinds = (FEW_OBJECTS if size == "tiny" else OBJECTS)[room]
+        goal = _draw_goal(task_type, room, kinds, rng)
+        layout = _draw_layout(goal, room, kinds, size, rng)
         if _SPLIT_OF[layout.fingerprint() % 4] == split:
             break
     facts = _state_facts(layout)
     return build_house(facts, goal=goal, task=goal.sentence(rng.randrange(2)), game=f"{split}/{index:06d}")
 
 
-def _draw_goal(task_type: TaskType, room: str, rng: random.Random) -> Goal:
+def _draw_goal(task_type: TaskType, room: str, kinds: Sequence[str], rng: random.Random) -> Goal:
     """Return a goal that the room can be furnished for: the object has a place to lie besides the goal's."""
     treatment = TREATMENTS.get(task_type)
-    kinds = [kind for kind in OBJECTS[room] if treatment is None or kind in ABILITIES[_ABILITY[treatment]]]
+    able = [kind for kind in kinds if treatment is None or kind in ABILITIES[_ABILITY[treatment]]]
     if task_type == "look_at_obj_in_light":
-        return Goal(task_type=task_type, object_kind=rng.choice(kinds), place_kind="desklamp")
+        return Goal(task_type=task_type, object_kind=rng.choice(able), place_kind="desklamp")
     stations = STATIONS[treatment] if treatment else ()
     while True:
-        kind = rng.choice(kinds)
+        kind = rng.choice(able)
         places = [place for place in SEARCH_ORDER[kind] if place in MOST[room]]
         targets = [place for place in places if place not in stations]
         if len(places) > 1 and targets:
             return Goal(task_type=task_type, object_kind=kind, place_kind=rng.choice(targets))
 
 
-def _draw_layout(goal: Goal, room: str, size: Size, rng: random.Random) -> Layout:
+def _draw_layout(goal: Goal, room: str, kinds: Sequence[str], size: Size, rng: random.Random) -> Layout:
     receptacles = _draw_receptacles(goal, room, rng.randint(*_RECEPTACLES[size]), rng)
     spots = [0]
     for _ in receptacles[1:]:
         spots.append(spots[-1] + (rng.random() >= _SHARED_SPOT))
     objects = _draw_wanted(goal, receptacles, rng)
     total = rng.randint(*_OBJECTS[size])
-    room_kinds = [kind for kind in OBJECTS[room] if kind != goal.object_kind]
+    room_kinds = [kind for kind in kinds if kind != goal.object_kind]
     used = dict.fromkeys(room_kinds, 0)
     for _ in range(4 * total):  # a kind that has no place here, or enough of its kind, is passed over
         if len(objects) >= total:

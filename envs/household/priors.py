@@ -149,6 +149,14 @@ OBJECTS: dict[str, tuple[str, ...]] = {
     ),
 }
 
+# The fewer kinds that tiny houses have: each is met often, so that little experience is enough to know them all.
+FEW_OBJECTS: dict[str, tuple[str, ...]] = {
+    "kitchen": _words("apple egg potato tomato mug plate pan knife spoon"),
+    "living room": _words("book keychain laptop pillow remotecontrol vase watch"),
+    "bedroom": _words("book cellphone keychain laptop mug pencil pillow"),
+    "bathroom": _words("candle cloth soapbar soapbottle spraybottle toiletpaper"),
+}
+
 ABILITIES: dict[str, tuple[str, ...]] = {
     "cleanable": _words(
         "apple bowl butterknife cloth cup dishsponge egg fork kettle knife ladle lettuce mug pan plate pot potato "

@@ -6,6 +6,7 @@ import pytest
 
 from cairn.agents.context.transcript import Transcript, TranscriptConfig
 from cairn.agents.models.tokens import Encoder
+from cairn.core.errors import ConfigError
 from cairn.core.records import Observation
 from tests.agents.test_tokens import word_tokenizer
 from tests.agents.tiny import shared
@@ -13,8 +14,8 @@ from tests.agents.tiny import shared
 ENCODER = shared().encoder
 
 
-def transcript() -> Transcript:
-    return Transcript(TranscriptConfig(), ENCODER)
+def transcript(remind: str | None = None) -> Transcript:
+    return Transcript(TranscriptConfig(remind=remind), ENCODER)
 
 
 def seen(text: str) -> Observation:
@@ -36,6 +37,22 @@ def test_a_prompt_that_was_not_answered_is_still_the_first() -> None:
     context = transcript()
     context.prompt(seen("A note says: red."))
     assert not context.prompt(seen("A note says: red.")).extends
+
+
+def test_the_task_is_repeated_before_every_reply_but_the_first() -> None:
+    context = transcript(remind="A note says: ")
+    text = "A hall.\nA note says: red.\nBe quick."
+    assert context.prompt(seen(text)).ids == (*ENCODER.encode(text), ENCODER.act_id)
+    for observation in ("You have the key.", "A note says: blue."):  # only the first text states the task
+        context.record(seen(text), "take key")
+        ids = (*ENCODER.encode(observation), *ENCODER.encode(" red."), ENCODER.act_id)
+        assert context.prompt(seen(observation)).ids == ids
+
+
+@pytest.mark.parametrize("text", ["A hall.", "A note says: ", "A note says: \nred."])
+def test_a_first_text_without_its_task_is_an_error(text: str) -> None:
+    with pytest.raises(ConfigError, match="remind"):
+        transcript(remind="A note says: ").prompt(seen(text))
 
 
 @pytest.mark.parametrize("action", ["open red", "take key", "say <|end|> \x00", "日本"])

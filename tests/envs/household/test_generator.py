@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from typing import get_args
 
 import pytest
 
@@ -16,13 +17,13 @@ from cairn.envs.household.goals import TASK_TYPES
 from cairn.envs.household.house import House, members
 from cairn.envs.household.world import World
 
-SIZES: tuple[Size, ...] = ("small", "medium", "full")
+SIZES: tuple[Size, ...] = get_args(Size)
 _DIGEST = """
 import hashlib
 from cairn.envs.household.generator import GENERATED_SPLITS, generate
 from cairn.envs.household.goals import TASK_TYPES
 houses = [generate(split, i, size=size, task_types=TASK_TYPES)
-          for split in GENERATED_SPLITS for size in ("small", "full") for i in (0, 1, 2, 3, 4, 5, 999_999)]
+          for split in GENERATED_SPLITS for size in ("tiny", "small", "full") for i in (0, 1, 2, 3, 4, 5, 999_999)]
 text = repr([(h.intro(), h.object_names, h.inside, h.fits, h.receptacle_spots, h.goal) for h in houses])
 print(hashlib.sha256(text.encode()).hexdigest())
 """
@@ -92,6 +93,14 @@ def test_houses_have_the_sizes_and_the_sense_that_they_promise(size: Size) -> No
         assert house.irregular_mask == 0
 
 
+def test_tiny_houses_have_few_kinds_of_object_and_all_of_them() -> None:
+    allowed = {kind for few in priors.FEW_OBJECTS.values() for kind in few}
+    houses = [generate("gen-train", i, size="tiny", task_types=TASK_TYPES) for i in range(300)]
+    wanted = {house.goal.object_kind for house in houses}
+    assert wanted == allowed
+    assert {kind for house in houses for kind in house.object_kinds} == allowed | {"desklamp"}
+
+
 def test_most_rooms_have_receptacles_side_by_side() -> None:
     houses = [generate("gen-train", i, size="small", task_types=TASK_TYPES) for i in range(100)]
     assert 30 < sum(any(len(spot) > 1 for spot in house.spots) for house in houses) < 95
@@ -117,6 +126,7 @@ def test_every_kind_in_the_tables_is_known_to_the_others() -> None:
     assert set(priors.DOORED) <= receptacles
     for room in priors.ROOMS:
         assert set(priors.ESSENTIAL[room]) <= set(priors.MOST[room])
+        assert set(priors.FEW_OBJECTS[room]) < set(priors.OBJECTS[room])
         for kind in priors.OBJECTS[room]:
             places = priors.SEARCH_ORDER[kind]
             assert len(places) == len(set(places))

@@ -17,7 +17,7 @@ from cairn.envs.household.world import World
 from tests.envs.household import tiny
 from tests.envs.household.tiny import walk
 
-_GENERATED = [("gen-train", "small"), ("gen-valid", "medium"), ("gen-test", "full")]
+_GENERATED = [("gen-test", "tiny"), ("gen-train", "small"), ("gen-valid", "medium"), ("gen-test", "full")]
 
 
 def _finish(world: World, name: str, limit: int = 50) -> list[str]:
