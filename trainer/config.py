@@ -48,6 +48,9 @@ class ImitationConfig(Config):
     optimizer: OptimizerConfig = OptimizerConfig(kind="muon")
     warmup: int = Field(20, ge=0, description="Optimiser steps to the peak rates.")
     decay_to: float = Field(0.1, gt=0, le=1, description="Share of the peak rates at the last step.")
+    entropy_weight: float = Field(
+        0.0, ge=0, description="Of the entropy bonus: keeps the policy from becoming too sure to explore afterwards."
+    )
 
 
 class EvalConfig(Config):

@@ -84,6 +84,7 @@ def imitate(
             "optimizer": config.optimizer,
             "warmup": config.warmup,
             "decay_to": config.decay_to,
+            "entropy_weight": config.entropy_weight,
             "epochs": 1,
             "minibatches": minibatches,
         }

@@ -55,6 +55,23 @@ def test_turns_marked_as_the_oracles_are_what_it_says_there() -> None:
             env.step(turn.action)
 
 
+def test_the_entropy_bonus_is_imitations_own_and_keeps_the_policy_open() -> None:
+    config = run_config(0.0)
+    shown = demos(config)[:8]
+
+    def entropy_after(**weights: float) -> float:
+        imitation = config.imitation.model_copy(
+            update={"epochs": 8, "batch": 4, "entropy_weight": weights.get("imitation", 0.0)}
+        )
+        learner = config.learner.model_copy(update={"entropy_weight": weights.get("learner", 0.0)})
+        run = config.model_copy(update={"learner": learner})
+        return list(imitate(policy(0), shown, imitation, run))[-1]["entropy"]
+
+    plain = entropy_after()
+    assert entropy_after(imitation=1.0) > 1.1 * plain
+    assert entropy_after(learner=1.0) == plain  # the bonus of the reinforcement that follows
+
+
 def test_what_was_done_by_chance_has_no_gradient() -> None:
     config = run_config(0.3)
     shown = demos(config)
