@@ -35,7 +35,6 @@ class Watch(Listener):
         self._console = console
         self._updates = updates
         self._rows: list[tuple[str, ...]] = []
-        self._held_out = "not yet evaluated"
         self._began = 0.0
         self._first_update = 0
         self._progress = Progress(
@@ -82,7 +81,8 @@ class Watch(Listener):
         """Add a row."""
         if not self._began:
             self._began, self._first_update = time.monotonic(), update
-        cells = [form.format(metrics.get(name, float("nan"))) for name, _, form in _COLUMNS]
+        # An update in which every advantage was 0 has no gradient, so neither entropy nor KL were computed.
+        cells = [form.format(metrics[name]) if name in metrics else "-" for name, _, form in _COLUMNS]
         self._rows.append((f"{update}/{self._updates}", *cells, self._time_left(update)))
         if self._live is None:
             titles = [title for _, title, _ in _COLUMNS]
@@ -91,8 +91,7 @@ class Watch(Listener):
 
     def evaluated(self, update: int, report: Report) -> None:
         """Tell the success on held-out tasks."""
-        self._held_out = f"{report.success} after {update} updates"
-        self._print(f"held-out success {self._held_out}")
+        self._print(f"held-out success {report.success} after {update} updates")
 
     def noted(self, text: str) -> None:
         """Print a remark."""

@@ -1,0 +1,51 @@
+"""What a person sees of a run: lines where output is kept, a live table in a terminal, and markup in no name obeyed."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+from rich.console import Console
+
+from cairn.cli._watch import Watch
+
+METRICS = {
+    "success": 0.25, "return": 0.5, "turns": 7.0, "entropy": 0.31, "kl": 0.0004, "anchor_coverage": 0.5,
+    "zero_spread": 0.125, "tokens_per_second": 12345.6,
+}  # fmt: skip
+NO_GRADIENT = {name: value for name, value in METRICS.items() if name not in ("entropy", "kl")}
+
+
+def shown(*, is_terminal: bool, updates: int = 3) -> str:
+    screen = io.StringIO()
+    console = Console(file=screen, width=140, force_terminal=is_terminal, color_system=None)
+    with Watch(console, updates) as watch:
+        watch.started(Path("runs/[bold]x"), {"task": "[red]household"})
+        watch.phase("update 1", 4)
+        watch.advanced(4)
+        watch.updated(1, METRICS)
+        watch.updated(2, NO_GRADIENT)
+    return screen.getvalue()
+
+
+def test_without_a_terminal_every_update_is_a_line() -> None:
+    lines = shown(is_terminal=False).splitlines()
+    assert "run runs/[bold]x" in lines
+    assert lines[2] == (
+        "update 1/3: success 25%, return 0.50, turns 7.0, entropy 0.31, KL 0.0004, anchors shared 50%, no spread 12%, "
+        "tokens/s 12,346, ? left"
+    )
+
+
+def test_what_was_not_computed_is_shown_as_such() -> None:
+    line = shown(is_terminal=False).splitlines()[3]
+    assert "entropy -, KL -, anchors shared 50%" in line
+    assert "nan" not in line
+
+
+def test_a_terminal_shows_the_newest_updates_as_a_table() -> None:
+    screen = shown(is_terminal=True)
+    last = screen[screen.rindex("anchors shared") :]
+    assert "2/3" in last
+    assert "12,346" in last
+    assert "[red]household" in screen
