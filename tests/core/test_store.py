@@ -124,3 +124,13 @@ def test_a_file_that_is_no_store_is_refused(tmp_path: Path) -> None:
 def test_advantages_are_one_a_turn(advantages: list[float], tmp_path: Path) -> None:
     with RunStore(tmp_path / "run.sqlite") as store, pytest.raises(ValueError, match="one advantage a turn"):
         store.add(1, {}, [episode(1.0, "look", "go")], advantages=advantages)
+
+
+def test_when_the_disk_is_full_what_was_stored_before_is_intact(tmp_path: Path) -> None:
+    with RunStore(tmp_path / "run.sqlite") as store:
+        store.add(1, {"loss": 0.5})
+        (pages,) = store.rows("PRAGMA page_count")[0]
+        store.rows(f"PRAGMA max_page_count = {pages}")  # SQLite then says what it says when there is no space
+        with pytest.raises(CairnError, match="full.*stored before is intact"):
+            store.add(2, {"loss": 0.25}, [episode(1.0, *["a long action " * 100] * 50)])
+        assert store.series("loss") == [(1, 0.5)]
