@@ -131,6 +131,6 @@ def test_when_the_disk_is_full_what_was_stored_before_is_intact(tmp_path: Path) 
         store.add(1, {"loss": 0.5})
         (pages,) = store.rows("PRAGMA page_count")[0]
         store.rows(f"PRAGMA max_page_count = {pages}")  # SQLite then says what it says when there is no space
-        with pytest.raises(CairnError, match="full.*stored before is intact"):
+        with pytest.raises(CairnError, match=r"full.*stored before is intact"):
             store.add(2, {"loss": 0.25}, [episode(1.0, *["a long action " * 100] * 50)])
         assert store.series("loss") == [(1, 0.5)]
