@@ -37,12 +37,6 @@ class ImitationConfig(Config):
     config: dict[str, Any] = Field(
         default_factory=dict, description="Environment settings that differ from training's."
     )  # Any: the environment's Config checks them
-    noise: float = Field(
-        0.0,
-        ge=0,
-        lt=1,
-        description="Share of turns with a random action, not imitated, from which the oracle gets back.",
-    )
     epochs: int = Field(1, ge=1, description="Passes over the demonstrations.")
     batch: int = Field(32, ge=1, description="Episodes in one optimiser step.")
     optimizer: OptimizerConfig = OptimizerConfig(kind="muon")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,8 +11,8 @@ from cairn.agents.demonstrate import demonstrate
 from cairn.agents.models.policy import Policy
 from cairn.agents.play import play
 from cairn.agents.scripted import scripted
-from cairn.core.records import Episode, Observation, Task
-from cairn.core.seeding import derive_seed, numpy_generator, python_generator
+from cairn.core.records import Episode, Task
+from cairn.core.seeding import derive_seed, numpy_generator
 from cairn.envs.base import TextEnv
 from cairn.envs.registry import make
 from cairn.trainer.config import ImitationConfig, RunConfig
@@ -44,40 +43,26 @@ def environment_texts(env: TextEnv, task_ids: Sequence[str], config: RunConfig) 
     return texts, actions
 
 
-@dataclass(frozen=True)
-class Demonstration:
-    """An episode to learn from, and which of its turns the oracle chose."""
-
-    episode: Episode
-    is_expert_T: np.ndarray  # bool; the other turns are chance and are not imitated
-
-
 def demonstrations(
     config: RunConfig, new_context: Callable[[], Context], advanced: Callable[[], None]
-) -> list[Demonstration]:
-    """Return the oracle's successful episodes on `config.imitation.episodes` tasks, as token episodes.
-
-    With `noise`, random actions lead the oracle astray, and what is learned is how it gets back: a policy strays too.
-    After Laskey et al. 2017, "DART: noise injection for robust imitation learning".
-    """
+) -> list[Episode]:
+    """Return the oracle's successful episodes on `config.imitation.episodes` tasks, as token episodes."""
     out = []
     env = make(config.env.id, **config.imitation_env)
+    expert = scripted(f"oracle:{config.imitation.oracle}", env)
     for task in expert_tasks(env.tasks(), config.imitation.episodes, config, "imitation"):
-        demonstrator = _Demonstrator(env, task, config.imitation)
-        episode = play(env, task, demonstrator, origin="expert")
+        episode = play(env, task, expert, origin="expert")
         if episode.success:
-            shown = demonstrate(episode, new_context(), constrain=config.agent.constrain)
-            out.append(Demonstration(shown, np.array(demonstrator.is_expert)))
+            out.append(demonstrate(episode, new_context(), constrain=config.agent.constrain))
         advanced()
     return out
 
 
 def imitate(
-    policy: Policy, demos: Sequence[Demonstration], config: ImitationConfig, run: RunConfig
+    policy: Policy, demos: Sequence[Episode], config: ImitationConfig, run: RunConfig
 ) -> Iterator[dict[str, float]]:
     """Fit the policy to the oracle's turns and yield each pass's metrics."""
-    weights = np.concatenate([demo.is_expert_T for demo in demos]).astype(np.float64)
-    samples = make_samples([demo.episode for demo in demos], weights)
+    samples = make_samples(demos, np.ones(sum(len(demo.turns) for demo in demos)))
     minibatches = max(len(samples) // config.batch, 1)
     settings = run.learner.model_copy(
         update={
@@ -92,21 +77,6 @@ def imitate(
     learner = Learner(policy, settings, config.epochs * minibatches)
     for epoch in range(config.epochs):
         yield learner.update(samples, "imitate", {}, derive_seed(run.seed, "imitate", epoch))
-
-
-class _Demonstrator:
-    """Chooses like the oracle, but for a share of random actions; remembers which were which."""
-
-    def __init__(self, env: TextEnv, task: Task, config: ImitationConfig) -> None:
-        self._expert = scripted(f"oracle:{config.oracle}", env)
-        self._stray = scripted("random", env, task.seed)
-        self._rng = python_generator("noise", task.seed)
-        self._noise = config.noise
-        self.is_expert: list[bool] = []
-
-    def __call__(self, observation: Observation) -> str:
-        self.is_expert.append(self._rng.random() >= self._noise)
-        return (self._expert if self.is_expert[-1] else self._stray)(observation)
 
 
 def _oracle(env: TextEnv, config: RunConfig) -> str:
