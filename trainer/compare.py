@@ -1,12 +1,15 @@
 """The same run with one setting varied, over several seeds: final success of each variant, and paired differences.
 
-Seeds pair the runs: variants of one seed share warm start, tasks and evaluation. Intervals are Student's t over seeds
-(seeds are the unit; episodes within a run are not independent of its training).
+Seeds pair the runs: variants of one seed share warm start, tasks and evaluation. Where the varied setting has no say in
+the warm start, it is made once a seed and copied. Intervals are Student's t over seeds (seeds are the unit; episodes
+within a run are not independent of its training).
 """
 
 from __future__ import annotations
 
+import json
 import math
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,9 +18,13 @@ from typing import Any
 from scipy import stats
 
 from cairn.core.config import flatten, parse_flags
-from cairn.trainer.config import load_run_config
+from cairn.core.errors import ConfigError
+from cairn.core.store import RunStore
+from cairn.trainer.config import RunConfig, load_run_config
 from cairn.trainer.listener import Listener
 from cairn.trainer.train import Run, train
+
+_AFTER_WARM_START = ("credit.", "loss.")  # sections of which a warm start uses nothing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,15 +54,49 @@ def compare(
     overrides: Mapping[str, Any] | None = None,
     listener: Listener | None = None,
 ) -> list[Variant]:
-    """Train every variant with seeds 0, 1, ... under `folder`; finished runs there are not repeated."""
+    """Train every variant with seeds 0, 1, ... under `folder`; finished runs there are not repeated.
+
+    Raises:
+        ConfigError: a setting is wrong, or `folder` holds runs with other settings.
+    """
     runs: dict[str, list[Run]] = {value: [] for value in values}
     for seed in range(seeds):
+        flags = {value: flatten(parse_flags([f"{key}={value}"])) for value in values}
+        settings = {v: load_run_config(config, {**(overrides or {}), "seed": seed, **flags[v]}) for v in values}
+        folders = {value: folder / f"{value}-seed{seed}" for value in values}
         for value in values:
-            flags = flatten(parse_flags([f"{key}={value}"]))
-            settings = load_run_config(config, {**(overrides or {}), "seed": seed, **flags})
-            runs[value].append(train(settings, folder=folder / f"{value}-seed{seed}", listener=listener))
+            _refuse_other_settings(folders[value], settings[value])
+        if key.startswith(_AFTER_WARM_START):
+            _start_together(list(folders.values()), settings[values[0]], folder / f"start-seed{seed}", listener)
+        for value in values:
+            runs[value].append(train(settings[value], folder=folders[value], listener=listener))
     first = [run.final.success.share for run in runs[values[0]]]
     return [_variant(value, runs[value], first) for value in values]
+
+
+def _refuse_other_settings(folder: Path, settings: RunConfig) -> None:
+    if not (folder / "run.sqlite").is_file():
+        return
+    with RunStore(folder / "run.sqlite") as store:
+        stored = store.meta().get("config")
+    if stored is not None and stored != json.loads(settings.model_dump_json()):
+        raise ConfigError(f"{str(folder)!r} holds a run with other settings; name another --folder, or delete it")
+
+
+def _start_together(folders: Sequence[Path], settings: RunConfig, start: Path, listener: Listener | None) -> None:
+    """Make the warm start in `start` and copy it to those of `folders` that hold no run yet."""
+    missing = [folder for folder in folders if not folder.exists()]
+    if not missing:
+        return
+    only_start = settings.trainer.model_copy(update={"updates": 0})
+    train(settings.model_copy(update={"trainer": only_start}), folder=start, listener=listener)
+    for folder in missing:
+        partial = folder.with_name(f".partial-{folder.name}")
+        shutil.rmtree(partial, ignore_errors=True)  # of a comparison that was killed while it copied
+        shutil.copytree(start, partial)
+        with RunStore(partial / "run.sqlite") as store:
+            store.set_meta({"config": None})  # the run that goes on from here states its own
+        partial.rename(folder)
 
 
 def _variant(value: str, runs: Sequence[Run], first: Sequence[float]) -> Variant:

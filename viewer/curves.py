@@ -10,10 +10,7 @@ from cairn.core.store import RunStore
 
 _PANELS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ("Turns an episode", (("turns", "training"), ("eval/turns", "held out"))),
-    (
-        "Entropy and change of the policy",
-        (("entropy", "entropy (nats a decision)"), ("kl", "KL to the sampling policy")),
-    ),
+    ("Entropy of the policy", (("entropy", "nats a decision"),)),
     (
         "Step-level comparison",
         (

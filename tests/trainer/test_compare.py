@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cairn.core.errors import ConfigError
 from cairn.trainer.compare import compare, half_width
+from cairn.trainer.listener import Listener
 
 TINY: dict[str, Any] = {
     "name": "tiny",
@@ -34,7 +37,38 @@ def test_variants_of_a_seed_share_their_start_and_finished_runs_are_kept(
     assert first[0].difference == 0.0
     expected = sum(b - a for a, b in zip(first[0].ends, first[1].ends, strict=True)) / 2
     assert first[1].difference == pytest.approx(expected)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["gigpo-seed0", "gigpo-seed1", "grpo-seed0", "grpo-seed1"]
+    runs = ["gigpo-seed0", "gigpo-seed1", "grpo-seed0", "grpo-seed1"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [*runs, "start-seed0", "start-seed1"]
 
     monkeypatch.setattr("cairn.trainer.train.Trainer._update", lambda *_: pytest.fail("a finished run was repeated"))
     assert compare(TINY, "credit.method", ["gigpo", "grpo"], 2, tmp_path) == first
+
+
+class Passes(Listener):
+    """Counts warm starts."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def imitated(self, epoch: int, metrics: Mapping[str, float]) -> None:
+        self.count += 1
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "warm_starts"),
+    [("credit.method", ["gigpo", "grpo"], 1), ("imitation.entropy_weight", ["0", "0.5"], 2)],
+)
+def test_a_warm_start_is_made_once_a_seed_unless_it_is_what_varies(
+    key: str, values: list[str], warm_starts: int, tmp_path: Path
+) -> None:
+    config = {**TINY, "imitation": {"episodes": 4, "oracle": "reader", "batch": 2}}
+    passes = Passes()
+    variants = compare(config, key, values, 1, tmp_path, listener=passes)
+    assert passes.count == warm_starts
+    assert [v.value for v in variants] == values
+
+
+def test_runs_with_other_settings_are_not_taken_for_these(tmp_path: Path) -> None:
+    compare(TINY, "credit.method", ["gigpo"], 1, tmp_path)
+    with pytest.raises(ConfigError, match="gigpo-seed0' holds a run with other settings"):
+        compare(TINY, "credit.method", ["gigpo"], 1, tmp_path, overrides={"trainer.group_size": 3})
