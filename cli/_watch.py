@@ -59,7 +59,8 @@ class Watch(Listener):
             self._live.stop()
 
     def started(self, folder: Path, facts: Mapping[str, str]) -> None:
-        """Print what is about to happen."""
+        """Print what is about to happen; a comparison has many runs, each with a table of its own."""
+        self._rows, self._began = [], 0.0
         self._print(f"run {folder}")
         for name, value in facts.items():
             self._print(f"  {name:<12} {value}")
@@ -113,4 +114,4 @@ class Watch(Listener):
         return f"{seconds // 60}:{seconds % 60:02d}"
 
     def _print(self, text: str) -> None:
-        self._console.print(Text(text))
+        self._console.print(Text(text), soft_wrap=True)  # a line stays one line in a log

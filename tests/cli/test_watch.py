@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 
 from cairn.cli._watch import Watch
@@ -16,20 +17,22 @@ METRICS = {
 NO_GRADIENT = {name: value for name, value in METRICS.items() if name not in ("entropy", "kl")}
 
 
-def shown(*, is_terminal: bool, updates: int = 3) -> str:
+def shown(*, is_terminal: bool, width: int = 140, runs: int = 1) -> str:
     screen = io.StringIO()
-    console = Console(file=screen, width=140, force_terminal=is_terminal, color_system=None)
-    with Watch(console, updates) as watch:
-        watch.started(Path("runs/[bold]x"), {"task": "[red]household"})
-        watch.phase("update 1", 4)
-        watch.advanced(4)
-        watch.updated(1, METRICS)
-        watch.updated(2, NO_GRADIENT)
+    console = Console(file=screen, width=width, force_terminal=is_terminal, color_system=None)
+    with Watch(console, updates=3) as watch:
+        for _ in range(runs):
+            watch.started(Path("runs/[bold]x"), {"task": "[red]household"})
+            watch.phase("update 1", 4)
+            watch.advanced(4)
+            watch.updated(1, METRICS)
+            watch.updated(2, NO_GRADIENT)
     return screen.getvalue()
 
 
-def test_without_a_terminal_every_update_is_a_line() -> None:
-    lines = shown(is_terminal=False).splitlines()
+@pytest.mark.parametrize("width", [40, 140])
+def test_without_a_terminal_every_update_is_a_line(width: int) -> None:
+    lines = shown(is_terminal=False, width=width).splitlines()
     assert "run runs/[bold]x" in lines
     assert lines[2] == (
         "update 1/3: success 25%, return 0.50, turns 7.0, entropy 0.31, KL 0.0004, anchors shared 50%, no spread 12%, "
@@ -49,3 +52,9 @@ def test_a_terminal_shows_the_newest_updates_as_a_table() -> None:
     assert "2/3" in last
     assert "12,346" in last
     assert "[red]household" in screen
+
+
+def test_each_run_of_a_comparison_has_its_own_table_and_clock() -> None:
+    assert shown(is_terminal=False, runs=2).splitlines()[6].endswith("? left")
+    screen = shown(is_terminal=True, runs=2)
+    assert screen[screen.rindex("anchors shared") :].count("2/3") == 1
