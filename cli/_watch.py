@@ -20,7 +20,7 @@ _COLUMNS = (
     ("return", "return", "{:.2f}"),
     ("turns", "turns", "{:.1f}"),
     ("entropy", "entropy", "{:.2f}"),
-    ("kl", "KL", "{:.4f}"),
+    ("kl", "KL", "{:z.4f}"),
     ("anchor_coverage", "anchors shared", "{:.0%}"),
     ("zero_spread", "no spread", "{:.0%}"),
     ("tokens_per_second", "tokens/s", "{:,.0f}"),
