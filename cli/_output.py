@@ -11,6 +11,8 @@ import typer
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Settings = Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="A setting; may be given again.")]
 
+_ANY_WIDTH = 10_000  # characters; wider than any row
+
 
 def show_json(value: Any) -> None:  # Any: whatever JSON can hold
     """Print `value` as JSON."""
@@ -18,7 +20,7 @@ def show_json(value: Any) -> None:  # Any: whatever JSON can hold
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table; cells are plain text."""
+    """Print a table; cells are plain text. Where output is kept rather than seen, a row stays one line."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -26,4 +28,7 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     table = Table(*columns, box=None, pad_edge=False, header_style="bold")
     for row in rows:
         table.add_row(*map(Text, row))
-    Console(soft_wrap=False).print(table)
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_ANY_WIDTH)
+    console.print(table)

@@ -41,6 +41,13 @@ def test_plugins_lists_every_point_without_importing_its_modules() -> None:
     assert all(row["summary"] for row in rows)
 
 
+def test_a_row_of_a_table_is_one_line_where_output_is_kept() -> None:
+    rows = json.loads(run.invoke(app, ["plugins", "--json"]).output)
+    lines = run.invoke(app, ["plugins"]).output.splitlines()
+    assert len(lines) == 1 + len(rows)
+    assert max(map(len, lines)) > 80
+
+
 def test_plugins_of_one_point() -> None:
     rows = json.loads(run.invoke(app, ["plugins", "--point", "env", "--json"]).output)
     assert {row["point"] for row in rows} <= {"env"}
