@@ -12,10 +12,10 @@ _PANELS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ("Turns an episode", (("turns", "training"), ("eval/turns", "held out"))),
     ("Entropy of the policy", (("entropy", "nats a decision"),)),
     (
-        "Step-level comparison",
+        "Step-level comparison: shares of steps, of groups",
         (
-            ("anchor_coverage", "steps with a shared anchor"),
-            ("zero_advantage", "steps without advantage"),
+            ("anchor_coverage", "shared anchor"),
+            ("zero_advantage", "zero advantage"),
             ("zero_spread", "groups without spread"),
         ),
     ),
@@ -56,14 +56,13 @@ def _draw_success(axis: Any, store: RunStore) -> None:  # Any: matplotlib's axes
             f"{100 * held_out[-1][1]:.0f} %",
             (steps[-1], 100 * held_out[-1][1]),
             textcoords="offset points",
-            xytext=(-6, 8),
-            ha="right",
+            xytext=(6, 0),
+            va="center",
             color="#0b7285",
             weight="bold",
         )
     axis.set_ylim(0, 102)
-    axis.set_title("Success, %")
-    axis.legend(loc="lower right", frameon=False, fontsize=9)
+    _name(axis, "Success, %")
 
 
 def _draw_series(axis: Any, store: RunStore, title: str, series: Sequence[tuple[str, str]]) -> None:  # Any: as above
@@ -72,8 +71,16 @@ def _draw_series(axis: Any, store: RunStore, title: str, series: Sequence[tuple[
         steps, values = _columns(store.series(name), scale=1.0)
         axis.plot(steps, values, color=colour, lw=1.5, marker="o" if len(steps) < 15 else None, ms=3, label=label)
     axis.set_ylim(bottom=0)
-    axis.set_title(title)
-    axis.legend(frameon=False, fontsize=9)
+    _name(axis, title)
+
+
+def _name(axis: Any, title: str) -> None:  # Any: as above
+    """Write the title, and under it, clear of the curves, what each of them is."""
+    axis.set_title(title, loc="left", pad=24, weight="bold")
+    named = axis.legend(
+        loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False, fontsize=9, handlelength=1.2, columnspacing=1.2
+    )
+    named.set_in_layout(False)  # the plot keeps its size
 
 
 def _columns(points: Sequence[tuple[int, float]], scale: float = 100.0) -> tuple[list[int], list[float]]:
