@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -32,3 +35,9 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     if not console.is_terminal:
         console = Console(width=_ANY_WIDTH)
     console.print(table)
+
+
+def program(name: str) -> str:
+    """Return what to type for a program that is installed beside this one: its name where a shell finds it, else its path."""
+    beside = Path(sys.argv[0]).with_name(name)
+    return str(beside) if shutil.which(name) is None and beside.is_file() else name

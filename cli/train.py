@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cairn.cli._output import Json, Settings, show_json, show_table
+from cairn.cli._output import Json, Settings, program, show_json, show_table
 
 if TYPE_CHECKING:
     from cairn.trainer.config import RunConfig
@@ -83,8 +83,10 @@ def _summarise(run: Run, config: RunConfig, picture: Path) -> None:
         ("task type", f"after {min(run.reports)} updates", f"after {max(run.reports)}"),
         [*rows, ("all", str(first.success), str(last.success))],
     )
-    typer.echo(f"\ncurves      {picture}\nmetrics     tensorboard --logdir {run.folder / 'tensorboard'}")
+    cairn = program("cairn")
+    typer.echo(f"\ncurves      {picture}")
+    typer.echo(f"metrics     {program('tensorboard')} --logdir {run.folder / 'tensorboard'}")
     held_out = " ".join(f"--set {key}={value}" for key, value in config.eval_env.items())
-    typer.echo(f"watch it    cairn play {config.env.id} --agent {run.folder} {held_out}")
-    typer.echo(f"test it     cairn eval {config.env.id} --agent {run.folder} {held_out} --tasks 500")
+    typer.echo(f"watch it    {cairn} play {config.env.id} --agent {run.folder} {held_out}")
+    typer.echo(f"test it     {cairn} eval {config.env.id} --agent {run.folder} {held_out} --tasks 500")
     typer.echo(f"the model   {run.checkpoint}  (transformers loads it as is)")

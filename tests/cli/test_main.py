@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from cairn.cli._output import program
 from cairn.cli.main import app
 from cairn.core.plugins import POINTS
 
@@ -26,7 +27,8 @@ def test_every_file_of_the_folder_is_a_command() -> None:
 
 def test_help_imports_nothing_heavy() -> None:
     code = (
-        "import sys; from typer.testing import CliRunner; from cairn.cli.main import app\n"
+        "import sys; from typer.testing import CliRunner; from cairn.cli._output import program
+from cairn.cli.main import app\n"
         "assert CliRunner().invoke(app, ['--help']).exit_code == 0\n"
         "print(sorted({'torch', 'transformers', 'numpy', 'scipy', 'gymnasium'} & set(sys.modules)))"
     )
@@ -46,6 +48,19 @@ def test_a_row_of_a_table_is_one_line_where_output_is_kept() -> None:
     lines = run.invoke(app, ["plugins"]).output.splitlines()
     assert len(lines) == 1 + len(rows)
     assert max(map(len, lines)) > 80
+
+
+def test_a_program_is_called_by_its_path_where_the_shell_would_not_find_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("cairn", "tensorboard"):
+        (tmp_path / name).touch(mode=0o755)
+    monkeypatch.setattr(sys, "argv", [str(tmp_path / "cairn"), "train"])
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert program("tensorboard") == str(tmp_path / "tensorboard")
+    assert program("other") == "other"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert program("tensorboard") == "tensorboard"
 
 
 def test_plugins_of_one_point() -> None:
