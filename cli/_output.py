@@ -38,6 +38,6 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def program(name: str) -> str:
-    """Return what to type for a program that is installed beside this one: its name where a shell finds it, else its path."""
+    """Return what to type for a program installed beside this one: its name where a shell finds it, else its path."""
     beside = Path(sys.argv[0]).with_name(name)
     return str(beside) if shutil.which(name) is None and beside.is_file() else name
