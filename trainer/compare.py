@@ -88,8 +88,10 @@ def _start_together(folders: Sequence[Path], settings: RunConfig, start: Path, l
     missing = [folder for folder in folders if not folder.exists()]
     if not missing:
         return
-    only_start = settings.trainer.model_copy(update={"updates": 0})
-    train(settings.model_copy(update={"trainer": only_start}), folder=start, listener=listener)
+    no_updates = settings.trainer.model_copy(update={"updates": 0})
+    only_start = settings.model_copy(update={"trainer": no_updates})
+    _refuse_other_settings(start, only_start)
+    train(only_start, folder=start, listener=listener)
     for folder in missing:
         partial = folder.with_name(f".partial-{folder.name}")
         shutil.rmtree(partial, ignore_errors=True)  # of a comparison that was killed while it copied

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -71,4 +72,7 @@ def test_a_warm_start_is_made_once_a_seed_unless_it_is_what_varies(
 def test_runs_with_other_settings_are_not_taken_for_these(tmp_path: Path) -> None:
     compare(TINY, "credit.method", ["gigpo"], 1, tmp_path)
     with pytest.raises(ConfigError, match="gigpo-seed0' holds a run with other settings"):
+        compare(TINY, "credit.method", ["gigpo"], 1, tmp_path, overrides={"trainer.group_size": 3})
+    shutil.rmtree(tmp_path / "gigpo-seed0")  # as the message says; the warm start beside it is of other settings too
+    with pytest.raises(ConfigError, match="start-seed0' holds a run with other settings"):
         compare(TINY, "credit.method", ["gigpo"], 1, tmp_path, overrides={"trainer.group_size": 3})
