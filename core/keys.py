@@ -6,6 +6,8 @@ collision-resistant against an adversary who can choose the states.
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
 import xxhash
 
 
@@ -17,3 +19,18 @@ def bytes_key(data: bytes, scope: int = 0) -> int:
 def text_key(text: str, scope: int = 0) -> int:
     """Return the 64-bit key of `text` within `scope`; lone surrogates are allowed."""
     return xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass"), scope)
+
+
+def mix_keys(*keys: npt.NDArray[np.uint64] | np.uint64) -> npt.NDArray[np.uint64]:
+    """Return one key for each tuple of keys, elementwise; the order of the arguments matters.
+
+    Each key is added to the state of a SplitMix64 generator, which then takes a step.
+    """
+    state = np.zeros(np.broadcast_shapes(*(np.shape(key) for key in keys)), np.uint64)
+    with np.errstate(over="ignore"):  # the arithmetic is modulo 2**64
+        for key in keys:
+            state = (state ^ key) + np.uint64(0x9E3779B97F4A7C15)
+            state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            state ^= state >> np.uint64(31)
+    return state

@@ -76,9 +76,9 @@ class Turn:
     observation: Observation
     reply_text: str
     action: str  # what the environment was sent
-    reward: float  # sum of the channels
+    reward: float  # what the turn earned
     is_valid: bool = True  # the reply had the format that the agent's rules ask for
-    channels: Mapping[str, float] = field(default_factory=dict)  # named parts of the reward; empty: one channel
+    channels: Mapping[str, float] = field(default_factory=dict)  # named numbers beside it: its parts, tests passed, ...
     prompt_ids: IntArray | None = None  # [P] ids before the reply that are not in an earlier turn of the sequence
     extends_previous: bool = False  # this turn's sequence begins with the previous turn's prompt and reply
     reply_ids: IntArray | None = None  # [R] sampled ids, never re-tokenised

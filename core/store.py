@@ -17,7 +17,10 @@ import numpy as np
 from cairn.core.errors import CairnError
 from cairn.core.records import Episode, Turn
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+_MIGRATIONS = {  # from that version to the next
+    1: "ALTER TABLE episodes ADD COLUMN final_anchor TEXT; ALTER TABLE turns ADD COLUMN channels TEXT"
+}
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE metrics (
@@ -26,13 +29,14 @@ CREATE TABLE metrics (
 CREATE TABLE episodes (
   id INTEGER PRIMARY KEY, step INTEGER NOT NULL, phase TEXT NOT NULL, task TEXT NOT NULL, task_type TEXT NOT NULL,
   group_id INTEGER NOT NULL, origin TEXT NOT NULL, ending TEXT NOT NULL, cause TEXT, detail TEXT NOT NULL,
-  score REAL, success INTEGER, turns INTEGER NOT NULL
+  score REAL, success INTEGER, turns INTEGER NOT NULL, final_anchor TEXT
 );
 CREATE INDEX episodes_by_step ON episodes (phase, step);
 CREATE TABLE turns (
   episode INTEGER NOT NULL REFERENCES episodes (id), turn INTEGER NOT NULL, anchor TEXT NOT NULL,
   observation TEXT NOT NULL, reply TEXT NOT NULL, action TEXT NOT NULL, reward REAL NOT NULL,
   valid INTEGER NOT NULL, advantage REAL, reply_ids BLOB, reply_logprobs BLOB, version INTEGER, seconds REAL,
+  channels TEXT,
   PRIMARY KEY (episode, turn)
 ) WITHOUT ROWID;
 """
@@ -49,7 +53,7 @@ class RunStore:
             self._db.execute("PRAGMA synchronous = NORMAL")
             if is_new:
                 self._db.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
-            version = int(self._db.execute("PRAGMA user_version").fetchone()[0])
+            version = self._migrated()
         except sqlite3.DatabaseError as error:
             raise CairnError(
                 f"Cannot open run store {str(path)!r}: {error}. If the file is damaged, move it away"
@@ -59,6 +63,14 @@ class RunStore:
                 f"Run store {str(path)!r} has schema version {version}; this Cairn reads version {SCHEMA_VERSION}"
             )
         self.path = path
+
+    def _migrated(self) -> int:
+        """Bring a file of an older version up to date and return its version."""
+        version = int(self._db.execute("PRAGMA user_version").fetchone()[0])
+        while version in _MIGRATIONS:
+            version += 1
+            self._db.executescript(f"BEGIN; {_MIGRATIONS[version - 1]}; PRAGMA user_version = {version}; COMMIT;")
+        return version
 
     def __enter__(self) -> RunStore:
         return self
@@ -108,13 +120,13 @@ class RunStore:
                     [(step, name, float(v)) for name, v in metrics.items()],
                 ),
                 (
-                    "INSERT INTO episodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO episodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     [
                         _episode_row(first + i, step, phase, kind, e)
                         for i, (e, kind) in enumerate(zip(episodes, types, strict=True))
                     ],
                 ),
-                ("INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", turns),
+                ("INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", turns),
             ]
         )
 
@@ -170,6 +182,7 @@ def _episode_row(number: int, step: int, phase: str, task_type: str, episode: Ep
         episode.score,
         success,
         len(episode.turns),
+        None if episode.final is None else f"{episode.final.anchor:016x}",
     )
 
 
@@ -188,6 +201,7 @@ def _turn_row(episode: int, number: int, turn: Turn, advantage: float | None) ->
         _blob(turn.reply_logprobs),
         turn.policy_version,
         turn.seconds,
+        json.dumps(dict(turn.channels)) if turn.channels else None,
     )
 
 

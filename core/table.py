@@ -2,33 +2,48 @@
 
 Worked example: two episodes of one task, the first of two steps::
 
-    group    0  0  0
-    episode  7  7  9
-    turn     0  1  0
-    anchor   a  b  a      64-bit keys; equal within a group = the same true state
-    action   x  y  z      64-bit keys
-    reward   0  1  0
+    group         0  0  0
+    episode       7  7  9
+    turn          0  1  0
+    anchor        a  b  a      64-bit keys; equal within a group = the same true state
+    action        x  y  z      64-bit keys
+    next_anchor   b  c  d      state that the step led to; needed of an episode's last row only, may be left out
+    reward        0  1  0
+
+It holds no text and no tokens: texts become keys when a step is recorded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from cairn.core._columns import (
+    Flags,
+    Floats,
+    Ids,
+    Keys,
+    check_episodes,
+    check_finite,
+    check_lengths,
+    given,
+    integers,
+    scorable,
+)
 from cairn.core.errors import CairnError
-from cairn.core.keys import text_key
+from cairn.core.keys import mix_keys, text_key
 from cairn.core.records import Episode
 
-Ids = npt.NDArray[np.int64]
-Keys = npt.NDArray[np.uint64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
+__all__ = ["Flags", "Floats", "Ids", "Keys", "StepTable"]
+
+_OVER, _UNKNOWN = 0x0EAD, 0x0F00  # scopes of the keys of states that nobody recorded
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class StepTable:
     """Columns over N step rows, sorted by (group, episode, turn); `order` leads back to the caller's rows."""
 
@@ -37,9 +52,24 @@ class StepTable:
     turn: Ids  # [N] 0, 1, ... without gaps within an episode
     anchor: Keys  # [N] state in which the action was taken; comparable within a group only
     action: Keys  # [N]
-    reward: Floats  # [N] sum of channels
+    next_anchor: Keys  # [N] state that the step led to; where that is not known, a key of its own
+    knows_next: Flags  # [N] whether it is known
+    reward: Floats  # [N]
     valid: Flags  # [N] the reply had the right format
+    success: Flags  # [N] whether the row's episode solved its task
+    truncated: Flags  # [N] whether a budget ended the row's episode
+    trained: Flags  # [N] False: a forced, spliced or masked step, whose advantage is 0
     order: Ids  # [N] row i here is row order[i] of what the caller gave
+    num_rows: int  # rows that the caller gave
+    num_unscorable: int = 0  # episodes left out because a reward is NaN
+    is_deterministic: bool = False  # the environment declares that state and action determine what follows
+    channels: Mapping[str, Floats] = field(default_factory=dict)  # [N] each: parts of the reward, tests passed, ...
+    length: Floats | None = None  # [N] tokens of the reply
+    logprob: Floats | None = None  # [N] mean logprob of the reply's tokens
+    value: Floats | None = None  # [N] estimate of the state's value, from whatever source the method names
+    final_value: Floats | None = None  # [N] the same of the state after the episode's last row; read there only
+    role: Keys | None = None  # [N] which agent acted
+    node: Keys | None = None  # [N] node of a rollout tree that the step led to; equal keys: the same sampled step
 
     @classmethod
     def from_columns(
@@ -52,65 +82,114 @@ class StepTable:
         action: npt.ArrayLike,
         reward: npt.ArrayLike,
         valid: npt.ArrayLike | None = None,
+        next_anchor: npt.ArrayLike | None = None,
+        success: npt.ArrayLike | None = None,
+        truncated: npt.ArrayLike | None = None,
+        trained: npt.ArrayLike | None = None,
+        channels: Mapping[str, npt.ArrayLike] | None = None,
+        length: npt.ArrayLike | None = None,
+        logprob: npt.ArrayLike | None = None,
+        value: npt.ArrayLike | None = None,
+        final_value: npt.ArrayLike | None = None,
+        role: npt.ArrayLike | None = None,
+        node: npt.ArrayLike | None = None,
+        is_deterministic: bool = False,
+        allow_unscorable: bool = False,
     ) -> StepTable:
         """Build a table from arrays of N, in any row order. Ids are integers from -2**63; keys, up to 2**64 - 1.
 
+        Left out: every reply is valid and trained on, no episode is truncated, and an episode whose rewards sum to more
+        than 0 is a success. `success`, `truncated` are facts of the episode, told in each of its rows. The anchor after
+        an episode's last row, where `next_anchor` is left out, is "over" for a terminated episode (one for successes,
+        one for others) and a state of its own for a truncated one.
+
+        Args:
+            allow_unscorable: a NaN reward means that the episode could not be scored: it is left out of everything,
+                counted in `num_unscorable`, and has advantage 0. Otherwise NaN is an error.
+
         Raises:
-            CairnError: naming the row: lengths differ, an id is no 64-bit integer, a reward is not finite, a turn is
-                missing or twice there, or an episode is split over two groups.
+            CairnError: naming the row: there is none, lengths differ, an id is no 64-bit integer, a number is not
+                finite, a turn is missing or twice there, an episode is split over two groups or is a success in one row
+                and not in another, or `next_anchor` is not the anchor of the episode's next row.
         """
-        groups, episodes, turns = (
-            _integers(name, x).astype(np.int64) for name, x in (("group", group), ("episode", episode), ("turn", turn))
-        )
-        anchors, actions = (_integers(name, x) for name, x in (("anchor", anchor), ("action", action)))
-        rewards = np.asarray(reward, np.float64).reshape(-1)
-        valids = np.ones(len(groups), np.bool_) if valid is None else np.asarray(valid, np.bool_).reshape(-1)
-        columns = {
-            "group": groups,
-            "episode": episodes,
-            "turn": turns,
-            "anchor": anchors,
-            "action": actions,
-            "reward": rewards,
-            "valid": valids,
+        ids = {
+            name: integers(name, x).astype(np.int64)
+            for name, x in (("group", group), ("episode", episode), ("turn", turn))
         }
-        sizes = {name: len(column) for name, column in columns.items()}
-        if len(set(sizes.values())) != 1:
-            raise CairnError(f"StepTable: every column needs one value a row, got lengths {sizes}")
-        if not np.isfinite(rewards).all():
-            row = int(np.flatnonzero(~np.isfinite(rewards))[0])
-            raise CairnError(f"StepTable: reward must be finite, got {rewards[row]!r} in row {row}")
-        order = np.lexsort((turns, episodes, groups))
-        _check_episodes(groups[order], episodes[order], turns[order], order)
+        keys = {
+            name: integers(name, x)
+            for name, x in given(anchor=anchor, action=action, next_anchor=next_anchor, role=role, node=node)
+        }
+        flags = {
+            name: np.asarray(x, np.bool_).reshape(-1)
+            for name, x in given(valid=valid, success=success, truncated=truncated, trained=trained)
+        }
+        floats = {
+            name: np.asarray(x, np.float64).reshape(-1)
+            for name, x in given(reward=reward, length=length, logprob=logprob, value=value, final_value=final_value)
+        }
+        parts = {name: np.asarray(x, np.float64).reshape(-1) for name, x in (channels or {}).items()}
+        columns: dict[str, npt.NDArray[Any]] = {**ids, **keys, **flags, **floats}  # Any: of several types
+        check_lengths({**columns, **{f"channel {name!r}": x for name, x in parts.items()}})
+        kept, num_unscorable = scorable(columns, allow_unscorable)
+        check_finite({**floats, **{f"channel {name!r}": x for name, x in parts.items()}}, kept)
+        order = np.flatnonzero(kept)
+        order = order[np.lexsort((ids["turn"][order], ids["episode"][order], ids["group"][order]))]
+        check_episodes(columns, order)
+        sorted_ = {name: column[order] for name, column in columns.items()}
         return cls(
-            group=_dense(groups[order]),
-            episode=_dense_sorted(episodes[order]),
-            turn=turns[order],
-            anchor=anchors[order],
-            action=actions[order],
-            reward=rewards[order],
-            valid=valids[order],
+            **_completed(sorted_, order),
             order=order,
+            num_rows=len(kept),
+            num_unscorable=num_unscorable,
+            is_deterministic=is_deterministic,
+            channels={name: x[order] for name, x in parts.items()},
         )
 
     @classmethod
-    def from_episodes(cls, episodes: Sequence[Episode]) -> StepTable:
-        """Build a table of all turns of `episodes`, rows in the order of the episodes; failed ones are refused."""
+    def from_episodes(
+        cls, episodes: Sequence[Episode], *, anchor: npt.ArrayLike | None = None, is_deterministic: bool = False
+    ) -> StepTable:
+        """Build a table of all turns of `episodes`, rows in the order of the episodes; failed ones are refused.
+
+        Args:
+            episodes: none of them failed.
+            anchor: keys to compare by instead of the environment's, one a turn; where episodes stopped is then unknown.
+            is_deterministic: what the environment declares.
+
+        Raises:
+            CairnError: an episode failed, or its turns do not name the same reward channels as the others'.
+        """
         for episode in episodes:
             if episode.is_failed:
                 raise CairnError(
                     f"StepTable: leave failed episodes out; task {episode.task.task_id!r} failed: {episode.ending}"
                 )
-        rows = [(e.group_id, i, t, turn) for i, e in enumerate(episodes) for t, turn in enumerate(e.turns)]
-        return cls.from_columns(
-            group=[g for g, _, _, _ in rows],
+        rows = [(e, i, t, turn) for i, e in enumerate(episodes) for t, turn in enumerate(e.turns)]
+        following = [_next_anchor(e, t) for e, _, t, _ in rows]
+        unknown = [i for i, key in enumerate(following) if key is None]
+        strange = iter(_unknown_keys(np.array(unknown, np.int64)).tolist())
+        names = _channel_names([turn.channels for *_, turn in rows])
+        table = cls.from_columns(
+            group=[e.group_id for e, *_ in rows],
             episode=[i for _, i, _, _ in rows],
             turn=[t for _, _, t, _ in rows],
-            anchor=[turn.observation.anchor for *_, turn in rows],
+            anchor=[turn.observation.anchor for *_, turn in rows] if anchor is None else anchor,
             action=[text_key(turn.action) for *_, turn in rows],
+            next_anchor=[next(strange) if key is None else key for key in following] if anchor is None else None,
             reward=[turn.reward for *_, turn in rows],
             valid=[turn.is_valid for *_, turn in rows],
+            success=[bool(e.success) for e, *_ in rows],
+            truncated=[e.ending.kind == "truncated" for e, *_ in rows],
+            channels={name: [turn.channels[name] for *_, turn in rows] for name in names},
+            length=[0 if turn.reply_ids is None else len(turn.reply_ids) for *_, turn in rows],
+            logprob=_mean_logprobs([turn.reply_logprobs for *_, turn in rows]),
+            is_deterministic=is_deterministic,
         )
+        if anchor is not None:
+            return table
+        known = np.array([key is not None for key in following])
+        return replace(table, knows_next=known[table.order])
 
     def __len__(self) -> int:
         return len(self.group)
@@ -125,57 +204,64 @@ class StepTable:
         """Row of each episode's first step, [E]."""
         return np.flatnonzero(self.turn == 0)
 
+    @property
+    def is_last(self) -> Flags:
+        """Whether a row is its episode's last, [N]."""
+        return np.append(self.turn[1:] == 0, True)[: len(self)]
+
     def to_caller(self, values: Floats) -> Floats:
-        """Return per-row values in the caller's row order."""
-        out = np.empty_like(values)
+        """Return per-row values in the caller's row order; rows of unscorable episodes get 0."""
+        out = np.zeros(self.num_rows, values.dtype)
         out[self.order] = values
         return out
 
 
-def _integers(name: str, values: npt.ArrayLike) -> Keys:
-    """Return one column exactly; negative values as two's complement.
-
-    A list goes through Python's integers: NumPy makes float64 of one that holds keys below and above 2**63.
-    """
-    array = (np.array(values, object) if isinstance(values, (list, tuple)) else np.asarray(values)).reshape(-1)
-    if array.dtype.kind in "iub":
-        return array.astype(np.uint64)
-    for row, value in enumerate(array):
-        is_float = isinstance(value, (float, np.floating))
-        is_whole = float(value).is_integer() if is_float else isinstance(value, (int, np.integer))
-        if not is_whole or not -(1 << 63) <= int(value) < 1 << 64:
-            raise CairnError(f"StepTable: {name} must be an integer of 64 bits, got {value!r} in row {row}")
-    return np.array([int(value) % (1 << 64) for value in array], np.uint64)
-
-
-def _dense(ids: Ids) -> Ids:
-    return np.unique(ids, return_inverse=True)[1].astype(np.int64)
-
-
-def _dense_sorted(ids: Ids) -> Ids:
-    """Number runs of equal ids 0, 1, ... in order of appearance."""
-    if not len(ids):
-        return ids
-    return np.concatenate([[0], np.cumsum(ids[1:] != ids[:-1])]).astype(np.int64)
+def _completed(columns: dict[str, npt.NDArray[Any]], order: Ids) -> dict[str, Any]:  # Any: of several types
+    """Return the sorted columns with dense ids and with what the caller left out."""
+    n = len(order)
+    reward, turn = columns["reward"], columns["turn"]
+    episode = np.cumsum(turn == 0) - 1
+    columns = {
+        **columns,
+        "group": np.unique(columns["group"], return_inverse=True)[1].astype(np.int64),
+        "episode": episode,
+    }
+    for name in ("valid", "trained"):
+        columns.setdefault(name, np.ones(n, np.bool_))
+    columns.setdefault("truncated", np.zeros(n, np.bool_))
+    columns.setdefault("success", (np.bincount(episode, reward) > 0)[episode])
+    columns["knows_next"] = np.ones(n, np.bool_)
+    if "next_anchor" not in columns:
+        following = np.append(columns["anchor"][1:], np.uint64(0))
+        last = np.append(turn[1:] == 0, True)
+        over = mix_keys(np.uint64(_OVER), columns["success"].astype(np.uint64))
+        columns["knows_next"] = ~(last & columns["truncated"])
+        following[last] = np.where(columns["truncated"], _unknown_keys(order), over)[last]
+        columns["next_anchor"] = following
+    return columns
 
 
-def _check_episodes(group: Ids, episode: Ids, turn: Ids, order: Ids) -> None:
-    if not len(group):
-        return
-    pairs = np.unique(np.stack([episode, group]), axis=1)
-    split = np.flatnonzero(pairs[0, 1:] == pairs[0, :-1])
-    if len(split):
-        raise CairnError(
-            f"StepTable: episode {pairs[0, split[0]]} has rows in groups {pairs[1, split[0]]} "
-            f"and {pairs[1, split[0] + 1]}"
-        )
-    is_first = np.concatenate([[True], episode[1:] != episode[:-1]])
-    expected = np.where(is_first, 0, np.concatenate([[0], turn[:-1] + 1]))
-    wrong = np.flatnonzero(turn != expected)
-    if len(wrong):
-        row = int(wrong[0])
-        what = "twice there" if turn[row] == expected[row] - 1 else "not the next one"
-        raise CairnError(
-            f"StepTable: turn {turn[row]} of episode {episode[row]} is {what} (row {order[row]}); "
-            f"expected turn {expected[row]}"
-        )
+def _unknown_keys(rows: Ids) -> Keys:
+    """Return keys that are like no other, one a row."""
+    return mix_keys(np.uint64(_UNKNOWN), rows.astype(np.uint64))
+
+
+def _next_anchor(episode: Episode, turn: int) -> int | None:
+    if turn + 1 < len(episode.turns):
+        return episode.turns[turn + 1].observation.anchor
+    return None if episode.final is None else episode.final.anchor
+
+
+def _channel_names(channels: Sequence[Mapping[str, float]]) -> list[str]:
+    names = sorted(channels[0]) if channels else []
+    for row, found in enumerate(channels):
+        if sorted(found) != names:
+            raise CairnError(f"StepTable: every turn needs the channels {names}, got {sorted(found)} in row {row}")
+    return names
+
+
+def _mean_logprobs(logprobs: Sequence[npt.NDArray[np.float32] | None]) -> Floats | None:
+    """Return the mean of each row; None if a row has none."""
+    if not all(x is not None and len(x) for x in logprobs):
+        return None
+    return np.array([float(np.mean(x, dtype=np.float64)) for x in logprobs if x is not None])

@@ -32,7 +32,7 @@ ALLOWED = {
 }
 HEAVY = {"torch", "transformers", "peft", "tokenizers", "safetensors"}
 MAY_BE_HEAVY = ("trainer/", "agents/backends/", "agents/models/", "benchmarks/")
-CREDIT_MAY_IMPORT = {"numpy", "scipy", "networkx", "pydantic", *sys.stdlib_module_names}
+CREDIT_MAY_IMPORT = {"numpy", "scipy", "networkx", "pydantic", "rapidfuzz", *sys.stdlib_module_names}
 BANNED_CALLS = {"eval", "exec", "compile", "__import__"}
 BANNED_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "shelve", "marshal"}
 VAGUE = {"utils", "util", "helpers", "helper", "misc", "common"}

@@ -69,6 +69,9 @@ class TrainerConfig(Config):
     max_failed_share: float = Field(
         0.25, ge=0, le=1, description="The run stops when more of an update's episodes failed."
     )
+    similarity: float | None = Field(
+        None, gt=0, le=1, description="Observations this alike are one anchor; none: the environment's anchors."
+    )
     threads: int | None = Field(None, ge=1, description="CPU threads of torch; None: as many as there are cores.")
     deterministic: bool = Field(False, description="Two runs with one seed on one machine are equal bit for bit.")
 

@@ -9,6 +9,11 @@ import numpy as np
 
 from cairn.core.records import Episode
 from cairn.core.table import Floats, StepTable
+from cairn.trainer.credit.kernel.aliases import audit
+from cairn.trainer.credit.kernel.returns import scores
+from cairn.trainer.credit.kernel.segments import relative, segments
+
+SIZES = (1, 2, 4, 8, 16)
 
 
 def episode_metrics(episodes: Sequence[Episode]) -> dict[str, float]:
@@ -28,27 +33,31 @@ def episode_metrics(episodes: Sequence[Episode]) -> dict[str, float]:
 
 
 def credit_metrics(table: StepTable, advantage: Floats) -> dict[str, float]:
-    """Return how much step-level comparison the episodes allow.
+    """Return how much step-level comparison the episodes allow and what came of it; `advantage` in the table's order.
 
-    anchor_coverage: share of rows whose anchor occurs at least twice in the group. zero_spread: share of groups whose
-    episodes all have one return. zero_advantage: share of rows whose advantage is 0. loops: rows of an anchor that the
-    same episode has already been in, per episode.
+    anchor_coverage: share of steps whose anchor occurs at least twice in the group. anchor_size/N: share of steps in
+    anchors of N to twice N steps, the last without end. aliasing: share of the pairs of an anchor and an action seen
+    again that led to different outcomes. loops: steps in an anchor that the episode has already been in, per episode.
+    zero_spread: share of groups whose episodes have one return. zero_advantage: share of steps whose advantage is 0.
+    sign_agreement: of steps with an advantage, in episodes that are not average, the share whose signs are equal.
     """
-    if not len(table):
-        return {}
-    pairs = np.stack([table.group.astype(np.uint64), table.anchor])
-    _, inverse, counts = np.unique(pairs, axis=1, return_inverse=True, return_counts=True)
-    visits = np.stack([table.episode.astype(np.uint64), table.anchor])
-    num_visits = np.unique(visits, axis=1).shape[1]
-    score = np.bincount(table.episode, table.reward)
-    group = table.group[table.first_rows]
+    anchor = segments(table.group, table.anchor)
+    size = np.bincount(anchor)[anchor]
+    num_visits = len(np.unique(segments(table.episode, table.anchor)))
+    score, group = scores(table), table.group[table.first_rows]
     high, low = np.full(group.max() + 1, -np.inf), np.full(group.max() + 1, np.inf)
     np.maximum.at(high, group, score)
     np.minimum.at(low, group, score)
+    episode = relative(score, group)[table.episode]
+    signed = (advantage != 0) & (episode != 0)
+    bands = [(size >= n) & (size < 2 * n if n < SIZES[-1] else True) for n in SIZES]
     return {
-        "anchor_coverage": float((counts[inverse.reshape(-1)] > 1).mean()),
+        "anchor_coverage": float((size > 1).mean()),
+        **{f"anchor_size/{n}": float(band.mean()) for n, band in zip(SIZES, bands, strict=True)},
+        "aliasing": audit(table).share,
+        "loops": (len(table) - num_visits) / table.num_episodes,
         "zero_spread": float((high == low).mean()),
         "zero_advantage": float((advantage == 0).mean()),
+        "sign_agreement": float((np.sign(advantage) == np.sign(episode))[signed].mean()) if signed.any() else 0.0,
         "advantage_std": float(advantage.std()),
-        "loops": (len(table) - num_visits) / table.num_episodes,
     }

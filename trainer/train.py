@@ -16,6 +16,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from cairn.agents.backends.hf import HFBackend
@@ -27,13 +28,14 @@ from cairn.core.errors import CairnError
 from cairn.core.records import Episode, Task
 from cairn.core.seeding import derive_seed, numpy_generator
 from cairn.core.store import RunStore
-from cairn.core.table import StepTable
+from cairn.core.table import Floats, Keys, StepTable
 from cairn.envs.pool import EnvHandle, EnvPool, PoolConfig
 from cairn.envs.registry import make
 from cairn.trainer import checkpoint
 from cairn.trainer.checkpoint import Checkpoint
 from cairn.trainer.config import RunConfig, load_run_config
 from cairn.trainer.credit import advantages
+from cairn.trainer.credit.kernel.similarity import similar
 from cairn.trainer.imitation import demonstrations, environment_texts, imitate
 from cairn.trainer.learner import Learner
 from cairn.trainer.listener import Listener
@@ -129,8 +131,7 @@ class Trainer:
         self._stop_if_failing(episodes)
         usable = [e for e in episodes if not e.is_failed]
         with self._timed("credit", 1):
-            table = StepTable.from_episodes(usable)
-            advantage = advantages(table, self.config.credit.method, **self.config.credit.settings)
+            advantage, measured = self._credit(usable)
             samples = make_samples(usable, advantage)
         with self._timed("learn", 1):
             loss = self.config.loss
@@ -140,7 +141,7 @@ class Trainer:
         backend.update_weights(update + 1)
         metrics = {
             **episode_metrics(episodes),
-            **credit_metrics(table, advantage),
+            **measured,
             **learned,
             "tokens": float(backend.num_tokens - tokens),
             **{f"seconds/{k}": v for k, v in self.seconds.items()},
@@ -150,6 +151,23 @@ class Trainer:
         self.store.add(update + 1, metrics, usable, task_types=kinds, advantages=advantage.tolist())
         self.store.add(update + 1, {}, failed := [e for e in episodes if e.is_failed], task_types=[""] * len(failed))
         self.listener.updated(update + 1, metrics)
+
+    def _credit(self, episodes: Sequence[Episode]) -> tuple[Floats, dict[str, float]]:
+        """Return one advantage a turn, in the order of the episodes, and what there is to say about them."""
+        if not episodes:
+            return np.zeros(0), {}
+        is_deterministic = self.env.meta.is_deterministic
+        table = StepTable.from_episodes(episodes, anchor=self._anchors(episodes), is_deterministic=is_deterministic)
+        found = advantages(table, self.config.credit.method, **self.config.credit.settings)
+        return found, credit_metrics(table, found[table.order])
+
+    def _anchors(self, episodes: Sequence[Episode]) -> Keys | None:
+        """Return keys of similar observations, one a turn; None: the environment's anchors are used."""
+        if self.config.trainer.similarity is None:
+            return None
+        turns = [(e.group_id, turn.observation.text) for e in episodes for turn in e.turns]
+        groups, texts = zip(*turns, strict=True)
+        return similar(texts, groups, self.config.trainer.similarity)
 
     def _jobs(self, update: int) -> list[Job]:
         rng = numpy_generator(self.config.seed, "tasks", update)

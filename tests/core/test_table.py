@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -68,9 +69,65 @@ def test_negative_keys_differ_from_positive_ones() -> None:
     assert table(anchor=[-1, 1, -(1 << 63), 0, 2]).anchor[-1] == (1 << 64) - 1
 
 
-def test_no_rows_are_a_table_too() -> None:
-    empty = table(**{name: [] for name in COLUMNS})
-    assert (len(empty), empty.num_episodes, empty.first_rows.tolist()) == (0, 0, [])
+def test_a_table_needs_an_episode() -> None:
+    with pytest.raises(CairnError, match="expected at least one episode, got no rows"):
+        table(**{name: [] for name in COLUMNS})
+
+
+def test_what_is_left_out_is_filled_in() -> None:
+    built = table()
+    assert built.trained.all()
+    assert not built.truncated.any()
+    assert not built.is_deterministic
+    # by episode 2, 7, 8, 9: rewards sum to -1, 1, 0, 0.5; two episodes solved, one step of two
+    assert built.success.tolist() == [False, True, True, False, True]
+    assert built.is_last.tolist() == [True, False, True, True, True]
+    assert (built.channels, built.value, built.role, built.num_unscorable) == ({}, None, None, 0)
+
+
+def test_what_follows_a_step_is_the_next_steps_anchor_and_then_the_end_it_came_to() -> None:
+    built = table()
+    assert built.next_anchor[1] == 2  # episode 7 goes from 3 to 2
+    lost, won = built.next_anchor[[0, 3]], built.next_anchor[[2, 4]]
+    assert lost[0] == lost[1] != won[0] == won[1]
+    assert built.knows_next.all()
+
+
+def test_where_a_budget_cut_an_episode_nobody_knows_what_followed() -> None:
+    built = table(truncated=[True, False, True, False, False])
+    assert built.truncated.tolist() == [False, False, False, True, True]
+    assert built.knows_next.tolist() == [True, True, True, False, False]
+    assert len({*built.next_anchor[3:].tolist(), *built.next_anchor[:3].tolist()}) == 5
+
+
+def test_the_state_after_the_last_step_may_be_told() -> None:
+    built = table(next_anchor=[11, 12, 13, 2, 14], truncated=[True, False, True, False, False])
+    assert built.next_anchor.tolist() == [14, 2, 12, 13, 11]
+    assert built.knows_next.all()
+
+
+def test_an_unscorable_episode_is_left_out_and_counted() -> None:
+    built = table(reward=[0.5, np.nan, 0.0, 0.0, -1.0], allow_unscorable=True, value=[1, np.inf, 3, 4, 5])
+    assert (built.num_unscorable, built.num_episodes, len(built)) == (1, 3, 3)
+    assert built.order.tolist() == [4, 2, 0]
+    assert built.value is not None
+    assert built.value.tolist() == [5, 3, 1]
+    assert built.to_caller(built.reward).tolist() == [0.5, 0.0, 0.0, 0.0, -1.0]  # its rows: 0
+
+
+def test_a_table_needs_an_episode_that_could_be_scored() -> None:
+    with pytest.raises(CairnError, match="at least one episode that could be scored"):
+        table(reward=[np.nan] * 5, allow_unscorable=True)
+
+
+def test_optional_columns_are_sorted_like_the_others() -> None:
+    built = table(channels={"b": [1, 2, 3, 4, 5], "a": [0, 0, 0, 0, 9]}, value=[1, 2, 3, 4, 5], role=[1, 2, 3, 4, 5])
+    assert built.channels["a"].tolist() == [9, 0, 0, 0, 0]
+    assert built.channels["b"].tolist() == [5, 4, 2, 3, 1]
+    assert built.value is not None
+    assert built.value.tolist() == [5, 4, 2, 3, 1]
+    assert built.role is not None
+    assert built.role.tolist() == [5, 4, 2, 3, 1]
 
 
 @pytest.mark.parametrize(
@@ -86,6 +143,15 @@ def test_no_rows_are_a_table_too() -> None:
         ("anchor", [1, 2, 1 << 64, 3, 3], "anchor must be an integer of 64 bits"),
         ("anchor", ["a", "b", "c", "d", "e"], "anchor must be an integer of 64 bits, got 'a' in row 0"),
         ("group", [0.5, 3, 5, 3, 3], "group must be an integer of 64 bits, got 0.5 in row 0"),
+        ("reward", [0.0, 0.0, np.nan, 0.0, 0.0], "pass allow_unscorable=True"),
+        ("value", [0, 0, 0, np.inf, 0], "value must be finite, got inf in row 3"),
+        ("channels", {"tests": [0, 0, np.nan, 0, 0]}, "channel 'tests' must be finite, got nan in row 2"),
+        ("channels", {"tests": [0]}, "one value a row, got lengths .*channel 'tests'.: 1"),
+        ("success", [False, True, True, False, True], r"episode 7 has both True and False \(row 1\)"),
+        ("truncated", [False, True, True, False, True], "truncated is a fact of the episode; episode 7"),
+        ("next_anchor", [0, 0, 0, 9, 0], "must be the anchor of the episode's next turn, 2, got 9 in row 3"),
+        ("anchor", [1, None, 1, 3, 3], "anchor must be an integer of 64 bits, got None in row 1"),
+        ("node", [1, 3, 2, 3, 4], r"stands at one turn and sets out from one node; 3 does not \(rows 3 and 1\)"),
         ("turn", [0, float("nan"), 0, 0, 0], "turn must be an integer of 64 bits, got nan in row 1"),
     ],
 )
@@ -116,6 +182,52 @@ def test_episodes_become_rows_in_their_order() -> None:
     assert built.order.tolist() == [1, 2, 0]
     assert built.anchor.tolist() == [0, (1 << 63) + 1, 0]
     assert built.action.tolist() == [text_key("look"), text_key("go"), text_key("look")]
+
+
+def test_an_episodes_facts_become_columns() -> None:
+    cut = replace(
+        episode(1, "look", "go", ending=Ending.truncated("turns")),
+        final=Observation(text="", anchor=77),
+        success=True,
+    )
+    built = StepTable.from_episodes([cut, episode(1, "look")])
+    assert built.success.tolist() == [True, True, False]
+    assert built.truncated.tolist() == [True, True, False]
+    assert built.next_anchor[:2].tolist() == [(1 << 63) + 1, 77]
+    assert built.logprob is None  # these turns have no logprobs
+
+
+def test_replies_have_lengths_and_mean_logprobs() -> None:
+    ids, logprobs = np.array([1, 2, 3], np.int32), np.array([-1.0, -2.0, -3.0], np.float32)
+    first = episode(1, "look")
+    turn = replace(first.turns[0], reply_ids=ids, reply_logprobs=logprobs)
+    built = StepTable.from_episodes([replace(first, turns=(turn,))])
+    assert built.length is not None
+    assert built.length.tolist() == [3]
+    assert built.logprob is not None
+    assert built.logprob.tolist() == [-2.0]
+
+
+def test_every_turn_has_the_same_channels() -> None:
+    one, two = episode(1, "look"), episode(1, "go")
+    one = replace(one, turns=(replace(one.turns[0], channels={"tests": 0.5, "style": 0.1}),))
+    with pytest.raises(CairnError, match=r"needs the channels \['style', 'tests'\], got \[\] in row 1"):
+        StepTable.from_episodes([one, two])
+    built = StepTable.from_episodes([one])
+    assert {name: x.tolist() for name, x in built.channels.items()} == {"tests": [0.5], "style": [0.1]}
+
+
+def test_where_nobody_recorded_the_end_of_an_episode_it_is_unknown() -> None:
+    cut = episode(1, "look", "go", ending=Ending.truncated("turns"))
+    assert StepTable.from_episodes([cut]).knows_next.tolist() == [True, False]
+    assert StepTable.from_episodes([replace(cut, final=cut.turns[0].observation)]).knows_next.all()
+
+
+def test_other_anchors_may_be_compared_by() -> None:
+    built = StepTable.from_episodes([episode(1, "look", "go"), episode(1, "go")], anchor=[5, 6, 5])
+    assert built.anchor.tolist() == [5, 6, 5]
+    assert built.next_anchor[0] == 6
+    assert built.knows_next.all()  # both episodes were over
 
 
 def test_a_failed_episode_is_refused() -> None:

@@ -244,6 +244,20 @@ def test_an_update_in_which_every_episode_failed_changes_nothing(tmp_path: Path)
     assert weights(run) == first.read_bytes()
 
 
+@pytest.mark.parametrize("method", ["closure", "salt", "graphgpo", "crbc"])
+def test_other_methods_train(method: str, tmp_path: Path) -> None:
+    settings = {**SMALL, "trainer.updates": 2, "credit.method": method}
+    found = metrics(train(DOORS, settings, folder=tmp_path).folder)
+    assert [step for step, _ in found["advantage_std"]] == [1, 2]
+    assert max(value for _, value in found["advantage_std"]) > 0
+
+
+def test_anchors_may_be_observations_that_are_alike(tmp_path: Path) -> None:
+    settings = {**SMALL, "trainer.updates": 1, "trainer.similarity": 0.5}
+    found = metrics(train(DOORS, settings, folder=tmp_path).folder)
+    assert found["anchor_coverage"][0][1] == 1.0  # a door's note is like the next one's
+
+
 def test_an_oracle_that_solves_nothing_is_an_error(tmp_path: Path) -> None:
     limits = {"env.config": {"turn_limit": 1}, "imitation.episodes": 4}
     with pytest.raises(CairnError, match="'reader' solved none of 4 tasks"):

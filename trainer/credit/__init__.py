@@ -4,25 +4,62 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from cairn.core.config import build
+from cairn.core.errors import CairnError
 from cairn.core.plugins import CREDITS
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit._method import Credit
 
-__all__ = ["Credit", "advantages"]
+__all__ = ["Credit", "advantages", "widths"]
 
 
 def advantages(table: StepTable, method: str, **config: Any) -> Floats:
     """Return one advantage a step, float64 [N], in the row order in which the caller gave the table.
 
+    Steps that are not trained on (`table.trained` False) and those of unscorable episodes get 0.
+
     Args:
-        table: the steps; groups are never mixed.
-        method: a registered credit method, such as "grpo" or "gigpo".
+        table: the steps; groups are never mixed, unless the method says that it normalises over the batch.
+        method: a registered credit method, such as "grpo", "gigpo" or "closure".
         config: fields of the method's `Config`.
 
     Raises:
         UnknownNameError: no such method.
         ConfigError: a field that the method does not have, or a value that it does not take.
+        CairnError: the method needs a column that the table does not have.
     """
+    credit = _load(table, method)
+    found = credit.compute(table, build(credit.config, config, f"credit {method!r}"))
+    return table.to_caller(np.where(table.trained, found, 0.0))
+
+
+def widths(table: StepTable, method: str = "closure", **config: Any) -> Floats:
+    """Return how uncertain each advantage is, as a standard deviation, float64 [N], in the caller's row order.
+
+    Takes what `advantages` takes, of a method that has widths.
+
+    Raises:
+        CairnError: it has none; and what `advantages` raises.
+    """
+    credit = _load(table, method)
+    if credit.width is None:
+        known = [name for name in CREDITS.ids() if CREDITS.load(name).width is not None]
+        raise CairnError(f"credit {method!r} has no widths; these have: {', '.join(known)}")
+    return table.to_caller(credit.width(table, build(credit.config, config, f"credit {method!r}")))
+
+
+def _load(table: StepTable, method: str) -> Credit[Any]:  # Any: each method has its own Config
     credit: Credit[Any] = CREDITS.load(method)
-    return table.to_caller(credit.compute(table, build(credit.config, config, f"credit {method!r}")))
+    missing = [name for name in credit.needs if not _has(table, name)]
+    if missing:
+        raise CairnError(
+            f"credit {method!r} needs {', '.join(missing)}, which this StepTable does not have: "
+            "give it to StepTable.from_columns, one value a row"
+        )
+    return credit
+
+
+def _has(table: StepTable, name: str) -> bool:
+    return bool(table.channels) if name == "channels" else getattr(table, name) is not None

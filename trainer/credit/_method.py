@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, Literal, TypeVar
 
 from cairn.core.config import Config
 from cairn.core.table import Floats, StepTable
 
 C = TypeVar("C", bound=Config)
+Law = Literal[
+    "scoped",  # an advantage depends on its own group only
+    "no spread",  # episodes that are all alike have no advantage
+    "lone",  # a group of one episode that never comes back to a state has no advantage
+    "shift",  # adding a constant to every one-step score changes nothing
+    "better",  # of two one-step episodes from one state, the better has the greater advantage, above and below 0
+]
 
 
 @dataclass(frozen=True)
@@ -18,3 +25,6 @@ class Credit(Generic[C]):
 
     config: type[C]
     compute: Callable[[StepTable, C], Floats]
+    width: Callable[[StepTable, C], Floats] | None = None  # standard deviation of each advantage, where it has one
+    needs: tuple[str, ...] = ()  # optional columns of the table that it cannot do without
+    breaks: Mapping[Law, str] = field(default_factory=dict)  # laws that it does not keep, and why; others are tested

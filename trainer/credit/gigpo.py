@@ -25,7 +25,8 @@ from pydantic import Field
 from cairn.core.config import Config
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit._method import Credit
-from cairn.trainer.credit._segments import centred, returns, segments
+from cairn.trainer.credit.kernel.returns import returns
+from cairn.trainer.credit.kernel.segments import relative, segments
 
 
 class GiGPOConfig(Config):
@@ -48,9 +49,9 @@ def compute(table: StepTable, config: GiGPOConfig) -> Floats:
     penalty = config.invalid_penalty * ~table.valid
     score = np.bincount(table.episode, table.reward).astype(np.float64)[table.episode]
     if config.averaging == "step":
-        episode_term = centred(score - penalty, table.group, scale=config.normalize, epsilon=config.epsilon)
+        episode_term = relative(score - penalty, table.group, scale=config.normalize, epsilon=config.epsilon)
     else:
-        episode_term = centred(
+        episode_term = relative(
             score - penalty,
             table.group,
             scale=config.normalize,
@@ -59,7 +60,7 @@ def compute(table: StepTable, config: GiGPOConfig) -> Floats:
             statistics_of=score,
         )
     step_return = returns(table, table.reward, config.gamma) - penalty
-    step_term = centred(
+    step_term = relative(
         step_return, segments(table.group, table.anchor), scale=config.normalize, epsilon=config.epsilon
     )
     return episode_term + config.weight * step_term

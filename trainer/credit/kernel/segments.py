@@ -1,12 +1,17 @@
-"""The kernel under most estimators: compare each value with its segment's mean, and perhaps divide by its spread.
+"""The kernel under most estimators: compare each value with its segment's baseline, and perhaps divide by its spread.
 
-For segment s with members j and weights w_j (0 or 1)::
+For segment s with members j and weights w_j (mostly 0 or 1)::
 
-    n_s = sum w_j        mean_s = sum w_j x_j / n_s        var_s = sum w_j (x_j - mean_s)^2 / max(n_s - 1, 1)
-    out_j = (x_j - mean_s) / d_s        d_s = 1, or sqrt(var_s) + epsilon
+    n_s = sum w_j        mean_s = sum w_j x_j / n_s        var_s = sum w_j (x_j - mean_s)^2 / max(n_s - ddof, 1)
+    out_j = (x_j - b_j) / d_s
+    b_j   mean: mean_s    loo: (n_s mean_s - w_j x_j) / (n_s - w_j)    median: the lower median of s    zero: 0
+    d_s   none: 1    std: sqrt(var_s) + epsilon    floor: max(sqrt(var_s), floor)    mad: median |x - b| + epsilon
+          batch: sqrt(variance of all x, ddof 1) + epsilon
 
-Two passes: the one-pass form ``E[x^2] - mean^2`` loses all digits of returns such as 0.9501 and 0.9502. Cost O(N).
-Degenerate cases: a segment of one member and one without spread give exactly 0.
+Two passes: the one-pass form ``E[x^2] - mean^2`` loses all digits of returns such as 0.9501 and 0.9502. Cost O(N), with
+medians O(N log N). Degenerate cases: a segment of one member gives 0 with every baseline but `zero`; one without spread
+gives 0 with mean, loo and median, and one whose weights are all 0 with every baseline. `virtual` members enter mean and
+variance, and are not returned.
 """
 
 from __future__ import annotations
@@ -15,60 +20,91 @@ from typing import Literal
 
 import numpy as np
 
-from cairn.core.table import Floats, Ids, Keys, StepTable
+from cairn.core.table import Floats, Ids, Keys
 
-Scale = Literal["none", "std"]
+Baseline = Literal["mean", "loo", "median", "zero"]
+Scale = Literal["none", "std", "floor", "mad", "batch"]
 
 
-def centred(
+def relative(
     x: Floats,
     segment: Ids,
     *,
-    scale: Scale,
-    epsilon: float,
+    baseline: Baseline = "mean",
+    scale: Scale = "none",
+    epsilon: float = 1e-6,
+    floor: float = 0.0,
+    ddof: int = 1,
     weight: Floats | None = None,
     statistics_of: Floats | None = None,
+    virtual: float | None = None,
 ) -> Floats:
-    """Return each value's distance to its segment's weighted mean, scaled; float64 [N].
+    """Return each value's distance to its segment's baseline, scaled; float64 [N].
 
     Args:
         x: values [N].
         segment: dense ids [N].
-        scale: divide by nothing, or by the segment's standard deviation (ddof 1) + epsilon.
-        epsilon: added to the standard deviation, not to the variance.
-        weight: which rows count for mean and deviation [N]; None: all.
+        baseline: what is taken off.
+        scale: what the difference is divided by.
+        epsilon: added to the standard deviation or the median deviation, not to the variance.
+        floor: least divisor of the scale "floor".
+        ddof: taken off the number of members in the variance.
+        weight: how much rows count for mean and deviation, [N]; None: each once. Not for medians.
         statistics_of: values [N] whose mean and deviation are taken; None: those of `x`.
+        virtual: a value that one extra member of every segment of two or more has.
     """
     of = x if statistics_of is None else statistics_of
     w = np.ones_like(of) if weight is None else weight
-    count = np.maximum(np.bincount(segment, w), 1.0)
+    count = np.bincount(segment, w)
     # Shifting by a member first keeps the mean of equal values exactly equal to them.
     shift = np.zeros(len(count))
     shift[segment[::-1]] = of[::-1]
-    spread = of - shift[segment]
-    mean = np.bincount(segment, w * spread) / count
-    deviation = x - shift[segment] - mean[segment]
+    spread, extra = of - shift[segment], np.zeros(len(count))
+    if virtual is not None:
+        extra = np.where(count > 1, virtual - shift, 0.0)
+        count = count + (count > 1)
+    total = np.bincount(segment, w * spread) + extra
+    mean = total / np.maximum(count, 1.0)
+    centre = mean[segment]
+    if baseline == "loo":
+        centre = (total[segment] - w * spread) / np.maximum(count[segment] - w, 1.0)
+        centre = np.where(count[segment] - w > 0, centre, spread)
+    elif baseline == "median":
+        centre = lower_median(spread, segment)[segment]
+    elif baseline == "zero":
+        centre = -shift[segment]
+    out = x - shift[segment] - centre
+    if weight is not None:
+        out = np.where(count[segment] > 0, out, 0.0)
     if scale == "none":
-        return deviation
-    variance = np.bincount(segment, w * (spread - mean[segment]) ** 2) / np.maximum(count - 1.0, 1.0)
-    return deviation / (np.sqrt(variance)[segment] + epsilon)
+        return out
+    if scale == "batch":
+        return out / (_deviation(of) + epsilon)
+    if scale == "mad":
+        return out / (lower_median(np.abs(out), segment)[segment] + epsilon)
+    squares = np.bincount(segment, w * (spread - mean[segment]) ** 2)
+    if virtual is not None:
+        squares = squares + np.where(count > 2, (extra - mean) ** 2, 0.0)
+    deviation = np.sqrt(squares / np.maximum(count - ddof, 1.0))[segment]
+    divisor = np.maximum(deviation, floor) if scale == "floor" else deviation + epsilon
+    return out / np.where(divisor > 0, divisor, 1.0)
 
 
-def returns(table: StepTable, reward: Floats, gamma: float) -> Floats:
-    """Return discounted returns-to-go, ``R_t = r_t + gamma R_{t+1}`` within each episode; float64 [N].
+def means(x: Floats, segment: Ids) -> Floats:
+    """Return each segment's mean, float64 [S]; exact for equal values."""
+    count = np.maximum(np.bincount(segment), 1)
+    shift = np.zeros(len(count))
+    shift[segment[::-1]] = x[::-1]
+    out: Floats = shift + np.bincount(segment, x - shift[segment]) / count
+    return out
 
-    One vector operation a turn index: cost O(N + longest episode).
-    """
-    out = reward.astype(np.float64, copy=True)
-    rows = np.arange(len(table))
-    has_next = np.zeros(len(table), np.bool_)
-    has_next[:-1] = table.episode[1:] == table.episode[:-1]
-    by_turn = np.argsort(table.turn, kind="stable")
-    bounds = np.searchsorted(table.turn[by_turn], np.arange(int(table.turn.max(initial=-1)) + 2))
-    for turn in range(len(bounds) - 2, -1, -1):
-        here = by_turn[bounds[turn] : bounds[turn + 1]]
-        here = here[has_next[here]]
-        out[here] += gamma * out[rows[here] + 1]
+
+def lower_median(x: Floats, segment: Ids) -> Floats:
+    """Return each segment's lower median: of an even number of values, the smaller of the middle two; float64 [S]."""
+    order = np.lexsort((x, segment))
+    count = np.bincount(segment)
+    first = np.cumsum(count) - count
+    out: Floats = x[order][np.minimum(first + np.maximum(count - 1, 0) // 2, len(x) - 1)]
     return out
 
 
@@ -80,3 +116,7 @@ def segments(group: Ids, key: Keys) -> Ids:
     out = np.empty(len(group), np.int64)
     out[order] = np.cumsum(is_new) - 1
     return out
+
+
+def _deviation(x: Floats) -> float:
+    return float(x.std(ddof=1)) if len(x) > 1 else 0.0

@@ -1,0 +1,119 @@
+"""The checks of a step table's columns: what came is exact, whole and fits together, or the error names the row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cairn.core.errors import CairnError
+
+Ids = npt.NDArray[np.int64]
+Keys = npt.NDArray[np.uint64]
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+
+def given(**columns: npt.ArrayLike | None) -> list[tuple[str, npt.ArrayLike]]:
+    """Return names and columns of those that are there."""
+    return [(name, column) for name, column in columns.items() if column is not None]
+
+
+def integers(name: str, values: npt.ArrayLike) -> Keys:
+    """Return one column exactly; negative values as two's complement.
+
+    A list goes through Python's integers: NumPy makes float64 of one that holds keys below and above 2**63.
+    """
+    array = (np.array(values, object) if isinstance(values, (list, tuple)) else np.asarray(values)).reshape(-1)
+    if array.dtype.kind in "iub":
+        return array.astype(np.uint64)
+    for row, value in enumerate(array):
+        is_float = isinstance(value, (float, np.floating))
+        is_whole = float(value).is_integer() if is_float else isinstance(value, (int, np.integer))
+        if not is_whole or not -(1 << 63) <= int(value) < 1 << 64:
+            raise CairnError(f"StepTable: {name} must be an integer of 64 bits, got {value!r} in row {row}")
+    return np.array([int(value) % (1 << 64) for value in array], np.uint64)
+
+
+def check_lengths(columns: Mapping[str, npt.NDArray[Any]]) -> None:  # Any: of several types
+    """Check that every column has one value a row, and that there is a row."""
+    sizes = {name: len(column) for name, column in columns.items()}
+    if len(set(sizes.values())) != 1:
+        raise CairnError(f"StepTable: every column needs one value a row, got lengths {sizes}")
+    if not sizes["group"]:
+        raise CairnError("StepTable: expected at least one episode, got no rows")
+
+
+def scorable(columns: Mapping[str, npt.NDArray[Any]], allow: bool) -> tuple[Flags, int]:  # Any: of several types
+    """Return which rows stay, and how many episodes do not."""
+    missing = np.isnan(columns["reward"])
+    if not allow or not missing.any():
+        return np.ones(len(missing), np.bool_), 0
+    unscorable = np.unique(columns["episode"][missing])
+    return ~np.isin(columns["episode"], unscorable), len(unscorable)
+
+
+def check_finite(columns: Mapping[str, Floats], kept: Flags) -> None:
+    """Check that the rows kept hold numbers."""
+    for name, column in columns.items():
+        wrong = np.flatnonzero(kept & ~np.isfinite(column))
+        if len(wrong):
+            hint = "; to leave unscorable episodes out, pass allow_unscorable=True" if name == "reward" else ""
+            raise CairnError(f"StepTable: {name} must be finite, got {float(column[wrong[0]])} in row {wrong[0]}{hint}")
+
+
+def check_episodes(columns: Mapping[str, npt.NDArray[Any]], order: Ids) -> None:  # Any: of several types
+    """Check the episodes' rows, which stand in `order`."""
+    group, episode, turn = (columns[name][order] for name in ("group", "episode", "turn"))
+    if not len(order):
+        raise CairnError("StepTable: expected at least one episode that could be scored, got none")
+    pairs = np.unique(np.stack([episode, group]), axis=1)
+    split = np.flatnonzero(pairs[0, 1:] == pairs[0, :-1])
+    if len(split):
+        raise CairnError(
+            f"StepTable: episode {pairs[0, split[0]]} has rows in groups {pairs[1, split[0]]} "
+            f"and {pairs[1, split[0] + 1]}"
+        )
+    is_same = episode[1:] == episode[:-1]
+    expected = np.append(0, np.where(is_same, turn[:-1] + 1, 0))
+    if len(wrong := np.flatnonzero(turn != expected)):
+        row = int(wrong[0])
+        what = "twice there" if turn[row] == expected[row] - 1 else "not the next one"
+        raise CairnError(
+            f"StepTable: turn {turn[row]} of episode {episode[row]} is {what} (row {order[row]}); "
+            f"expected turn {expected[row]}"
+        )
+    for name in ("success", "truncated"):
+        if name in columns:
+            values = columns[name][order]
+            if len(wrong := np.flatnonzero(is_same & (values[1:] != values[:-1]))):
+                raise CairnError(
+                    f"StepTable: {name} is a fact of the episode; episode {episode[wrong[0]]} has both "
+                    f"True and False (row {order[wrong[0] + 1]})"
+                )
+    if "node" in columns:
+        _check_tree(columns["node"][order], group, turn, order)
+    if "next_anchor" in columns:
+        anchor, following = columns["anchor"][order], columns["next_anchor"][order]
+        if len(wrong := np.flatnonzero(is_same & (following[:-1] != anchor[1:]))):
+            row = int(wrong[0])
+            raise CairnError(
+                f"StepTable: next_anchor must be the anchor of the episode's next turn, {anchor[row + 1]}, "
+                f"got {following[row]} in row {order[row]}"
+            )
+
+
+def _check_tree(node: Keys, group: Ids, turn: Ids, order: Ids) -> None:
+    """Check that equal nodes of a group stand at one turn and set out from one node."""
+    before = np.where(turn == 0, np.uint64(0), np.append(np.uint64(0), node[:-1]))
+    by_node = np.lexsort((turn, node, group))
+    g, n, t, b = group[by_node], node[by_node], turn[by_node], before[by_node]
+    differs = (g[1:] == g[:-1]) & (n[1:] == n[:-1]) & ((t[1:] != t[:-1]) | (b[1:] != b[:-1]))
+    if len(wrong := np.flatnonzero(differs)):
+        rows = order[by_node[wrong[0]]], order[by_node[wrong[0] + 1]]
+        raise CairnError(
+            f"StepTable: a tree's node stands at one turn and sets out from one node; {n[wrong[0]]} does not "
+            f"(rows {rows[0]} and {rows[1]})"
+        )

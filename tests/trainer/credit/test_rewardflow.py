@@ -1,0 +1,109 @@
+"""RewardFlow against numbers worked out by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cairn.core.table import Floats, StepTable
+from cairn.trainer.credit import advantages
+from cairn.trainer.credit.kernel.graph import build_graph
+from cairn.trainer.credit.kernel.values import best_reachable, distances
+from tests.trainer.columns import outcomes
+from tests.trainer.columns import table as steps
+from tests.trainer.golden import e2, e2_rows, paths
+
+
+def step_term(table: StepTable, **settings: Any) -> Floats:
+    return advantages(table, "rewardflow", episode_weight=0.0, **settings)
+
+
+@pytest.mark.parametrize("success", [1.0, 10.0])
+def test_the_golden_table_in_units_of_the_successes_reward(success: float) -> None:
+    # V: u 0.9, w 0.81, s0 0.81. s0: gains 0.09, 0, 0.09, mean 0.06; u: 0.1, -0.9, 0.1, mean -0.233333; w: 0, 0.09
+    expected = success * np.array(e2_rows(0.03, 0.333333, -0.06, -0.045, 0.045, -0.666667))
+    np.testing.assert_allclose(step_term(e2(success)), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("table", [e2(), paths("a x b x c x d x +", "c y a y -", "e x e x e y b x -", "f x -")])
+def test_the_value_is_gamma_to_the_distance(table: StepTable) -> None:
+    graph = build_graph(table, table.anchor)
+    expected = np.append(0.9 ** distances(graph)[:-1], 0.0)  # 0.9 to the infinite is 0
+    np.testing.assert_allclose(best_reachable(table, graph, 0.9), expected, atol=1e-12)
+
+
+def test_the_best_outcome_flows_back_not_the_mean() -> None:
+    # V: u 0.9, of one success in two; v 0; s 0.81. Gains from s: 0.09, 0.09, -0.81, mean -0.21; from u: 0.1, -0.9
+    found = step_term(paths("s a u c +", "s b u d -", "s e v f -"))
+    np.testing.assert_allclose(found, [0.3, 0.5, 0.3, -0.5, -0.6, 0], atol=1e-12)
+
+
+def test_gamma_is_the_discount_of_a_step() -> None:
+    # V: u 0.5, w 0.25: gains from w 0 and 0.25
+    np.testing.assert_allclose(step_term(e2(), gamma=0.5)[3:5], [-0.125, 0.125], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("ending", "timeout", "rows"),
+    [
+        # V(u) = 0.9, the success gains 0.1
+        ("?", "open", [0.05, -0.05]),  # nobody recorded where n led: the raw reward, 0
+        ("u", "open", [0.05, -0.05]),  # back in u: 0.9 - 0.9
+        ("w", "open", [0.5, -0.5]),  # in w, which no step left: 0 - 0.9
+        ("?", "failure", [0.5, -0.5]),
+        ("u", "failure", [0.5, -0.5]),
+    ],
+)
+def test_a_timeout_leads_to_the_state_that_it_stopped_in_or_to_failure(
+    ending: str, timeout: str, rows: list[float]
+) -> None:
+    np.testing.assert_allclose(step_term(paths("u c +", f"u n {ending}"), timeout=timeout), rows, atol=1e-12)
+
+
+def test_a_success_cut_by_a_budget_is_a_success() -> None:
+    # a lands at 1, not at 1 + V(u); b at 0
+    cut = paths("s a u", "s b -", "u c +")
+    cut.reward[0] = 1.0
+    found = step_term(replace(cut, success=cut.truncated | cut.success))
+    np.testing.assert_allclose(found, [0.5, -0.5, 0], atol=1e-12)
+
+
+def test_rewards_before_the_last_step_count_in_the_episode_term_only() -> None:
+    # V: t 0.9, x 0: gains from s differ by 0.9, whatever the 5 that the first step earned. Scores 6 and 0: 3 and -3.
+    found = advantages(steps([("s", 5.0), ("t", 1.0)], [("s", 0.0), ("x", 0.0)]), "rewardflow")
+    np.testing.assert_allclose(found, [3.45, 3, -3.45, -3], atol=1e-12)
+
+
+def test_a_value_is_never_below_zero() -> None:
+    # V(t) = 0, not -0.9: gains from s to t and to x are both 0
+    found = step_term(steps([("s", 0.0), ("t", -1.0)], [("s", 0.0), ("x", 0.0)]))
+    np.testing.assert_array_equal(found, np.zeros(4))
+
+
+def test_the_episode_term_is_the_distance_to_the_groups_mean() -> None:
+    found = advantages(e2(), "rewardflow", step_weight=0.0)
+    np.testing.assert_allclose(found, e2_rows(*[1 / 3] * 2, *[-2 / 3] * 4), atol=1e-12)
+
+
+def test_both_terms_may_be_divided_by_their_deviation() -> None:
+    # steps at w: -0.045, 0.045: std 0.063640; scores 1, 0, 1: -1.154699 for the second episode
+    found = advantages(e2(), "rewardflow", normalize="std")
+    np.testing.assert_allclose(found[3:5], [-0.707096 - 1.154699, 0.707096 - 1.154699], atol=1e-5)
+
+
+def test_the_terms_add_up_with_their_weights() -> None:
+    # 2 x 0.333333 + 3 x 0.333333, 2 x -0.666667 + 3 x -0.666667
+    found = advantages(e2(), "rewardflow", step_weight=2.0, episode_weight=3.0)
+    np.testing.assert_allclose(found[[1, 5]], [5 / 3, -10 / 3], atol=1e-6)
+
+
+def test_where_nobody_succeeds_nothing_is_credited() -> None:
+    np.testing.assert_array_equal(advantages(paths("s a u c -", "s b u e -", "s b ?"), "rewardflow"), np.zeros(5))
+
+
+def test_states_seen_once_have_no_step_term_and_a_lone_episode_no_episode_term() -> None:
+    np.testing.assert_array_equal(step_term(outcomes(1, 0)), np.zeros(2))
+    np.testing.assert_array_equal(advantages(paths("s a u b +"), "rewardflow"), np.zeros(2))

@@ -1,0 +1,127 @@
+"""State keys: what makes two steps comparable. Each returns one 64-bit key a row, to be scoped to the row's group."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+
+from cairn.core.errors import CairnError
+from cairn.core.keys import mix_keys
+from cairn.core.table import Flags, Ids, Keys, StepTable
+
+_BEFORE = np.uint64(0xB37E)  # stands for what came before an episode began
+_UNKNOWN = np.uint64(0x0F07)  # scope of states that no key tells
+
+
+def anchor(table: StepTable) -> Keys:
+    """The state that the action was taken in."""
+    return table.anchor
+
+
+def prompt(table: StepTable) -> Keys:
+    """One key for all steps of a group."""
+    return np.zeros(len(table), np.uint64)
+
+
+def turn(table: StepTable) -> Keys:
+    """The number of the turn."""
+    return table.turn.astype(np.uint64)
+
+
+def role(table: StepTable) -> Keys:
+    """Which agent acted; one key where the table does not say."""
+    return prompt(table) if table.role is None else table.role
+
+
+def edge(table: StepTable) -> Keys:
+    """State, action and next state."""
+    return mix_keys(table.anchor, table.action, table.next_anchor)
+
+
+def observations(table: StepTable, depth: int) -> Keys:
+    """The last `depth` states, this one included; a step with fewer before it is like no step with more."""
+    return _window(table, table.anchor, depth, offset=0)
+
+
+def history(table: StepTable, depth: int) -> Keys:
+    """The last `depth` pairs of an action and the state that it led to, before this step; fewer near the root."""
+    return _window(table, mix_keys(table.action, table.next_anchor), depth, offset=1)
+
+
+def history_edge(table: StepTable, depth: int) -> Keys:
+    """The history before the step, its action, and the history after it: SALT's edge."""
+    pair = mix_keys(table.action, table.next_anchor)
+    return mix_keys(history(table, depth), pair, _window(table, pair, depth, offset=0))
+
+
+def tree_node(table: StepTable) -> Keys:
+    """The node of the rollout tree that the step led to.
+
+    The table's own `node` where it has one; else steps are one node where all states and actions since the root are.
+    """
+    return table.node if table.node is not None else _prefix(table)
+
+
+def tree_parent(table: StepTable) -> Keys:
+    """The node that the step set out from; one root a group."""
+    out = np.append(_BEFORE, tree_node(table)[:-1])
+    out[table.turn == 0] = _BEFORE
+    return out
+
+
+def tree_depth(table: StepTable) -> Keys:
+    """How many steps the node is away from the root."""
+    return turn(table) + np.uint64(1)
+
+
+NAMED: dict[str, Callable[[StepTable], Keys]] = {
+    "anchor": anchor, "prompt": prompt, "turn": turn, "role": role, "edge": edge,
+    "tree_node": tree_node, "tree_parent": tree_parent, "tree_depth": tree_depth,
+}  # fmt: skip
+
+
+def unknown(table: StepTable) -> Keys:
+    """A key of its own for each step: a state that nobody was in before or after."""
+    return mix_keys(_UNKNOWN, np.arange(len(table), dtype=np.uint64))
+
+
+def named(table: StepTable, name: str) -> Keys:
+    """Return the keys of a name such as "anchor", "observations(2)" or "history(3)".
+
+    Raises:
+        CairnError: there is no such key.
+    """
+    head, _, rest = name.partition("(")
+    if not rest and head in NAMED:
+        return NAMED[head](table)
+    if rest.endswith(")") and rest[:-1].isdecimal() and head in ("observations", "history"):
+        return (observations if head == "observations" else history)(table, int(rest[:-1]))
+    raise CairnError(f"Unknown state key {name!r}; expected {', '.join(NAMED)}, observations(k) or history(h)")
+
+
+def _window(table: StepTable, key: Keys, depth: int, offset: int) -> Keys:
+    """Return one key of the `depth` values of `key` up to turn t - offset; `_BEFORE` ahead of turn 0."""
+    out = np.zeros(len(table), np.uint64)
+    for back in range(offset, offset + depth):
+        shifted, inside = _shifted(table, key, back)
+        out = mix_keys(out, np.where(inside, shifted, _BEFORE))
+    return out
+
+
+def _shifted(table: StepTable, key: Keys, back: int) -> tuple[Keys, Flags]:
+    rows = np.arange(len(table)) - back
+    return key[np.maximum(rows, 0)], table.turn >= back
+
+
+def _prefix(table: StepTable) -> Keys:
+    """Return keys of everything since the root: one vector operation a turn index."""
+    step = mix_keys(table.anchor, table.action)
+    out = mix_keys(_BEFORE, step)
+    rows_by_turn = np.argsort(table.turn, kind="stable")
+    bounds = np.searchsorted(table.turn[rows_by_turn], np.arange(1, int(table.turn.max()) + 2))
+    for first, last in itertools.pairwise(bounds):
+        rows: Ids = rows_by_turn[first:last]
+        out[rows] = mix_keys(out[rows - 1], step[rows])
+    return out

@@ -1,0 +1,49 @@
+"""Sums along episodes: scores, discounted returns, and generalised advantage estimation over turns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cairn.core.table import Floats, StepTable
+
+
+def scores(table: StepTable) -> Floats:
+    """Return each episode's undiscounted sum of rewards, float64 [E]."""
+    return np.bincount(table.episode, table.reward, table.num_episodes).astype(np.float64)
+
+
+def returns(table: StepTable, reward: Floats, gamma: float) -> Floats:
+    """Return discounted returns-to-go, ``R_t = r_t + gamma R_{t+1}`` within each episode; float64 [N].
+
+    One vector operation a turn index: cost O(N + longest episode).
+    """
+    return discounted(table, reward, np.full(len(table), gamma))
+
+
+def discounted(table: StepTable, x: Floats, carry: Floats) -> Floats:
+    """Return ``y_t = x_t + carry_t y_{t+1}`` within each episode, with y = 0 after its end; float64 [N]."""
+    out = x.astype(np.float64, copy=True)
+    has_next = ~table.is_last
+    by_turn = np.argsort(table.turn, kind="stable")
+    bounds = np.searchsorted(table.turn[by_turn], np.arange(int(table.turn.max(initial=-1)) + 2))
+    for turn in range(len(bounds) - 2, -1, -1):
+        here = by_turn[bounds[turn] : bounds[turn + 1]]
+        here = here[has_next[here]]
+        out[here] += carry[here] * out[here + 1]
+    return out
+
+
+def following(table: StepTable, x: Floats, last: Floats | float = 0.0) -> Floats:
+    """Return the value of the next row of the same episode, `last` where there is none; float64 [N]."""
+    out = np.append(x[1:], 0.0)
+    out[table.is_last] = np.broadcast_to(last, len(x))[table.is_last]
+    return out
+
+
+def gae(table: StepTable, value: Floats, final: Floats | float, gamma: float, lam: float) -> Floats:
+    """Return ``A_t = delta_t + gamma lam A_{t+1}`` with ``delta_t = r_t + gamma V_{t+1} - V_t``; float64 [N].
+
+    `value` is V_t, `final` the value of the state after an episode's last row. lam = 1: the return minus V_t.
+    """
+    delta = table.reward + gamma * following(table, value, final) - value
+    return discounted(table, delta, np.full(len(table), gamma * lam))

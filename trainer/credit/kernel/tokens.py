@@ -1,0 +1,27 @@
+"""Statistics that count tokens: a step weighs as much as its reply is long. The table needs `length`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cairn.core.table import Floats, StepTable
+from cairn.trainer.credit.kernel.segments import relative
+
+
+def whitened(table: StepTable, x: Floats, epsilon: float) -> Floats:
+    """Return ``(x - mean) / sqrt(var + epsilon)`` over the batch, each row counted once per token of its reply; [N]."""
+    assert table.length is not None  # `needs`
+    total = float(table.length.sum())
+    if total < 2:
+        return np.zeros(len(x))
+    centred = relative(x, np.zeros(len(x), np.int64), weight=table.length)
+    return centred / np.sqrt(table.length @ centred**2 / (total - 1) + epsilon)
+
+
+def mean_logprobs(table: StepTable) -> Floats:
+    """Return the mean logprob of each episode's tokens, [E]; of one without any, its first step's."""
+    assert table.length is not None  # `needs`
+    assert table.logprob is not None
+    first = table.logprob[table.first_rows]  # shifted by it, the mean of equal values is exactly equal to them
+    excess = np.bincount(table.episode, table.length * (table.logprob - first[table.episode]))
+    return first + excess / np.maximum(np.bincount(table.episode, table.length), 1.0)

@@ -1,0 +1,48 @@
+"""MC-GRPO: rewards against the group's median, scaled by the median distance from it; the median episode has none.
+
+::
+
+    b = lower median of r        MAD = lower median of |r - b|        a_i = (r_i - b) / (MAD + epsilon)
+    A_i = n / z a_i where |a_i| > 1e-6, else 0                        z: how many such a_i the group has
+
+r_i: sum of episode i's rewards; every step of the episode has A_i. n: episodes of the group, the extra one included:
+the method samples an odd number. Unit: episodes of the group, each once. The median episode is the one that the method
+drops; here its advantage is 0, as it would be anyway, and the loss may leave out rows without advantage. Group of one:
+0. No spread: 0. MAD below `guard`, as with binary rewards and a clear majority: not divided by.
+Source: 2601.22582, lotusroot-kim/MC-GRPO. Departures: the guard is ours; `guard = 0` divides by epsilon there as the
+released code does, which gives advantages of 1000 and more. The dropped row stays in the table.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from pydantic import Field
+
+from cairn.core.config import Config
+from cairn.core.table import Floats, StepTable
+from cairn.trainer.credit._method import Credit
+from cairn.trainer.credit.kernel.returns import scores
+from cairn.trainer.credit.kernel.segments import lower_median, relative
+
+_NOT_ZERO = 1e-6  # what the released code takes for an advantage
+
+
+class MCGRPOConfig(Config):
+    """Settings of MC-GRPO."""
+
+    guard: float = Field(1e-6, ge=0, description="A median distance below this is not divided by; 0: always divide.")
+    epsilon: float = Field(1e-3, gt=0, description="Added to the median distance.")
+
+
+def compute(table: StepTable, config: MCGRPOConfig) -> Floats:
+    """Return one advantage a row, float64 [N]."""
+    group = table.group[table.first_rows]
+    distance = relative(scores(table), group, baseline="median")
+    spread = lower_median(np.abs(distance), group)
+    advantage = distance / np.where(spread < config.guard, 1.0, spread + config.epsilon)[group]
+    is_moved = np.abs(advantage) > _NOT_ZERO
+    factor = np.bincount(group) / np.maximum(np.bincount(group, is_moved), 1)
+    return np.where(is_moved, factor[group] * advantage, 0.0)[table.episode]
+
+
+CREDIT = Credit(MCGRPOConfig, compute, breaks={"better": "of two, the worse is the lower median and has 0"})

@@ -1,0 +1,57 @@
+"""TIGPO: reward each step by how near it led to a success, on a graph that the source keeps from one visit to the next.
+
+::
+
+    d(s) = fewest recorded steps from s to a success; d(success) = 0; none leads there: the group's largest d, plus 1
+    A    = episode_weight (r_i - mean_g) / (std_g + epsilon) + step_weight (R - mean_s) / (std_s + epsilon)
+    R    = scale w^d(x)        x: the state the step led to
+
+Here it is a function of one table, so the graph is that of the table's groups alone: what is left is the source's
+step term, and for the episode term the one that it has for tasks it sees for the first time. Left out are the graph
+of earlier visits to the same task and the term that compares its scores across visits; the step term differs from
+GraphGPO's only where there is such a graph, the episode term by its averaging unit: episodes, each once. std with
+ddof 1. Averaging unit of the step term: the steps at a state. A state seen once, or without spread: step term 0; a
+group of one episode: episode term 0. Successes are those of `table.success`.
+Source: 2609.03383, from one secondary note. Not known there, so ours: what a timeout leads to (the state that the
+episode stopped in, as in GraphGPO; or a failure).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from cairn.core.config import Config
+from cairn.core.table import Floats, StepTable
+from cairn.trainer.credit._method import Credit
+from cairn.trainer.credit.graphgpo import hops
+from cairn.trainer.credit.kernel.family import episode_term
+from cairn.trainer.credit.kernel.graph import build_graph
+from cairn.trainer.credit.kernel.segments import relative
+
+
+class TIGPOConfig(Config):
+    """Settings of TIGPO."""
+
+    w: float = Field(
+        0.1, gt=0, lt=1, description="What the reward is multiplied by for each step further from success."
+    )
+    scale: float = Field(10.0, gt=0, description="C: reward of a step that succeeds.")
+    timeout: Literal["open", "failure"] = Field("open", description="What an episode cut by a budget ends in.")
+    normalize: Literal["none", "std"] = Field("std", description="Divide both terms by their std, or not.")
+    step_weight: float = Field(1.0, ge=0, description="Of the step term.")
+    episode_weight: float = Field(1.0, ge=0, description="Of the episode term.")
+    epsilon: float = Field(1e-6, gt=0, description="Added to standard deviations.")
+
+
+def compute(table: StepTable, config: TIGPOConfig) -> Floats:
+    """Return one advantage a row, float64 [N]."""
+    graph = build_graph(table, table.anchor, table.next_anchor, config.timeout)
+    nearness = config.scale * config.w ** hops(graph)[1]
+    step_term = relative(nearness, graph.tail, scale=config.normalize, epsilon=config.epsilon)
+    episode = episode_term(table, config.normalize, config.epsilon)
+    return config.episode_weight * episode + config.step_weight * step_term
+
+
+CREDIT = Credit(TIGPOConfig, compute, breaks={"shift": "which episodes succeed follows from their scores"})
