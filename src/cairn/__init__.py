@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from cairn.core.table import StepTable
     from cairn.envs.registry import make, register
     from cairn.trainer.config import load_run_config
-    from cairn.trainer.credit import advantages
+    from cairn.trainer.credit import advantages, widths
+    from cairn.trainer.graph import TrajectoryGraph, trajectory_graph
     from cairn.trainer.train import Run, train
 
 __version__ = "0.1.0"
@@ -24,6 +25,7 @@ _HOMES = {
     "Observation": "cairn.core.records",
     "Run": "cairn.trainer.train",
     "StepTable": "cairn.core.table",
+    "TrajectoryGraph": "cairn.trainer.graph",
     "Task": "cairn.core.records",
     "Turn": "cairn.core.records",
     "advantages": "cairn.trainer.credit",
@@ -32,6 +34,8 @@ _HOMES = {
     "make": "cairn.envs.registry",
     "register": "cairn.envs.registry",
     "train": "cairn.trainer.train",
+    "trajectory_graph": "cairn.trainer.graph",
+    "widths": "cairn.trainer.credit",
 }
 __all__ = [
     "Episode",
@@ -39,6 +43,7 @@ __all__ = [
     "Run",
     "StepTable",
     "Task",
+    "TrajectoryGraph",
     "Turn",
     "__version__",
     "advantages",
@@ -47,6 +52,8 @@ __all__ = [
     "make",
     "register",
     "train",
+    "trajectory_graph",
+    "widths",
 ]
 
 
