@@ -1,0 +1,66 @@
+"""`cairn credit`: any credit method on a run's stored episodes, and where two of them disagree."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cairn.cli._output import Json, Settings, show_json, show_table
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command()(credit)
+
+
+def credit(
+    run: Annotated[Path, typer.Argument(help="A run's folder.")],
+    method: Annotated[str, typer.Option(help="The method to compute.")] = "closure",
+    compare: Annotated[str, typer.Option(help="The method to set beside it.")] = "gigpo",
+    update: Annotated[int | None, typer.Option(min=1, help="One update's episodes; default: all.")] = None,
+    top: Annotated[int, typer.Option(min=0, help="How many disagreements to show.")] = 10,
+    settings: Settings = [],
+    as_json: Json = False,
+) -> None:
+    """Recompute advantages without new rollouts; --set gives settings of --method."""
+    from cairn.core.config import parse_flags
+    from cairn.core.errors import CairnError
+    from cairn.core.store import RunStore
+    from cairn.trainer.metrics import credit_metrics
+    from cairn.trainer.offline import compare as agreement
+    from cairn.trainer.offline import recompute, stored_steps
+
+    if not (run / "run.sqlite").is_file():
+        raise CairnError(f"{str(run)!r} is no run: it has no run.sqlite; runs are folders such as runs/quickstart-...")
+    with RunStore(run / "run.sqlite") as store:
+        table, places = stored_steps(store, update)
+    ours, theirs = recompute(table, method, parse_flags(settings)), recompute(table, compare, {})
+    correlation, signs, apart = agreement(table, places, ours, theirs, top)
+    metrics = {name: credit_metrics(table, found[table.order]) for name, found in ((method, ours), (compare, theirs))}
+    if as_json:
+        disagreements = [asdict(each) for each in apart]
+        answer = {"steps": len(table), "correlation": correlation, "equal_signs": signs, "metrics": metrics}
+        show_json({**answer, "disagreements": disagreements})
+        return
+    typer.echo(f"{len(table):,} steps of {table.num_episodes:,} episodes")
+    typer.echo(f"{method} and {compare}: correlation {correlation:.2f}, equal signs {signs:.0%}")
+    names = list(dict.fromkeys((method, compare)))
+    show_table(("metric", *names), [(key, *(f"{metrics[n][key]:.3f}" for n in names)) for key in metrics[method]])
+    typer.echo(f"\nWidest disagreements; {method} and {compare} in standard deviations of each")
+    show_table(
+        ("update", "episode", "turn", method, compare, "action", "observation"),
+        [
+            (
+                *(str(x) for x in (each.step.update, each.step.episode, each.step.turn)),
+                f"{each.first:+.2f}", f"{each.second:+.2f}", each.step.action[:60], _first_line(each.step.observation),
+            )
+            for each in apart
+        ],
+    )  # fmt: skip
+
+
+def _first_line(text: str) -> str:
+    return text.strip().partition("\n")[0][:80]
