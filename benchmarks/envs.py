@@ -20,19 +20,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
+from cairn.benchmarks.outcome import Outcome, Row, row
 from cairn.core.errors import CairnError, MissingDataError
 from cairn.envs.household.env import HouseholdEnv
 from cairn.envs.household.games import load_row, open_split
 from cairn.envs.household.generator import Size
 from cairn.envs.household.world import World
 
-Row = dict[str, object]
 _SIZES = get_args(Size)
 _REFERENCES = (("ref_valid_seen", "valid_seen"), ("ref_train40", "train"))
 
 
-def run(env: str = "household", quick: bool = False) -> list[Row]:
-    """Return rows of name, value, unit, baseline, bar, holds; `quick` takes samples and answers in under 45 s.
+def run(env: str = "household", quick: bool = False) -> Outcome:
+    """Measure; `quick` takes samples and answers in under 45 s.
 
     Raises:
         CairnError: there is no benchmark for this environment.
@@ -43,29 +43,16 @@ def run(env: str = "household", quick: bool = False) -> list[Row]:
     try:
         open_split("valid_unseen")
     except MissingDataError as error:
-        return [*rows, _skipped("real games", str(error))]
-    return [*_conformance(), *_speed(quick), *_loading(), *_real(quick), *rows]
+        return Outcome(rows=[*rows, _skipped("real games", str(error))])
+    return Outcome(rows=[*_conformance(), *_speed(quick), *_loading(), *_real(quick), *rows])
 
 
 def _row(name: str, value: float, unit: str, bar: str | None = None, baseline: str | None = None) -> Row:
-    """Return one row; `bar` is a comparison such as ">= 0.97"."""
-    holds = None
-    if bar is not None:
-        sign, limit = bar.split()
-        holds = {">=": value >= float(limit), "<": value < float(limit), "<=": value <= float(limit)}[sign]
-    return {
-        "name": f"household: {name}",
-        "value": value,
-        "unit": unit,
-        "baseline": baseline,
-        "bar": bar,
-        "holds": holds,
-    }
+    return row(f"household: {name}", value, unit, bar, baseline)
 
 
 def _skipped(name: str, reason: str) -> Row:
-    full = f"household: {name} not measured: {reason}"
-    return {"name": full, "value": None, "unit": "", "baseline": None, "bar": None, "holds": None}
+    return row(f"household: {name} not measured: {reason}", None, "")
 
 
 # -- the same game as the original's? ----------------------------------------------------------------------------------

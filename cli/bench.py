@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import pkgutil
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cairn.cli._output import Json, show_json, show_table
+
+if TYPE_CHECKING:
+    from cairn.benchmarks.outcome import Outcome
 
 
 def register(app: typer.Typer) -> None:
@@ -19,36 +23,54 @@ def register(app: typer.Typer) -> None:
 
 def bench(
     name: Annotated[str, typer.Argument(help="Which one; default: all.")] = "",
-    env: Annotated[str, typer.Option(help="For envs: which environment.")] = "household",
+    env: Annotated[str | None, typer.Option(help="For envs: which environment; default: household.")] = None,
+    speed: Annotated[bool, typer.Option("--speed", help="For credit: times.")] = False,
+    factorial: Annotated[bool, typer.Option("--factorial", help="For credit: all combinations of slots.")] = False,
+    out: Annotated[Path | None, typer.Option(help="For credit: a folder for all numbers and the figure.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Under 45 s: for a look, not for a claim.")] = False,
     as_json: Json = False,
 ) -> None:
     """Run benchmarks; exit status 1 if a bar does not hold."""
     from cairn import benchmarks
-    from cairn.core.errors import UnknownNameError
 
-    known = [m.name for m in pkgutil.iter_modules([str(Path(benchmarks.__path__[0]))]) if not m.name.startswith("_")]
-    if name and name not in known:
-        raise UnknownNameError("benchmark", name, known, "cairn bench --help")
+    given: dict[str, object] = {"env": env, "speed": speed or None, "factorial": factorial or None, "out": out}
+    options = {key: value for key, value in given.items() if value is not None}
     rows = []
-    for each in [name] if name else known:
-        arguments = {"env": env} if each == "envs" else {}
-        rows += importlib.import_module(f"cairn.benchmarks.{each}").run(quick=quick, **arguments)
+    for each in _chosen(name, Path(benchmarks.__path__[0])):
+        outcome = _run(each, quick, options if name else {})
+        rows += outcome.rows
+        if not as_json:
+            for table in outcome.tables:
+                typer.echo(table.title)
+                show_table(table.columns, table.rows)
+                typer.echo()
     if as_json:
         show_json(rows)
     else:
-        show_table(
-            ("what", "value", "unit", "baseline", "bar", "holds"),
-            [
-                tuple(
-                    "" if row[k] is None else _cell(row[k])
-                    for k in ("name", "value", "unit", "baseline", "bar", "holds")
-                )
-                for row in rows
-            ],
-        )
-    if any(row["holds"] is False for row in rows):
+        columns = ("name", "value", "unit", "baseline", "bar", "holds")
+        show_table(columns, [tuple("" if line[k] is None else _cell(line[k]) for k in columns) for line in rows])
+    if any(line["holds"] is False for line in rows):
         raise typer.Exit(1)
+
+
+def _chosen(name: str, folder: Path) -> list[str]:
+    """Return the benchmarks to run: the one named, or all that have a `run`."""
+    from cairn.core.errors import UnknownNameError
+
+    known = [m.name for m in pkgutil.iter_modules([str(folder)]) if m.name not in ("outcome",)]
+    if name and name not in known:
+        raise UnknownNameError("benchmark", name, known, "cairn bench --help")
+    return [name] if name else known
+
+
+def _run(name: str, quick: bool, options: dict[str, object]) -> Outcome:
+    from cairn.core.errors import CairnError
+
+    run = importlib.import_module(f"cairn.benchmarks.{name}").run
+    if unknown := sorted(set(options) - set(inspect.signature(run).parameters)):
+        raise CairnError(f"cairn bench {name} has no option --{unknown[0]}; see cairn bench --help")
+    outcome: Outcome = run(quick=quick, **options)
+    return outcome
 
 
 def _cell(value: object) -> str:

@@ -1,0 +1,34 @@
+"""What a benchmark answers: rows that say whether a bar holds, and tables for people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+Row = dict[str, object]  # name, value, unit, baseline, bar, holds
+_SIGNS = {">=": float.__ge__, ">": float.__gt__, "<=": float.__le__, "<": float.__lt__}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table for people."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What was measured."""
+
+    rows: list[Row]
+    tables: list[Table] = field(default_factory=list)
+
+
+def row(name: str, value: float | None, unit: str, bar: str | None = None, baseline: str | None = None) -> Row:
+    """Return one row; `bar` is a comparison such as ">= 0.97", which a value that is None does not take part in."""
+    holds = None
+    if bar is not None and value is not None:
+        sign, limit = bar.split()
+        holds = _SIGNS[sign](float(value), float(limit))
+    return {"name": name, "value": value, "unit": unit, "baseline": baseline, "bar": bar, "holds": holds}
