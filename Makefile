@@ -42,6 +42,7 @@ check: $(READY)
 	$(BIN)/ruff check --output-format concise .
 	$(BIN)/mypy $(FOLDERS)
 	$(BIN)/cairn plugins --markdown | diff docs/plugins.md - || { echo "docs/plugins.md is stale: make docs"; exit 1; }
+	$(BIN)/cairn plugins --algorithms docs/creditbench.json | diff docs/algorithms.md - || { echo "docs/algorithms.md is stale: make docs"; exit 1; }
 	$(BIN)/python -m pytest tests/test_architecture.py
 
 fix: $(READY)
@@ -53,3 +54,4 @@ bench: $(READY)
 
 docs: $(READY)
 	$(BIN)/cairn plugins --markdown > docs/plugins.md
+	$(BIN)/cairn plugins --algorithms docs/creditbench.json > docs/algorithms.md

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -17,9 +18,13 @@ def register(app: typer.Typer) -> None:
 def plugins(
     point: Annotated[str, typer.Option(help="One extension point only.")] = "",
     markdown: Annotated[bool, typer.Option("--markdown", help="Print docs/plugins.md, with every setting.")] = False,
+    algorithms: Annotated[
+        Path | None, typer.Option(help="Print docs/algorithms.md, with the measurements of this file.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List the extension points and their plug-ins."""
+    from cairn.cli import _algorithm_page
     from cairn.cli import _plugin_page as page
     from cairn.core.errors import UnknownNameError
     from cairn.core.plugins import POINTS
@@ -29,6 +34,9 @@ def plugins(
         raise UnknownNameError("extension point", point, [each.name for each in POINTS], "cairn plugins")
     if markdown:
         typer.echo(page.page(chosen), nl=False)
+        return
+    if algorithms is not None:
+        typer.echo(_algorithm_page.page(algorithms), nl=False)
         return
     rows = [(each.name, name, place, page.summary(place)) for each in chosen for name, place in each.places().items()]
     if as_json:
