@@ -32,7 +32,7 @@ chosen, and the default is named. Papers are named by their arXiv numbers.
 
 **CreditBench** (`cairn bench credit --out docs`): six small problems whose advantages are known exactly, policies that
 score 0.02, 0.4 and 0.9, groups of 4, 8 and 16 episodes. The rows below are for groups of {size} at {level:.0%}: means
-over four tasks of 150 groups each, with 95 % bootstrap intervals over groups; the rank is among all methods measured,
+over four tasks of 300 groups each, with 95 % bootstrap intervals over groups; the rank is among all methods measured,
 averaged over the problems and the three levels. Methods that need a critic, roles or reward channels are not measured.
 
 ![CreditBench](creditbench.png)

@@ -85,7 +85,7 @@ def check_episodes(columns: Mapping[str, npt.NDArray[Any]], order: Ids) -> None:
             f"StepTable: turn {turn[row]} of episode {episode[row]} is {what} (row {order[row]}); "
             f"expected turn {expected[row]}"
         )
-    for name in ("success", "truncated"):
+    for name in ("success", "truncated", "past"):
         if name in columns:
             values = columns[name][order]
             if len(wrong := np.flatnonzero(is_same & (values[1:] != values[:-1]))):

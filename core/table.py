@@ -69,6 +69,7 @@ class StepTable:
     value: Floats | None = None  # [N] estimate of the state's value, from whatever source the method names
     final_value: Floats | None = None  # [N] the same of the state after the episode's last row; read there only
     role: Keys | None = None  # [N] which agent acted
+    past: Flags | None = None  # [N] the episode is of an earlier update: evidence, without an advantage of its own
     node: Keys | None = None  # [N] node of a rollout tree that the step led to; equal keys: the same sampled step
 
     @classmethod
@@ -93,13 +94,14 @@ class StepTable:
         final_value: npt.ArrayLike | None = None,
         role: npt.ArrayLike | None = None,
         node: npt.ArrayLike | None = None,
+        past: npt.ArrayLike | None = None,
         is_deterministic: bool = False,
         allow_unscorable: bool = False,
     ) -> StepTable:
         """Build a table from arrays of N, in any row order. Ids are integers from -2**63; keys, up to 2**64 - 1.
 
         Left out: every reply is valid and trained on, no episode is truncated, and an episode whose rewards sum to more
-        than 0 is a success. `success`, `truncated` are facts of the episode, told in each of its rows. The anchor after
+        than 0 is a success. `success`, `truncated`, `past` are facts of the episode, told in each row. The anchor after
         an episode's last row, where `next_anchor` is left out, is "over" for a terminated episode (one for successes,
         one for others) and a state of its own for a truncated one.
 
@@ -122,7 +124,7 @@ class StepTable:
         }
         flags = {
             name: np.asarray(x, np.bool_).reshape(-1)
-            for name, x in given(valid=valid, success=success, truncated=truncated, trained=trained)
+            for name, x in given(valid=valid, success=success, truncated=truncated, trained=trained, past=past)
         }
         floats = {
             name: np.asarray(x, np.float64).reshape(-1)

@@ -18,7 +18,8 @@ __all__ = ["Credit", "advantages", "widths"]
 def advantages(table: StepTable, method: str, **config: Any) -> Floats:
     """Return one advantage a step, float64 [N], in the row order in which the caller gave the table.
 
-    Steps that are not trained on (`table.trained` False) and those of unscorable episodes get 0.
+    Steps that are not trained on (`table.trained` False), those of earlier updates (`table.past`) and those of
+    unscorable episodes get 0.
 
     Args:
         table: the steps; groups are never mixed, unless the method says that it normalises over the batch.
@@ -28,11 +29,12 @@ def advantages(table: StepTable, method: str, **config: Any) -> Floats:
     Raises:
         UnknownNameError: no such method.
         ConfigError: a field that the method does not have, or a value that it does not take.
-        CairnError: the method needs a column that the table does not have.
+        CairnError: the method needs a column that the table does not have, or would take earlier updates for this one.
     """
     credit = _load(table, method)
     found = credit.compute(table, build(credit.config, config, f"credit {method!r}"))
-    return table.to_caller(np.where(table.trained, found, 0.0))
+    counts = table.trained if table.past is None else table.trained & ~table.past
+    return table.to_caller(np.where(counts, found, 0.0))
 
 
 def widths(table: StepTable, method: str = "closure", **config: Any) -> Floats:
@@ -58,6 +60,9 @@ def _load(table: StepTable, method: str) -> Credit[Any]:  # Any: each method has
             f"credit {method!r} needs {', '.join(missing)}, which this StepTable does not have: "
             "give it to StepTable.from_columns, one value a row"
         )
+    if table.past is not None and not credit.reads_past:
+        knows = [name for name in CREDITS.ids() if CREDITS.load(name).reads_past]
+        raise CairnError(f"credit {method!r} compares all rows; leave `past` out, or use one of: {', '.join(knows)}")
     return credit
 
 

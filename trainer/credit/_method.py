@@ -26,5 +26,6 @@ class Credit(Generic[C]):
     config: type[C]
     compute: Callable[[StepTable, C], Floats]
     width: Callable[[StepTable, C], Floats] | None = None  # standard deviation of each advantage, where it has one
+    reads_past: bool = False  # whether it tells rows of earlier updates from present ones
     needs: tuple[str, ...] = ()  # optional columns of the table that it cannot do without
     breaks: Mapping[Law, str] = field(default_factory=dict)  # laws that it does not keep, and why; others are tested

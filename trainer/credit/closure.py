@@ -40,6 +40,7 @@ from cairn.trainer.credit.kernel.returns import scores
 from cairn.trainer.credit.kernel.segments import means, segments
 from cairn.trainer.credit.kernel.values import fixed_point, landings, root_means
 
+TINY = 1e-9  # least width that is divided by
 ENDS = 0.1  # of an episode: the weight of each end of the score range
 WIDTH_PRIOR, WIDTH_ONCE, WIDTH_OWN = 0.5, 0.4, 0.2  # a, b, c of `width`
 
@@ -57,6 +58,7 @@ class ClosureConfig(Config):
     timeout: Literal["open", "failure"] = Field("open", description="What an episode cut by a budget ends in.")
     split_rounds: int = Field(4, ge=0, description="How often keys proved aliased are split by what came before.")
     score_range: tuple[float, float] = Field((0.0, 1.0), description="Least and greatest score, for widths only.")
+    per_width: bool = Field(False, description="Give advantages in units of their widths.")
     leave_own_out: bool = Field(
         False, description="Leave an episode's own steps out of the V that it is compared with."
     )
@@ -64,6 +66,11 @@ class ClosureConfig(Config):
 
 def compute(table: StepTable, config: ClosureConfig) -> Floats:
     """Return one advantage a row, float64 [N]."""
+    advantage = _advantage(table, config)
+    return advantage / np.maximum(width(table, config), TINY) if config.per_width else advantage
+
+
+def _advantage(table: StepTable, config: ClosureConfig) -> Floats:
     graph, value = solve(table, config)
     worth = config.gamma * landings(table, graph, value)
     baseline = _without_own(table, graph, value, worth, config) if config.leave_own_out else value[graph.tail]
@@ -110,7 +117,7 @@ def _without_own(table: StepTable, graph: Graph, value: Floats, worth: Floats, c
 
 
 def width(table: StepTable, config: ClosureConfig) -> Floats:
-    """Return the standard deviation of each advantage, float64 [N]: ``w^2 = v (a + b / n(s,a)) + c A^2``.
+    """Return the standard deviation of each advantage A = Q - V, float64 [N]: ``w^2 = v (a + b / n(s,a)) + c A^2``.
 
     v = Var(score) / T, T: steps an episode of the group. Where outcomes are determined, an episode's score less its
     expectation is the sum of its steps' exact advantages, which are uncorrelated: Var(score) = E[sum_t A_t^2], so v is
@@ -127,7 +134,7 @@ def width(table: StepTable, config: ClosureConfig) -> Floats:
     typical = squares / total / (np.bincount(table.group) / count)
     visits = np.bincount(graph.pair)[graph.pair]
     spread = typical[table.group] * (WIDTH_PRIOR + WIDTH_ONCE / visits)
-    return np.sqrt(spread + WIDTH_OWN * compute(table, config) ** 2)
+    return np.sqrt(spread + WIDTH_OWN * _advantage(table, config) ** 2)
 
 
 _WHY = "where all succeed, steps are ranked by delay, and a state seen once leans on the group's mean outcome"

@@ -6,12 +6,13 @@
     A    = episode_weight (r_i - mean_g) / (std_g + epsilon) + step_weight (R - mean_s) / (std_s + epsilon)
     R    = scale w^d(x)        x: the state the step led to
 
-Here it is a function of one table, so the graph is that of the table's groups alone: what is left is the source's
-step term, and for the episode term the one that it has for tasks it sees for the first time. Left out are the graph
-of earlier visits to the same task and the term that compares its scores across visits; the step term differs from
-GraphGPO's only where there is such a graph, the episode term by its averaging unit: episodes, each once. std with
-ddof 1. Averaging unit of the step term: the steps at a state. A state seen once, or without spread: step term 0; a
-group of one episode: episode term 0. Successes are those of `table.success`.
+Rows of `table.past`, episodes of earlier visits to the same task under the same group, are in the graph and in the
+statistics of the episode term, and have no advantage; mean_s and std_s are of the present steps alone. So a present
+step is near to a success that only an earlier visit found, and a present episode is compared with the earlier ones too.
+Groups without a past differ from GraphGPO by the episode term's averaging unit alone: episodes, each once. Which tasks
+are visited again, and how long their past is kept, is for whoever makes the table.
+std with ddof 1. Averaging unit of the step term: the steps at a state. A state seen once, or without spread: step term
+0; a group of one episode: episode term 0. Successes are those of `table.success`.
 Source: 2609.03383, from one secondary note. Not known there, so ours: what a timeout leads to (the state that the
 episode stopped in, as in GraphGPO; or a failure).
 """
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
@@ -49,9 +51,12 @@ def compute(table: StepTable, config: TIGPOConfig) -> Floats:
     """Return one advantage a row, float64 [N]."""
     graph = build_graph(table, table.anchor, table.next_anchor, config.timeout)
     nearness = config.scale * config.w ** hops(graph)[1]
-    step_term = relative(nearness, graph.tail, scale=config.normalize, epsilon=config.epsilon)
+    is_now = None if table.past is None else (~table.past).astype(np.float64)
+    step_term = relative(nearness, graph.tail, scale=config.normalize, epsilon=config.epsilon, weight=is_now)
     episode = episode_term(table, config.normalize, config.epsilon)
     return config.episode_weight * episode + config.step_weight * step_term
 
 
-CREDIT = Credit(TIGPOConfig, compute, breaks={"shift": "which episodes succeed follows from their scores"})
+CREDIT = Credit(
+    TIGPOConfig, compute, reads_past=True, breaks={"shift": "which episodes succeed follows from their scores"}
+)

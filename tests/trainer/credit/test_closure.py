@@ -145,6 +145,13 @@ def test_widths_follow_from_how_much_an_episode_varies() -> None:
     np.testing.assert_allclose(found, np.sqrt(0.125 * 0.9 + 0.2 / 16), atol=1e-12)
 
 
+def test_advantages_may_be_counted_in_widths() -> None:
+    settings: dict[str, Any] = {**PLAIN, "prior_visits": 1.0}
+    found = advantages(made(SOLVED, LOST), "closure", **settings, per_width=True)
+    width = np.sqrt(0.125 * 0.9 + 0.2 / 16)
+    np.testing.assert_allclose(found, np.array([0.25, 0.25, -0.25, -0.25]) / width, atol=1e-12)
+
+
 def test_a_task_never_solved_is_not_certain() -> None:
     # scores 0, 0: mean 0.1 / 2.2 = 1/22, variance (2 / 484 + (1 + 441) / 4840) / 2.2 = 21/484, over 2 steps
     found = widths(made(SOLVED, LOST, wins=()), "closure", **PLAIN)

@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from cairn.core.errors import CairnError
+from cairn.core.table import StepTable
 from cairn.trainer.credit import advantages
 from tests.trainer.columns import outcomes
 from tests.trainer.golden import e2, e2_rows, paths
@@ -73,3 +75,30 @@ def test_successes_are_the_tables_whatever_they_earned() -> None:
 def test_states_seen_once_have_no_step_term_and_a_lone_episode_no_episode_term() -> None:
     np.testing.assert_array_equal(advantages(outcomes(1, 0), "tigpo", episode_weight=0.0), np.zeros(2))
     np.testing.assert_array_equal(advantages(paths("s a u b +"), "tigpo"), np.zeros(2))
+
+
+def with_past(*past: int) -> StepTable:
+    """Return an old success from s by a, and two present episodes: s a u e, s b v e, neither solved."""
+    made = paths("s a u c +", "s a u e -", "s b v e -")
+    return replace(made, past=np.isin(made.episode, past))
+
+
+def test_a_success_of_an_earlier_visit_shows_present_steps_the_way() -> None:
+    # d after: a 1; e and b and v nowhere: 3. Present steps at s: 10 w, 10 w^3: +-0.707106; the others have no peers.
+    # scores 1, 0, 0: mean 1/3, std 0.577350: -0.577350 for both present ones
+    found = advantages(with_past(0), "tigpo")
+    np.testing.assert_allclose(found, [0, 0, 0.129756, -0.577349, -1.284455, -0.577349], atol=1e-5)
+
+
+def test_without_the_past_nothing_is_known() -> None:
+    np.testing.assert_array_equal(advantages(paths("s a u e -", "s b v e -"), "tigpo"), np.zeros(4))
+
+
+def test_earlier_steps_do_not_enter_the_present_mean() -> None:
+    found = advantages(with_past(0), "tigpo", episode_weight=0.0, normalize="none")
+    np.testing.assert_allclose(found, [0, 0, 0.495, 0, -0.495, 0], atol=1e-12)  # (1 - 0.01) / 2
+
+
+def test_methods_that_would_take_earlier_episodes_for_present_ones_refuse() -> None:
+    with pytest.raises(CairnError, match="'grpo' compares all rows; leave `past` out, or use one of: tigpo"):
+        advantages(with_past(0), "grpo")
