@@ -29,16 +29,17 @@ def credit(
     from cairn.core.config import parse_flags
     from cairn.core.errors import CairnError
     from cairn.core.store import RunStore
+    from cairn.trainer.credit import advantages
     from cairn.trainer.metrics import credit_metrics
     from cairn.trainer.offline import compare as agreement
-    from cairn.trainer.offline import recompute, stored_steps
+    from cairn.trainer.offline import stored_steps
 
     if not (run / "run.sqlite").is_file():
         raise CairnError(f"{str(run)!r} is no run: it has no run.sqlite; runs are folders such as runs/quickstart-...")
     with RunStore(run / "run.sqlite") as store:
         table, places = stored_steps(store, update)
-    ours, theirs = recompute(table, method, parse_flags(settings)), recompute(table, compare, {})
-    correlation, signs, apart = agreement(table, places, ours, theirs, top)
+    ours, theirs = advantages(table, method, **parse_flags(settings)), advantages(table, compare)
+    correlation, signs, apart = agreement(places, ours, theirs, top)
     metrics = {name: credit_metrics(table, found[table.order]) for name, found in ((method, ours), (compare, theirs))}
     if as_json:
         disagreements = [asdict(each) for each in apart]

@@ -16,7 +16,7 @@ It holds no text and no tokens: texts become keys when a step is recorded.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -84,6 +84,7 @@ class StepTable:
         reward: npt.ArrayLike,
         valid: npt.ArrayLike | None = None,
         next_anchor: npt.ArrayLike | None = None,
+        knows_next: npt.ArrayLike | None = None,
         success: npt.ArrayLike | None = None,
         truncated: npt.ArrayLike | None = None,
         trained: npt.ArrayLike | None = None,
@@ -106,6 +107,7 @@ class StepTable:
         one for others) and a state of its own for a truncated one.
 
         Args:
+            knows_next: where False, `next_anchor` is not read: nobody recorded the state; left out: all are known.
             allow_unscorable: a NaN reward means that the episode could not be scored: it is left out of everything,
                 counted in `num_unscorable`, and has advantage 0. Otherwise NaN is an error.
 
@@ -124,7 +126,9 @@ class StepTable:
         }
         flags = {
             name: np.asarray(x, np.bool_).reshape(-1)
-            for name, x in given(valid=valid, success=success, truncated=truncated, trained=trained, past=past)
+            for name, x in given(
+                valid=valid, success=success, truncated=truncated, trained=trained, past=past, knows_next=knows_next
+            )
         }
         floats = {
             name: np.asarray(x, np.float64).reshape(-1)
@@ -169,16 +173,15 @@ class StepTable:
                 )
         rows = [(e, i, t, turn) for i, e in enumerate(episodes) for t, turn in enumerate(e.turns)]
         following = [_next_anchor(e, t) for e, _, t, _ in rows]
-        unknown = [i for i, key in enumerate(following) if key is None]
-        strange = iter(_unknown_keys(np.array(unknown, np.int64)).tolist())
         names = _channel_names([turn.channels for *_, turn in rows])
-        table = cls.from_columns(
+        return cls.from_columns(
             group=[e.group_id for e, *_ in rows],
             episode=[i for _, i, _, _ in rows],
             turn=[t for _, _, t, _ in rows],
             anchor=[turn.observation.anchor for *_, turn in rows] if anchor is None else anchor,
             action=[text_key(turn.action) for *_, turn in rows],
-            next_anchor=[next(strange) if key is None else key for key in following] if anchor is None else None,
+            next_anchor=[key or 0 for key in following] if anchor is None else None,
+            knows_next=[key is not None for key in following] if anchor is None else None,
             reward=[turn.reward for *_, turn in rows],
             valid=[turn.is_valid for *_, turn in rows],
             success=[bool(e.success) for e, *_ in rows],
@@ -188,10 +191,6 @@ class StepTable:
             logprob=_mean_logprobs([turn.reply_logprobs for *_, turn in rows]),
             is_deterministic=is_deterministic,
         )
-        if anchor is not None:
-            return table
-        known = np.array([key is not None for key in following])
-        return replace(table, knows_next=known[table.order])
 
     def __len__(self) -> int:
         return len(self.group)
@@ -232,8 +231,10 @@ def _completed(columns: dict[str, npt.NDArray[Any]], order: Ids) -> dict[str, An
         columns.setdefault(name, np.ones(n, np.bool_))
     columns.setdefault("truncated", np.zeros(n, np.bool_))
     columns.setdefault("success", (np.bincount(episode, reward) > 0)[episode])
-    columns["knows_next"] = np.ones(n, np.bool_)
-    if "next_anchor" not in columns:
+    if "next_anchor" in columns:
+        knows = columns.setdefault("knows_next", np.ones(n, np.bool_))
+        columns["next_anchor"] = np.where(knows, columns["next_anchor"], _unknown_keys(order))
+    else:
         following = np.append(columns["anchor"][1:], np.uint64(0))
         last = np.append(turn[1:] == 0, True)
         over = mix_keys(np.uint64(_OVER), columns["success"].astype(np.uint64))

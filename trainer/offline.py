@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +15,6 @@ from cairn.core.errors import CairnError
 from cairn.core.keys import text_key
 from cairn.core.store import RunStore
 from cairn.core.table import Floats, StepTable
-from cairn.trainer.credit import advantages
 
 _TURNS = """
 SELECT e.step, e.group_id, t.episode, t.turn, t.anchor, t.action, t.reward, t.valid, e.success, e.ending,
@@ -79,16 +77,14 @@ def stored_steps(store: RunStore, update: int | None = None) -> tuple[StepTable,
     groups = {pair: i for i, pair in enumerate(sorted(set(zip(step, group, strict=True))))}
     following = [int(x, 16) for x in (*anchor[1:], anchor[0])]
     is_last = [e != later for e, later in zip(episode, (*episode[1:], None), strict=True)]
-    knows_all = all(x is not None for x in final)
     table = StepTable.from_columns(
         group=[groups[pair] for pair in zip(step, group, strict=True)],
         episode=episode,
         turn=turn,
         anchor=[int(x, 16) for x in anchor],
         action=[text_key(x) for x in action],
-        next_anchor=[int(final[i], 16) if is_last[i] else following[i] for i in range(len(rows))]
-        if knows_all
-        else None,
+        next_anchor=[int(final[i] or "0", 16) if is_last[i] else following[i] for i in range(len(rows))],
+        knows_next=[not last or end is not None for last, end in zip(is_last, final, strict=True)],
         reward=reward,
         valid=valid,
         success=success,
@@ -106,7 +102,7 @@ def stored_steps(store: RunStore, update: int | None = None) -> tuple[StepTable,
 
 
 def compare(
-    table: StepTable, places: list[StoredStep], first: Floats, second: Floats, limit: int
+    places: list[StoredStep], first: Floats, second: Floats, limit: int
 ) -> tuple[float, float, list[Disagreement]]:
     """Return how far two methods agree: Pearson's correlation, share of equal signs, and the widest disagreements.
 
@@ -121,11 +117,6 @@ def compare(
         float((np.sign(x) == np.sign(y))[both].mean()) if both.any() else 0.0,
         [Disagreement(step=places[i], first=float(x[i]), second=float(y[i])) for i in order if x[i] != y[i]],
     )
-
-
-def recompute(table: StepTable, method: str, settings: dict[str, Any]) -> Floats:
-    """Return a method's advantages of a stored table, in the order of its places."""
-    return advantages(table, method, **settings)
 
 
 def _channels(stored: tuple[str | None, ...]) -> dict[str, list[float]]:

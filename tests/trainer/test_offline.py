@@ -81,12 +81,14 @@ def test_groups_of_two_updates_are_two_groups(run: Path) -> None:
     assert [p.update for p in places] == [1] * 8 + [2] * 2
 
 
-def test_where_nobody_recorded_the_end_it_stays_unknown(tmp_path: Path) -> None:
-    episodes = [played(0, "1 a", final=None), played(0, "1 b", won=True)]
+def test_where_nobody_recorded_the_end_it_stays_unknown_and_others_stay_known(tmp_path: Path) -> None:
+    episodes = [played(0, "1 a", final=None), played(0, "1 b", "2 c"), played(0, "2 d", won=True)]
     with RunStore(tmp_path / "run.sqlite") as store:
         store.add(1, {}, episodes)
         table, _ = stored_steps(store)
-    assert table.knows_next.tolist() == [False, True]
+    assert table.knows_next.tolist() == [False, True, True, True]
+    assert table.next_anchor[1:].tolist() == [2, 99, 99]
+    np.testing.assert_allclose(advantages(table, "closure"), advantages(StepTable.from_episodes(episodes), "closure"))
 
 
 def test_nothing_stored_is_said(run: Path) -> None:
@@ -106,16 +108,16 @@ def test_a_store_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> N
     with RunStore(path) as store:
         table, _ = stored_steps(store)
         store.add(2, {}, EPISODES)
-    assert table.knows_next.tolist() == [True, True, True, False, True, True, True, False]
+    assert table.knows_next.tolist() == [True, False] * 4
     assert table.channels == {}
 
 
 def test_disagreements_are_measured_in_deviations_and_the_widest_come_first(run: Path) -> None:
     with RunStore(run / "run.sqlite") as store:
-        table, places = stored_steps(store, update=1)
+        _, places = stored_steps(store, update=1)
     first = np.array([2.0, -2, 2, -2, 0, 0, 0, 0])  # deviation sqrt(2)
     second = np.array([1.0, -1, -1, 1, 0, 0, 0, 0])  # sqrt(1/2)
-    correlation, signs, apart = compare(table, places, first, second, limit=2)
+    correlation, signs, apart = compare(places, first, second, limit=2)
     assert correlation == pytest.approx(0, abs=1e-12)
     assert signs == 0.5
     assert [(d.step.turn, d.step.action) for d in apart] == [(0, "c"), (1, "d")]
@@ -126,7 +128,7 @@ def test_equal_methods_have_nothing_to_disagree_on(run: Path) -> None:
     with RunStore(run / "run.sqlite") as store:
         table, places = stored_steps(store)
     found = advantages(table, "gigpo")
-    correlation, signs, apart = compare(table, places, found, found, limit=5)
+    correlation, signs, apart = compare(places, found, found, limit=5)
     assert correlation == pytest.approx(1)
     assert (signs, apart) == (1.0, [])
 

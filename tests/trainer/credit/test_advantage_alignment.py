@@ -12,21 +12,11 @@ import numpy as np
 import pytest
 
 from cairn.core.errors import CairnError
-from cairn.core.table import StepTable
 from cairn.trainer.credit import advantages
-from tests.trainer.columns import outcomes
+from tests.trainer.columns import outcomes, played
 
 Rows = Sequence[tuple[int, float]]  # who acted, and what it earned
 FIRST, SECOND = [1.45, -0.68, 0.2], [-0.4, 1.9, -1.0]
-
-
-def played(*episodes: Rows, groups: Sequence[int] | None = None) -> StepTable:
-    rows = [(e, t, role, reward) for e, steps in enumerate(episodes) for t, (role, reward) in enumerate(steps)]
-    return StepTable.from_columns(
-        group=[0 if groups is None else groups[e] for e, *_ in rows], episode=[e for e, *_ in rows],
-        turn=[t for _, t, *_ in rows], anchor=range(len(rows)), action=range(len(rows)),
-        role=[role for *_, role, _ in rows], reward=[reward for *_, reward in rows],
-    )  # fmt: skip
 
 
 def in_turns(first: Sequence[float], second: Sequence[float]) -> list[tuple[int, float]]:

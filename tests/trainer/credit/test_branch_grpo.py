@@ -5,31 +5,11 @@ Depth 2: mean .5, std (ddof 1) sqrt((.16 + 0 + .01 + .09) / 3) = .294392. Depth 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 
-from cairn.core.table import StepTable
 from cairn.trainer.credit import advantages
-from tests.trainer.columns import outcomes
-
-
-def tree(
-    *paths: tuple[Sequence[int], float], groups: Sequence[int] | None = None, with_nodes: bool = True
-) -> StepTable:
-    """Return the table of root-to-leaf episodes: (nodes stepped to, score). Without nodes, the actions tell them."""
-    rows = [(e, t, node) for e, (nodes, _) in enumerate(paths) for t, node in enumerate(nodes)]
-    return StepTable.from_columns(
-        group=[0 if groups is None else groups[e] for e, *_ in rows],
-        episode=[e for e, *_ in rows],
-        turn=[t for _, t, _ in rows],
-        anchor=[paths[e][0][t - 1] if t else 99 for e, t, _ in rows],
-        action=[node + 1000 * (e if with_nodes else 0) for e, _, node in rows],
-        reward=[paths[e][1] * (t == len(paths[e][0]) - 1) for e, t, _ in rows],
-        node=[node for *_, node in rows] if with_nodes else None,
-    )
-
+from tests.trainer.columns import outcomes, tree
 
 EXAMPLE = (([1, 11], 0.9), ([1, 12], 0.5), ([2, 21], 0.4), ([2, 22], 0.2))
 

@@ -11,23 +11,13 @@ import numpy as np
 import pytest
 
 from cairn.core.errors import CairnError
-from cairn.core.table import StepTable
 from cairn.trainer.credit import advantages
-from tests.trainer.columns import outcomes
+from tests.trainer.columns import outcomes, played
 
 Rows = Sequence[tuple[int, float]]  # role and reward
 A: Rows = [(0, 0.0), (1, 0.0), (1, 0.25), (0, 0.75)]
 B: Rows = [(0, 0.0), (1, 0.0)]
 C: Rows = [(0, 0.5)]
-
-
-def played(*episodes: Rows, groups: Sequence[int] | None = None) -> StepTable:
-    rows = [(e, t, role, reward) for e, steps in enumerate(episodes) for t, (role, reward) in enumerate(steps)]
-    return StepTable.from_columns(
-        group=[0 if groups is None else groups[e] for e, *_ in rows], episode=[e for e, *_ in rows],
-        turn=[t for _, t, *_ in rows], anchor=range(len(rows)), action=range(len(rows)),
-        role=[role for *_, role, _ in rows], reward=[reward for *_, reward in rows],
-    )  # fmt: skip
 
 
 def test_each_role_is_compared_over_the_episodes_in_which_it_acted() -> None:
