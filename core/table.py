@@ -210,6 +210,19 @@ class StepTable:
         """Whether a row is its episode's last, [N]."""
         return np.append(self.turn[1:] == 0, True)[: len(self)]
 
+    def channel(self, name: str) -> Floats:
+        """Return a channel, float64 [N].
+
+        Raises:
+            CairnError: the table has none of this name.
+        """
+        if name not in self.channels:
+            raise CairnError(
+                f"StepTable: expected a channel {name!r}, got {sorted(self.channels)}; "
+                "give it to StepTable.from_columns in `channels`, one value a row"
+            )
+        return self.channels[name]
+
     def to_caller(self, values: Floats) -> Floats:
         """Return per-row values in the caller's row order; rows of unscorable episodes get 0."""
         out = np.zeros(self.num_rows, values.dtype)

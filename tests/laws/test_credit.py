@@ -53,7 +53,12 @@ def optional_columns(group: Sequence[int], reward: Sequence[float], anchor: Sequ
     """Return what some methods cannot do without: facts that are the same for steps that are the same."""
     state = np.array(anchor, np.float64)
     return {
-        "channels": {"match": np.array(reward) > 0.5, "implicit": np.array(reward) / 4},
+        "channels": {
+            "match": np.array(reward) > 0.5,
+            "implicit": np.array(reward) / 4,
+            "change": 1 + state / 8,
+            "outcome": state,
+        },
         "length": 1 + np.array(anchor) % 2,
         "logprob": -0.1 - state / 8,
         "value": np.zeros(len(reward)),

@@ -22,8 +22,9 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
-from cairn.core.table import Floats, Ids, StepTable
+from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit._method import Credit
+from cairn.trainer.credit.kernel.returns import rows_by_turn
 from cairn.trainer.credit.kernel.segments import relative, segments
 
 
@@ -41,7 +42,7 @@ def compute(table: StepTable, config: AdvantageAlignmentConfig) -> Floats:
     order = np.lexsort((table.turn, table.role, table.episode))  # each agent's rows of an episode one after the other
     agent = segments(table.episode, table.role)[order]
     own = np.arange(len(agent)) - np.searchsorted(agent, agent)
-    later = _rows_by_turn(own)[1:]
+    later = rows_by_turn(own)[1:]
     total = table.reward[order]
     for rows in reversed(later):
         total[rows - 1] += config.gamma * total[rows]
@@ -57,11 +58,6 @@ def compute(table: StepTable, config: AdvantageAlignmentConfig) -> Floats:
     out = np.empty(len(mine))
     out[order] = mine + config.beta * so_far * others
     return out
-
-
-def _rows_by_turn(turn: Ids) -> list[Ids]:
-    """Return the rows of turn 0, of turn 1, and so on."""
-    return np.split(np.argsort(turn, kind="stable"), np.cumsum(np.bincount(turn))[:-1])
 
 
 CREDIT = Credit(AdvantageAlignmentConfig, compute, needs=("role",))

@@ -24,7 +24,6 @@ import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
 from cairn.core.config import Config
-from cairn.core.errors import CairnError
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit._method import Credit
 from cairn.trainer.credit.kernel.returns import returns
@@ -63,11 +62,9 @@ def compute(table: StepTable, config: GRAConfig) -> Floats:
 
 def gated(table: StepTable, config: GRAConfig) -> Floats:
     """Return the rewards with closed channels taken out, [N]."""
-    if missing := [name for name in config.priority if name not in table.channels]:
-        raise CairnError(f"credit 'g_ra' needs the channels {missing}, got {sorted(table.channels)}")
     out, is_open = table.reward.copy(), ~table.truncated
     for place, name in enumerate(config.priority):
-        part = table.channels[name]
+        part = table.channel(name)
         if place:
             out += config.weight * np.where(is_open, part, np.minimum(part, 0.0)) - part
         threshold = config.thresholds[place] if place < len(config.thresholds) else 0.0

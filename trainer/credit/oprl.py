@@ -24,7 +24,6 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
-from cairn.core.errors import CairnError
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit._method import Credit
 from cairn.trainer.credit.kernel.family import episode_term
@@ -50,11 +49,7 @@ class OPRLConfig(Config):
 
 def compute(table: StepTable, config: OPRLConfig) -> Floats:
     """Return one advantage a row, float64 [N]."""
-    if config.channel not in table.channels:
-        raise CairnError(
-            f"credit 'oprl' needs the channel {config.channel!r} of step rewards, got {sorted(table.channels)}"
-        )
-    reward = table.channels[config.channel]
+    reward = table.channel(config.channel)
     to_go = returns(table, reward, 1.0)
     x = reward if config.credit == "reward" else to_go
     if config.scale == "batch":

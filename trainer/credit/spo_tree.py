@@ -26,7 +26,7 @@ from cairn.core.config import Config
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit._method import Credit
 from cairn.trainer.credit.kernel import keys
-from cairn.trainer.credit.kernel.returns import scores
+from cairn.trainer.credit.kernel.returns import rows_by_turn, scores
 from cairn.trainer.credit.kernel.segments import relative, segments
 
 
@@ -52,9 +52,7 @@ def compute(table: StepTable, config: SPOTreeConfig) -> Floats:
     end_value = np.bincount(leaf, score, size) / np.maximum(ends, 1)
     total, count = np.where(ends > 0, end_value, 0.0), (ends > 0).astype(np.float64)
     np.add.at(count, parent, 1.0)
-    by_depth = np.argsort(table.turn[row], kind="stable")
-    bounds = np.cumsum(np.bincount(table.turn[row]))
-    for nodes in np.split(by_depth, bounds[:-1])[::-1]:
+    for nodes in reversed(rows_by_turn(table.turn[row])):
         np.add.at(total, parent[nodes], total[nodes] / count[nodes])
     value = total / np.maximum(count, 1.0)
 

@@ -24,7 +24,6 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
-from cairn.core.errors import CairnError
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit._method import Credit
 from cairn.trainer.credit.kernel import keys
@@ -48,11 +47,7 @@ class UIS1Config(Config):
 
 def compute(table: StepTable, config: UIS1Config) -> Floats:
     """Return one advantage a row, float64 [N]."""
-    if "match" not in table.channels:
-        raise CairnError(
-            f"credit 'ui_s1' needs the channel 'match', 1 for an expert's step, got {sorted(table.channels)}"
-        )
-    match = (table.channels["match"] > 0.5).astype(np.float64)
+    match = (table.channel("match") > 0.5).astype(np.float64)
     step_return = discounted(table, table.reward, config.gamma * match * following(table, match))
     segment = segments(table.group, keys.turn(table))
     step = relative(step_return, segment, scale=config.normalize, epsilon=config.epsilon)

@@ -22,7 +22,6 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
-from cairn.core.errors import CairnError
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit._method import Credit
 from cairn.trainer.credit.kernel.returns import scores
@@ -43,17 +42,16 @@ class VeRPOConfig(Config):
 def compute(table: StepTable, config: VeRPOConfig) -> Floats:
     """Return one advantage a row, float64 [N]."""
     names = config.tests or tuple(table.channels)
-    if missing := [name for name in names if name not in table.channels]:
-        raise CairnError(f"credit 'verpo' needs the channels {missing}, got {sorted(table.channels)}")
+    tests = [table.channel(name) for name in names]
     turns = np.bincount(table.group)
-    rate = np.stack([np.bincount(table.group, table.channels[name]) / turns for name in names])  # [J, G]
+    rate = np.stack([np.bincount(table.group, test) / turns for test in tests])  # [J, G]
     density = np.zeros_like(rate)
     for other in rate:
         density += np.exp(-((rate - other) ** 2) / (2 * config.sigma**2))
     weight = np.exp(-config.alpha * rate) / (density + config.delta)
     passed = np.zeros(len(table))
-    for name, worth in zip(names, weight, strict=True):
-        passed += worth[table.group] * table.channels[name]
+    for test, worth in zip(tests, weight, strict=True):
+        passed += worth[table.group] * test
     outcome = scores(table) * config.gamma ** np.bincount(table.episode)
     episode = relative(outcome, table.group[table.first_rows])[table.episode]
     return episode + config.beta * relative(passed, table.group)

@@ -127,7 +127,7 @@ def test_a_group_of_one_and_one_without_spread_have_no_advantage(normalize: str)
 
 
 def test_what_is_missing_is_named() -> None:
-    with pytest.raises(CairnError, match=r"needs the channels \['format'\], got \['outcome', 'step'\]"):
+    with pytest.raises(CairnError, match=r"a channel 'format', got \['outcome', 'step'\]"):
         found(EXAMPLE, turns=[2, 2], priority=("outcome", "format"))
     with pytest.raises(ConfigError, match="expected at most 1, one for each channel of `priority` but the last"):
         found(EXAMPLE, turns=[2, 2], priority=("outcome", "step"), thresholds=(0.0, 0.0))

@@ -64,7 +64,7 @@ def test_epsilon_is_added_to_both_deviations() -> None:
 
 def test_the_channel_has_a_name() -> None:
     np.testing.assert_array_equal(advantages(example("prm"), "oprl", channel="prm"), advantages(example(), "oprl"))
-    with pytest.raises(CairnError, match=r"needs the channel 'implicit' of step rewards, got \['other', 'prm'\]"):
+    with pytest.raises(CairnError, match=r"a channel 'implicit', got \['other', 'prm'\]"):
         advantages(example("prm"), "oprl")
     with pytest.raises(CairnError, match="credit 'oprl' needs channels"):
         advantages(outcomes(1, 0), "oprl")

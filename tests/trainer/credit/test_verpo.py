@@ -78,7 +78,7 @@ def test_only_named_channels_are_tests() -> None:
     # test 1 alone: rate .5, weight exp(-.5) = .606530
     found = advantages(steps(PASSED), "verpo", tests=("test 1",))
     np.testing.assert_allclose(found, [-0.303265, 0.303265, -0.303265, 0.303265], atol=1e-6)
-    with pytest.raises(CairnError, match=r"needs the channels \['test 7'\], got \['test 0', 'test 1', 'test 2'\]"):
+    with pytest.raises(CairnError, match=r"a channel 'test 7', got \['test 0', 'test 1', 'test 2'\]"):
         advantages(steps(PASSED), "verpo", tests=("test 7",))
 
 

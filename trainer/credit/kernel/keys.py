@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 
 import numpy as np
 
 from cairn.core.errors import CairnError
 from cairn.core.keys import mix_keys
-from cairn.core.table import Flags, Ids, Keys, StepTable
+from cairn.core.table import Flags, Keys, StepTable
+from cairn.trainer.credit.kernel.returns import rows_by_turn
 
 _BEFORE = np.uint64(0xB37E)  # stands for what came before an episode began
 _UNKNOWN = np.uint64(0x0F07)  # scope of states that no key tells
@@ -119,9 +119,6 @@ def _prefix(table: StepTable) -> Keys:
     """Return keys of everything since the root: one vector operation a turn index."""
     step = mix_keys(table.anchor, table.action)
     out = mix_keys(_BEFORE, step)
-    rows_by_turn = np.argsort(table.turn, kind="stable")
-    bounds = np.searchsorted(table.turn[rows_by_turn], np.arange(1, int(table.turn.max()) + 2))
-    for first, last in itertools.pairwise(bounds):
-        rows: Ids = rows_by_turn[first:last]
+    for rows in rows_by_turn(table.turn)[1:]:
         out[rows] = mix_keys(out[rows - 1], step[rows])
     return out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cairn.core.table import Floats, StepTable
+from cairn.core.table import Floats, Ids, StepTable
 
 
 def scores(table: StepTable) -> Floats:
@@ -23,14 +23,14 @@ def returns(table: StepTable, reward: Floats, gamma: float) -> Floats:
 def discounted(table: StepTable, x: Floats, carry: Floats) -> Floats:
     """Return ``y_t = x_t + carry_t y_{t+1}`` within each episode, with y = 0 after its end; float64 [N]."""
     out = x.astype(np.float64, copy=True)
-    has_next = ~table.is_last
-    by_turn = np.argsort(table.turn, kind="stable")
-    bounds = np.searchsorted(table.turn[by_turn], np.arange(int(table.turn.max(initial=-1)) + 2))
-    for turn in range(len(bounds) - 2, -1, -1):
-        here = by_turn[bounds[turn] : bounds[turn + 1]]
-        here = here[has_next[here]]
-        out[here] += carry[here] * out[here + 1]
+    for rows in reversed(rows_by_turn(table.turn)[1:]):
+        out[rows - 1] += carry[rows - 1] * out[rows]
     return out
+
+
+def rows_by_turn(turn: Ids) -> list[Ids]:
+    """Return the rows of turn 0, of turn 1, and so on."""
+    return np.split(np.argsort(turn, kind="stable"), np.cumsum(np.bincount(turn))[:-1])
 
 
 def following(table: StepTable, x: Floats, last: Floats | float = 0.0) -> Floats:
