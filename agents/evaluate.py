@@ -76,7 +76,7 @@ def evaluate(
         ConfigError: the agent cannot be loaded, or a setting is wrong.
     """
     world = make(env, **(config or {}))
-    names = list(world.tasks())[:tasks] if isinstance(tasks, int) else list(tasks)
+    names = list(world.tasks()[:tasks]) if isinstance(tasks, int) else list(tasks)
     todo = [Task(env_id=env, task_id=name, seed=derive_seed(seed, "evaluate", name) % 2**31) for name in names]
     if is_scripted(agent):
         episodes = []
@@ -94,7 +94,7 @@ def evaluate(
         jobs = [Job(task=t, group_id=i, sample_seed=derive_seed(seed, "sample", t.task_id)) for i, t in enumerate(todo)]
         with EnvPool(env, config or {}, PoolConfig(size=sampling.slots)) as pool:
             episodes = loaded.collector(HFBackend(loaded.policy, sampling), pool).collect(jobs, on_episode)
-    return summarise(episodes, world.task_type), episodes
+    return summarise(episodes, world.task_type, world.can_solve), episodes
 
 
 def load_agent(name: str) -> PolicyAgent:

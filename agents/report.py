@@ -45,6 +45,7 @@ class Report:
     mean_score: float
     mean_turns: float
     failed: int
+    ceiling: float  # share of the episodes' tasks that any play can solve
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON-ready tables."""
@@ -59,6 +60,7 @@ class Report:
             mean_score=values["mean_score"],
             mean_turns=values["mean_turns"],
             failed=values["failed"],
+            ceiling=values.get("ceiling", 1.0),  # checkpoints of before have none, and environments whose tasks all can
         )
 
 
@@ -74,7 +76,9 @@ def wilson(successes: int, episodes: int) -> tuple[float, float]:
     return max(0.0, (centre - half) / (1 + z2 / n)), min(1.0, (centre + half) / (1 + z2 / n))
 
 
-def summarise(episodes: Sequence[Episode], task_type: Callable[[str], str]) -> Report:
+def summarise(
+    episodes: Sequence[Episode], task_type: Callable[[str], str], can_solve: Callable[[str], bool] = lambda task: True
+) -> Report:
     """Return success in all and by task type, mean score and length of the episodes that were scored."""
     scored = [e for e in episodes if not e.is_failed]
     by_type: dict[str, list[bool]] = {}
@@ -87,4 +91,5 @@ def summarise(episodes: Sequence[Episode], task_type: Callable[[str], str]) -> R
         mean_score=sum(e.score or 0.0 for e in scored) / count,
         mean_turns=sum(len(e.turns) for e in scored) / count,
         failed=len(episodes) - len(scored),
+        ceiling=sum(can_solve(e.task.task_id) for e in scored) / count if scored else 1.0,
     )

@@ -71,6 +71,8 @@ def _processor() -> Iterator[Finding]:
 
 
 def _data() -> Iterator[Finding]:
+    from cairn.envs.webshop.shop import cache_folder, data_file
+
     compact = os.environ.get("CAIRN_DATA")
     games = sorted((Path(compact) / "alfworld").glob("*.jsonl.gz")) if compact else []
     yield Finding(
@@ -79,6 +81,14 @@ def _data() -> Iterator[Finding]:
         found=f"{compact}: {len(games)} files of ALFWorld games" if compact else "not set",
         mend="" if games else "export CAIRN_DATA=DIR, where DIR/alfworld holds valid_unseen.jsonl.gz",
     )
+    products = data_file("items_shuffle_1000.json") or data_file("items_shuffle.json")
+    yield Finding(
+        what="WebShop",
+        is_well=True if products else None,
+        found=str(products) if products else "no files under CAIRN_DATA/webshop or WEBSHOP_DATA",
+        mend="" if products else "the generated shop needs none; docs/envs/webshop.md says where they come from",
+    )
+    yield Finding(what="CAIRN_CACHE", is_well=True, found=f"{cache_folder()}: catalogues of web shops")
     original = os.environ.get("ALFWORLD_DATA")
     is_there = bool(original) and Path(str(original)).is_dir()
     yield Finding(

@@ -1,7 +1,8 @@
-"""`cairn envs`: list environments, check them against the laws, start a new one."""
+"""`cairn envs`: list environments, check them against the laws, start a new one, serve one as web pages."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +19,7 @@ commands = typer.Typer(no_args_is_help=True)
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    app.add_typer(commands, name="envs", help="List, check and start environments.")
+    app.add_typer(commands, name="envs", help="List, check, start and serve environments.")
 
 
 @commands.command("list")
@@ -67,6 +68,29 @@ def new(
         typer.echo(f"wrote {path}")
     for step in created.next_steps:
         typer.echo(f"next: {step}")
+
+
+@commands.command()
+def serve(
+    name: Name,
+    web: Annotated[bool, typer.Option("--web", help="As web pages, for people and browsers.")] = False,
+    task: Annotated[str, typer.Option(help="Task that the start page offers first; default: the split's first.")] = "",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen, on 127.0.0.1; 0: any free port.")] = 0,
+    settings: Settings = [],
+    as_json: Json = False,
+) -> None:
+    """Serve an environment on this machine, until Ctrl-C."""
+    from cairn.cli._serve import serve as run
+    from cairn.core.config import parse_flags
+    from cairn.core.errors import CairnError
+
+    if not web:
+        raise CairnError("Say how to serve it: --web serves web pages.")
+
+    def announce(url: str) -> None:
+        typer.echo(json.dumps({"url": url}) if as_json else f"{name} is at {url} (Ctrl-C stops it)")
+
+    run(name, parse_flags(settings), task, port, announce)
 
 
 def _show_all(as_json: bool) -> None:

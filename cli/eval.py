@@ -49,6 +49,8 @@ def evaluate(
         return
     rows = [(name, str(rate), str(rate.episodes)) for name, rate in [*report.by_type.items(), ("all", report.success)]]
     show_table(("task type", "success, 95 % interval", "episodes"), rows)
+    if report.ceiling < 1:
+        typer.echo(f"No agent can solve more than {100 * report.ceiling:.1f} % of these tasks.")
     typer.echo(
         f"mean score {report.mean_score:.3f}, mean turns {report.mean_turns:.1f}, failed episodes {report.failed}"
     )

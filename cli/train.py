@@ -83,6 +83,8 @@ def _summarise(run: Run, config: RunConfig, picture: Path) -> None:
         ("task type", f"after {min(run.reports)} updates", f"after {max(run.reports)}"),
         [*rows, ("all", str(first.success), str(last.success))],
     )
+    if last.ceiling < 1:
+        typer.echo(f"No agent can solve more than {100 * last.ceiling:.1f} % of these tasks.")
     cairn = program("cairn")
     typer.echo(f"\ncurves      {picture}")
     typer.echo(f"metrics     {program('tensorboard')} --logdir {run.folder / 'tensorboard'}")

@@ -30,7 +30,9 @@ class Point:
     package: str  # where its modules live
     constant: str  # what each module exports
     group: str  # entry points of other packages
-    leaf: str = ""  # "": a plug-in is a module of the package; "env": it is a sub-package with a module of this name
+    # "": a plug-in is a module of the package; "env": a sub-package with a module of this name, and each module of
+    # its sub-package `variants` is one too, with the id "package/variant"
+    leaf: str = ""
 
     def ids(self) -> list[str]:
         """Return the ids of all plug-ins, sorted; imports none of them."""
@@ -66,13 +68,14 @@ class Point:
             return {}
         found: dict[str, str] = {}
         for folder in map(Path, spec.submodule_search_locations):
-            pattern = f"*/{self.leaf}.py" if self.leaf else "*.py"
-            for file in sorted(folder.glob(pattern)):
-                stem = file.parent.name if self.leaf else file.stem
-                if not stem.startswith("_") and stem != "base":  # base.py: the contract that the others fulfil
-                    found[stem.replace("_", "-") if self.leaf else stem] = ".".join(
-                        [self.package, stem, *([self.leaf] if self.leaf else [])]
-                    )
+            for file in sorted(folder.glob(f"*/{self.leaf}.py" if self.leaf else "*.py")):
+                parts = file.relative_to(folder).with_suffix("").parts
+                if not parts[0].startswith("_") and parts[0] != "base":  # base.py: the contract that the others fulfil
+                    found[parts[0].replace("_", "-") if self.leaf else parts[0]] = ".".join((self.package, *parts))
+            for file in sorted(folder.glob("*/variants/*.py")) if self.leaf else ():
+                if not file.stem.startswith("_"):
+                    of = file.parents[1].name
+                    found[f"{of}/{file.stem}".replace("_", "-")] = f"{self.package}.{of}.variants.{file.stem}"
         return found
 
     def _entry_points(self) -> dict[str, Callable[[], Any]]:

@@ -26,14 +26,19 @@ def add(env_id: str) -> None:
     """Register one id; the environment limits its turns and checks its calls itself, so no wrapper is asked for."""
     from gymnasium.envs.registration import register, registry
 
-    if f"cairn/{env_id}" not in registry:
+    if (name := name_of(env_id)) not in registry:
         register(
-            id=f"cairn/{env_id}",
+            id=name,
             entry_point="cairn.envs.registry:make",
             kwargs={"env_id": env_id},
             order_enforce=False,
             disable_env_checker=True,
         )
+
+
+def name_of(env_id: str) -> str:
+    """Return an id as Gymnasium knows it, which allows one slash: ``cairn/webshop-basket`` is ``webshop/basket``."""
+    return f"cairn/{env_id.replace('/', '-')}"
 
 
 class _Waiting(MetaPathFinder):

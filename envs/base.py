@@ -29,6 +29,8 @@ from cairn.core.errors import CairnError, UnknownNameError
 from cairn.core.keys import bytes_key, text_key
 from cairn.core.seeding import python_generator
 
+_MOST_COMPARED = 20_000  # task ids among which the nearest to an unknown one is looked for
+
 
 class EnvConfig(Config):
     """What every environment can be told; environments add their own fields."""
@@ -46,7 +48,7 @@ class EnvMeta:
     reward_range: tuple[float, float]  # of one episode's score
     summary: str  # one line for listings
     oracles: tuple[str, ...] = ()  # names, the default first; every one succeeds through the public actions
-    oracle_success: float = 1.0  # share of tasks that the weakest oracle is promised to solve
+    oracle_success: float = 1.0  # share of tasks on which the weakest oracle is promised to reach the best score
     can_snapshot: bool = False
     is_deterministic: bool = True  # equal anchors and equal actions give equal anchors, texts and rewards
     max_action_chars: int = 4096  # longer actions reach `act` cut to one more than this, so that they can be told apart
@@ -125,6 +127,10 @@ class TextEnv(gymnasium.Env[str, str]):
         """Return the task's kind, for tables of results; one kind unless the environment tells more apart."""
         return self.meta.name
 
+    def best_score(self, task_id: str) -> float:
+        """Return the best score that any play of the task reaches; less than the highest where it cannot be solved."""
+        return self.meta.reward_range[1]
+
     def start(self, task_id: str, rng: random.Random) -> str:
         """Put the world into the task's first state and return the first text; all chance comes from `rng`."""
         raise NotImplementedError
@@ -193,6 +199,10 @@ class TextEnv(gymnasium.Env[str, str]):
         """Return the 64-bit key of the current state, scoped to the task."""
         return bytes_key(self.state(), self._scope)
 
+    def can_solve(self, task_id: str) -> bool:
+        """Return whether any play of the task succeeds."""
+        return self.best_score(task_id) >= self.meta.reward_range[1]
+
     def oracle(self, name: str | None = None) -> str:
         """Return the named oracle's next action (the default one's without a name).
 
@@ -243,7 +253,8 @@ class TextEnv(gymnasium.Env[str, str]):
             names = self.tasks()
             return names[int(self.np_random.integers(len(names)))]
         if not isinstance(task_id, str) or not self.has_task(task_id):
+            known = self.tasks() if len(self.tasks()) <= _MOST_COMPARED else ()
             raise UnknownNameError(
-                f"task of {self.meta.name}", str(task_id), self.tasks(), f"cairn envs list {self.meta.name} --tasks"
+                f"task of {self.meta.name}", str(task_id), known, f"cairn envs list {self.meta.name} --tasks"
             )
         return task_id

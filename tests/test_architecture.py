@@ -217,9 +217,17 @@ def test_every_configuration_is_toml(file: Path) -> None:
 
 
 def untested(root: Path, plugins: dict[str, str]) -> list[str]:
-    """Return the plug-ins without a file tests/.../test_NAME.py and without a folder tests/.../NAME/."""
+    """Return the plug-ins without a file tests/.../test_NAME.py and without a folder tests/.../NAME/.
+
+    A variant ``NAME/VARIANT`` has a file tests/.../NAME/variants/test_VARIANT.py.
+    """
     there = {word.replace("_", "-") for file in (root / "tests").rglob("test_*.py") for word in _words(root, file)}
+    there |= {"/".join(_variant(file)) for file in (root / "tests").rglob("variants/test_*.py")}
     return [place for name, place in plugins.items() if name.replace("_", "-") not in there]
+
+
+def _variant(file: Path) -> tuple[str, str]:
+    return file.parents[1].name.replace("_", "-"), file.stem.removeprefix("test_").replace("_", "-")
 
 
 def _words(root: Path, file: Path) -> list[str]:
@@ -237,6 +245,9 @@ def test_a_plugin_without_a_test_is_seen(tmp_path: Path) -> None:
     (tmp_path / "tests" / "envs" / "house" / "test_rules.py").touch()
     (tmp_path / "tests" / "test_two_words.py").touch()
     assert untested(tmp_path, {"house": "a", "two-words": "b", "other": "c"}) == ["c"]
+    (tmp_path / "tests" / "envs" / "house" / "variants").mkdir()
+    (tmp_path / "tests" / "envs" / "house" / "variants" / "test_big_one.py").touch()
+    assert untested(tmp_path, {"house/big-one": "a", "house/other": "b", "two-words/big-one": "c"}) == ["b", "c"]
 
 
 @pytest.mark.parametrize("point", POINTS, ids=lambda point: point.name)

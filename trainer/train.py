@@ -94,7 +94,7 @@ class Trainer:
         self.env = make(config.env.id, **config.env.config)
         self.eval_env = make(config.env.id, **config.eval_env)
         self.train_tasks = list(self.env.tasks())
-        self.eval_tasks = list(self.eval_env.tasks())[: config.eval.tasks]
+        self.eval_tasks = list(self.eval_env.tasks()[: config.eval.tasks])
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         self.reports: dict[int, Report] = {}
         self.seconds: dict[str, float] = {}
@@ -264,7 +264,7 @@ class Trainer:
             collector = self._collector(HFBackend(policy, sampling), self.config.eval_env, policy)
             episodes = collector.collect(jobs, lambda _: self.listener.advanced(1))
         self._stop_if_failing(episodes)
-        report = self.reports[done] = summarise(episodes, self.eval_env.task_type)
+        report = self.reports[done] = summarise(episodes, self.eval_env.task_type, self.eval_env.can_solve)
         kinds = [self.eval_env.task_type(e.task.task_id) for e in episodes]
         metrics = {
             "eval/success": report.success.share,
@@ -272,6 +272,7 @@ class Trainer:
             "eval/high": report.success.high,
             "eval/turns": report.mean_turns,
             "eval/failed": float(report.failed),
+            "eval/ceiling": report.ceiling,
         }
         by_type = {f"eval/success/{name}": rate.share for name, rate in report.by_type.items()}
         self.store.add(done, {**metrics, **by_type}, episodes, phase="eval", task_types=kinds)

@@ -61,6 +61,9 @@ def _draw_success(axis: Any, store: RunStore) -> None:  # Any: matplotlib's axes
             color="#0b7285",
             weight="bold",
         )
+    ceiling = [level for _, level in store.series("eval/ceiling")]
+    if ceiling and min(ceiling) < 1:
+        axis.axhline(100 * ceiling[-1], color="#868e96", lw=1, ls="--", label="no agent can solve more")
     axis.set_ylim(0, 102)
     _name(axis, "Success, %")
 

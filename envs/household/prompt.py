@@ -1,33 +1,24 @@
 """The prompt and reply format of the published GiGPO runs on ALFWorld, as plain text functions.
 
 `build_prompt` shows the task, the last `HISTORY_LENGTH` turns, the present observation and the admissible commands;
-`parse_reply` reads ``<think>...</think><action>...</action>``. The layout and the rules of validity follow the public
-code; the wording is our own. One departure: the closing tag is looked for after the opening one, so that a stray
-``</action>`` before it does not blank the action. Whether a command does anything is the environment's business: a
-well-formed but inadmissible one is valid and has no effect.
+`parse_reply` reads ``<think>...</think><action>...</action>`` (see `envs.replies`). The layout and the rules of
+validity follow the public code; the wording is our own.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from cairn.envs.replies import Reply, parse_tagged, write_tagged
+
+__all__ = ["Reply", "build_prompt", "parse_reply", "task_of", "write_reply"]
 
 HISTORY_LENGTH = 2  # turns shown
 INVALID_PENALTY = 0.1  # taken off the reward of a turn whose reply is not valid
 SUCCESS_REWARD = 10.0  # what those runs pay for the environment's 1.0
 FALLBACK_CHARS = 30  # without tags, this much of the reply's end is sent as the command
 
-_CJK = re.compile("[\u4e00-\u9fff]")
 _TASK_MARK = "Your task is to: "
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What was read out of a reply."""
-
-    action: str  # what the environment is sent; lower-case
-    is_valid: bool  # it had the form that the prompt asks for
 
 
 def task_of(intro: str) -> str:
@@ -69,15 +60,9 @@ def build_prompt(
 
 def write_reply(action: str) -> str:
     """Return a valid reply that asks for `action` without further thought."""
-    return f"<think></think><action>{action}</action>"
+    return write_tagged(action)
 
 
 def parse_reply(reply: str) -> Reply:
     """Return the action in a reply and whether the reply was valid; any text is an outcome, none an error."""
-    lowered = reply.lower()
-    _, opened, rest = lowered.partition("<action>")
-    action, closed, _ = rest.partition("</action>")
-    if not opened or not closed:
-        return Reply(lowered[-FALLBACK_CHARS:], is_valid=False)
-    has_thought = "<think>" in reply and "</think>" in reply
-    return Reply(action.strip(), is_valid=has_thought and _CJK.search(reply) is None)
+    return parse_tagged(reply, FALLBACK_CHARS)

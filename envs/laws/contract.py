@@ -12,6 +12,7 @@ from gymnasium.utils.env_checker import check_env
 
 from cairn.core.errors import CairnError, ConfigError, UnknownNameError
 from cairn.envs import registry
+from cairn.envs._gymnasium import name_of
 from cairn.envs.laws.subject import Frame, LawBroken, Subject, constant, explore, oracle, play, require, script, wander
 
 
@@ -40,7 +41,7 @@ def gymnasium_check(subject: Subject) -> str:
     """Gymnasium's own checker has nothing to say."""
     env = subject.make()
     env.spec = EnvSpec(
-        id=f"cairn/{env.meta.name}",
+        id=name_of(env.meta.name),
         entry_point=registry.load(subject.env_id),
         kwargs=dict(subject.config),
         nondeterministic=not env.meta.is_deterministic,

@@ -36,7 +36,7 @@ HOSTILE = (
 
 
 def oracle_succeeds(subject: Subject) -> str:
-    """Every oracle succeeds through the public actions, on the promised share of tasks."""
+    """Every oracle succeeds, or reaches the best score there is, by the public actions, on the promised share."""
     promised = subject.env.meta.oracle_success
     shares = []
     for name in subject.env.meta.oracles:
@@ -70,12 +70,13 @@ def _same(policy: Policy, task: str, seed: int) -> Policy:
 
 
 def _share(subject: Subject, policy: Callable[[str, int], Policy]) -> tuple[float, str | None]:
-    """Return the share of episodes solved, and the first task that was not."""
-    lost = [
-        task
-        for task, seed in subject.episodes(NUM_TASKS)
-        if not last(subject.env, task, seed, policy(task, seed)).info["success"]
-    ]
+    """Return the share of episodes solved, or played as well as they can be, and the first task that was not."""
+    env = subject.env
+    lost = []
+    for task, seed in subject.episodes(NUM_TASKS):
+        info = last(env, task, seed, policy(task, seed)).info
+        if not info["success"] and (env.can_solve(task) or info["score"] < env.best_score(task)):
+            lost.append(task)
     return 1 - len(lost) / NUM_TASKS, lost[0] if lost else None
 
 

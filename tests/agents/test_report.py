@@ -59,6 +59,18 @@ def test_failed_episodes_are_counted_and_not_scored() -> None:
     assert report.mean_turns == 5.0
 
 
+def test_the_ceiling_is_the_share_of_scored_tasks_that_can_be_solved() -> None:
+    assert summarise(PLAYED, lambda task: task).ceiling == 1.0
+    assert summarise(PLAYED, lambda task: task, lambda task: task != "pick-1").ceiling == pytest.approx(2 / 3)
+    assert summarise([PLAYED[3]], lambda task: task, lambda task: False).ceiling == 1.0
+
+
+def test_a_report_of_before_ceilings_has_one() -> None:
+    tables = summarise(PLAYED, lambda task: task).to_dict()
+    del tables["ceiling"]
+    assert Report.from_dict(tables).ceiling == 1.0
+
+
 def test_nothing_but_failures_is_a_report_too() -> None:
     report = summarise([PLAYED[3]], lambda task: task)
     assert (report.success.episodes, report.failed, report.mean_turns) == (0, 1, 0.0)

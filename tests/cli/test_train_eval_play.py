@@ -124,6 +124,13 @@ def test_an_evaluation_for_people() -> None:
     assert "mean turns 6.0" in done.output
 
 
+def test_an_evaluation_says_how_many_tasks_cannot_be_solved() -> None:
+    done = run.invoke(app, ["eval", "tests.envs.faulty:Unsolvable", "--tasks", "24"])
+    assert "75.0 % [55.1, 88.0]" in done.output
+    assert "No agent can solve more than 75.0 % of these tasks." in done.output
+    assert "No agent can solve more" not in run.invoke(app, ["eval", ENV, "--tasks", "4"]).output
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -83,5 +83,20 @@ def test_folders_are_plugins_where_the_point_says_so(tmp_path: Path, monkeypatch
     assert point.load("ticket-desk") == 1
 
 
+def test_variants_of_a_folder_are_plugins_named_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = f"worlds_{tmp_path.name}"
+    variants = tmp_path / package / "web_shop" / "variants"
+    variants.mkdir(parents=True)
+    for name in ("big_basket", "_shared", "__init__"):
+        (variants / f"{name}.py").write_text(f"ENV = {name!r}")
+    for folder in (variants.parent, variants.parents[1]):
+        (folder / "__init__.py").touch()
+    (variants.parent / "env.py").write_text("ENV = 1")
+    monkeypatch.syspath_prepend(tmp_path)
+    point = Point(name="world", package=package, constant="ENV", group="no.such", leaf="env")
+    assert point.ids() == ["web-shop", "web-shop/big-basket"]
+    assert point.load("web-shop/big-basket") == "big_basket"
+
+
 def test_points_have_names_and_groups_of_their_own() -> None:
     assert len({point.name for point in POINTS}) == len({point.group for point in POINTS}) == len(POINTS)

@@ -115,6 +115,24 @@ class OffersWhatItRefuses(Sound):
         return (*COLOURS, "violet")
 
 
+class Unsolvable(Sound):
+    """Tasks that begin with amber are over at half their score, whatever is said; the others are as ever."""
+
+    def best_score(self, task_id: str) -> float:
+        return 0.5 if task_id.startswith("amber") else 1.0
+
+    def act(self, action: str) -> Outcome:
+        found = super().act(action)
+        if not found.success or self.can_solve(self.task_id):
+            return found
+        return replace(found, reward=0.5, success=False, score=0.5)
+
+
+class SaysItCannotBeSolved(Unsolvable):
+    def oracle_action(self, name: str) -> str:
+        return super().oracle_action(name) if self.can_solve(self.task_id) else "pass"
+
+
 class LostOracle(Sound):
     def oracle_action(self, name: str) -> str:
         return COLOURS[0]

@@ -44,6 +44,14 @@ def test_holds_for_a_sound_environment(law: str) -> None:
     assert report.holds, report.detail
 
 
+def test_an_oracle_need_not_do_better_than_is_possible() -> None:
+    report = check_law("oracle", Subject("tests.envs.faulty:Unsolvable"))
+    assert report.holds, report.detail
+    lost = check_law("oracle", Subject("tests.envs.faulty:SaysItCannotBeSolved"))
+    assert not lost.holds
+    assert "solved 72%" in lost.detail  # 18 of 64 episodes begin with amber: they score 0 of 0.5
+
+
 @pytest.mark.parametrize(("law", "fault", "says"), FAULTS, ids=[fault.__name__ for _, fault, _ in FAULTS])
 def test_catches(law: str, fault: type[faulty.Sound], says: str) -> None:
     report = check_law(law, Subject(f"{fault.__module__}:{fault.__name__}"))

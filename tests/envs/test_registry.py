@@ -21,7 +21,7 @@ PATH = "tests.envs.faulty:Sound"
 def _forget(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(registry, "_registered", {})
     yield
-    for env_id in ("mine", "named"):
+    for env_id in ("mine", "named", "mine-other"):
         gymnasium.registry.pop(f"cairn/{env_id}", None)
 
 
@@ -39,6 +39,12 @@ def test_a_registered_environment_is_made_listed_and_known_to_gymnasium(target: 
     text, _ = env.reset(seed=0)
     assert env.render() == text
     assert registry.address("mine") == PATH
+
+
+def test_gymnasium_knows_a_variant_by_a_name_with_one_slash() -> None:
+    cairn.register("mine/other", Sound)
+    assert cairn.make("mine/other").meta is Sound.meta
+    assert type(gymnasium.make("cairn/mine-other").unwrapped) is Sound
 
 
 def test_an_id_is_not_given_twice() -> None:

@@ -1,16 +1,13 @@
-"""Does an environment play by the original's rules, fast enough, and can it be solved? One row per question.
+"""The household: conformance with ALFWorld's engine, speed on one core, oracles and senseless agents.
 
-``run`` measures on one core. On real games where their files are at hand (CAIRN_DATA), on generated houses always; the
-original engine is timed in the same run where the extra ``alfworld`` is installed. A question that could not be asked
-has a row without a value that says why.
+On real games where their files are at hand (CAIRN_DATA), on generated houses always; the original engine is timed in
+the same run where the extra ``alfworld`` is installed.
 """
 
 from __future__ import annotations
 
-import gzip
 import importlib.util
 import json
-import os
 import random
 import tempfile
 import time
@@ -20,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
+from cairn.benchmarks.envs._measure import data_file, json_lines, memory_mb, open_files
 from cairn.benchmarks.outcome import Outcome, Row, row
 from cairn.core.errors import CairnError, MissingDataError
 from cairn.envs.household.env import HouseholdEnv
@@ -31,14 +29,8 @@ _SIZES = get_args(Size)
 _REFERENCES = (("ref_valid_seen", "valid_seen"), ("ref_train40", "train"))
 
 
-def run(env: str = "household", quick: bool = False) -> Outcome:
-    """Measure; `quick` takes samples and answers in under 45 s.
-
-    Raises:
-        CairnError: there is no benchmark for this environment.
-    """
-    if env != "household":
-        raise CairnError(f"benchmarks.envs measures 'household', got {env!r}")
+def measure(quick: bool) -> Outcome:
+    """Measure; `quick` takes samples and answers in under 45 s."""
     rows = [*_generated(quick), *_steadiness()]
     try:
         open_split("valid_unseen")
@@ -63,11 +55,11 @@ def _conformance() -> list[Row]:
     same: Counter[str] = Counter()
     total: Counter[str] = Counter()
     for reference, split in _REFERENCES:
-        path = _data_file(f"{reference}.jsonl.gz")
+        path = data_file("alfworld", f"{reference}.jsonl.gz")
         if path is None:
             return [_skipped("conformance", f"no alfworld/{reference}.jsonl.gz under CAIRN_DATA")]
         env = HouseholdEnv(split=split)
-        for game in _lines(path):
+        for game in json_lines(path):
             for what, is_same in _compare(env, game):
                 same[what] += is_same
                 total[what] += 1
@@ -133,8 +125,8 @@ def _play(env: HouseholdEnv, info: dict[str, Any], policy: Callable[[dict[str, A
 
 def _original_rate(seconds: float) -> float | None:
     """Return the original engine's steps per second with admissible commands, resets not counted."""
-    domain, grammar = _data_file("alfred.pddl"), _data_file("alfred.twl2")
-    games = _data_file("valid_unseen.jsonl.gz")
+    domain, grammar = data_file("alfworld", "alfred.pddl"), data_file("alfworld", "alfred.twl2")
+    games = data_file("alfworld", "valid_unseen.jsonl.gz")
     if importlib.util.find_spec("alfworld") is None or domain is None or grammar is None or games is None:
         return None
     import textworld  # type: ignore[import-not-found,unused-ignore]  # comes with the extra "alfworld"
@@ -142,7 +134,7 @@ def _original_rate(seconds: float) -> float | None:
         AlfredDemangler,
     )
 
-    row = next(_lines(games))
+    row = next(json_lines(games))
     game = {
         "pddl_domain": domain.read_text(),
         "grammar": grammar.read_text().replace("Your task is to: UNKNOWN GOAL.", row["task"]),
@@ -175,10 +167,10 @@ def _time_original(env: Any, seconds: float) -> float:  # Any: TextWorld has no 
 
 def _loading() -> list[Row]:
     """Time a game from its text in memory to its first observation and admissible list."""
-    path = _data_file("valid_unseen.jsonl.gz")
+    path = data_file("alfworld", "valid_unseen.jsonl.gz")
     if path is None:
         return [_skipped("loading a game", "no compact valid_unseen.jsonl.gz")]
-    games = list(_lines(path))
+    games = list(json_lines(path))
     start = time.perf_counter()
     for game in games:
         world = World(load_row(game, game["id"]))
@@ -198,12 +190,12 @@ def _steadiness() -> list[Row]:
     tasks = env.tasks()
     for task in tasks[: resets // 10]:
         env.reset(options={"task": task})
-    memory, files = _memory_mb(), _open_files()
+    memory, files = memory_mb(), open_files()
     for task in tasks:
         env.reset(options={"task": task})
     return [
-        _row(f"memory growth over {resets:,} resets", _memory_mb() - memory, "MB", "< 5"),
-        _row(f"growth in open files over {resets:,} resets", _open_files() - files, "files", "<= 0"),
+        _row(f"memory growth over {resets:,} resets", memory_mb() - memory, "MB", "< 5"),
+        _row(f"growth in open files over {resets:,} resets", open_files() - files, "files", "<= 0"),
     ]
 
 
@@ -260,24 +252,3 @@ def _evaluate(
         solved += rewards[-1] > 0
         turns += len(rewards)
     return solved / len(tasks), turns / len(tasks)
-
-
-def _data_file(name: str) -> Path | None:
-    root = Path(os.environ.get("CAIRN_DATA", "nowhere"))
-    return next((path for path in (root / "alfworld" / name, root / name) if path.is_file()), None)
-
-
-def _lines(path: Path) -> Iterator[dict[str, Any]]:  # Any: lines of JSON
-    with gzip.open(path, "rt") as file:
-        for line in file:
-            yield json.loads(line)
-
-
-def _memory_mb() -> float:
-    """Return the resident memory of this process (Linux)."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
-
-
-def _open_files() -> int:
-    return len(os.listdir("/proc/self/fd"))

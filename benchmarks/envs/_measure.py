@@ -1,0 +1,56 @@
+"""What the benchmarks of environments share: data files, memory, open files, and measuring in a fresh process."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import multiprocessing
+import os
+import resource
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def data_file(folder: str, name: str) -> Path | None:
+    """Return a file of the benchmark data under CAIRN_DATA; None where there is none."""
+    root = Path(os.environ.get("CAIRN_DATA", "nowhere"))
+    return next((path for path in (root / folder / name, root / name) if path.is_file()), None)
+
+
+def json_lines(path: Path) -> Iterator[dict[str, Any]]:  # Any: lines of JSON
+    """Yield the lines of a gzipped file of JSON lines."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        for line in file:
+            yield json.loads(line)
+
+
+def memory_mb() -> float:
+    """Return the resident memory of this process (Linux)."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def shared_memory_mb() -> float:
+    """Return this process's part of its memory: what it shares counts by the share (Linux's Pss)."""
+    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
+
+
+def peak_memory_mb() -> float:
+    """Return the largest resident memory that this process has had (Linux)."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def open_files() -> int:
+    """Return how many files this process has open (Linux)."""
+    return len(os.listdir("/proc/self/fd"))
+
+
+def in_fresh_process(function: Callable[..., T], *arguments: Any) -> T:  # Any: those of the function
+    """Return what a function at the top of a module returns in a process of its own."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(function, *arguments).result()

@@ -1,0 +1,1 @@
+"""WebShop: shopping by search and clicks, with the original's pages, goals, reward and ranking."""

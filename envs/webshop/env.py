@@ -1,0 +1,220 @@
+"""The web shop: find a product that fits an instruction, choose its options, buy it. One action of text at a turn.
+
+Sources, splits and rewards are the original WebShop's (see `shop`, `splits`, `reward`); ``generated`` needs no data.
+The reward of the last step, a purchase, is between 0 and 1, and 1 is success; every other step's is 0.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, Literal
+
+from pydantic import Field
+
+from cairn.core.seeding import python_generator
+from cairn.envs.base import EnvConfig, EnvMeta, Outcome, TextEnv
+from cairn.envs.webshop import rules
+from cairn.envs.webshop.goals import PRICE_SEED, SHUFFLE_SEED, Goal
+from cairn.envs.webshop.html import html
+from cairn.envs.webshop.nouns import Name, tagger
+from cairn.envs.webshop.oracle import Plan, best_purchase, next_action
+from cairn.envs.webshop.pages import SEARCH, Piece, State, clickables, pieces, text, text_rich
+from cairn.envs.webshop.reward import Score, score
+from cairn.envs.webshop.shop import GoalKind, Shop, Source, open_shop
+from cairn.envs.webshop.splits import Protocol, Split, TaskIds, indices
+
+_NUMBER = re.compile("0|[1-9][0-9]{0,8}")
+_NOT_SEARCHED = str.maketrans("[]\n", "   ")  # would end the action
+
+
+class WebShopConfig(EnvConfig):
+    """What the web shop can be told."""
+
+    source: Source = Field("generated", description="A generated shop, or the original's files (they must be there).")
+    split: Split = Field("train", description="Which goals tasks() lists.")
+    splits: Protocol = Field("by-product", description="How goals are divided: see docs/envs/webshop.md.")
+    goals: GoalKind = Field("synthetic", description="Goals made of options, or the original's human instructions.")
+    observation: Literal["text", "text_rich", "html"] = Field("text", description="How a page is shown.")
+    noun_tagger: Name = Field("stub", description="Which words of names are nouns: every word, or as spaCy says.")
+    show_attributes: bool = Field(False, description="Whether item pages have a page of attributes.")
+    num_products: int = Field(1000, ge=1, le=10_000_000, description="Generated shops: how many products.")
+    shop_seed: int = Field(0, ge=0, description="Generated shops: which one.")
+    price_seed: int = Field(PRICE_SEED, ge=0, description="Of prices of products with a price range, and price limits.")
+    shuffle_seed: int = Field(
+        SHUFFLE_SEED, ge=0, description="Of the order of goals; others than the original's: gigpo."
+    )
+
+
+class WebShopEnv(TextEnv):
+    """Buy what the instruction asks for."""
+
+    meta = EnvMeta(
+        name="webshop",
+        version=1,
+        turn_limit=15,
+        reward_range=(0.0, 1.0),
+        summary="WebShop: search and buy, with the original's pages, goals, reward and ranking; or a generated shop.",
+        oracles=("buyer",),
+        can_snapshot=True,
+        max_action_chars=1 << 17,
+    )
+    Config = WebShopConfig
+    config: WebShopConfig
+
+    def setup(self) -> None:
+        """Open the shop."""
+        config = self.config
+        self.shop: Shop = open_shop(
+            config.source, config.goals, config.price_seed, config.shuffle_seed, config.num_products, config.shop_seed
+        )
+        places = indices(self.shop, config.splits, config.split, config.shuffle_seed)
+        self._tasks = TaskIds(self.prefix, places)
+        self._nouns = tagger(config.noun_tagger)
+        self.session = self.first()
+        self._page: list[Piece] = []
+        self._links: dict[str, Piece] = {}
+        self._plan = lru_cache(maxsize=1024)(self.make_plan)
+
+    @property
+    def prefix(self) -> str:
+        """What the ids of tasks begin with, before the place of the goal in the shop's order."""
+        return "goal/" if self.config.goals == "synthetic" else "human/"
+
+    def tasks(self) -> Sequence[str]:
+        """Return the ids of the configured split's goals."""
+        return self._tasks
+
+    def has_task(self, task_id: str) -> bool:
+        """Return whether there is such a goal, in whatever split."""
+        number = task_id.removeprefix(self.prefix)
+        return number != task_id and _NUMBER.fullmatch(number) is not None and int(number) < len(self.shop.goals)
+
+    def task_type(self, task_id: str) -> str:
+        """Return the department of the goal's product."""
+        return self.shop.catalogue[self.goal(task_id).product].category
+
+    def goal(self, task_id: str) -> Goal:
+        """Return what a task asks for."""
+        return self.shop.goals[self.place(task_id)]
+
+    def place(self, task_id: str) -> int:
+        """Return the place, in the shop's order, of the goal that a task is of."""
+        return int(task_id.removeprefix(self.prefix))
+
+    def make_plan(self, task_id: str) -> Plan:
+        """Return the best purchase for a task; asked for once a task."""
+        return best_purchase(self.shop, self.goal(task_id), self._nouns)
+
+    def best_score(self, task_id: str) -> float:
+        """Return the reward of the best purchase; below 1 where the original's reward cannot be satisfied."""
+        return self._plan(task_id).reward
+
+    def start(self, task_id: str, rng: random.Random) -> str:
+        """Show the search page; nothing is left to chance."""
+        self._goal = self.goal(task_id)
+        return self._show(self.first())
+
+    def first(self) -> State:
+        """Return the state that every episode begins in."""
+        return State()
+
+    def act(self, action: str) -> Outcome:
+        """Search, click or buy; what is neither leaves the page as it is."""
+        name, argument = rules.parse(action)
+        label = (argument or "").lower()
+        if name == "search" and label:
+            return self.search(label)
+        if name != "click" or label not in self._links or label == "search":
+            return Outcome(self._last.text)
+        return self.click(label)
+
+    def search(self, query: str) -> Outcome:
+        """Show what a search finds."""
+        chance = python_generator(self.meta.name, "random products", self.task_id)
+        return Outcome(self._show(rules.search(self.session, self.shop.catalogue, query, chance)))
+
+    def click(self, label: str) -> Outcome:
+        """Do what is behind one of the page's `links`."""
+        if rules.is_purchase(label):
+            at = self.session
+            assert at.item is not None  # only an item page has the button
+            result = self.worth(at.item, at.options)
+            return self._end(replace(at, page="done", score=result), result.reward)
+        return Outcome(self._show(rules.click(self.session, self.shop.catalogue, label, self._links)))
+
+    def worth(self, number: int, options: Mapping[str, str]) -> Score:
+        """Return what buying a product with these options is worth in the task at hand."""
+        product, price = self.shop.catalogue[number], float(self.shop.goals.prices[number])
+        return score(product, price, options, self._goal, self._nouns)
+
+    def look(self, state: State) -> list[Piece]:
+        """Return what the page of a state shows in the task at hand."""
+        return pieces(state, self.shop.catalogue, self._goal.instruction, self.config.show_attributes)
+
+    def state(self) -> bytes:
+        """Return page, what was found, item and options; what was searched and opened only where pages show it."""
+        at = self.session
+        shown: tuple[object, ...] = (at.page, at.results, at.number, at.item, sorted(at.options.items()))
+        if self.config.observation != "text":
+            shown = (*shown, at.keywords, sorted(at.visited), tuple(at.options))
+        return repr(shown).encode("utf-8", "surrogatepass")
+
+    def admissible(self) -> tuple[str, ...]:
+        """Return all clicks that change something, sorted; with a search bar, also a search for the instruction."""
+        if self.session.page == "done":
+            return ()
+        chosen = self.session.options
+        clicks = [
+            f"click[{label}]"
+            for label, piece in self._links.items()
+            if label != "search"
+            and not (piece.kind == "option" and chosen.get(piece.name) == piece.text)
+            and rules.parse(f"click[{label}]")[1] == label  # what has brackets in it cannot be said
+        ]
+        if SEARCH in (piece.text for piece in self._page if piece.kind == "button"):
+            clicks.append(f"search[{self._goal.instruction.translate(_NOT_SEARCHED)}]")
+        return tuple(sorted(clicks))
+
+    def oracle_action(self, name: str) -> str:
+        """Return the next step towards the best purchase."""
+        return next_action(self._plan(self.task_id), self.session, self.shop.catalogue)
+
+    def save_state(self) -> State:
+        """Return where the session is."""
+        return self.session
+
+    def load_state(self, saved: Any) -> None:  # Any: see save_state
+        """Put the session back."""
+        self._show(saved)
+
+    @property
+    def page(self) -> Sequence[Piece]:
+        """What the page at hand shows; for viewers and the shop's web pages."""
+        return self._page
+
+    @property
+    def links(self) -> Mapping[str, Piece]:
+        """What can be clicked, by what to say."""
+        return self._links
+
+    def _end(self, state: State, reward: float) -> Outcome:
+        """Go to the last page."""
+        return Outcome(self._show(state), reward, is_over=True, success=reward == 1.0, score=reward)
+
+    def _show(self, state: State) -> str:
+        """Go to a state and return its page as text."""
+        self.session = state
+        self._page = self.look(state)
+        self._links = clickables(self._page)
+        if self.config.observation == "text":
+            return text(self._page)
+        if self.config.observation == "text_rich":
+            return text_rich(self._page, state, self.shop.catalogue)
+        return html(self._page)
+
+
+ENV = WebShopEnv

@@ -1,0 +1,56 @@
+"""Which words of a product's name are nouns: a part of the reward of a product that is not the one asked for.
+
+``stub`` takes every word that begins with a letter for a noun, as the published reference episodes of the original do;
+``spacy`` is the original's own tagger, spaCy with the model en_core_web_sm, where they are installed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Literal
+
+from cairn.core.errors import CairnError, MissingExtraError
+
+Tagger = Callable[[str], tuple[str, ...]]
+Name = Literal["stub", "spacy"]
+_WORD = re.compile(r"\b[^\W\d_]\w*")
+_MODEL = "en_core_web_sm"
+
+
+def tagger(name: Name) -> Tagger:
+    """Return a tagger: from a text to its nouns in lower case, in order, with repetitions.
+
+    Raises:
+        MissingExtraError: "spacy" is not installed.
+        CairnError: its model is not.
+    """
+    return stub if name == "stub" else _spacy()
+
+
+@lru_cache(maxsize=1 << 14)
+def stub(text: str) -> tuple[str, ...]:
+    """Return all words that begin with a letter."""
+    return tuple(word.lower() for word in _WORD.findall(text))
+
+
+@lru_cache(maxsize=1)
+def _spacy() -> Tagger:
+    try:
+        import spacy  # type: ignore[import-not-found,unused-ignore]  # an extra
+    except ImportError:
+        raise MissingExtraError("noun_tagger='spacy'", "webshop") from None
+    try:
+        parse: Any = spacy.load(_MODEL)  # Any: spaCy's own type
+    except OSError:
+        raise CairnError(
+            f"noun_tagger='spacy' needs spaCy's model {_MODEL}: python -m spacy download {_MODEL}; "
+            "noun_tagger='stub' needs nothing"
+        ) from None
+
+    @lru_cache(maxsize=1 << 14)
+    def nouns(text: str) -> tuple[str, ...]:
+        return tuple(token.text.lower() for token in parse(text) if token.pos_ in ("NOUN", "PROPN"))
+
+    return nouns

@@ -1,0 +1,121 @@
+"""A player that buys what is worth most, by the public actions alone: it knows the goal and the reward.
+
+It buys the goal's product with the options that are worth most, unless another product is worth more, which happens
+where the original's reward cannot be satisfied. Others are looked at in full up to `EXHAUSTIVE` products; in larger
+shops, those that a search for the instruction or for the goal's query finds.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from cairn.envs.webshop.catalogue import Catalogue
+from cairn.envs.webshop.goals import Goal
+from cairn.envs.webshop.nouns import Tagger
+from cairn.envs.webshop.pages import BUY, NEXT, PER_PAGE, PREV, State
+from cairn.envs.webshop.products import Product
+from cairn.envs.webshop.reward import normalize_color, score
+from cairn.envs.webshop.rules import can_choose
+from cairn.envs.webshop.shop import Shop
+
+EXHAUSTIVE = 5000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What to buy."""
+
+    product: int
+    options: Mapping[str, str]
+    reward: float
+
+
+def best_purchase(shop: Shop, goal: Goal, nouns: Tagger) -> Plan:
+    """Return the purchase that is worth most; of equals the goal's own product, then the first in the data."""
+    best = best_choice(shop, goal.product, goal, nouns)
+    if best.reward == 1.0:
+        return best
+    for number in _others(shop, goal):
+        bare = score(shop.catalogue[number], float(shop.goals.prices[number]), {}, goal, nouns)
+        most = bare.type * (bare.attributes + len(goal.options) + bare.price)
+        if most / (len(goal.attributes) + len(goal.options) + 1) > best.reward:
+            best = max(best, best_choice(shop, number, goal, nouns), key=lambda plan: plan.reward)
+    return best
+
+
+def next_action(plan: Plan, state: State, catalogue: Catalogue, buy: str = BUY) -> str:
+    """Return the next action on the way to the planned purchase, the last of which is a click on `buy`."""
+    if state.item == plan.product:
+        if state.page != "item":
+            return f"click[{PREV.lower()}]"
+        for name, value in state.options.items():
+            if name not in plan.options and value:
+                return f"click[{PREV.lower()}]"  # nothing but leaving takes a choice back
+        for name, value in plan.options.items():
+            if state.options.get(name) != value:
+                return f"click[{value}]"
+        return f"click[{buy.lower()}]"
+    if plan.product not in state.results:
+        by_name, by_all = searches(catalogue[plan.product])
+        return f"search[{by_all if ' '.join(state.keywords) == by_name.lower() else by_name}]"
+    if state.item is not None:
+        return f"click[{PREV.lower()}]"
+    page = state.results.index(plan.product) // PER_PAGE + 1
+    if page == state.number:
+        return f"click[{catalogue.asin(plan.product).lower()}]"
+    return f"click[{(NEXT if page > state.number else PREV).lower()}]"
+
+
+def searches(product: Product) -> tuple[str, str]:
+    """Return what to search for to find a product: its name and, where that fails, what is indexed of it."""
+    name, document = (
+        " ".join(text.replace("[", " ").replace("]", " ").split()) for text in (product.name, product.document)
+    )
+    return name, document[:2000]
+
+
+def _others(shop: Shop, goal: Goal) -> Iterable[int]:
+    if len(shop.catalogue) <= EXHAUSTIVE:
+        return range(len(shop.catalogue))
+    return (*shop.catalogue.search(goal.instruction), *shop.catalogue.search(goal.query))
+
+
+def best_choice(shop: Shop, number: int, goal: Goal, nouns: Tagger, product: Product | None = None) -> Plan:
+    """Return the best choice of a product's options; of equals what the goal names, then as few options as will do.
+
+    `product`: what can be chosen of, where that is not all that the catalogue says.
+    """
+    product = shop.catalogue[number] if product is None else product
+    price = float(shop.goals.prices[number])
+
+    def worth(options: Mapping[str, str]) -> float:
+        return score(product, price, options, goal, nouns).reward
+
+    asked = choosable(product, dict(goal.options) if isinstance(goal.options, Mapping) else {})
+    best = Plan(product=number, options=asked, reward=worth(asked))
+    for options in _choices(product):
+        if best.reward == 1.0:
+            break
+        if (reward := worth(options)) > best.reward:
+            best = Plan(product=number, options=options, reward=reward)
+    return best
+
+
+def choosable(product: Product, options: Mapping[str, str]) -> dict[str, str]:
+    """Return those options that a click can choose; a value that a later option has too chooses the later one."""
+    owner = {value: name for name, values in product.options.items() for value in values if can_choose(value)}
+    return {name: value for name, value in options.items() if owner.get(value) == name}
+
+
+def _choices(product: Product) -> Iterable[dict[str, str]]:
+    """Yield choices of one value or none of each option; values that the reward cannot tell apart once."""
+    names = list(product.options)
+    values = [
+        [None, *{normalize_color(value): value for value in reversed(product.options[n])}.values()] for n in names
+    ]
+    for chosen in itertools.product(*values):
+        options = {name: value for name, value in zip(names, chosen, strict=True) if value is not None}
+        if len(choosable(product, options)) == len(options):
+            yield options

@@ -1,0 +1,112 @@
+"""The reward of a purchase, as the original computes it.
+
+::
+
+    reward = type * (attributes met + options met + [price <= limit]) / (attributes + options asked for + 1)
+
+An attribute is met if one of the product's is alike, or if the product's name, bullets or description contain it. An
+option is met if one that was chosen is alike. Alike: ``token_set_ratio``, rounded, above 85; of options first each is
+replaced by the first colour of `COLORS` that it contains. A synthetic goal's option is the pair (name, value), of which
+only a whole part can be replaced, and which is compared as it prints: so "coal grey" meets any other grey, and
+"228blue" does not meet itself. Buying exactly what is asked for is therefore not always worth 1; see
+`docs/envs/webshop.md`.
+
+type, from the words of the names (`nouns`): 1; 0.5 if neither the query nor two parts of the category path nor more
+than a fifth of the goal's nouns are the same; 0.1 if under a tenth of the nouns are; 0 if none is. A goal without
+nouns: as if a fifth were. Later rules win.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from rapidfuzz import fuzz, utils
+
+from cairn.envs.webshop.goals import Goal
+from cairn.envs.webshop.nouns import Tagger
+from cairn.envs.webshop.products import Product
+
+_COLOR_WORDS = """
+alabaster apricot aqua ash asphalt azure banana beige black blue blush bordeaux bronze brown burgundy camel camo
+caramel champagne charcoal cheetah chestnut chocolate christmas coffee cognac copper coral cranberry cream crystal
+dark denim eggplant elephant espresso fuchsia gold granite grape graphite grass gray green grey heather indigo ivory
+ivy khaki lavender lemon leopard light lilac lime magenta maroon mauve merlot midnight mint mocha multicolor
+mushroom mustard natural navy nude olive orange peach pewter pink plum purple rainbow red rose royal rust sand
+sapphire seashell silver skull slate steel stone stonewash sunflower tan taupe teal tiger turquoise violet walnut
+wheat white wine yellow
+"""
+COLORS = tuple(_COLOR_WORDS.split())  # the original's, in its order
+_PATH_MARK = "\u203a"  # between the parts of a category path
+_ALIKE = 85
+_SAME_CATEGORY_PARTS = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """A reward and what it is made of."""
+
+    reward: float  # 0..1
+    type: float  # 1, 0.5, 0.1 or 0
+    title: float  # share of the goal's nouns that the name has
+    attributes: int  # met
+    options: int  # met
+    price: bool  # within the limit
+
+
+def score(product: Product, price: float, options: Mapping[str, str], goal: Goal, nouns: Tagger) -> Score:
+    """Return what buying `product` with the chosen `options` is worth."""
+    kind, title = _type(product, goal, nouns)
+    attributes = sum(_has_attribute(product, attribute) for attribute in goal.attributes)
+    wanted = goal.options.items() if isinstance(goal.options, Mapping) else goal.options
+    met = _options_met(tuple(options.values()), tuple(wanted))
+    is_cheap = price <= goal.price_limit
+    reward = (attributes + met + is_cheap) / (len(goal.attributes) + len(goal.options) + 1) * kind
+    return Score(reward=reward, type=kind, title=title, attributes=attributes, options=met, price=is_cheap)
+
+
+def normalize_color(option: str | tuple[str, str]) -> str | tuple[str, str]:
+    """Return the first colour that `option` contains, or `option`; a pair contains a colour only as a whole part."""
+    return next((color for color in COLORS if color in option), option)
+
+
+def _type(product: Product, goal: Goal, nouns: Tagger) -> tuple[float, float]:
+    found, wanted = nouns(product.name), nouns(goal.name)
+    title = len(set(found) & set(wanted)) / len(wanted) if wanted else 0.2
+    if title == 0.0:
+        return 0.0, title
+    if title < 0.1:
+        return 0.1, title
+    shared = _parts(product.product_category) & _parts(goal.product_category)
+    is_match = product.query == goal.query or len(shared) >= _SAME_CATEGORY_PARTS or title > 0.2
+    return (1.0 if is_match else 0.5), title
+
+
+def _parts(path: str) -> set[str]:
+    return {part.strip() for part in path.split(_PATH_MARK)}
+
+
+def _has_attribute(product: Product, attribute: str) -> bool:
+    return (
+        any(_is_alike(own, attribute) for own in product.attributes)
+        or attribute in product.name.lower()
+        or attribute in " ".join(product.bullets).lower()
+        or attribute in product.description.lower()
+    )
+
+
+def _options_met(chosen: Iterable[str], wanted: Iterable[str | tuple[str, str]]) -> int:
+    bought = [normalize_color(option) for option in chosen]
+    return sum(any(_is_alike(str(own), str(normalize_color(option))) for own in bought) for option in wanted)
+
+
+@lru_cache(maxsize=1 << 16)
+def _is_alike(a: str, b: str) -> bool:
+    """As thefuzz does: only ASCII, punctuation to spaces, lower case; an integer of the ratio."""
+    ratio = fuzz.token_set_ratio(_plain(a), _plain(b))
+    return round(ratio) > _ALIKE
+
+
+def _plain(text: str) -> str:
+    return utils.default_process("".join(c for c in text if c.isascii()))

@@ -1,0 +1,190 @@
+"""The web shop as web pages: the text shop's state machine behind a small ASGI application, one address an episode.
+
+====  =======================  =========================================================================================
+GET   ``/``                    a form that starts an episode
+POST  ``/episodes``            ``task`` and ``seed``, as form or JSON, both optional: to ``/s/TOKEN/``
+GET   ``/s/TOKEN/``            the page that the episode is at
+POST  ``/s/TOKEN/act``         a form with ``search`` or ``click``, and ``at``, the page's mark: to ``/s/TOKEN/``
+GET   ``/s/TOKEN/state``       JSON for harnesses: what ``step`` returned last, ``info``, and the turn
+POST  ``/s/TOKEN/reset``       ``task`` and ``seed`` as JSON: another episode under the same token; answers as ``state``
+====  =======================  =========================================================================================
+
+Every click and search becomes an action's text and goes to `WebShopEnv.step`, so that the pages and the text cannot
+disagree. What comes from a page that is out of date (Back button, double click) is not done, and the page says so; what
+the shop does not understand costs a turn, as in the text shop. Pages: `web_pages`; who may ask: `web_guard`.
+
+It keeps no episode beyond the process, and does not serve several threads or processes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from typing import Any
+from urllib.parse import parse_qs
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from cairn.envs.webshop.env import WebShopEnv
+from cairn.envs.webshop.web_episodes import Episode, Episodes, NoEpisodeError, NoTaskError
+from cairn.envs.webshop.web_guard import LOOPBACK, Guard
+from cairn.envs.webshop.web_pages import TEMPLATES, error_page, label_of, page, start_page
+
+_FORM, _JSON = "application/x-www-form-urlencoded", "application/json"
+_MAX_FIELDS = 16
+
+
+def make_app(env: WebShopEnv, task: str = "", *, capacity: int = 256, hosts: Collection[str] = LOOPBACK) -> Starlette:
+    """Return the application.
+
+    Args:
+        env: plays every episode; nothing else may use it meanwhile.
+        task: which one the start page offers first; default: the first of the split.
+        capacity: how many episodes are kept.
+        hosts: names under which the server may be asked for, without ports.
+
+    Raises:
+        CairnError: there is no such task, or none at all, or no room for an episode.
+    """
+    site = _Site(env, task, capacity)
+    return Starlette(
+        routes=[
+            Route("/", site.start),
+            Route("/style.css", site.style),
+            Route("/episodes", site.open, methods=["POST"]),
+            Route("/s/{token}/", site.show),
+            Route("/s/{token}/act", site.act, methods=["POST"]),
+            Route("/s/{token}/state", site.state),
+            Route("/s/{token}/reset", site.reset, methods=["POST"]),
+        ],
+        middleware=[Middleware(Guard, hosts=hosts)],
+        exception_handlers={HTTPException: _error, NoEpisodeError: _no_episode, NoTaskError: _no_task},
+    )
+
+
+class _Site:
+    """The answers to requests. None awaits between looking at an episode and storing it."""
+
+    def __init__(self, env: WebShopEnv, task: str, capacity: int) -> None:
+        if task and not env.has_task(task):
+            raise NoTaskError(f"There is no task {task[:200]!r}; cairn envs list webshop --tasks shows them.")
+        self._env = env
+        self._episodes = Episodes(env, capacity)
+        self._task = task or env.tasks()[0]
+        self._capacity = capacity
+
+    async def start(self, request: Request) -> Response:
+        return HTMLResponse(start_page(self._env, self._task, self._capacity))
+
+    async def style(self, request: Request) -> Response:
+        return FileResponse(TEMPLATES / "style.css", headers={"cache-control": "max-age=3600"})
+
+    async def open(self, request: Request) -> Response:
+        token = self._episodes.open(*_task_and_seed(await _fields(request, "task", "seed")))
+        return RedirectResponse(f"/s/{token}/", 303)
+
+    async def show(self, request: Request) -> Response:
+        return HTMLResponse(page(self._env, self._episodes.find(request.path_params["token"])))
+
+    async def act(self, request: Request) -> Response:
+        token, fields = request.path_params["token"], await _fields(request, "search", "click", "at")
+        episode = self._episodes.find(token)
+        if ("search" in fields) == ("click" in fields):
+            raise HTTPException(400, f"Expected one of the fields 'search' and 'click', got {sorted(fields)!r}.")
+        if "search" in fields:
+            action = f"search[{fields['search']}]"
+        else:
+            action = f"click[{label_of(episode, fields['click'])}]"
+        self._episodes.act(token, action, fields.get("at"))
+        return RedirectResponse(f"/s/{token}/", 303)
+
+    async def state(self, request: Request) -> Response:
+        return _json(self._told(self._episodes.find(request.path_params["token"])))
+
+    async def reset(self, request: Request) -> Response:
+        fields = await _fields(request, "task", "seed", only=_JSON)
+        return _json(self._told(self._episodes.reset(request.path_params["token"], *_task_and_seed(fields))))
+
+    def _told(self, episode: Episode) -> dict[str, Any]:  # Any: JSON
+        return {
+            **episode.info,
+            "turn": episode.turn,
+            "turn_limit": self._env.turn_limit,
+            "reward": episode.reward,
+            "terminated": episode.terminated,
+            "truncated": episode.truncated,
+            "observation": episode.observation,
+            "page": episode.state.page,
+            "action": episode.action,
+            "notice": episode.notice,
+        }
+
+
+async def _fields(request: Request, *known: str, only: str = "") -> dict[str, Any]:  # Any: JSON, or texts of a form
+    """Return the fields of a posted form or of a JSON object.
+
+    Raises:
+        HTTPException: the body is neither, or has other fields.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in ({only} if only else {_FORM, _JSON}):
+        raise HTTPException(415, f"Expected the content type {only or f'{_FORM} or {_JSON}'}, got {kind!r}.")
+    body = await request.body()
+    try:
+        fields = json.loads(body) if kind == _JSON else _of_form(body)
+    except (ValueError, RecursionError) as error:
+        raise HTTPException(400, f"The body cannot be read as {kind}: {error}") from None
+    if not isinstance(fields, dict) or not fields.keys() <= set(known):
+        got = sorted(fields) if isinstance(fields, dict) else type(fields).__name__
+        raise HTTPException(400, f"Expected no other fields than {list(known)!r}, got {got!r:.200}.")
+    return fields
+
+
+def _of_form(body: bytes) -> dict[str, str]:
+    pairs = parse_qs(
+        body.decode("ascii"), keep_blank_values=True, strict_parsing=bool(body), max_num_fields=_MAX_FIELDS
+    )
+    for name, values in pairs.items():
+        if len(values) > 1:
+            raise ValueError(f"the field {name[:40]!r} stands there {len(values)} times")
+    return {name: value for name, (value,) in pairs.items()}
+
+
+def _task_and_seed(fields: dict[str, Any]) -> tuple[str | None, int | None]:  # Any: JSON, or texts of a form
+    task, seed = fields.get("task") or None, fields.get("seed")
+    if isinstance(seed, str) and seed.isascii() and seed.isdigit() and len(seed) < 19:
+        seed = int(seed)
+    if not isinstance(task, str | None):
+        raise HTTPException(400, f"Expected the id of a task, got {task!r:.200}.")
+    if seed is not None and not (type(seed) is int and 0 <= seed < 2**63):
+        raise HTTPException(400, f"Expected a seed of 0 or more, below 2**63, got {seed!r:.200}.")
+    return task, seed
+
+
+def _json(value: dict[str, Any], status: int = 200) -> Response:  # Any: JSON
+    """Return a JSON answer; escaped, as observations may hold lone surrogates."""
+    return Response(json.dumps(value), status, media_type=_JSON)
+
+
+def _refuse(request: Request, status: int, message: str, headers: Any = None) -> Response:  # Any: as Starlette types it
+    if request.url.path.endswith(("/state", "/reset")):
+        return _json({"error": message}, status)
+    return HTMLResponse(error_page(status, message), status, headers)
+
+
+async def _error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return _refuse(request, error.status_code, error.detail, error.headers)
+
+
+async def _no_episode(request: Request, error: Exception) -> Response:
+    return _refuse(request, 410 if getattr(error, "was_dropped", False) else 404, str(error))
+
+
+async def _no_task(request: Request, error: Exception) -> Response:
+    return _refuse(request, 404, str(error))

@@ -1,0 +1,36 @@
+"""Keeps the catalogues that tests make out of the user's cache folder, and opens the tiny shop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cairn.envs.webshop import env
+from cairn.envs.webshop.env import WebShopEnv
+from cairn.envs.webshop.goals import Goals
+from cairn.envs.webshop.products import Product
+from cairn.envs.webshop.shop import Shop
+from tests.envs.webshop import tiny
+from tests.envs.webshop.tiny import Make
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CAIRN_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture
+def tiny_env(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
+    """Return what makes the environment of the tiny shop, or of a shop of other products."""
+
+    def make(*products: Product, **config: Any) -> WebShopEnv:  # Any: settings
+        catalogue = tiny.catalogue(tmp_path, *products)
+        monkeypatch.setattr(env, "open_shop", lambda *_: Shop(catalogue, Goals(catalogue)))
+        return WebShopEnv(**{"split": "all", **config})
+
+    return make
