@@ -50,7 +50,11 @@ class WebShopConfig(EnvConfig):
 
 
 class WebShopEnv(TextEnv):
-    """Buy what the instruction asks for."""
+    """Buy what the instruction asks for.
+
+    What is made of it (see `variants`) overrides `prefix`, `goal`, `make_plan`, `first`, `search`, `click`, `worth` and
+    `look`.
+    """
 
     meta = EnvMeta(
         name="webshop",

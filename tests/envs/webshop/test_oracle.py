@@ -72,6 +72,16 @@ def test_another_product_is_bought_where_it_is_worth_more(tmp_path: Path) -> Non
     assert plan == Plan(product=2, options={"kind": "finish"}, reward=1.0)
 
 
+def test_small_shops_are_looked_through_in_full() -> None:
+    assert oracle.EXHAUSTIVE >= 1000  # the original's small set is one
+
+
+def test_of_values_that_the_reward_cannot_tell_apart_the_first_is_chosen(tmp_path: Path) -> None:
+    shop = shop_of(tmp_path, tiny.product(options={"color": ("plain", "sky blue", "navy blue")}, attributes=("soft",)))
+    plan = best_purchase(shop, tiny.goal(options=("blue",)), stub)
+    assert plan == Plan(product=0, options={"color": "sky blue"}, reward=1.0)
+
+
 def test_large_shops_are_looked_through_by_searching(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     near = tiny.product(
         asin="NEAR000001", name="Floor Lamp", query="lamps", prices=(20.0,), attributes=("bright", "dimmable"),
@@ -82,6 +92,8 @@ def test_large_shops_are_looked_through_by_searching(tmp_path: Path, monkeypatch
         shop = shop_of(tmp_path, *products)
         goal = goal_for(shop, finish="228blue")
         monkeypatch.setattr(Catalogue, "search", lambda self, words: (1,) if self[1].name == "Floor Lamp" else ())
+        monkeypatch.setattr(oracle, "EXHAUSTIVE", 1000)
+        assert best_purchase(shop, goal, stub).reward == 1.0
         monkeypatch.setattr(oracle, "EXHAUSTIVE", 1)
         assert best_purchase(shop, goal, stub).reward == reward
         monkeypatch.setattr(oracle, "EXHAUSTIVE", 2)

@@ -192,11 +192,13 @@ class _Texts(HTMLParser):
     def __init__(self, page: str) -> None:
         super().__init__()
         self.tags: list[str] = []
+        self.attributes: list[list[tuple[str, str | None]]] = []
         self.texts: list[str] = []
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
+        self.attributes.append(attrs)
 
     def handle_data(self, data: str) -> None:
         self.texts.append(data)
@@ -207,6 +209,7 @@ def test_html_escapes_all_that_is_shown(shop: Catalogue) -> None:
     page = [Piece(kind, hostile, hostile) for kind in ("text", "button", "product", "option")]
     found = _Texts(html(page))
     assert found.tags == ["body", "p", "button", "a", "label", "input"]
+    assert found.attributes[-1] == [("type", "radio"), ("name", hostile), ("value", hostile)]
     assert [data for data in found.texts if data.strip()] == [hostile] * 4
 
 

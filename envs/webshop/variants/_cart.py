@@ -1,0 +1,97 @@
+"""A shopping cart over the shop's pages: its lines, its page, and the last page after checkout. Money is in cents.
+
+A line has a number, which stands in the label of its remove button and stays while the line is in the cart; the next
+line's is one more than the highest there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from cairn.envs.webshop.catalogue import Catalogue
+from cairn.envs.webshop.pages import BACK, PREV, Piece, State
+
+ADD, VIEW, CHECKOUT, REMOVE = "Add to Cart", "View Cart", "Checkout", "Remove Item"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One product in the cart; the same product twice is two lines."""
+
+    number: int
+    product: int
+    options: Mapping[str, str]
+    cents: int  # what the shop charges
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CartState(State):
+    """Where a session with a cart is."""
+
+    cart: tuple[Line, ...] = ()
+    is_open: bool = False  # the cart's page is shown; the rest of the state is the page that it was opened from
+    reward: float | None = None  # of the checkout
+
+
+def cents(price: float) -> int:
+    """Return a price in dollars as the shop charges it."""
+    return round(100 * price)
+
+
+def total(cart: Sequence[Line]) -> int:
+    """Return what a cart costs."""
+    return sum(line.cents for line in cart)
+
+
+def dollars(amount: int) -> str:
+    """Return such as "$12.05"."""
+    return f"${amount // 100}.{amount % 100:02d}"
+
+
+def next_number(cart: Sequence[Line]) -> int:
+    """Return the number of the next line."""
+    return max((line.number for line in cart), default=0) + 1
+
+
+def remove_label(line: Line) -> str:
+    """Return what to click to take a line out."""
+    return f"{REMOVE} {line.number}".lower()
+
+
+def cart_page(cart: Sequence[Line], catalogue: Catalogue, instruction: str) -> list[Piece]:
+    """Return what the cart's page shows: each line with the total up to it."""
+    shown = [_text("Instruction:"), _text(instruction), _button(BACK), _button(PREV)]
+    if not cart:
+        return [*shown, _text("Your cart is empty")]
+    for place, line in enumerate(cart):
+        shown += [*_told(line, catalogue), _text(f"Total so far: {dollars(total(cart[: place + 1]))}")]
+        shown.append(_button(f"{REMOVE} {line.number}"))
+    return [*shown, _button(CHECKOUT)]
+
+
+def receipt(cart: Sequence[Line], catalogue: Catalogue, reward: float) -> list[Piece]:
+    """Return what the last page shows."""
+    shown = [_text("Thank you for shopping with us!"), _text("Purchased")]
+    for line in cart:
+        shown += _told(line, catalogue)
+    ending = (f"Total: {dollars(total(cart))}", "Your score (min 0.0, max 1.0)", str(reward))
+    return [*shown, *map(_text, ending)]
+
+
+def _told(line: Line, catalogue: Catalogue) -> Iterator[Piece]:
+    product = catalogue[line.product]
+    yield _text(f"Item {line.number}: {product.asin}")
+    if product.name.strip():
+        yield _text(product.name)
+    for name, value in sorted(line.options.items()):
+        yield _text(f"{name}: {value}")
+    yield _text(f"Price: {dollars(line.cents)}")
+
+
+def _text(text: str) -> Piece:
+    return Piece("text", text)
+
+
+def _button(text: str) -> Piece:
+    return Piece("button", text)

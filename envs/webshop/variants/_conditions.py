@@ -1,0 +1,67 @@
+"""Parts of goals: which of its conditions a task asks for, how it says so, and which products meet them."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from cairn.envs.webshop.catalogue import Catalogue
+from cairn.envs.webshop.goals import NO_LIMIT, Goal
+from cairn.envs.webshop.nouns import stub
+from cairn.envs.webshop.oracle import searches
+from cairn.envs.webshop.products import Product
+from cairn.envs.webshop.reward import score
+
+_MAX_ATTRIBUTES = 4  # of a goal; subsets of these are looked at
+
+
+def options_of(goal: Goal) -> Mapping[str, str]:
+    """Return a synthetic goal's options; families are made of no others."""
+    assert isinstance(goal.options, Mapping)
+    return goal.options
+
+
+def meets(product: Product, attribute: str, goal: Goal) -> bool:
+    """Return whether a product has an attribute, as the base reward tells; `goal` is any."""
+    return score(product, 0.0, {}, replace(goal, attributes=(attribute,), options={}), stub).attributes == 1
+
+
+def can_find(catalogue: Catalogue, number: int) -> bool:
+    """Return whether one of the oracle's two searches finds a product."""
+    return any(number in catalogue.search(query.lower()) for query in searches(catalogue[number]))
+
+
+def some_conditions(
+    goal: Goal, max_options: int, rng: random.Random
+) -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
+    """Yield attributes and options that are parts of a goal's, in random order; at least one attribute each time."""
+    attributes = rng.sample(goal.attributes, min(_MAX_ATTRIBUTES, len(goal.attributes)))
+    asked = [part for size in range(1, len(attributes) + 1) for part in itertools.combinations(attributes, size)]
+    options, sizes = options_of(goal), range(min(max_options, len(goal.options)) + 1)
+    chosen = [dict(part) for size in sizes for part in itertools.combinations(options.items(), size)]
+    both = list(itertools.product(asked, chosen))
+    rng.shuffle(both)
+    yield from both
+
+
+def described(product: Product, attributes: Sequence[str], options: Mapping[str, str]) -> str:
+    """Return such as "low sugar granola bars with real fruit for school lunches (size: 6 count, flavor name: fig)".
+
+    Attributes stand where the product's own instruction has them: before the query, after "with" or after "for".
+    """
+    before, _, after = (product.instruction or "").partition(product.query)
+    first = [attribute for attribute in attributes if attribute in before]
+    last = [each for each in attributes if each not in first and each in after.partition(" for ")[2]]
+    rest = [attribute for attribute in attributes if attribute not in first and attribute not in last]
+    text = f"{', '.join(first)} {product.query}".strip()
+    text += f" with {', '.join(rest)}" if rest else ""
+    text += f" for {', '.join(last)}" if last else ""
+    chosen = ", ".join(f"{name}: {value}" for name, value in options.items())
+    return f"{text} ({chosen})" if chosen else text
+
+
+def limited(limit: float) -> str:
+    """Return what instructions say of a price limit."""
+    return "" if limit == NO_LIMIT else f", and price lower than {limit:.2f} dollars"

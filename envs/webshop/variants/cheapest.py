@@ -1,0 +1,145 @@
+"""Comparison: buy the cheapest product of a kind that meets some conditions; 2 to `MAX_FITTING` products meet them.
+
+A product fits if it is of the same query as the goal, has the attributes, and the options are chosen exactly::
+
+    score = kind * (attributes met + options met) / (attributes + options asked for) * least price / price paid
+
+kind: 1 for products of the query; of others, the base reward's type, at most 0.5. Prices are what the shop charges.
+What does not fit is scored as if it cost as much as the dearest product that fits; so all that fits is worth more than
+anything that does not. Success: a product that fits, at the least price.
+
+It is clear what the answer is: the cheapest have one price and not a range, no range that fits begins as low, and no
+product of another query that the shop keeps in the same place, and finds for the conditions, fits as cheaply. Answers
+are products of the task's own split.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from cairn.envs.base import EnvMeta
+from cairn.envs.webshop.goals import Goal
+from cairn.envs.webshop.nouns import Tagger
+from cairn.envs.webshop.oracle import Plan, choosable
+from cairn.envs.webshop.reward import Score
+from cairn.envs.webshop.shop import Shop
+from cairn.envs.webshop.splits import Protocol
+from cairn.envs.webshop.variants._conditions import can_find, described, meets, options_of, some_conditions
+from cairn.envs.webshop.variants._family import Family
+from cairn.envs.webshop.variants._tasks import Pool, Task, Tasks
+
+MAX_FITTING = 20
+_WORDINGS = (
+    "Find the cheapest {things}.",
+    "I want {things}, at the lowest price in the shop.",
+    "Which {things} cost the least? Buy those.",
+    "Buy {things}. Several will do: take the cheapest of them.",
+    "Compare the prices of {things}, and get me the least expensive.",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheapestTask(Task):
+    """A comparison. The goal's price limit is the least price."""
+
+    fitting: tuple[int, ...]  # products, by price
+    dearest: float  # price of the last of them
+
+
+class CheapestEnv(Family[CheapestTask]):
+    """Buy the cheapest that fits."""
+
+    meta = EnvMeta(
+        name="webshop/cheapest",
+        version=1,
+        turn_limit=45,
+        reward_range=(0.0, 1.0),
+        summary="WebShop, comparison: of the 2 to 20 products that meet the conditions, buy the cheapest.",
+        oracles=("buyer",),
+        can_snapshot=True,
+        max_action_chars=1 << 17,
+    )
+
+    def make_tasks(self) -> Tasks[CheapestTask]:
+        """Return the family's tasks in this shop."""
+        return _tasks(self.shop, self.config.splits, self._nouns)
+
+    def worth(self, number: int, options: Mapping[str, str]) -> Score:
+        """Return what buying a product with these options is worth."""
+        task, goal = self._task, self._task.goal
+        base = super().worth(number, options)
+        kind = 1.0 if self.shop.catalogue[number].query == goal.query else min(base.type, 0.5)
+        met = sum(options.get(name) == value for name, value in options_of(goal).items())
+        share = kind * (base.attributes + met) / (len(goal.attributes) + len(goal.options))
+        paid = float(self.shop.goals.prices[number]) if share == 1.0 else task.dearest
+        return replace(base, reward=share * goal.price_limit / paid, type=kind, options=met)
+
+
+@lru_cache(maxsize=8)
+def _tasks(shop: Shop, splits: Protocol, nouns: Tagger) -> Tasks[CheapestTask]:
+    return Tasks(CheapestEnv.meta.name, _make, shop, splits, nouns)
+
+
+def _make(pool: Pool, goal: Goal, rng: random.Random) -> CheapestTask | None:
+    return next(_possible(pool, goal, rng), None)
+
+
+def _possible(pool: Pool, goal: Goal, rng: random.Random) -> Iterator[CheapestTask]:
+    """Yield the tasks that can be made of a goal."""
+    catalogue = pool.shop.catalogue
+    kin = catalogue.of_group("query", goal.query)
+    having = {each: {number for number in kin if meets(catalogue[number], each, goal)} for each in goal.attributes}
+    offering = {
+        (name, value): {number for number in kin if choosable(catalogue[number], {name: value})}
+        for name, value in options_of(goal).items()
+    }
+    found = []
+    for attributes, options in some_conditions(goal, 1, rng):
+        conditions = [having[each] for each in attributes] + [offering[each] for each in options.items()]
+        fitting = set.intersection(*conditions)
+        if 2 <= len(fitting) <= MAX_FITTING:
+            found.append((attributes, options, fitting))
+    for attributes, options, fitting in sorted(found, key=lambda each: len(each[2]) == 2):  # two only if need be
+        things = described(catalogue[goal.product], attributes, options)
+        text = rng.choice(_WORDINGS).format(things=things)
+        asked = replace(goal, instruction=text, attributes=attributes, options=options)
+        task = _compare(pool, asked, fitting)
+        if task is not None and not any(_rivals(pool, each, task.goal) for each in catalogue.search(things)):
+            yield task
+
+
+def _compare(pool: Pool, asked: Goal, fitting: Collection[int]) -> CheapestTask | None:
+    """Return the task to find the cheapest of what fits; None where that is not clear."""
+    catalogue, prices = pool.shop.catalogue, pool.shop.goals.prices
+    order = tuple(sorted(fitting, key=lambda number: (prices[number], number)))
+    least, dearest = float(prices[order[0]]), float(prices[order[-1]])
+    answers = [number for number in order if prices[number] == least]
+    if least == dearest or not all(map(pool.has_product, answers)) or not can_find(catalogue, order[0]):
+        return None
+    if any(len(catalogue[number].prices) > 1 and min(catalogue[number].prices) <= least for number in order):
+        return None
+    answer = catalogue[order[0]]
+    goal = replace(
+        asked, product=order[0], asin=answer.asin, name=answer.name, product_category=answer.product_category,
+        price_limit=least,
+    )  # fmt: skip
+    plan = Plan(product=order[0], options=options_of(asked), reward=1.0)
+    return CheapestTask(goal=goal, plan=plan, fitting=order, dearest=dearest)
+
+
+def _rivals(pool: Pool, number: int, goal: Goal) -> bool:
+    """Return whether a product could be taken for an answer though it is of another query."""
+    product = pool.shop.catalogue[number]
+    return (
+        product.query != goal.query
+        and product.product_category == goal.product_category
+        and min(*product.prices[:2], float(pool.shop.goals.prices[number])) <= goal.price_limit
+        and all(meets(product, attribute, goal) for attribute in goal.attributes)
+        and choosable(product, options_of(goal)) == goal.options
+    )
+
+
+ENV = CheapestEnv

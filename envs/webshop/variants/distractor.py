@@ -1,0 +1,132 @@
+"""Distractors: the instruction says more than what is wanted, so that searching for all of it leads astray.
+
+Around a goal's own instruction stand what was bought before, what somebody else is after, and what the product must not
+be: attributes of other products, of the same query where there are any, that the goal's own product has not. What was
+bought before and what others want changes nothing. The score is the base reward of the goal; half of it for a product
+that has the forbidden attribute.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from cairn.envs.base import EnvMeta
+from cairn.envs.webshop.goals import Goal
+from cairn.envs.webshop.nouns import Tagger
+from cairn.envs.webshop.oracle import best_choice
+from cairn.envs.webshop.products import Product
+from cairn.envs.webshop.reward import Score
+from cairn.envs.webshop.shop import Shop
+from cairn.envs.webshop.splits import Protocol
+from cairn.envs.webshop.variants._conditions import can_find, described, meets
+from cairn.envs.webshop.variants._family import Family
+from cairn.envs.webshop.variants._tasks import Pool, Task, Tasks
+
+_BEFORE = (
+    "Last time I bought {decoy}.",
+    "My last order here was {decoy}, which I am happy with.",
+    "I still have {decoy} from last year.",
+)
+_OTHERS = (
+    "My sister is after {decoy}, but she orders for herself.",
+    "A friend of mine swears by {decoy}; I do not need that.",
+    "Those {decoy} that my brother asked for have arrived already.",
+)
+_FORBIDDEN = (
+    'It must not be described with "{attribute}".',
+    'Please nothing that is advertised with "{attribute}".',
+    'Leave out whatever is listed with "{attribute}".',
+)
+_LOOKED_AT = 20  # products of the query, and goals drawn from all
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistractorTask(Task):
+    """A goal with distractors."""
+
+    forbidden: str  # attribute
+
+
+@dataclass(frozen=True)
+class _Decoy:
+    """A product that the goal is not, and by which it can be told."""
+
+    product: Product
+    lacking: tuple[str, ...]  # attributes that the goal's product has not
+
+
+class DistractorEnv(Family[DistractorTask]):
+    """Buy what is wanted, not all that is mentioned."""
+
+    meta = EnvMeta(
+        name="webshop/distractor",
+        version=1,
+        turn_limit=15,
+        reward_range=(0.0, 1.0),
+        summary="WebShop, distractors: the instruction also tells of other orders, other people and what not to buy.",
+        oracles=("buyer",),
+        can_snapshot=True,
+        max_action_chars=1 << 17,
+    )
+
+    def make_tasks(self) -> Tasks[DistractorTask]:
+        """Return the family's tasks in this shop."""
+        return _tasks(self.shop, self.config.splits, self._nouns)
+
+    def worth(self, number: int, options: Mapping[str, str]) -> Score:
+        """Return what buying a product with these options is worth."""
+        base = super().worth(number, options)
+        is_forbidden = meets(self.shop.catalogue[number], self._task.forbidden, self._task.goal)
+        return replace(base, reward=base.reward / 2) if is_forbidden else base
+
+
+@lru_cache(maxsize=8)
+def _tasks(shop: Shop, splits: Protocol, nouns: Tagger) -> Tasks[DistractorTask]:
+    return Tasks(DistractorEnv.meta.name, _make, shop, splits, nouns)
+
+
+def _make(pool: Pool, goal: Goal, rng: random.Random) -> DistractorTask | None:
+    plan = best_choice(pool.shop, goal.product, goal, pool.nouns)
+    if plan.reward < 1.0 or not can_find(pool.shop.catalogue, goal.product):
+        return None
+    decoys = list(_decoys(pool, goal, rng))
+    if not decoys:
+        return None
+    forbidden = rng.choice(max(decoys[:2], key=lambda decoy: len(decoy.lacking)).lacking)
+    text = _instruction(goal, decoys, forbidden, rng)
+    return DistractorTask(goal=replace(goal, instruction=text), plan=plan, forbidden=forbidden)
+
+
+def _decoys(pool: Pool, goal: Goal, rng: random.Random) -> Iterator[_Decoy]:
+    """Yield products that have what the goal's has not: of the goal's query, then of any."""
+    shop = pool.shop
+    catalogue, product = shop.catalogue, shop.catalogue[goal.product]
+    kin = catalogue.of_group("query", goal.query)
+    drawn = (int(shop.goals.products[pool.draw(rng)]) for _ in range(_LOOKED_AT))
+    for number in (*rng.sample(kin, min(_LOOKED_AT, len(kin))), *drawn):
+        other = catalogue[number]
+        lacking = tuple(each for each in other.instruction_attributes if not meets(product, each, goal))
+        if number != goal.product and lacking:
+            yield _Decoy(other, lacking)
+
+
+def _instruction(goal: Goal, decoys: Sequence[_Decoy], forbidden: str, rng: random.Random) -> str:
+    """Return the goal's own instruction among sentences that are not about it, or about what it is not."""
+    one, two = decoys[0], decoys[min(1, len(decoys) - 1)]
+    before = rng.choice(_BEFORE).format(decoy=_told(one, rng))
+    others = rng.choice(_OTHERS).format(decoy=_told(two, rng))
+    never = rng.choice(_FORBIDDEN).format(attribute=forbidden)
+    own = f"{goal.instruction}."
+    orders = ((before, own, never), (own, never, others), (before, own, others, never), (others, before, own, never))
+    return " ".join(rng.choice(orders))
+
+
+def _told(decoy: _Decoy, rng: random.Random) -> str:
+    options = [(name, rng.choice(values)) for name, values in decoy.product.options.items() if values]
+    return described(decoy.product, decoy.lacking, dict(options[:1]))
+
+
+ENV = DistractorEnv
