@@ -251,6 +251,8 @@ class TextEnv(gymnasium.Env[str, str]):
             raise CairnError(f"{self.meta.name}.reset knows the option 'task', got {sorted(options)!r}")
         if task_id is None:
             names = self.tasks()
+            if not names:
+                raise CairnError(f"{self.meta.name} lists no tasks with these settings: take another split or source")
             return names[int(self.np_random.integers(len(names)))]
         if not isinstance(task_id, str) or not self.has_task(task_id):
             known = self.tasks() if len(self.tasks()) <= _MOST_COMPARED else ()

@@ -7,13 +7,16 @@ index. All of it is memory-mapped and never written again, so that worker proces
 
 from __future__ import annotations
 
+import glob
 import json
 import mmap
 import os
 import shutil
 import tempfile
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -29,6 +32,8 @@ from cairn.envs.webshop.products import Product
 
 FORMAT = 3  # of the folder; another number is built anew
 _KEPT = 4096  # products and searches kept in memory
+_LONG_QUERY = 1000  # characters; longer ones are not kept
+_LEFT_AFTER = 86_400.0  # seconds
 SEARCH_RETURNS = 50
 _TENTH = 0x5B117  # scope of the keys that tell products' splits
 
@@ -97,7 +102,7 @@ class Catalogue:
 
     def search(self, query: str) -> tuple[int, ...]:
         """Return the numbers of the best 50 products, best first."""
-        return self._search(query)
+        return self._search(query) if len(query) <= _LONG_QUERY else self._search_index(query)
 
     def _search_index(self, query: str) -> tuple[int, ...]:
         return tuple(number for number, _ in self.index.search(query, SEARCH_RETURNS))
@@ -132,25 +137,46 @@ def make_catalogue(
         folder: where it stands or will stand; its parent is made.
         products: called if it must be built; later products of an asin that was there are dropped.
         progress: called after each product.
+
+    Raises:
+        CairnError: it cannot be written, or what is there is damaged.
     """
-    build_folder(folder, lambda building: _write(building, products(), progress))
+    try:
+        build_folder(folder, lambda building: _write(building, products(), progress))
+    except OSError as error:
+        raise CairnError(
+            f"Cannot write the catalogue {str(folder)!r}: {error}. CAIRN_CACHE names another folder to keep it in."
+        ) from None
     return open_catalogue(folder)
 
 
 def build_folder(folder: Path, write: Callable[[Path], None]) -> None:
-    """Make a folder unless it is there, all or nothing: `write` fills one next to it, which is then renamed."""
+    """Make a folder unless it is there, all or nothing: `write` fills one next to it, which is then renamed.
+
+    Raises:
+        OSError: it cannot be written.
+    """
     if folder.is_dir():
         return
     folder.parent.mkdir(parents=True, exist_ok=True)
+    _remove_leftovers(folder)
     building = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
         write(building)
         os.rename(building, folder)
-    except OSError as error:
+    except OSError:
         if not folder.is_dir():  # another process may have been first
-            raise _damaged(folder, error) from None
+            raise
     finally:
         shutil.rmtree(building, ignore_errors=True)
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove what builds of this folder that were killed left behind, a day after they wrote to it last."""
+    for left in folder.parent.glob(f".{glob.escape(folder.name)}-*"):
+        with suppress(OSError):  # another process may remove it
+            if time.time() - max(path.stat().st_mtime for path in (left, *left.rglob("*"))) > _LEFT_AFTER:
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def _write(folder: Path, products: Iterable[Product], progress: Callable[[], None] | None) -> None:

@@ -163,8 +163,8 @@ class WebShopEnv(TextEnv):
         """Return page, what was found, item and options; what was searched and opened only where pages show it."""
         at = self.session
         shown: tuple[object, ...] = (at.page, at.results, at.number, at.item, sorted(at.options.items()))
-        if self.config.observation != "text":
-            shown = (*shown, at.keywords, sorted(at.visited), tuple(at.options))
+        if self.config.observation == "text_rich":
+            shown = (*shown, at.keywords, sorted(at.visited))
         return repr(shown).encode("utf-8", "surrogatepass")
 
     def admissible(self) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from cairn.core.errors import CairnError
 from cairn.envs.webshop.bm25 import mapped
 from cairn.envs.webshop.catalogue import Catalogue, build_folder
 from cairn.envs.webshop.products import Product
@@ -75,9 +76,7 @@ class Goals(Sequence[Goal]):
         self.catalogue = catalogue
         self._human: list[Mapping[str, Any]] = []
         if human is None:
-            folder = catalogue.folder / f"goals-{price_seed}-{shuffle_seed}"
-            build_folder(folder, lambda at: _save(at, _draw(catalogue, None, price_seed, shuffle_seed)))
-            columns = Columns(**{field.name: mapped(folder / f"{field.name}.npy") for field in fields(Columns)})
+            columns = _kept(catalogue, price_seed, shuffle_seed)
         else:
             self._human = [row for _, row in _human_rows(catalogue, human)]
             columns = _draw(catalogue, human, price_seed, shuffle_seed)
@@ -163,6 +162,19 @@ def _draw(catalogue: Catalogue, human: Human | None, price_seed: int, shuffle_se
         prices=prices, products=products[order].astype(np.int32), parts=parts[order].astype(np.int32),
         limits=limits[order],
     )  # fmt: skip
+
+
+def _kept(catalogue: Catalogue, price_seed: int, shuffle_seed: int) -> Columns:
+    """Return synthetic goals, mapped from the catalogue's folder; in memory where that cannot be written."""
+    folder = catalogue.folder / f"goals-{price_seed}-{shuffle_seed}"
+    try:
+        build_folder(folder, lambda at: _save(at, _draw(catalogue, None, price_seed, shuffle_seed)))
+    except OSError:
+        return _draw(catalogue, None, price_seed, shuffle_seed)
+    try:
+        return Columns(**{field.name: mapped(folder / f"{field.name}.npy") for field in fields(Columns)})
+    except (OSError, EOFError, ValueError) as error:
+        raise CairnError(f"Cannot open the goals {str(folder)!r}: {error}. Remove it; they are drawn again.") from None
 
 
 def _human_rows(catalogue: Catalogue, human: Human) -> list[tuple[int, Mapping[str, Any]]]:  # Any: JSON

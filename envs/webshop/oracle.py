@@ -105,17 +105,22 @@ def best_choice(shop: Shop, number: int, goal: Goal, nouns: Tagger, product: Pro
 
 def choosable(product: Product, options: Mapping[str, str]) -> dict[str, str]:
     """Return those options that a click can choose; a value that a later option has too chooses the later one."""
-    owner = {value: name for name, values in product.options.items() for value in values if can_choose(value)}
+    owner = _owners(product)
     return {name: value for name, value in options.items() if owner.get(value) == name}
+
+
+def _owners(product: Product) -> dict[str, str]:
+    """Return the option that a click on a value chooses, of the values that can be chosen."""
+    return {value: name for name, values in product.options.items() for value in values if can_choose(value)}
 
 
 def _choices(product: Product) -> Iterable[dict[str, str]]:
     """Yield choices of one value or none of each option; values that the reward cannot tell apart once."""
-    names = list(product.options)
+    names, owner = list(product.options), _owners(product)
     values = [
         [None, *{normalize_color(value): value for value in reversed(product.options[n])}.values()] for n in names
     ]
     for chosen in itertools.product(*values):
         options = {name: value for name, value in zip(names, chosen, strict=True) if value is not None}
-        if len(choosable(product, options)) == len(options):
+        if all(owner.get(value) == name for name, value in options.items()):
             yield options

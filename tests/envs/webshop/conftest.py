@@ -1,8 +1,7 @@
-"""Keeps the catalogues that tests make out of the user's cache folder, and opens the tiny shop."""
+"""Opens the tiny shop."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,6 @@ from cairn.envs.webshop.products import Product
 from cairn.envs.webshop.shop import Shop
 from tests.envs.webshop import tiny
 from tests.envs.webshop.tiny import Make
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CAIRN_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield
 
 
 @pytest.fixture

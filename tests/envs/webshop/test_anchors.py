@@ -65,6 +65,17 @@ def test_anchors_merge_searches_that_find_the_same_and_nothing_else(tiny_env: Ma
     assert anchor("search[nothing such]") != anchor()
 
 
+def test_random_products_are_a_tasks_own_so_that_equal_states_go_on_alike(tiny_env: Make) -> None:
+    env = tiny_env()
+    drawn = start(env, "search[<r>]")
+    assert start(env, "search[lamp]", "search[<r> again]") == drawn
+    found = set()
+    for task in env.tasks():
+        start(env, "search[<r>]", task=task)
+        found.add(env.session.results)
+    assert len(found) > 3
+
+
 def test_anchors_tell_apart_what_marked_pages_show(tiny_env: Make) -> None:
     env = tiny_env(observation="text_rich")
     first, again, opened = (
@@ -73,6 +84,15 @@ def test_anchors_tell_apart_what_marked_pages_show(tiny_env: Make) -> None:
     )
     assert len({first[1]["anchor"], again[1]["anchor"], opened[1]["anchor"]}) == 3
     assert opened[0] != first[0]
+    item = ("search[lamp]", "click[lamp000001]")
+    assert start(env, *item, "click[red]", "click[s]") == start(env, *item, "click[s]", "click[red]")
+
+
+def test_anchors_of_html_pages_are_those_of_texts(tiny_env: Make) -> None:
+    """Neither shows what was searched for or opened."""
+    for observation in ("text", "html"):
+        env = tiny_env(observation=observation)
+        assert start(env, "search[lamps]", "click[lamp000001]", "click[< prev]") == start(env, "search[lamp]")
 
 
 @pytest.mark.parametrize("observation", ["text", "text_rich", "html"])

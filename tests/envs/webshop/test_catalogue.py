@@ -90,6 +90,21 @@ def test_products_kept_in_memory_are_bounded_and_the_same(tmp_path: Path, monkey
     assert shop[0] is shop[0]
 
 
+def test_searches_are_kept_but_for_long_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shop = tiny.catalogue(tmp_path)
+    seen: list[str] = []
+    found = shop.index.search
+
+    def search(query: str, limit: int) -> list[tuple[int, float]]:
+        seen.append(query)
+        return found(query, limit)
+
+    monkeypatch.setattr(shop.index, "search", search)
+    long = "lamp " + "x" * 131_000
+    assert shop.search("lamp") == shop.search("lamp") == shop.search(long) == shop.search(long)
+    assert seen == ["lamp", long, long]
+
+
 def test_what_is_there_is_opened_and_not_built(tmp_path: Path) -> None:
     calls: list[None] = []
     first = make_catalogue(tmp_path / "new" / "shop", lambda: tiny.PRODUCTS, lambda: calls.append(None))
@@ -134,6 +149,12 @@ def test_a_build_that_was_killed_is_never_opened(tmp_path: Path) -> None:
     (left,) = tmp_path.iterdir()
     assert left.name.startswith(".shop-")
     assert len(make_catalogue(tmp_path / "shop", lambda: tiny.PRODUCTS)) == 6
+    assert left.exists()  # it may still be at work
+    shutil.rmtree(tmp_path / "shop")
+    for path in (left, *left.rglob("*")):
+        os.utime(path, (0, 0))
+    make_catalogue(tmp_path / "shop", lambda: tiny.PRODUCTS)
+    assert [folder.name for folder in tmp_path.iterdir()] == ["shop"]
 
 
 def test_of_two_that_build_at_once_the_second_takes_the_firsts(tmp_path: Path) -> None:

@@ -38,8 +38,17 @@ def test_the_promised_names_of_settings_and_tasks() -> None:
         env.reset(options={"task": "goal/6910"})
 
 
+def test_an_empty_split_is_said_so_when_a_task_is_drawn() -> None:
+    env = WebShopEnv(num_products=1, split="test")
+    assert len(env.tasks()) == 0
+    with pytest.raises(CairnError, match="webshop lists no tasks with these settings: take another split"):
+        env.reset(seed=0)
+    assert env.reset(options={"task": "goal/0"})[0]
+
+
 @pytest.mark.parametrize(
-    "task", ["goal/13", "goal/-1", "goal/01", "goal/", "goal/1 ", "1", "human/1", "goal/\u0661", "goal/9" * 9]
+    "task",
+    ["goal/13", "goal/-1", "goal/01", "goal/", "goal/1 ", "1", "human/1", "goal/\u0661", "goal/1\u0661", "goal/9" * 9],
 )
 def test_other_ids_are_refused(tiny_env: Make, task: str) -> None:
     env = tiny_env()

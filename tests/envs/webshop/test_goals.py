@@ -5,12 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cairn.core.errors import CairnError
 from cairn.envs.webshop.catalogue import Catalogue
 from cairn.envs.webshop.goals import NO_LIMIT, PRICE_SEED, Goals, combination
 from cairn.envs.webshop.shop import open_shop
@@ -117,6 +119,29 @@ def test_the_process_random_state_is_left_alone(tiny_shop: Catalogue) -> None:
     before = random.getstate()
     Goals(tiny_shop)
     assert random.getstate() == before
+
+
+@pytest.mark.parametrize("fault", ["removed", "empty", "cut"])
+def test_goals_that_are_kept_and_damaged_are_refused(tmp_path: Path, fault: str) -> None:
+    shop = tiny.catalogue(tmp_path)
+    first = list(Goals(shop))
+    assert list(Goals(shop)) == first  # as kept
+    path = shop.folder / "goals-0-233" / "limits.npy"
+    whole = path.read_bytes()
+    path.unlink()
+    if fault != "removed":
+        path.write_bytes(b"" if fault == "empty" else whole[:-1])
+    with pytest.raises(CairnError, match=r"Cannot open the goals .*goals-0-233'.*Remove it"):
+        Goals(shop)
+
+
+def test_goals_that_cannot_be_kept_are_drawn_in_memory(tmp_path: Path) -> None:
+    shop = tiny.catalogue(tmp_path)
+    kept = list(Goals(shop))
+    shutil.rmtree(shop.folder / "goals-0-233")
+    (shop.folder / "goals-0-233").write_text("in the way")  # as a folder that is not ours to write to
+    assert list(Goals(shop)) == kept
+    assert (shop.folder / "goals-0-233").read_text() == "in the way"
 
 
 HUMAN: dict[str, list[dict[str, Any]]] = {  # Any: JSON
