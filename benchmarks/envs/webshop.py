@@ -46,7 +46,7 @@ def measure(quick: bool) -> Outcome:
         return Outcome(rows=[row(f"webshop: 1,000-product set not measured: {error}", None, ""), *rows])
     found, exceptions = _episodes(env)
     tables.append(exceptions)
-    real = [*found, *_goals(env), *_ranking(env.shop.catalogue), *_speed(env, quick), *_start_up()]
+    real = [*found, *_goals(env, quick), *_ranking(env.shop.catalogue), *_speed(env, quick), *_start_up()]
     return Outcome(rows=[*real, *_agents("webshop-1000", 50 if quick else 500), *rows], tables=tables)
 
 
@@ -109,7 +109,7 @@ def _only(ours: str, theirs: str) -> tuple[str, str]:
     return ", ".join(a for a, b in pairs if a != b)[:60], ", ".join(b for a, b in pairs if a != b)[:60]
 
 
-def _goals(env: WebShopEnv) -> list[Row]:
+def _goals(env: WebShopEnv, quick: bool) -> list[Row]:
     path = data_file("webshop", "ref_goals_6910_seed0_shuffle233.json.gz")
     assert path is not None  # the set is there
     with gzip.open(path, "rt") as file:
@@ -120,11 +120,12 @@ def _goals(env: WebShopEnv) -> list[Row]:
         (number := catalogue.find(asin)) is not None and float(goals.prices[number]) == price
         for asin, price in reference["prices"].items()
     )
-    solvable = [env.can_solve(f"goal/{i}") for i in range(len(goals))]
+    solvable = [env.can_solve(f"goal/{i}") for i in range(500 if quick else len(goals))]
+    rows = [] if quick else [_row("goals that the reward lets be solved, of all", sum(solvable), "goals", ">= 6452")]
     return [
         _row(f"goals identical in order and content ({len(goals)})", same / len(reference["goals"]), "share", ">= 1.0"),
         _row(f"prices identical ({len(reference['prices'])})", priced / len(reference["prices"]), "share", ">= 1.0"),
-        _row("goals that the reward lets be solved, the ceiling of all", sum(solvable), "goals", ">= 6452"),
+        *rows,
         _row("goals that the reward lets be solved, of the first 500", sum(solvable[:500]), "goals", ">= 480"),
     ]
 
