@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from cairn.agents.backends.hf import HFBackend, HFConfig
-from cairn.agents.collect import Collector, Job
+from cairn.agents.collect import collect
 from cairn.agents.config import AgentConfig
 from cairn.agents.context.base import Context
+from cairn.agents.engine import Engine
+from cairn.agents.flight import Job, Manner
 from cairn.agents.models.policy import Policy, load_pretrained
 from cairn.agents.play import play
 from cairn.agents.report import Report, summarise
@@ -21,7 +23,7 @@ from cairn.core.errors import ConfigError
 from cairn.core.plugins import CONTEXTS
 from cairn.core.records import Episode, Task
 from cairn.core.seeding import derive_seed
-from cairn.envs.pool import EnvHandle, EnvPool, PoolConfig
+from cairn.envs.pool import EnvPool, PoolConfig
 from cairn.envs.registry import make
 
 
@@ -34,16 +36,11 @@ class PolicyAgent:
     name: str
     sampling: HFConfig = field(default_factory=HFConfig)
 
-    def new_context(self) -> Context:
-        """Return a context for one episode."""
-        return new_context(self.config, self.policy)
-
-    def collector(self, backend: HFBackend, pool: EnvPool) -> Collector[EnvHandle]:
-        """Return what plays its episodes."""
-        return Collector(
-            backend=backend,
-            pool=pool,
-            new_context=self.new_context,
+    @property
+    def manner(self) -> Manner:
+        """How it sees and answers."""
+        return Manner(
+            new_context=lambda: new_context(self.config, self.policy),
             decode=self.policy.encoder.decode,
             constrain=self.config.constrain,
         )
@@ -93,7 +90,7 @@ def evaluate(
         sampling = loaded.sampling.model_copy(update={"slots": slots, "temperature": temperature})
         jobs = [Job(task=t, group_id=i, sample_seed=derive_seed(seed, "sample", t.task_id)) for i, t in enumerate(todo)]
         with EnvPool(env, config or {}, PoolConfig(size=sampling.slots)) as pool:
-            episodes = loaded.collector(HFBackend(loaded.policy, sampling), pool).collect(jobs, on_episode)
+            episodes = collect(Engine(HFBackend(loaded.policy, sampling), pool, loaded.manner), jobs, on_episode)
     return summarise(episodes, world.task_type, world.can_solve), episodes
 
 

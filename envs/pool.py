@@ -29,17 +29,22 @@ from cairn.envs.base import EnvMeta
 T = TypeVar("T")
 
 
-class PoolConfig(Config):
+class KeepConfig(Config):
     """How environments are kept."""
 
     kind: Literal["inside", "processes"] = Field(
         "inside", description="Inside this process (fast, trusting), or each in a process of its own (slower, limited)."
     )
+    restart_limit: int = Field(100, ge=0, description="Failed environments that are replaced before the pool gives up.")
+    limits: Limits = Limits()
+
+
+class PoolConfig(KeepConfig):
+    """How many environments are kept, and how."""
+
     size: int = Field(
         1, ge=1, description="Environments that may be leased at the same time; each starts when it is first needed."
     )
-    restart_limit: int = Field(100, ge=0, description="Failed environments that are replaced before the pool gives up.")
-    limits: Limits = Limits()
 
 
 class Seat(Protocol):
@@ -139,6 +144,11 @@ class EnvPool:
         for _ in range(self.config.size):
             self._free.put(None)
         self._finalizer = weakref.finalize(self, _kill_all, self._seats)
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether calls may take long: those to worker processes."""
+        return self.config.kind == "processes"
 
     def lease(self, timeout_s: float | None = None) -> EnvHandle:
         """Return an environment, warm if there is one; waits while all are leased.

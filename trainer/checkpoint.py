@@ -22,7 +22,7 @@ from cairn.agents.models.policy import Policy
 from cairn.core.errors import CairnError
 from cairn.trainer.learner import Learner
 
-_MANIFEST = "manifest.json"
+_MANIFEST, _ROLLOUT = "manifest.json", "rollout.json"
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,21 @@ class Checkpoint:
     update: int  # updates that it has behind it
     state: Mapping[str, Any]  # the trainer's own JSON
 
+    def rollout(self) -> dict[str, Any] | None:  # Any: JSON
+        """Return what was in flight: see `agents.rollout`; None: nothing had begun."""
+        path = self.folder / _ROLLOUT
+        return json.loads(path.read_text()) if path.is_file() else None
 
-def save(folder: Path, update: int, policy: Policy, learner: Learner, state: Mapping[str, Any], keep: int) -> Path:
+
+def save(
+    folder: Path,
+    update: int,
+    policy: Policy,
+    learner: Learner,
+    state: Mapping[str, Any],
+    rollout: Mapping[str, Any] | None,
+    keep: int,
+) -> Path:
     """Write checkpoint `update` under `folder`, atomically, and delete all others but the `keep - 1` before it.
 
     Raises:
@@ -50,6 +63,8 @@ def save(folder: Path, update: int, policy: Policy, learner: Learner, state: Map
         tensors = {name: tensor.contiguous() for name, tensor in learner.optimizer.tensors().items()}
         save_file(tensors, partial / "optimizer.safetensors")
         (partial / "trainer.json").write_text(json.dumps({"update": update, "steps": learner.steps, **state}))
+        if rollout is not None:
+            (partial / _ROLLOUT).write_text(json.dumps(rollout))
         (partial / _MANIFEST).write_text(json.dumps(_hashes(partial)))
         shutil.rmtree(target, ignore_errors=True)
         partial.rename(target)

@@ -11,11 +11,14 @@ from pydantic import Field, model_validator
 
 from cairn.agents.backends.hf import HFConfig
 from cairn.agents.config import AgentConfig
+from cairn.agents.engine import LimitConfig
 from cairn.agents.models.policy import ModelConfig
+from cairn.agents.schedule import ScheduleConfig
 from cairn.core.choice import MethodChoice
 from cairn.core.config import Config, build, merge, nest, read_toml
 from cairn.core.errors import CairnError, ConfigError, UnknownNameError
 from cairn.core.plugins import CONTEXTS, CREDITS, LOSSES
+from cairn.envs.pool import KeepConfig
 from cairn.trainer.learner import LearnerConfig
 from cairn.trainer.optimizers import OptimizerConfig
 
@@ -69,6 +72,7 @@ class TrainerConfig(Config):
     max_failed_share: float = Field(
         0.25, ge=0, le=1, description="The run stops when more of an update's episodes failed."
     )
+    retries: int = Field(1, ge=0, description="Further attempts at an episode that failed, in a fresh environment.")
     similarity: float | None = Field(
         None, gt=0, le=1, description="Observations this alike are one anchor; none: the environment's anchors."
     )
@@ -85,6 +89,9 @@ class RunConfig(Config):
     model: ModelConfig = ModelConfig()
     agent: AgentConfig = AgentConfig()
     sampling: HFConfig = HFConfig()
+    pool: KeepConfig = KeepConfig()
+    limits: LimitConfig = LimitConfig()
+    schedule: ScheduleConfig = ScheduleConfig()
     imitation: ImitationConfig = ImitationConfig()
     trainer: TrainerConfig = TrainerConfig()
     credit: MethodChoice = MethodChoice(method="gigpo")

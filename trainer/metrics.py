@@ -32,6 +32,19 @@ def episode_metrics(episodes: Sequence[Episode]) -> dict[str, float]:
     }
 
 
+def staleness_metrics(episodes: Sequence[Episode], version: int) -> dict[str, float]:
+    """Return by how many updates the weights have moved on since replies were sampled, over the turns of all episodes.
+
+    staleness/mean, staleness/max: in updates. staleness/share: of turns that older weights had a part in.
+    """
+    behind = [version - t.policy_version for e in episodes for t in e.turns if t.policy_version is not None]
+    return {
+        "staleness/mean": float(np.mean(behind)) if behind else 0.0,
+        "staleness/max": float(max(behind, default=0)),
+        "staleness/share": float(np.mean(np.array(behind) > 0)) if behind else 0.0,
+    }
+
+
 def credit_metrics(table: StepTable, advantage: Floats) -> dict[str, float]:
     """Return how much step-level comparison the episodes allow and what came of it; `advantage` in the table's order.
 

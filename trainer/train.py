@@ -20,16 +20,19 @@ import numpy as np
 import torch
 
 from cairn.agents.backends.hf import HFBackend
-from cairn.agents.collect import Collector, Job
+from cairn.agents.collect import collect
+from cairn.agents.engine import Engine
 from cairn.agents.evaluate import PolicyAgent, new_context
+from cairn.agents.flight import Job
 from cairn.agents.models.policy import Policy, load_policy, load_pretrained
 from cairn.agents.report import Report, summarise
+from cairn.agents.rollout import Rollout, State
 from cairn.core.errors import CairnError
 from cairn.core.records import Episode, Task
-from cairn.core.seeding import derive_seed, numpy_generator
+from cairn.core.seeding import derive_seed
 from cairn.core.store import RunStore
 from cairn.core.table import Floats, Keys, StepTable
-from cairn.envs.pool import EnvHandle, EnvPool, PoolConfig
+from cairn.envs.pool import EnvPool, PoolConfig
 from cairn.envs.registry import make
 from cairn.trainer import checkpoint
 from cairn.trainer.checkpoint import Checkpoint
@@ -39,8 +42,9 @@ from cairn.trainer.credit.kernel.similarity import similar
 from cairn.trainer.imitation import demonstrations, environment_texts, imitate
 from cairn.trainer.learner import Learner
 from cairn.trainer.listener import Listener
-from cairn.trainer.metrics import credit_metrics, episode_metrics
+from cairn.trainer.metrics import credit_metrics, episode_metrics, staleness_metrics
 from cairn.trainer.samples import make_samples
+from cairn.trainer.tasks import TaskOrder
 from cairn.trainer.tensorboard import TensorBoard
 
 
@@ -111,23 +115,21 @@ class Trainer:
         if found is None:
             self._warm_start(policy)
             self._evaluate(policy, 0)
-            self._save(policy, learner, 0)
+            self._save(policy, learner, 0, None)
         done = found.update if found else 0
-        backend = HFBackend(policy, self.config.sampling)
-        collector = self._collector(backend, self.config.env.config, policy)
+        rollout = self._rollout(policy, found)
         for update in range(done, self.config.trainer.updates):
-            self._update(update, collector, backend, learner)
-            self._after(policy, learner, update + 1)
+            self._update(update, rollout, learner)
+            self._after(policy, learner, rollout, update + 1)
         return Run(folder=self.folder, reports=self.reports)
 
     # -- one update -------------------------------------------------------------------------------------------------
 
-    def _update(self, update: int, collector: Collector[EnvHandle], backend: HFBackend, learner: Learner) -> None:
+    def _update(self, update: int, rollout: Rollout, learner: Learner) -> None:
         self.seconds = {}
-        tokens = backend.num_tokens
-        jobs = self._jobs(update)
-        with self._timed("rollout", len(jobs)):
-            episodes = collector.collect(jobs, lambda _: self.listener.advanced(1))
+        tokens = rollout.engine.backend.num_tokens
+        with self._timed("rollout", self.config.trainer.groups * self.config.trainer.group_size):
+            episodes = rollout.batch(lambda _: self.listener.advanced(1))
         self._stop_if_failing(episodes)
         usable = [e for e in episodes if not e.is_failed]
         with self._timed("credit", 1):
@@ -138,14 +140,18 @@ class Trainer:
             learned = learner.update(
                 samples, loss.method, loss.settings, derive_seed(self.config.seed, "learn", update)
             )
-        backend.update_weights(update + 1)
+        rollout.update_weights(update + 1)
+        tokens = rollout.engine.backend.num_tokens - tokens
         metrics = {
             **episode_metrics(episodes),
+            **staleness_metrics(episodes, update),
             **measured,
             **learned,
-            "tokens": float(backend.num_tokens - tokens),
+            "tokens": float(tokens),
+            "in_flight": float(len(rollout.engine.flights)),
+            "restarted": float(rollout.restarted),
             **{f"seconds/{k}": v for k, v in self.seconds.items()},
-            "tokens_per_second": (backend.num_tokens - tokens) / sum(self.seconds.values()),
+            "tokens_per_second": tokens / sum(self.seconds.values()),
         }
         kinds = [self.env.task_type(e.task.task_id) for e in usable]
         self.store.add(update + 1, metrics, usable, task_types=kinds, advantages=advantage.tolist())
@@ -169,24 +175,6 @@ class Trainer:
         groups, texts = zip(*turns, strict=True)
         return similar(texts, groups, self.config.trainer.similarity)
 
-    def _jobs(self, update: int) -> list[Job]:
-        rng = numpy_generator(self.config.seed, "tasks", update)
-        size = self.config.trainer.groups
-        chosen = rng.choice(len(self.train_tasks), size, replace=size > len(self.train_tasks))
-        return [
-            Job(
-                task=self._task(self.train_tasks[int(index)], update),
-                group_id=group,
-                sample_seed=derive_seed(self.config.seed, "sample", update, group, member),
-            )
-            for group, index in enumerate(chosen)
-            for member in range(self.config.trainer.group_size)
-        ]
-
-    def _task(self, task_id: str, update: int) -> Task:
-        seed = derive_seed(self.config.seed, "reset", update, task_id) % 2**31
-        return Task(env_id=self.config.env.id, task_id=task_id, seed=seed)
-
     def _stop_if_failing(self, episodes: Sequence[Episode]) -> None:
         failed = [e for e in episodes if e.is_failed]
         if len(failed) > self.config.trainer.max_failed_share * len(episodes):
@@ -195,12 +183,12 @@ class Trainer:
                 f"the first: {failed[0].ending.detail or failed[0].ending.cause}"
             )
 
-    def _after(self, policy: Policy, learner: Learner, done: int) -> None:
+    def _after(self, policy: Policy, learner: Learner, rollout: Rollout, done: int) -> None:
         is_last = done == self.config.trainer.updates
         if is_last or done % self.config.eval.every == 0:
             self._evaluate(policy, done)
         if is_last or done % self.config.trainer.checkpoint_every == 0:
-            self._save(policy, learner, done)
+            self._save(policy, learner, done, rollout.state())
 
     # -- before, between and after ----------------------------------------------------------------------------------
 
@@ -261,8 +249,8 @@ class Trainer:
             for i, task_id in enumerate(self.eval_tasks)
         ]
         with self._timed("evaluate", len(jobs)):
-            collector = self._collector(HFBackend(policy, sampling), self.config.eval_env, policy)
-            episodes = collector.collect(jobs, lambda _: self.listener.advanced(1))
+            engine = self._engine(HFBackend(policy, sampling), self.config.eval_env, policy)
+            episodes = collect(engine, jobs, lambda _: self.listener.advanced(1))
         self._stop_if_failing(episodes)
         report = self.reports[done] = summarise(episodes, self.eval_env.task_type, self.eval_env.can_solve)
         kinds = [self.eval_env.task_type(e.task.task_id) for e in episodes]
@@ -279,17 +267,31 @@ class Trainer:
         self.store.set_meta({"reports": {str(n): r.to_dict() for n, r in self.reports.items()}})
         self.listener.evaluated(done, report)
 
-    def _collector(self, backend: HFBackend, env_config: Mapping[str, Any], policy: Policy) -> Collector[EnvHandle]:
-        pool = EnvPool(self.config.env.id, env_config, PoolConfig(size=self.config.sampling.slots))
-        return PolicyAgent(policy, self.config.agent, self.config.name).collector(backend, pool)
+    def _engine(self, backend: HFBackend, env_config: Mapping[str, Any], policy: Policy) -> Engine:
+        settings = {**dict(self.config.pool), "size": self.config.sampling.slots}
+        pool = EnvPool(self.config.env.id, env_config, PoolConfig(**settings))
+        manner = PolicyAgent(policy, self.config.agent, self.config.name).manner
+        return Engine(backend, pool, manner, retries=self.config.trainer.retries, limits=self.config.limits)
 
-    def _save(self, policy: Policy, learner: Learner, done: int) -> None:
+    def _rollout(self, policy: Policy, found: Checkpoint | None) -> Rollout:
+        backend = HFBackend(policy, self.config.sampling)
+        engine = self._engine(backend, self.config.env.config, policy)
+        order = TaskOrder(self.config.env.id, self.train_tasks, self.config.trainer.group_size, self.config.seed)
+        rollout = Rollout(engine, self.config.trainer.groups, self.config.schedule, order.group)
+        if found is not None:
+            backend.update_weights(found.update)
+            if (state := found.rollout()) is not None:
+                rollout.restore(state)
+        return rollout
+
+    def _save(self, policy: Policy, learner: Learner, done: int, rollout: State | None) -> None:
         checkpoint.save(
             self.folder / "checkpoints",
             done,
             policy,
             learner,
             {"config": self.config.model_dump()},
+            rollout,
             self.config.trainer.keep_checkpoints,
         )
 

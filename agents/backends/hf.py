@@ -20,11 +20,12 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from cairn.agents.backend import Reply, Request
+from cairn.agents.backend import Finish, Reply, Request
 from cairn.agents.constrain import next_ids, pack
 from cairn.agents.models.policy import Policy
 from cairn.agents.models.ragged import Ragged, SlotCache, hidden_states, logits
 from cairn.core.config import Config
+from cairn.core.errors import ModelFailure
 
 _SHORT = 8  # a stretch of up to this many tokens goes with those that are about to sample
 
@@ -47,6 +48,7 @@ class _Slot:
     cached: int = 0  # how much of it the cache holds
     is_busy: bool = False
     request: Request | None = None
+    version: int = 0  # of the weights that sampled the reply's first token
     choices: Sequence[tuple[int, ...]] | None = None  # those that agree with the reply so far
     reply: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
@@ -66,10 +68,10 @@ class HFBackend:
         self._slots = [_Slot() for _ in range(config.slots)]
 
     def update_weights(self, version: int) -> None:
-        """Say that the policy's weights have changed: what the slots have cached no longer counts."""
+        """Sample with the policy's present weights from now on; what the slots have cached is computed anew."""
         self.version = version
         for slot in self._slots:
-            slot.tokens, slot.cached = [], 0
+            slot.cached = 0
 
     def submit(self, slot: int, request: Request) -> None:
         """Ask for a reply in this slot; see `agents.backend.Backend`."""
@@ -83,10 +85,30 @@ class HFBackend:
             state.cached = min(state.cached, _common_prefix(state.tokens, prompt), len(prompt) - 1)
             state.tokens = prompt
         state.is_busy, state.request, state.choices = True, request, request.choices
-        state.reply, state.logprobs, state.allowed = [], [], []
+        state.reply, state.logprobs, state.allowed, state.version = [], [], [], self.version
+        if request.begun is not None:
+            self._go_on(state, request.begun)
         self._force(state)
 
-    def step(self) -> list[tuple[int, Reply]]:
+    def so_far(self, slot: int) -> Reply | None:
+        """Return what has been sampled of the reply under way; None: nothing has."""
+        state = self._slots[slot]
+        return self._reply(state, "abort") if state.is_busy and state.reply else None
+
+    def abort(self, slot: int) -> None:
+        """Give up the reply under way."""
+        self._slots[slot].is_busy = False
+
+    @torch.inference_mode()
+    def fork(self, source: int, target: int) -> None:
+        """Give the target the source's sequence, with what is cached of it."""
+        of, to = self._slots[source], self._slots[target]
+        if of.is_busy or to.is_busy:
+            raise RuntimeError(f"slots {source} and {target} must be idle to be forked")
+        self._cache.copy(source, target, of.cached)
+        to.tokens, to.cached = list(of.tokens), of.cached
+
+    def step(self) -> list[tuple[int, Reply | ModelFailure]]:
         """Run one forward pass and return the replies that it finished."""
         done = self._finished()  # fully forced replies need no pass at all
         busy = self._next_batch()
@@ -150,6 +172,8 @@ class HFBackend:
 
     def _append(self, slot: _Slot, token: int, logprob: float, allowed: tuple[int, ...] | None) -> None:
         place = len(slot.reply)
+        if place == 0:
+            slot.version = self.version
         slot.reply.append(token)
         slot.tokens.append(token)
         slot.logprobs.append(logprob)
@@ -172,26 +196,33 @@ class HFBackend:
             slot.choices is None and len(slot.reply) >= self.config.max_reply_tokens
         )
 
-    def _finished(self) -> list[tuple[int, Reply]]:
-        out = []
+    def _go_on(self, slot: _Slot, begun: Reply) -> None:
+        """Take up a reply where it was left."""
+        for place, (token, logprob) in enumerate(zip(begun.ids.tolist(), begun.logprobs.tolist(), strict=True)):
+            allowed = None
+            if begun.constraint is not None:
+                first, end = begun.constraint.offsets[place : place + 2]
+                allowed = tuple(begun.constraint.ids[first:end].tolist())
+            self._append(slot, token, logprob, allowed)
+        slot.version = begun.version
+
+    def _finished(self) -> list[tuple[int, Reply | ModelFailure]]:
+        out: list[tuple[int, Reply | ModelFailure]] = []
         for i, slot in enumerate(self._slots):
             if slot.is_busy and self._is_complete(slot):
                 slot.is_busy = False
-                out.append((i, self._reply(slot)))
+                is_full = len(slot.tokens) >= self.config.max_context
+                is_closed = bool(slot.reply) and slot.reply[-1] == self.policy.encoder.end_id
+                out.append((i, self._reply(slot, "context" if is_full else "end" if is_closed else "length")))
         return out
 
-    def _reply(self, slot: _Slot) -> Reply:
-        constraint = None
-        if slot.choices is not None:
-            constraint = pack(slot.allowed)
-        is_full = len(slot.tokens) >= self.config.max_context
-        is_closed = bool(slot.reply) and slot.reply[-1] == self.policy.encoder.end_id
+    def _reply(self, slot: _Slot, finish: Finish) -> Reply:
         return Reply(
             ids=np.array(slot.reply, np.int32),
             logprobs=np.array(slot.logprobs, np.float32),
-            constraint=constraint,
-            finish="context" if is_full else "end" if is_closed else "length",
-            version=self.version,
+            constraint=None if slot.choices is None else pack(slot.allowed),
+            finish=finish,
+            version=slot.version,
         )
 
 

@@ -50,6 +50,12 @@ class SlotCache:
         keys[slots_N, :, positions_N] = keys_NHD
         values[slots_N, :, positions_N] = values_NHD
 
+    def copy(self, source: int, target: int, length: int) -> None:
+        """Give one slot the first `length` keys and values of another."""
+        for keys, values in self._layers.values():
+            for tensor in (keys, values):
+                tensor[target, :, :length] = tensor[source, :, :length]
+
     def read(self, layer: int, slots_S: Tensor | None, length: int) -> tuple[Tensor, Tensor]:
         """Return keys and values [S, H, length, D] of the slots (None: all of them)."""
         keys, values = (tensor[:, :, :length] for tensor in self._layers[layer])

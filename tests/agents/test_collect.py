@@ -10,14 +10,16 @@ from typing import Any, ClassVar
 import pytest
 
 from cairn.agents.backends.hf import HFBackend, HFConfig
-from cairn.agents.collect import Collector, Job
+from cairn.agents.collect import collect
 from cairn.agents.context.base import Context, Prompt
 from cairn.agents.context.transcript import Transcript, TranscriptConfig
+from cairn.agents.engine import Engine
+from cairn.agents.flight import Job, Manner
 from cairn.core.errors import CairnError, ModelFailure
 from cairn.core.records import Ending, Episode, Observation, Task
 from cairn.core.table import StepTable
 from cairn.envs.base import Outcome
-from cairn.envs.pool import EnvHandle, EnvPool, PoolConfig
+from cairn.envs.pool import EnvPool, PoolConfig
 from tests.agents.tiny import shared
 from tests.envs.faulty import Sound, Unbuildable
 
@@ -80,7 +82,7 @@ def transcript() -> Context:
     return Transcript(TranscriptConfig(), shared().encoder)
 
 
-def collector(
+def engine(
     env: type[Sound] = Sound,
     *,
     slots: int = 4,
@@ -88,13 +90,11 @@ def collector(
     retries: int = 1,
     constrain: bool = True,
     **sampling: Any,
-) -> Collector[EnvHandle]:
-    return Collector(
-        backend=Watched(shared(), HFConfig(slots=slots, **sampling)),
-        pool=EnvPool(f"{env.__module__}:{env.__qualname__}", {}, PoolConfig(size=slots)),
-        new_context=new_context,
-        decode=shared().encoder.decode,
-        constrain=constrain,
+) -> Engine:
+    return Engine(
+        Watched(shared(), HFConfig(slots=slots, **sampling)),
+        EnvPool(f"{env.__module__}:{env.__qualname__}", {}, PoolConfig(size=slots)),
+        Manner(new_context=new_context, decode=shared().encoder.decode, constrain=constrain),
         retries=retries,
     )
 
@@ -112,14 +112,14 @@ def actions(episodes: list[Episode]) -> list[list[str]]:
 def test_episodes_come_in_the_order_of_their_jobs() -> None:
     asked = jobs(13)
     seen: list[Episode] = []
-    episodes = collector().collect(asked, seen.append)
+    episodes = collect(engine(), asked, seen.append)
     assert [(e.task, e.group_id) for e in episodes] == [(job.task, job.group_id) for job in asked]
     assert Counter(map(id, seen)) == Counter(map(id, episodes))
     assert seen != episodes  # they end in another order
 
 
 def test_an_episode_holds_what_was_shown_sampled_and_paid() -> None:
-    (episode,) = collector().collect(jobs(1))
+    (episode,) = collect(engine(), jobs(1))
     env = Sound()
     text, info = env.reset(seed=0, options={"task": TASKS[0]})
     for i, turn in enumerate(episode.turns):
@@ -139,27 +139,27 @@ def test_an_episode_holds_what_was_shown_sampled_and_paid() -> None:
 
 @pytest.mark.parametrize("slots", [1, 3, 7])
 def test_what_is_played_does_not_depend_on_the_number_of_slots(slots: int) -> None:
-    found = collector(slots=slots).collect(jobs(10))
-    assert actions(found) == actions(collector(slots=10).collect(jobs(10)))
+    found = collect(engine(slots=slots), jobs(10))
+    assert actions(found) == actions(collect(engine(slots=10), jobs(10)))
 
 
 def test_every_slot_is_at_work_for_as_long_as_jobs_wait() -> None:
-    of = collector(slots=4)
+    of = engine(slots=4)
     done_when_seen: list[int] = []
     backend = of.backend
     assert isinstance(backend, Watched)
-    of.collect(jobs(12), lambda _: done_when_seen.append(len(backend.at_work)))
+    collect(of, jobs(12), lambda _: done_when_seen.append(len(backend.at_work)))
     last_start = done_when_seen[12 - 4 - 1]  # the step in which the last waiting job's slot came free
-    assert set(backend.at_work[:last_start]) == {4}
+    assert set(backend.at_work[: last_start - 1]) == {4}  # an ending is heard of after the step that follows it
 
 
 def test_replies_are_admissible_actions() -> None:
-    episodes = collector().collect(jobs(8))
+    episodes = collect(engine(), jobs(8))
     assert {action for row in actions(episodes) for action in row} <= {"amber", "blue", "coral", "green"}
 
 
 def test_free_replies_are_whatever_was_said() -> None:
-    (episode,) = collector(constrain=False, max_reply_tokens=3).collect(jobs(1))
+    (episode,) = collect(engine(constrain=False, max_reply_tokens=3), jobs(1))
     assert len(episode.turns) == 10
     assert all(turn.constraint is None for turn in episode.turns)
     assert episode.ending == Ending.truncated("turns")
@@ -170,11 +170,11 @@ def test_an_episode_that_failed_once_is_played_again_with_a_fresh_environment() 
     Failing.left.clear()
     Failing.left[TASKS[1]] = 1
     seen: list[Episode] = []
-    of = collector(Failing)
-    episodes = of.collect(jobs(5), seen.append)
+    of = engine(Failing)
+    episodes = collect(of, jobs(5), seen.append)
     assert not any(e.is_failed for e in episodes)
     assert len(seen) == 5
-    assert actions(episodes) == actions(collector(Sound).collect(jobs(5)))
+    assert actions(episodes) == actions(collect(engine(Sound), jobs(5)))
     assert isinstance(of.pool, EnvPool)
     assert of.pool.failures == {"raised": 1}
 
@@ -184,7 +184,7 @@ def test_an_episode_that_keeps_failing_is_marked_and_never_scored(retries: int) 
     Failing.left.clear()
     Failing.left[TASKS[1]] = 100
     seen: list[Episode] = []
-    episodes = collector(Failing, retries=retries).collect(jobs(5), seen.append)
+    episodes = collect(engine(Failing, retries=retries), jobs(5), seen.append)
     assert [e.is_failed for e in episodes] == [False, True, False, False, False]
     assert len(seen) == 5
     assert 100 - Failing.left[TASKS[1]] == retries + 1
@@ -199,27 +199,27 @@ def test_an_episode_that_keeps_failing_is_marked_and_never_scored(retries: int) 
 def test_a_failure_at_reset_is_one_too() -> None:
     FailingAtReset.left.clear()
     FailingAtReset.left.update({TASKS[0]: 1, TASKS[2]: 100})
-    episodes = collector(FailingAtReset).collect(jobs(4))
+    episodes = collect(engine(FailingAtReset), jobs(4))
     assert [e.is_failed for e in episodes] == [False, False, True, False]
     assert episodes[2].turns == ()
 
 
 def test_environments_that_cannot_be_built_fail_every_episode() -> None:
-    episodes = collector(Unbuildable).collect(jobs(3))
+    episodes = collect(engine(Unbuildable), jobs(3))
     assert [(e.ending.kind, e.ending.cause) for e in episodes] == [("failed", "environment")] * 3
 
 
 def test_a_pool_that_gives_up_stops_the_collection() -> None:
-    of = collector(Unbuildable)
+    of = engine(Unbuildable)
     of.pool = EnvPool("tests.envs.faulty:Unbuildable", {}, PoolConfig(size=4, restart_limit=2))
     with pytest.raises(CairnError, match="the pool gives up"):
-        of.collect(jobs(4))
+        collect(of, jobs(4))
 
 
 @pytest.mark.parametrize("broken", [Forgetful, Speechless])
 def test_what_the_tokenizer_cannot_encode_is_a_failure_of_the_model(broken: type[Transcript]) -> None:
-    of = collector(new_context=lambda: broken(TranscriptConfig(), shared().encoder))
-    episodes = of.collect(jobs(12))
+    of = engine(new_context=lambda: broken(TranscriptConfig(), shared().encoder))
+    episodes = collect(of, jobs(12))
     failed = [e for e in episodes if e.is_failed]
     assert failed
     assert all(e.ending.cause == "model" and "cannot encode" in e.ending.detail for e in failed)
@@ -228,7 +228,7 @@ def test_what_the_tokenizer_cannot_encode_is_a_failure_of_the_model(broken: type
 
 
 def test_a_full_context_cuts_the_episode_and_keeps_its_turns() -> None:
-    episodes = collector(max_context=64).collect(jobs(6))
+    episodes = collect(engine(max_context=64), jobs(6))
     cut = [e for e in episodes if e.ending == Ending.truncated("tokens")]
     assert cut
     for episode in cut:
@@ -238,4 +238,4 @@ def test_a_full_context_cuts_the_episode_and_keeps_its_turns() -> None:
 
 
 def test_no_jobs_give_no_episodes() -> None:
-    assert collector().collect([]) == []
+    assert collect(engine(), []) == []

@@ -43,7 +43,9 @@ def replies(of: HFBackend, requests: Mapping[int, Request]) -> dict[int, Reply]:
         of.submit(slot, each)
     found: dict[int, Reply] = {}
     for _ in range(2000):
-        found |= of.step()
+        for slot, reply in of.step():
+            assert isinstance(reply, Reply)
+            found[slot] = reply
         if len(found) == len(requests):
             return found
     raise AssertionError(f"only slots {sorted(found)} answered")

@@ -35,7 +35,7 @@ def trained(updates: int = 1, kind: str = "adamw") -> tuple[Policy, Learner]:
 def write(folder: Path, *updates: int, keep: int = 5) -> None:
     of, learner = trained()
     for update in updates:
-        save(folder, update, of, learner, {"config": {"seed": 3}}, keep)
+        save(folder, update, of, learner, {"config": {"seed": 3}}, None, keep)
 
 
 def names(folder: Path) -> list[str]:
@@ -44,7 +44,7 @@ def names(folder: Path) -> list[str]:
 
 def test_transformers_loads_it_with_the_same_logits(tmp_path: Path) -> None:
     of, learner = trained()
-    folder = save(tmp_path, 1, of, learner, {}, 1)
+    folder = save(tmp_path, 1, of, learner, {}, None, 1)
     plain, tokens = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
     ids = torch.tensor(tokens.encode("A note says: amber. You have the key."))
     assert ids.tolist() == list(of.encoder.encode("A note says: amber. You have the key."))
@@ -58,7 +58,7 @@ def test_transformers_loads_it_with_the_same_logits(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["adamw", "muon"])
 def test_training_goes_on_as_if_it_had_not_stopped(kind: str, tmp_path: Path) -> None:
     of, learner = trained(3, kind)
-    save(tmp_path, 3, of, learner, {"config": {"seed": 3}}, 1)
+    save(tmp_path, 3, of, learner, {"config": {"seed": 3}}, None, 1)
     found, problems = latest(tmp_path)
     assert found is not None
     assert (found.update, found.state["config"], problems) == (3, {"seed": 3}, [])
@@ -74,7 +74,7 @@ def test_training_goes_on_as_if_it_had_not_stopped(kind: str, tmp_path: Path) ->
 
 def test_a_learner_that_has_made_no_step_is_saved_too(tmp_path: Path) -> None:
     of = policy()
-    save(tmp_path, 0, of, Learner(of, LearnerConfig(), 1), {}, 1)
+    save(tmp_path, 0, of, Learner(of, LearnerConfig(), 1), {}, None, 1)
     found, _ = latest(tmp_path)
     assert found is not None
     restore_learner(found, fresh := Learner(of, LearnerConfig(), 1))
@@ -167,10 +167,10 @@ from tests.trainer.test_checkpoint import trained
 from cairn.trainer.checkpoint import save
 limit, folder = int(sys.argv[1]), Path(sys.argv[2])
 of, learner = trained()
-save(folder, 1, of, learner, {}, 2)
+save(folder, 1, of, learner, {}, None, 2)
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 try:
-    save(folder, 2, of, learner, {}, 2)
+    save(folder, 2, of, learner, {}, None, 2)
 except CairnError as error:
     print(error)
 """
