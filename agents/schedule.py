@@ -65,9 +65,10 @@ class GroupSchedule(Generic[K]):
         self.batch_size = batch
         self.config = config
         self.version = version
-        self.limit = batch + int(batch * config.over_provision)  # never above (staleness + 1) batches: see the config
+        self.limit = batch + int(batch * config.over_provision)
         self._running: dict[K, Began[K]] = {}
         self._ready: dict[K, Began[K]] = {}
+        self._at_hand: Counter[int] = Counter()  # groups running or ready, by version
 
     @property
     def running(self) -> tuple[Began[K], ...]:
@@ -79,15 +80,18 @@ class GroupSchedule(Generic[K]):
         """Complete groups that no batch has had, in the order in which they completed."""
         return tuple(self._ready.values())
 
-    def may_begin(self) -> bool:
-        """Return whether another group may begin now."""
-        return len(self._running) + len(self._ready) < self.limit
+    def may_begin(self, version: int | None = None) -> bool:
+        """Return whether another group may begin now; `version`: of the weights, if the last update's are to come."""
+        age = 0 if version is None else self.version - version
+        most = min(self.limit, (self.config.staleness + 1 - age) * self.batch_size)
+        return len(self._running) + len(self._ready) < most
 
     def begin(self, key: K, version: int | None = None) -> None:
         """Take note that a group's first episode begins; `version`: under older weights, when a run goes on."""
         if key in self._running or key in self._ready:
             raise ValueError(f"group {key!r} has begun already")
-        self._running[key] = Began(key, self.version if version is None else version)
+        began = self._running[key] = Began(key, self.version if version is None else version)
+        self._at_hand[began.version] += 1
 
     def complete(self, key: K) -> None:
         """Take note that all episodes of a group have ended."""
@@ -95,25 +99,29 @@ class GroupSchedule(Generic[K]):
 
     def reject(self, key: K) -> None:
         """Take a complete group out: it will not be trained on, and another may begin in its place."""
-        del self._ready[key]
+        self._forget(key)
 
     def take(self) -> tuple[Began[K], ...] | None:
         """Return the next batch, oldest first, and count an update; None while it must wait."""
+        if len(self._ready) < self.batch_size:
+            return None
         chosen = sorted(self._ready.values(), key=lambda group: group.version)[: self.batch_size]
-        if len(chosen) < self.batch_size or not self._leaves_time(chosen):
+        if not self._leaves_time(chosen):
             return None
         for group in chosen:
-            del self._ready[group.key]
+            self._forget(group.key)
         self.version += 1
         return tuple(chosen)
 
+    def _forget(self, key: K) -> None:
+        self._at_hand[self._ready.pop(key).version] -= 1
+
     def _leaves_time(self, chosen: Sequence[Began[K]]) -> bool:
         """Return whether every group that is left can still be trained on in time."""
-        ages = Counter(self.version - group.version for group in (*self.running, *self.ready))
-        ages.subtract(self.version - group.version for group in chosen)
+        left = self._at_hand - Counter(group.version for group in chosen)
         due = 0
         for updates in range(self.config.staleness + 1):  # between the coming update and the last that may have it
-            due += ages[self.config.staleness - updates]
+            due += left[self.version - self.config.staleness + updates]
             if due > updates * self.batch_size:
                 return False
         return True

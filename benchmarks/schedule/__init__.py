@@ -1,0 +1,62 @@
+"""What scheduling is worth: lock-step, whole updates, partial ones and fully asynchronous ones, up to 10,000 episodes.
+
+A discrete-event simulation (`simulator`) with heavy-tailed replies, environments and episodes, in which the rules are
+the real ones (`agents.schedule`); and the real engine, on environments and a back end that sleep, to see that the
+simulation tells the truth.
+"""
+
+from __future__ import annotations
+
+from cairn.benchmarks.outcome import Outcome, Row, Table, row
+from cairn.benchmarks.schedule import real
+from cairn.benchmarks.schedule.simulator import Mode, Result, World, simulate
+
+MODES = {
+    "whole updates": Mode(),
+    "partial": Mode(over_provision=1.0, staleness=1),
+    "fully asynchronous": Mode(batches=2.0, over_provision=3.0, staleness=4, is_apart=True),
+}
+
+
+def run(quick: bool = False) -> Outcome:
+    """Simulate and compare; `quick` takes 1,000 episodes in flight at most and answers in under 45 s."""
+    rows: list[Row] = []
+    lines = []
+    for in_flight in (128, 1000) if quick else (128, 1000, 10_000):
+        world = World(in_flight=in_flight)
+        base = simulate(world, None)
+        lines.append(_line(in_flight, "lock-step", base, base))
+        for name, mode in MODES.items():
+            found = simulate(world, mode)
+            lines.append(_line(in_flight, name, found, base))
+            rows += _rows(f"schedule: {name}, {in_flight:,} in flight", mode, found, base)
+    rows += real.compare({name: mode for name, mode in MODES.items() if not mode.is_apart}, quick)
+    columns = ("in flight", "schedule", "episodes/s", "against lock-step", "GPU busy", "environments busy", "staleness")
+    return Outcome(rows=rows, tables=[Table(title=_title(), columns=columns, rows=tuple(lines))])
+
+
+def _rows(where: str, mode: Mode, found: Result, base: Result) -> list[Row]:
+    is_target = mode.staleness > 0
+    faster, busier = (">= 2.5", ">= 5") if is_target else (None, None)
+    return [
+        row(f"{where}, episodes/s", found.rate / base.rate, "x", faster, "lock-step"),
+        row(f"{where}, environments busy", found.env_use / base.env_use, "x", busier, "lock-step"),
+        row(f"{where}, GPU busy", found.gpu_use / base.gpu_use, "x", None, "lock-step"),
+        row(f"{where}, largest staleness", float(found.staleness), "updates", f"<= {mode.staleness}"),
+    ]
+
+
+def _line(in_flight: int, name: str, found: Result, base: Result) -> tuple[str, ...]:
+    return (
+        f"{in_flight:,}", name, f"{found.rate:,.2f}", f"{found.rate / base.rate:.2f} x", f"{found.gpu_use:.0%}",
+        f"{found.env_use:.1%}", str(found.staleness),
+    )  # fmt: skip
+
+
+def _title() -> str:
+    world = World(in_flight=1)
+    return (
+        f"Simulated. Environments: median {world.env_s:g} s a step, 99th percentile {world.env_p99_s:.0f} s; replies: "
+        f"median {world.reply_tokens:g} tokens, 99th percentile {world.reply_p99_tokens:.0f}; episodes: median "
+        f"{world.turns:g} turns, at most {world.most_turns}"
+    )

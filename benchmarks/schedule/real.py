@@ -1,0 +1,149 @@
+"""The real engine on environments and a back end that only sleep, beside the simulation of the same episodes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from cairn.agents.backend import Reply, Request
+from cairn.agents.context.base import Prompt
+from cairn.agents.engine import Engine
+from cairn.agents.flight import Job, Manner
+from cairn.agents.parse import Parsed
+from cairn.agents.rollout import Rollout
+from cairn.agents.schedule import ScheduleConfig
+from cairn.benchmarks.outcome import Row, row
+from cairn.benchmarks.schedule.simulator import Mode, World, simulate
+from cairn.core.errors import ModelFailure
+from cairn.core.records import Observation, Task
+
+WORLD = World(
+    in_flight=8, group=2, env_s=0.03, env_spread=1.0, one_rate=2000.0, busy_at=1.0, learn_s=0.05, most_turns=20
+)  # fmt: skip
+Plan = list[tuple[float, float]]  # an episode's turns: tokens of the reply, seconds of the environment
+
+
+def compare(modes: dict[str, Mode], quick: bool) -> list[Row]:
+    """Return by which share the real engine's episodes a second are off from those of its simulation, by schedule."""
+    world = replace(WORLD, updates=3 if quick else 8)
+    rows = []
+    for name, mode in modes.items():
+        found, expected = played(world, mode), simulate(world, mode).rate
+        what = f"schedule: real engine against its simulation, {name}, {world.in_flight} in flight"
+        rows.append(row(what, abs(found / expected - 1), "share off", "<= 0.25", f"{expected:.2f} episodes/s"))
+    return rows
+
+
+def played(world: World, mode: Mode) -> float:
+    """Return the episodes a second of the real engine, without the first update, which only fills the pipe."""
+    source = world.episodes()
+    backend, pool = _Sleeper(world), _Pool(source)
+    engine = Engine(backend, pool, Manner(new_context=_Silent, decode=lambda _: "go", constrain=False))
+    rules = ScheduleConfig(over_provision=mode.over_provision, staleness=mode.staleness)
+    batch = max(int(world.in_flight / world.group / mode.batches), 1)
+    rollout = Rollout(engine, batch, rules, lambda number: _jobs(number, world.group))
+    start = 0.0
+    for update in range(world.updates + 1):
+        if update == 1:
+            start = time.perf_counter()
+        rollout.batch()
+        time.sleep(world.learn_s * batch * world.group / world.in_flight)
+        rollout.update_weights(update + 1)
+    engine.close()
+    return world.updates * batch * world.group / (time.perf_counter() - start)
+
+
+def _jobs(number: int, size: int) -> list[Job]:
+    return [Job(task=Task(env_id="sleep", task_id=""), group_id=number, sample_seed=i) for i in range(size)]
+
+
+class _Pool:
+    """Environments that take as long as their plan says."""
+
+    is_slow = True
+
+    def __init__(self, source: Iterator[Plan]) -> None:
+        self._source = source
+
+    def lease(self) -> _Env:
+        """Return an environment with the next episode's plan."""
+        return _Env(next(self._source))
+
+    def release(self, handle: Any) -> None:
+        """Forget it."""
+
+
+class _Env:
+    def __init__(self, plan: Plan) -> None:
+        self._plan = iter(plan)
+        self._turn = next(self._plan)
+
+    def reset(self, **_: Any) -> tuple[str, dict[str, Any]]:
+        return self._told()
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        time.sleep(self._turn[1])
+        turn = next(self._plan, None)
+        self._turn = turn or (0.0, 0.0)
+        text, info = self._told()
+        return text, 0.0, turn is None, False, info
+
+    def _told(self) -> tuple[str, dict[str, Any]]:
+        info = {"anchor": 0, "admissible_actions": None, "success": False, "score": 0.0}
+        return str(int(self._turn[0])), info
+
+
+class _Silent:
+    """A context whose prompt is the number of tokens that the reply will have."""
+
+    def prompt(self, observation: Observation) -> Prompt:
+        return Prompt((int(observation.text),), extends=False)
+
+    def record(self, observation: Observation, action: str) -> None:
+        pass
+
+    def render(self, action: str) -> tuple[int, ...]:
+        return ()
+
+    def parse(self, reply: str) -> Parsed:
+        return Parsed(action=reply, is_valid=True)
+
+
+class _Sleeper:
+    """A back end whose replies take as long as they are long."""
+
+    def __init__(self, world: World) -> None:
+        self.num_slots, self.version, self.num_tokens = world.in_flight, 0, 0
+        self._rate = world.one_rate
+        self._ends: dict[int, float] = {}
+
+    def submit(self, slot: int, request: Request) -> None:
+        self._ends[slot] = time.perf_counter() + request.prompt_ids[0] / self._rate
+
+    def step(self) -> list[tuple[int, Reply | ModelFailure]]:
+        time.sleep(0.001)
+        now = time.perf_counter()
+        done = [slot for slot, end in self._ends.items() if end <= now]
+        for slot in done:
+            del self._ends[slot]
+        return [(slot, self._reply()) for slot in done]
+
+    def _reply(self) -> Reply:
+        ids, logprobs = np.zeros(1, np.int32), np.zeros(1, np.float32)
+        return Reply(ids=ids, logprobs=logprobs, constraint=None, finish="end", version=self.version)
+
+    def so_far(self, slot: int) -> Reply | None:
+        return None
+
+    def abort(self, slot: int) -> None:
+        self._ends.pop(slot, None)
+
+    def fork(self, source: int, target: int) -> None:
+        raise NotImplementedError("nothing here forks")
+
+    def update_weights(self, version: int) -> None:
+        self.version = version
