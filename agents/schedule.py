@@ -68,6 +68,7 @@ class GroupSchedule(Generic[K]):
         self.limit = batch + int(batch * config.over_provision)
         self._running: dict[K, Began[K]] = {}
         self._ready: dict[K, Began[K]] = {}
+        self._waits = False  # the next batch needs a group that is still running
         self._at_hand: Counter[int] = Counter()  # groups running or ready, by version
 
     @property
@@ -96,6 +97,7 @@ class GroupSchedule(Generic[K]):
     def complete(self, key: K) -> None:
         """Take note that all episodes of a group have ended."""
         self._ready[key] = self._running.pop(key)
+        self._waits = False
 
     def reject(self, key: K) -> None:
         """Take a complete group out: it will not be trained on, and another may begin in its place."""
@@ -103,10 +105,11 @@ class GroupSchedule(Generic[K]):
 
     def take(self) -> tuple[Began[K], ...] | None:
         """Return the next batch, oldest first, and count an update; None while it must wait."""
-        if len(self._ready) < self.batch_size:
+        if len(self._ready) < self.batch_size or self._waits:
             return None
         chosen = sorted(self._ready.values(), key=lambda group: group.version)[: self.batch_size]
         if not self._leaves_time(chosen):
+            self._waits = True
             return None
         for group in chosen:
             self._forget(group.key)
@@ -114,6 +117,7 @@ class GroupSchedule(Generic[K]):
         return tuple(chosen)
 
     def _forget(self, key: K) -> None:
+        self._waits = False
         self._at_hand[self._ready.pop(key).version] -= 1
 
     def _leaves_time(self, chosen: Sequence[Began[K]]) -> bool:

@@ -23,7 +23,7 @@ def run(quick: bool = False) -> Outcome:
     rows: list[Row] = []
     lines = []
     for in_flight in (128, 1000) if quick else (128, 1000, 10_000):
-        world = World(in_flight=in_flight)
+        world = World(in_flight=in_flight, updates=8 if in_flight <= 1000 else 4)
         base = simulate(world, None)
         lines.append(_line(in_flight, "lock-step", base, base))
         for name, mode in MODES.items():

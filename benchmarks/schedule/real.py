@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -67,11 +68,12 @@ class _Pool:
     is_slow = True
 
     def __init__(self, source: Iterator[Plan]) -> None:
-        self._source = source
+        self._source, self._lock = source, threading.Lock()
 
     def lease(self) -> _Env:
         """Return an environment with the next episode's plan."""
-        return _Env(next(self._source))
+        with self._lock:
+            return _Env(next(self._source))
 
     def release(self, handle: Any) -> None:
         """Forget it."""
