@@ -35,5 +35,5 @@ def demonstrate(episode: Episode, context: Context, *, constrain: bool) -> Episo
                 constraint=None if is_open else constraint_along([context.render(a) for a in admissible or ()], reply),
             )
         )
-        context.record(turn.observation, turn.action)
+        context.record(turn.observation, turn.action, reply)
     return replace(episode, turns=tuple(turns), origin="expert")

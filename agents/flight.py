@@ -149,7 +149,7 @@ class Flight:
     def _add(self, turn: Turn, text: str, info: dict[str, Any]) -> Observation:
         """Append a turn and return what it led to."""
         self.turns.append(turn)
-        self.context.record(self.observation, turn.action)
+        self.context.record(self.observation, turn.action, _list(turn.reply_ids))
         self.score, self.success = float(info["score"]), bool(info["success"])
         return observe(text, info)
 

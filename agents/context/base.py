@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -23,8 +24,8 @@ class Context(Protocol):
     def prompt(self, observation: Observation) -> Prompt:
         """Return the ids for the next reply."""
 
-    def record(self, observation: Observation, action: str) -> None:
-        """Take note of what was answered."""
+    def record(self, observation: Observation, action: str, reply_ids: Sequence[int]) -> None:
+        """Take note of what was answered, as it was sampled: with the end id, or without where the reply was cut."""
 
     def render(self, action: str) -> tuple[int, ...]:
         """Return the ids of a reply that means `action`, closed by the end id: for constraints and for imitation."""

@@ -2,10 +2,12 @@
 
 The cheapest context there is: each token is computed once while sampling and once while training. It shows no list of
 admissible actions; constrain decoding to them instead. With `remind` the task is said again before every later reply,
-so that a small model need not look for it far back; that costs the task's length a turn.
+so that a small model need not look for it far back; that costs the task's length a turn. It uses no chat template.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from pydantic import Field
 
@@ -35,10 +37,12 @@ class Transcript:
         self._config, self._encoder = config, encoder
         self._is_first = True
         self._reminder: tuple[int, ...] = ()
-        self._opener = (encoder.act_id,) if encoder.act_id is not None else encoder.encode("\n> ")
+        self._closing: tuple[int, ...] = ()  # what a reply that was cut lacks
 
     def prompt(self, observation: Observation) -> Prompt:
-        """Return the observation's ids, the task's where it is repeated, and the mark that opens a reply.
+        """Return the ids of the observation, of the task where it is repeated, and of the mark that opens a reply.
+
+        The end id comes first if the reply before was cut without one.
 
         Raises:
             ConfigError: the first text does not state its task as `remind` says.
@@ -46,11 +50,13 @@ class Transcript:
         if self._is_first and self._config.remind is not None:
             self._reminder = self._encoder.encode(_task_after(self._config.remind, observation.text))
         reminder = () if self._is_first else self._reminder
-        return Prompt((*self._encoder.encode(observation.text), *reminder, *self._opener), extends=not self._is_first)
+        text = self._encoder.encode(observation.text)
+        return Prompt((*self._closing, *text, *reminder, *self._encoder.plain.opener), extends=not self._is_first)
 
-    def record(self, observation: Observation, action: str) -> None:
-        """Take note that the sequence has begun."""
+    def record(self, observation: Observation, action: str, reply_ids: Sequence[int]) -> None:
+        """Take note that the sequence has begun, and whether its last reply was closed."""
         self._is_first = False
+        self._closing = () if self._encoder.is_closed(reply_ids) else (self._encoder.end_id,)
 
     def render(self, action: str) -> tuple[int, ...]:
         """Return the action's ids and the end id."""

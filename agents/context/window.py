@@ -83,9 +83,9 @@ class Window:
             admissible=observation.admissible or (),
             history_length=self._config.history,
         )
-        return Prompt(self._encoder.encode_prompt(text), extends=False)
+        return Prompt(self._encoder.chat.opening(text), extends=False)
 
-    def record(self, observation: Observation, action: str) -> None:
+    def record(self, observation: Observation, action: str, reply_ids: Sequence[int]) -> None:
         """Take note of a turn."""
         self._history.append((observation.text, action))
 

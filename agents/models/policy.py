@@ -16,6 +16,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, Qwen3Config, Qwen3For
 from transformers.utils.logging import disable_progress_bar, enable_progress_bar, is_progress_bar_enabled
 
 from cairn.agents.models.ragged import NAME
+from cairn.agents.models.templates import load_template, marks_in
 from cairn.agents.models.tokens import Encoder, load_tokenizer, train_tokenizer
 from cairn.core.config import Config
 from cairn.core.errors import ConfigError
@@ -38,6 +39,11 @@ class ModelConfig(Config):
     vocab_size: int = Field(1024, ge=300, description="Ids of a fresh model's tokenizer, trained on environment text.")
     max_positions: int = Field(4096, ge=64, description="Longest sequence of a fresh model.")
     dtype: Literal["float32", "bfloat16"] = Field("float32", description="Of weights and computation.")
+    chat_template: str | None = Field(
+        None,
+        description="Name of one that ships with Cairn, or path of a .jinja file; it is saved with the policy. "
+        "None: the tokenizer's own, if it has one.",
+    )
 
 
 @dataclass
@@ -76,20 +82,24 @@ def load_policy(
     """Return the configured policy; `corpus` gives texts and actions for the tokenizer of a fresh one.
 
     Raises:
-        ConfigError: no such folder or hub model, an unknown preset, or a model whose attention is not supported.
+        ConfigError: no such folder or hub model, an unknown preset, a model whose attention is not supported, or a
+            chat template that does not suit the tokenizer.
+        UnknownNameError: no such chat template.
     """
+    template = None if config.chat_template is None else load_template(config.chat_template)
     if config.path is not None:
-        return load_pretrained(config.path, config.dtype, device)
+        return load_pretrained(config.path, config.dtype, device, template)
     if config.preset not in PRESETS:
         raise ConfigError(f"model.preset: expected one of {sorted(PRESETS)}, got {config.preset!r}")
     texts, actions = corpus()
-    tokenizer = train_tokenizer(texts, config.vocab_size, actions)
-    model: Any = _fresh(config, len(tokenizer), tokenizer, seed)  # Any: see Policy
-    return Policy(model=model.to(device, _dtype(config.dtype)), encoder=Encoder(tokenizer))
+    tokenizer = train_tokenizer(texts, config.vocab_size, actions, marks_in(template or ""))
+    encoder = _encoder(tokenizer, template)
+    model: Any = _fresh(config, encoder, seed)  # Any: see Policy
+    return Policy(model=model.to(device, _dtype(config.dtype)), encoder=encoder)
 
 
-def load_pretrained(path: str, dtype: str = "float32", device: str = "cpu") -> Policy:
-    """Load model and tokenizer from a folder or hub name."""
+def load_pretrained(path: str, dtype: str = "float32", device: str = "cpu", chat_template: str | None = None) -> Policy:
+    """Load model and tokenizer from a folder or hub name; `chat_template` stands in for the tokenizer's own."""
     is_folder = path.startswith((".", "/", "~")) or Path(path).exists()
     where = Path(path).expanduser() if is_folder else path
     if is_folder and not (Path(where) / "config.json").is_file():
@@ -103,7 +113,13 @@ def load_pretrained(path: str, dtype: str = "float32", device: str = "cpu") -> P
         tokenizer = load_tokenizer(where)
     except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise ConfigError(f"model.path: cannot load {str(where)!r}: {str(error).splitlines()[0][:300]}") from error
-    return Policy(model=model.to(device), encoder=Encoder(tokenizer))
+    return Policy(model=model.to(device), encoder=_encoder(tokenizer, chat_template))
+
+
+def _encoder(tokenizer: Any, chat_template: str | None) -> Encoder:  # Any: see Encoder
+    if chat_template is not None:
+        tokenizer.chat_template = chat_template
+    return Encoder(tokenizer)
 
 
 @contextmanager
@@ -118,10 +134,10 @@ def _without_bars() -> Iterator[None]:
             enable_progress_bar()  # type: ignore[no-untyped-call]  # as above
 
 
-def _fresh(config: ModelConfig, vocab_size: int, tokenizer: Any, seed: int) -> Qwen3ForCausalLM:  # Any: see Encoder
+def _fresh(config: ModelConfig, encoder: Encoder, seed: int) -> Qwen3ForCausalLM:
     layers, width, heads = PRESETS[config.preset]
     settings = Qwen3Config(
-        vocab_size=vocab_size,
+        vocab_size=len(encoder.tokenizer),
         hidden_size=width,
         intermediate_size=3 * width,
         num_hidden_layers=layers,
@@ -130,8 +146,8 @@ def _fresh(config: ModelConfig, vocab_size: int, tokenizer: Any, seed: int) -> Q
         head_dim=max(16, width // heads),
         max_position_embeddings=config.max_positions,
         tie_word_embeddings=True,
-        eos_token_id=tokenizer.eos_token_id,
-        pad_token_id=tokenizer.pad_token_id,
+        eos_token_id=encoder.end_id,
+        pad_token_id=encoder.tokenizer.pad_token_id,
         bos_token_id=None,
         rope_parameters={"rope_type": "default", "rope_theta": 1e6},  # slow rotations: a name is found at any distance
         attn_implementation=NAME,  # type: ignore[call-arg]  # the base class takes it, the signature does not show it

@@ -12,27 +12,33 @@ from typing import Any
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
+from cairn.agents.models.chat import ChatTemplate, Layout, PlainLayout
 from cairn.core.errors import ModelFailure
 
 ACT, END, PAD = "<|act|>", "<|end|>", "<|pad|>"
-_PLACE = "<<the message stands here>>"  # shows where a chat template puts it; the message itself may occur elsewhere
 _COMMON = 0.25  # share of texts from which on a word is common
 _MEMORY = 20_000  # texts; most observations and all actions of an environment recur
 _MEMORY_CHARS = 2_000  # longer texts are not worth keeping
 
 
 class Encoder:
-    """A tokenizer as the agents use it: no special tokens are added, and text never turns into special tokens."""
+    """A tokenizer as the agents use it: no special tokens are added, and text never turns into special tokens.
+
+    `end_id` closes replies: what the chat template closes them with, or else the tokenizer's end of sequence. `chat`
+    joins an episode's texts and replies, by the template if there is one; `plain` always does it without.
+    """
 
     def __init__(self, tokenizer: Any) -> None:  # Any: a transformers tokenizer
         self.tokenizer = tokenizer
-        self.unknown_id: int | None = tokenizer.unk_token_id
         self.act_id = _id_of(tokenizer, ACT)
-        end = tokenizer.eos_token_id
-        if end is None:
-            raise ModelFailure("The tokenizer has no end-of-sequence token; set `eos_token` in its configuration")
-        self.end_id = int(end)
         self._memory: dict[str, tuple[int, ...]] = {}
+        template = ChatTemplate(tokenizer, self.encode) if tokenizer.chat_template else None
+        self.end_id = _end_of_sequence(tokenizer) if template is None else template.end_id
+        self.plain = PlainLayout(self.encode, self.end_id, self.act_id)
+        self.chat: Layout = template or self.plain
+        self.special_ids = _special_ids(tokenizer) | (template.mark_ids if template else frozenset())
+        spelled = [re.escape(token) for token in tokenizer.convert_ids_to_tokens(sorted(self.special_ids))]
+        self._spelled = re.compile("|".join(sorted(spelled, key=len, reverse=True)))
 
     def encode(self, text: str) -> tuple[int, ...]:
         """Return the ids of `text`.
@@ -49,25 +55,9 @@ class Encoder:
                 self._memory[text] = ids
         return ids
 
-    def encode_prompt(self, text: str) -> tuple[int, ...]:
-        """Return the ids of a whole prompt: one user message of the chat template, or the text and the opening mark."""
-        if not self.tokenizer.chat_template:
-            return (*self.encode(text), *((self.act_id,) if self.act_id is not None else self.encode("\n")))
-        before, _, after = self._fill(_PLACE).partition(_PLACE)
-        if self._fill(text) != f"{before}{text}{after}":
-            raise ModelFailure(
-                f"The chat template changes the message's text ({text[:80]!r}); use a template that keeps it"
-            )
-        # The template's own special tokens count as such; the same characters inside the message do not.
-        return (*self._special(before), *self.encode(text), *self._special(after))
-
-    def _fill(self, text: str) -> str:
-        message = [{"role": "user", "content": text}]
-        filled: str = self.tokenizer.apply_chat_template(message, add_generation_prompt=True, tokenize=False)
-        return filled
-
-    def _special(self, text: str) -> tuple[int, ...]:
-        return tuple(self.tokenizer.encode(text, add_special_tokens=False))
+    def is_closed(self, reply_ids: Sequence[int]) -> bool:
+        """Return whether a reply ends in the end id; else it was cut."""
+        return len(reply_ids) > 0 and reply_ids[-1] == self.end_id
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of `ids`, special tokens included as they are written."""
@@ -76,22 +66,31 @@ class Encoder:
 
     def _encode(self, text: str) -> tuple[int, ...]:
         clean = text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates cannot reach a tokenizer
-        ids = tuple(self.tokenizer.encode(clean, add_special_tokens=False, split_special_tokens=True))
-        if (self.unknown_id is not None and self.unknown_id in ids) or (not ids and clean.strip()):
+        ids = self._pieces_of([clean])
+        if not self.special_ids.isdisjoint(ids):  # some kinds of tokenizer hold their marks as words: break those up
+            cuts = [0, *(found.start() + 1 for found in self._spelled.finditer(clean)), len(clean)]
+            ids = self._pieces_of([clean[a:b] for a, b in itertools.pairwise(cuts)])
+        if not self.special_ids.isdisjoint(ids) or (not ids and clean.strip()):
             raise ModelFailure(
                 f"The tokenizer cannot encode {clean[:80]!r}; use one with byte fallback, "
                 "or train one on the environment's text"
             )
         return ids
 
+    def _pieces_of(self, texts: Sequence[str]) -> tuple[int, ...]:
+        encode = self.tokenizer.encode
+        return tuple(i for text in texts for i in encode(text, add_special_tokens=False, split_special_tokens=True))
 
-def train_tokenizer(texts: Sequence[str], vocab_size: int, actions: Iterable[str] = ()) -> PreTrainedTokenizerFast:
+
+def train_tokenizer(
+    texts: Sequence[str], vocab_size: int, actions: Iterable[str] = (), marks: Sequence[str] = ()
+) -> PreTrainedTokenizerFast:
     """Train a byte-level BPE tokenizer: every text can be encoded, frequent words of `texts` become single ids.
 
     Words that stand in a quarter of `texts` or more carry little; runs of them and of punctuation may become one id
     (", you see a"), which shortens an environment's texts. Other words and whole numbers never merge
     with their neighbours, so that a name is the same id wherever it stands. `actions` are learned from as well, but are
-    not counted. Special tokens: `<|act|>` opens a reply, `<|end|>` closes it.
+    not counted. Special tokens: `<|act|>` opens a reply, `<|end|>` closes it; and those of `marks`.
     """
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
@@ -103,13 +102,13 @@ def train_tokenizer(texts: Sequence[str], vocab_size: int, actions: Iterable[str
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=vocab_size,
-        special_tokens=[PAD, ACT, END],
+        special_tokens=[PAD, ACT, END, *marks],
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
     tokenizer.train_from_iterator(itertools.chain(texts, actions), trainer)
     made: PreTrainedTokenizerFast = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]  # transformers has no types
-        tokenizer_object=tokenizer, eos_token=END, pad_token=PAD, additional_special_tokens=[ACT]
+        tokenizer_object=tokenizer, eos_token=END, pad_token=PAD, additional_special_tokens=[ACT, *marks]
     )
     return made
 
@@ -127,6 +126,18 @@ def load_tokenizer(path: str | Path) -> Any:  # Any: transformers picks the clas
     from transformers import AutoTokenizer
 
     return AutoTokenizer.from_pretrained(path)
+
+
+def _end_of_sequence(tokenizer: Any) -> int:  # Any: a transformers tokenizer
+    if tokenizer.eos_token_id is None:
+        raise ModelFailure("The tokenizer has no end-of-sequence token; set `eos_token` in its configuration")
+    return int(tokenizer.eos_token_id)
+
+
+def _special_ids(tokenizer: Any) -> frozenset[int]:  # Any: a transformers tokenizer
+    """Return the ids that text may never become, the unknown one among them."""
+    added = (i for i, token in tokenizer.added_tokens_decoder.items() if token.special)
+    return frozenset((*added, *tokenizer.all_special_ids))
 
 
 def _id_of(tokenizer: Any, token: str) -> int | None:  # Any: a transformers tokenizer

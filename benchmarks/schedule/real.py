@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -105,7 +105,7 @@ class _Silent:
     def prompt(self, observation: Observation) -> Prompt:
         return Prompt((int(observation.text),), extends=False)
 
-    def record(self, observation: Observation, action: str) -> None:
+    def record(self, observation: Observation, action: str, reply_ids: Sequence[int]) -> None:
         pass
 
     def render(self, action: str) -> tuple[int, ...]:

@@ -11,10 +11,11 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, MistralConfig, T5Config
 
-from cairn.agents.models.policy import ModelConfig, load_policy, load_pretrained
+from cairn.agents.models.policy import ModelConfig, Policy, load_policy, load_pretrained
 from cairn.agents.models.ragged import Ragged, hidden_states, logits
+from cairn.agents.models.templates import load_template, shipped_templates
 from cairn.core.config import build
-from cairn.core.errors import ConfigError
+from cairn.core.errors import ConfigError, UnknownNameError
 from tests.agents.tiny import TEXTS, policy, shared, tokenizer
 
 IDS = torch.arange(3, 40)
@@ -138,3 +139,40 @@ def test_fresh_attention_leans_to_copy_what_it_attends_to() -> None:
         values, output = layer.self_attn.v_proj.weight.detach(), layer.self_attn.o_proj.weight.detach()
         both = torch.stack([values.T.flatten(), output.flatten()])
         assert float(torch.corrcoef(both)[0, 1]) == pytest.approx(0.7, abs=0.05)
+
+
+def with_template(template: str | None, path: str | None = None) -> Policy:
+    config = ModelConfig(path=path, preset="qwen3-nano", vocab_size=400, chat_template=template)
+    return load_policy(config, lambda: (TEXTS, ()), 0)
+
+
+@pytest.mark.parametrize("name", shipped_templates())
+def test_a_fresh_model_knows_the_marks_of_its_chat_template(name: str, tmp_path: Path) -> None:
+    made = with_template(name)
+    assert made.model.config.eos_token_id == made.encoder.end_id != made.encoder.tokenizer.eos_token_id
+    assert len(made.encoder.tokenizer) == made.model.config.vocab_size
+    ids = made.encoder.chat.opening("You see.")
+    made.save(tmp_path)
+    for again in (load_pretrained(str(tmp_path)), with_template(None, str(tmp_path))):
+        assert again.encoder.chat.opening("You see.") == ids
+        assert again.encoder.end_id == made.encoder.end_id
+
+
+def test_a_chat_template_stands_in_for_the_tokenizers_own(tmp_path: Path) -> None:
+    with_template("chatml").save(tmp_path / "old")
+    (tmp_path / "own.jinja").write_text(load_template("chatml").replace("|>assistant", "|>helper"))
+    made = with_template(str(tmp_path / "own.jinja"), str(tmp_path / "old"))
+    made.save(tmp_path / "new")
+    for policy_ in (made, load_pretrained(str(tmp_path / "new"))):
+        assert policy_.encoder.decode(policy_.encoder.chat.opening("")).endswith("helper\n")
+
+
+def test_a_chat_template_of_another_family_is_refused(tmp_path: Path) -> None:
+    with_template("chatml").save(tmp_path)
+    with pytest.raises(ConfigError, match=r"'llama-3' closes a reply with .*of the model's family"):
+        with_template("llama-3", str(tmp_path))
+
+
+def test_an_unknown_chat_template_is_refused_before_anything_is_loaded() -> None:
+    with pytest.raises(UnknownNameError, match=r"Unknown chat template 'qwen4'. Did you mean 'qwen3'\?"):
+        with_template("qwen4", "./no/such/folder")

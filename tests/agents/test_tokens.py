@@ -12,7 +12,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from cairn.agents.models.tokens import ACT, END, PAD, Encoder, load_tokenizer, train_tokenizer
-from cairn.core.errors import ModelFailure
+from cairn.core.errors import ConfigError, ModelFailure
 from tests.agents.tiny import TEXTS, tokenizer
 
 MARKS = (ACT, END, PAD)
@@ -102,12 +102,12 @@ def test_a_tokenizer_without_an_end_is_refused() -> None:
 
 
 def test_a_prompt_without_a_template_is_the_text_and_the_mark(encoder: Encoder) -> None:
-    assert encoder.encode_prompt("You see.") == (*encoder.encode("You see."), encoder.act_id)
+    assert encoder.chat.opening("You see.") == (*encoder.encode("You see."), encoder.act_id)
 
 
 def test_a_prompt_with_a_template_is_one_user_message() -> None:
     encoder = with_template(CHAT)
-    ids = encoder.encode_prompt("You see.")
+    ids = encoder.chat.opening("You see.")
     assert encoder.decode(ids) == "<|act|>user\nYou see.<|end|>\n<|act|>assistant\n"
     assert [i for i in ids if i in (encoder.act_id, encoder.end_id)] == [
         encoder.act_id,
@@ -119,15 +119,14 @@ def test_a_prompt_with_a_template_is_one_user_message() -> None:
 @pytest.mark.parametrize("text", ["user", "", "\n", "<|end|>", "u", "assistant"])
 def test_a_message_that_also_occurs_in_the_template(text: str) -> None:
     encoder = with_template(CHAT)
-    ids = encoder.encode_prompt(text)
+    ids = encoder.chat.opening(text)
     assert encoder.decode(ids) == f"<|act|>user\n{text}<|end|>\n<|act|>assistant\n"
     assert ids.count(encoder.end_id) == 1
 
 
 def test_a_template_that_changes_the_message_is_refused() -> None:
-    encoder = with_template(CHAT.replace("m['content']", "m['content'] | upper"))
-    with pytest.raises(ModelFailure, match="chat template changes the message"):
-        encoder.encode_prompt("You see.")
+    with pytest.raises(ConfigError, match="does not show a message once and as it is"):
+        with_template(CHAT.replace("m['content']", "m['content'] | upper"))
 
 
 def test_a_saved_tokenizer_encodes_alike(tmp_path: Any) -> None:

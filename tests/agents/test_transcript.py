@@ -27,10 +27,21 @@ def test_prompts_are_the_observation_and_the_mark() -> None:
     first = context.prompt(seen("A note says: red."))
     assert first.ids == (*ENCODER.encode("A note says: red."), ENCODER.act_id)
     assert not first.extends
-    context.record(seen("A note says: red."), "take key")
+    context.record(seen("A note says: red."), "take key", context.render("take key"))
     second = context.prompt(seen("You have the key."))
     assert second.ids == (*ENCODER.encode("You have the key."), ENCODER.act_id)
     assert second.extends
+
+
+def test_a_reply_that_was_cut_is_closed_by_the_next_prompt() -> None:
+    context = transcript()
+    context.prompt(seen("A note says: red."))
+    context.record(seen("A note says: red."), "take", ENCODER.encode("take"))
+    closed = (*ENCODER.encode("Nothing happens."), ENCODER.act_id)
+    for _ in range(2):  # it may be asked for again
+        assert context.prompt(seen("Nothing happens.")).ids == (ENCODER.end_id, *closed)
+    context.record(seen("Nothing happens."), "take key", context.render("take key"))
+    assert context.prompt(seen("Nothing happens.")).ids == closed
 
 
 def test_a_prompt_that_was_not_answered_is_still_the_first() -> None:
@@ -44,7 +55,7 @@ def test_the_task_is_repeated_before_every_reply_but_the_first() -> None:
     text = "A hall.\nA note says: red.\nBe quick."
     assert context.prompt(seen(text)).ids == (*ENCODER.encode(text), ENCODER.act_id)
     for observation in ("You have the key.", "A note says: blue."):  # only the first text states the task
-        context.record(seen(text), "take key")
+        context.record(seen(text), "take key", context.render("take key"))
         ids = (*ENCODER.encode(observation), *ENCODER.encode(" red."), ENCODER.act_id)
         assert context.prompt(seen(observation)).ids == ids
 

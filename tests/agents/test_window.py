@@ -28,10 +28,10 @@ def seen(text: str, *admissible: str) -> Observation:
 def last_prompt(context: Window) -> tuple[tuple[int, ...], bool]:
     """Play the steps and return the prompt after them."""
     context.prompt(seen(TASK, "look"))
-    context.record(seen(TASK), "look")
+    context.record(seen(TASK), "look", context.render("look"))
     for text, action in STEPS:
         context.prompt(seen(text, "look"))
-        context.record(seen(text), action)
+        context.record(seen(text), action, context.render(action))
     made = context.prompt(seen("You see nothing.", "look", "inventory"))
     return made.ids, made.extends
 
