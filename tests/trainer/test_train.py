@@ -40,6 +40,7 @@ SMALL = {
     "imitation.epochs": 1,
     "imitation.batch": 4,
 }
+AHEAD = {**SMALL, "schedule.over_provision": 1.5, "schedule.staleness": 2, "sampling.slots": 20, "sampling.chunk": 8}
 CLOCKS = ("seconds/", "tokens_per_second")
 
 
@@ -120,7 +121,7 @@ import sys
 from pathlib import Path
 from cairn.trainer.listener import Listener
 from cairn.trainer.train import train
-from tests.trainer.test_train import DOORS, SMALL
+from tests.trainer import test_train
 
 class Tell(Listener):
     def updated(self, update, metrics):
@@ -128,13 +129,36 @@ class Tell(Listener):
         if update == 5:
             sys.stdin.read()
 
-train(DOORS, SMALL, folder=Path(sys.argv[1]), listener=Tell())
+train(test_train.DOORS, getattr(test_train, sys.argv[2]), folder=Path(sys.argv[1]), listener=Tell())
 """
 
 
-def test_a_killed_run_goes_on_from_its_last_checkpoint(finished: Run, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def finished_ahead(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return train(DOORS, AHEAD, folder=tmp_path_factory.mktemp("finished-ahead"))
+
+
+def test_episodes_that_go_on_over_updates_are_no_staler_than_allowed(finished_ahead: Run) -> None:
+    found = metrics(finished_ahead.folder)
+    assert max(value for _, value in found["staleness/max"]) in (1.0, 2.0)
+    assert all(0 < value <= 1 for _, value in found["staleness/share"][1:])
+    assert all(value > 0 for _, value in found["in_flight"])
+    counts = rows(
+        finished_ahead.folder, "SELECT step, count(*) FROM episodes WHERE phase = 'train' GROUP BY 1 ORDER BY 1"
+    )
+    assert counts == [(step, 16) for step in range(1, 7)]
+    members = rows(finished_ahead.folder, "SELECT group_id, count(*) FROM episodes WHERE phase = 'train' GROUP BY 1")
+    assert {count for _, count in members} == {4}  # whole groups, and none twice
+
+
+@pytest.mark.parametrize("kind", ["SMALL", "AHEAD"])
+def test_a_killed_run_goes_on_from_its_last_checkpoint(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    settings: dict[str, Any] = globals()[kind]
+    finished: Run = request.getfixturevalue({"SMALL": "finished", "AHEAD": "finished_ahead"}[kind])
     process = subprocess.Popen(
-        [sys.executable, "-c", KILLED, str(tmp_path)],
+        [sys.executable, "-c", KILLED, str(tmp_path), kind],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -149,7 +173,7 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(finished: Run, tmp_path: 
     assert [step for step, _ in metrics(tmp_path)["success"]] == [1, 2, 3, 4, 5]
 
     heard = Heard()
-    run = train(DOORS, SMALL, folder=tmp_path, listener=heard)
+    run = train(DOORS, settings, folder=tmp_path, listener=heard)
     assert heard.notes == ["going on from update-000004"]
     assert heard.updates == [5, 6]
     assert metrics(tmp_path) == metrics(finished.folder)

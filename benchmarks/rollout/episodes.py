@@ -1,0 +1,60 @@
+"""The work: what a context asks at each turn of episodes that an oracle plays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from cairn.agents.config import AgentConfig
+from cairn.agents.context.base import Prompt
+from cairn.agents.evaluate import new_context
+from cairn.agents.models.policy import ModelConfig, Policy, load_policy
+from cairn.agents.play import observe
+from cairn.core.choice import MethodChoice
+from cairn.envs.base import TextEnv
+from cairn.envs.registry import make
+from cairn.trainer.config import load_run_config
+from cairn.trainer.imitation import environment_texts
+
+_REPLY = 0  # stands for each of a reply's ids, which no prompt depends on
+
+
+@lru_cache(maxsize=1)
+def quickstart() -> tuple[Policy, TextEnv]:
+    """Return the quick start's policy, with fresh weights, and its environment."""
+    config = load_run_config("quickstart")
+    env = make(config.env.id, **{**config.env.config, "num_tasks": 1000})
+    tasks = list(env.tasks())
+    return load_policy(ModelConfig(), lambda: environment_texts(env, tasks, config), seed=0), env
+
+
+def prompts(policy: Policy, env: TextEnv, context: str, episodes: int, turns: int) -> list[list[Prompt]]:
+    """Return the prompts of each episode, `turns` at most, as the explorer plays them."""
+    return [_episode(policy, env, context, task, turns) for task in env.tasks()[:episodes]]
+
+
+def _episode(policy: Policy, env: TextEnv, context: str, task: str, turns: int) -> list[Prompt]:
+    history = new_context(AgentConfig(context=MethodChoice(method=context)), policy)
+    observation = observe(*env.reset(seed=0, options={"task": task}))
+    out: list[Prompt] = []
+    while len(out) < turns:
+        out.append(history.prompt(observation))
+        action = env.oracle("explorer")
+        history.record(observation, action, (_REPLY, policy.encoder.end_id))
+        text, _, is_over, is_cut, info = env.step(action)
+        observation = observe(text, info)
+        if is_over or is_cut:
+            break
+    return out
+
+
+def whole(asked: Sequence[Prompt], replies: Sequence[Sequence[int]]) -> list[int]:
+    """Return the whole prompt of the turn after `replies`."""
+    ids: list[int] = []
+    for turn, prompt in enumerate(asked[: len(replies) + 1]):
+        if not prompt.extends:
+            ids = []
+        elif turn:
+            ids += replies[turn - 1]
+        ids += prompt.ids
+    return ids
