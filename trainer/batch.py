@@ -1,6 +1,9 @@
-"""Samples as tensors, laid end to end: the only records that hold tensors.
+"""Samples as tensors, their shared prefixes laid down once: the only records that hold tensors.
 
-Letters: N tokens of a micro-batch, D decided places, C allowed ids of all places together.
+A state is a node of the samples' forest, and what the policy says there about the allowed ids is a prediction. Samples
+that decide at one state under one constraint share a prediction, each with its own target, advantage and weight.
+
+Letters: N nodes of a micro-batch, P predictions, C allowed ids of all predictions together, D decided places.
 """
 
 from __future__ import annotations
@@ -13,7 +16,9 @@ import torch
 from torch import Tensor
 
 from cairn.agents.models.ragged import Ragged
+from cairn.core.records import IntArray
 from cairn.trainer.samples import Sample
+from cairn.trainer.tree import in_order, make_tree, shared_prefix
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,52 +27,72 @@ class Batch:
 
     ids_N: Tensor
     ragged: Ragged
-    states_D: Tensor  # index into N of the state that predicts each decided token
+    states_P: Tensor  # index into N of the state that predicts
+    choice_rows_C: Tensor  # prediction of each allowed id
+    choice_ids_C: Tensor
+    free_rows: Tensor  # predictions where the whole vocabulary was allowed
+    predictions_D: Tensor  # index into P
     targets_D: Tensor
     old_logprobs_D: Tensor  # float32
     advantages_D: Tensor  # float32
     weights_D: Tensor  # float32; share of each place in the loss; all places of all micro-batches of a step sum to 1
-    choice_rows_C: Tensor  # place of each allowed id
-    choice_ids_C: Tensor
-    free_rows: Tensor  # places where the whole vocabulary was allowed
+    row_tokens: int  # tokens of the samples, each by itself
 
 
 def make_batch(samples: Sequence[Sample], weights: Sequence[np.ndarray], device: torch.device) -> Batch:
-    """Lay samples end to end; `weights` has one array [D] a sample."""
-    lengths = [len(s.ids) for s in samples]
-    starts = np.cumsum([0, *lengths[:-1]])
-    places = np.concatenate([s.places + start for s, start in zip(samples, starts, strict=True)])
-    ids = np.concatenate([s.ids for s in samples])
-    sizes = np.concatenate([np.diff(s.choice_offsets) for s in samples])
+    """Lay samples down as a forest; `weights` has one array [D] a sample."""
+    tree = make_tree([s.context for s in samples])
+    states = np.concatenate([nodes[s.places - 1] for s, nodes in zip(samples, tree.nodes, strict=True)])
+    rows, allowed = _predictions(states, [choice for s in samples for choice in s.choices()])
+    sizes = [len(ids) for _, ids in allowed]
 
-    def tensor(array: np.ndarray, kind: torch.dtype) -> Tensor:
-        return torch.as_tensor(array, dtype=kind, device=device)
+    def tensor(arrays: Sequence[np.ndarray], kind: torch.dtype) -> Tensor:
+        return torch.as_tensor(np.concatenate(arrays), dtype=kind, device=device)
 
     return Batch(
-        ids_N=tensor(ids, torch.long),
-        ragged=Ragged.of(lengths, device),
-        states_D=tensor(places - 1, torch.long),
-        targets_D=tensor(ids[places], torch.long),
-        old_logprobs_D=tensor(np.concatenate([s.old_logprobs for s in samples]), torch.float32),
-        advantages_D=tensor(np.concatenate([s.advantages for s in samples]), torch.float32),
-        weights_D=tensor(np.concatenate(list(weights)), torch.float32),
-        choice_rows_C=tensor(np.repeat(np.arange(len(sizes)), sizes), torch.long),
-        choice_ids_C=tensor(np.concatenate([s.choice_ids for s in samples]), torch.long),
-        free_rows=tensor(np.flatnonzero(sizes == 0), torch.long),
+        ids_N=tensor([tree.ids_N], torch.long),
+        ragged=Ragged.tree(tree.positions_N, device),
+        states_P=tensor([np.array([state for state, _ in allowed])], torch.long),
+        choice_rows_C=tensor([np.repeat(np.arange(len(sizes)), sizes)], torch.long),
+        choice_ids_C=tensor([ids for _, ids in allowed], torch.long),
+        free_rows=tensor([np.flatnonzero(np.array(sizes) == 0)], torch.long),
+        predictions_D=tensor([np.array(rows)], torch.long),
+        targets_D=tensor([s.ids[s.places] for s in samples], torch.long),
+        old_logprobs_D=tensor([s.old_logprobs for s in samples], torch.float32),
+        advantages_D=tensor([s.advantages for s in samples], torch.float32),
+        weights_D=tensor(weights, torch.float32),
+        row_tokens=sum(len(s.ids) for s in samples),
     )
 
 
 def by_tokens(samples: Sequence[Sample], budget: int) -> Iterator[list[int]]:
-    """Yield indices of samples in micro-batches of like length; padded to its longest, each holds at most `budget`.
+    """Yield indices of samples in micro-batches of at most `budget` nodes; those that share prefixes go together.
 
-    A sample longer than the budget gets a micro-batch of its own.
+    The cut between two samples makes both sides pay for what they share. A sample longer than the budget gets a
+    micro-batch of its own.
     """
-    order = sorted(range(len(samples)), key=lambda i: len(samples[i].ids))
+    contexts = [s.context for s in samples]
     chunk: list[int] = []
-    for i in order:
-        if chunk and (len(chunk) + 1) * len(samples[i].ids) > budget:
+    num_nodes = 0
+    for i in in_order(contexts):
+        new = len(contexts[i]) - (shared_prefix(contexts[chunk[-1]], contexts[i]) if chunk else 0)
+        if chunk and num_nodes + new > budget:
             yield chunk
-            chunk = []
+            chunk, num_nodes, new = [], 0, len(contexts[i])
         chunk.append(i)
+        num_nodes += new
     if chunk:
         yield chunk
+
+
+def _predictions(states: IntArray, choices: Sequence[IntArray]) -> tuple[list[int], list[tuple[int, IntArray]]]:
+    """Return the prediction of each place, and state and allowed ids of each prediction."""
+    rows: list[int] = []
+    known: dict[tuple[int, bytes], int] = {}
+    predictions: list[tuple[int, IntArray]] = []
+    for state, ids in zip(states.tolist(), choices, strict=True):
+        row = known.setdefault((state, ids.tobytes()), len(known))
+        if row == len(predictions):
+            predictions.append((state, ids))
+        rows.append(row)
+    return rows, predictions

@@ -36,7 +36,9 @@ class LearnerConfig(Config):
     max_grad_norm: float = Field(1.0, gt=0, description="The gradient is scaled down to this norm.")
     epochs: int = Field(1, ge=1, description="Passes over the samples of an update.")
     minibatches: int = Field(1, ge=1, description="Optimiser steps in one pass.")
-    micro_batch_tokens: int = Field(8192, ge=1, description="Tokens computed at once, padding to the longest included.")
+    micro_batch_tokens: int = Field(
+        8192, ge=1, description="Tokens computed at once; what sequences share counts once."
+    )
     average: Literal["token", "sequence"] = Field(
         "token",
         description="The loss is the mean over all decided tokens, or the mean over sequences of their tokens' means.",
@@ -53,6 +55,15 @@ class Report:
     steps: int = 0
     grad_norm: float = 0.0
     skipped: int = 0  # sequences that had no gradient
+    computed_tokens: int = 0
+    row_tokens: int = 0  # the same sequences' tokens, each sequence by itself
+    padding: int = 0  # queries of attention that are no token
+
+    def count(self, batch: Batch) -> None:
+        """Add what one micro-batch computes."""
+        self.computed_tokens += len(batch.ids_N)
+        self.row_tokens += batch.row_tokens
+        self.padding += batch.ragged.padding
 
     def add(self, weight: float, values: dict[str, float]) -> None:
         """Add one micro-batch's weighted sums."""
@@ -61,12 +72,18 @@ class Report:
             self.totals[name] = self.totals.get(name, 0.0) + value
 
     def means(self) -> dict[str, float]:
-        """Return averages: over computed places, and of the gradient's norm over optimiser steps."""
+        """Return averages over decided places and of the gradient's norm over optimiser steps, counts, and padding.
+
+        Padding is the share of attention's queries that are no token.
+        """
         weight = self.weight or 1.0
         return {
             **{name: value / weight for name, value in self.totals.items()},
             "grad_norm": self.grad_norm / max(self.steps, 1),
             "skipped_sequences": float(self.skipped),
+            "computed_tokens": float(self.computed_tokens),
+            "row_tokens": float(self.row_tokens),
+            "padding": self.padding / max(self.computed_tokens + self.padding, 1),
         }
 
 
@@ -120,6 +137,7 @@ class Learner:
     def _accumulate(
         self, batch: Batch, method: Any, settings: Config, report: Report
     ) -> None:  # Any: a Loss of some config
+        report.count(batch)
         logprobs_D, entropy_D = logprobs_and_entropy(self.policy, batch, self.temperature)
         loss_D, is_clipped_D = method.compute(logprobs_D, batch.old_logprobs_D, batch.advantages_D, settings)
         loss = (batch.weights_D * loss_D).sum()
@@ -158,15 +176,15 @@ def logprobs_and_entropy(policy: Policy, batch: Batch, temperature: float) -> tu
 
     The distribution is the one that sampling uses: temperature applied, renormalised over the allowed ids.
     """
-    states_ND = hidden_states(policy.model, batch.ids_N, batch.ragged)
-    logits_DV = logits(policy.model, states_ND[batch.states_D]) / temperature
+    states_NW = hidden_states(policy.model, batch.ids_N, batch.ragged)
+    logits_PV = logits(policy.model, states_NW.index_select(0, batch.states_P)) / temperature
     if len(batch.choice_rows_C):
-        allowed_DV = torch.zeros_like(logits_DV, dtype=torch.bool)
-        allowed_DV[batch.choice_rows_C, batch.choice_ids_C] = True
-        allowed_DV[batch.free_rows] = True
-        logits_DV = logits_DV.masked_fill(~allowed_DV, -torch.inf)
-    logprobs_DV = torch.log_softmax(logits_DV, -1)
+        allowed_PV = torch.zeros_like(logits_PV, dtype=torch.bool)
+        allowed_PV[batch.choice_rows_C, batch.choice_ids_C] = True
+        allowed_PV[batch.free_rows] = True
+        logits_PV = logits_PV.masked_fill(~allowed_PV, -torch.inf)
+    logprobs_PV = torch.log_softmax(logits_PV, -1)
     # 0 log 0 is 0; masked ids must not reach the product, whose gradient would be NaN.
-    terms_DV = torch.where(torch.isfinite(logprobs_DV), logprobs_DV, 0.0)
-    entropy_D = -(logprobs_DV.exp() * terms_DV).sum(-1)
-    return logprobs_DV.gather(-1, batch.targets_D[:, None])[:, 0], entropy_D
+    terms_PV = torch.where(torch.isfinite(logprobs_PV), logprobs_PV, 0.0)
+    entropy_P = -(logprobs_PV.exp() * terms_PV).sum(-1)
+    return logprobs_PV[batch.predictions_D, batch.targets_D], entropy_P[batch.predictions_D]

@@ -12,6 +12,7 @@ Worked example, two turns of one transcript (p: prompt, r: reply, f: a reply tok
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -31,6 +32,16 @@ class Sample:
     advantages: Floats  # [D]
     choice_ids: IntArray  # [sum of choices] ids that were allowed
     choice_offsets: IntArray  # [D + 1]; an empty stretch: the whole vocabulary was
+
+    @property
+    def context(self) -> IntArray:
+        """What has to be computed: the ids before the last decided one."""
+        return self.ids[: self.places[-1]]
+
+    def choices(self) -> list[IntArray]:
+        """Return the ids that were allowed at each place."""
+        ends = self.choice_offsets.tolist()
+        return [self.choice_ids[start:stop] for start, stop in itertools.pairwise(ends)]
 
 
 def make_samples(episodes: Sequence[Episode], advantages: Floats) -> list[Sample]:

@@ -1,13 +1,15 @@
-"""Attention over sequences of unequal length, laid end to end: no padding outside attention itself.
+"""Attention over sequences laid end to end, or over a forest of their shared prefixes: no padding outside attention.
 
-Every transformers model that supports attention back ends runs on one flat row of N tokens; only this function knows
-which token belongs to which sequence. With a cache it attends to what the slot has seen before (sampling); without one
-each sequence attends causally to itself (training). Both give what the padded computation gives.
+Every transformers model that supports attention back ends runs on one flat row of N tokens; only this module knows
+which tokens a token looks at. The tokens are cut into blocks, blocks of like size are stacked, and a stack is one call.
+Blocks look at a cache of what their slots have seen before (sampling), or at tokens of the flat row (training). Both
+give what the padded computation gives, sequence by sequence.
 
 Not covered: sliding windows, attention sinks, logit soft caps, encoder-decoder models. `agents.models.policy` refuses
-models that need them.
+models that need them. Nor dropout: what sequences share would drop the same.
 
-Letters: N tokens of the call, S sequences, Q longest new stretch, T cached positions, H heads, D head width.
+Letters: N tokens of the call; M queries and L keys of all stacks, with padding; of one stack B blocks, Q queries and
+K keys; S slots, T cached positions, H heads, D head width.
 """
 
 from __future__ import annotations
@@ -16,10 +18,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 from transformers import AttentionInterface
+
+from cairn.agents.models.blocks import Block, make_forest, stacked
+from cairn.core.records import IntArray
 
 NAME = "cairn_ragged"
 
@@ -63,65 +69,142 @@ class SlotCache:
 
 
 @dataclass(frozen=True)
-class Ragged:
-    """Which sequence and place each of N flat tokens has."""
+class Stack:
+    """B blocks of like size."""
 
-    rows_N: Tensor  # sequence within the call, 0..S-1
-    columns_N: Tensor  # place among the sequence's new tokens, 0..Q-1
-    positions_N: Tensor  # place in the whole sequence
-    num_rows: int
-    longest: int  # Q
-    cache: SlotCache | None = None
-    slots_S: Tensor | None = None  # slot of each sequence; None with a cache: sequence i is slot i
-    slots_N: Tensor | None = None
-    mask: Tensor | None = None  # [S, 1, Q, T], True where a query may look
-    length: int = 0  # T
+    num_blocks: int
+    num_queries: int  # Q
+    num_keys: int  # K
+    mask: Tensor | None  # [B, 1, Q, K], True where a query may look; None: at the keys up to its own place
+
+
+@dataclass(frozen=True)
+class CachedKeys:
+    """A cache as what is looked at: new tokens are written first."""
+
+    cache: SlotCache
+    slots_N: Tensor
+    positions_N: Tensor
+    slots_B: Tensor | None  # slot of each block; None: block i is slot i
+    length: int  # T
+
+    def look(self, layer: int, keys_NHD: Tensor, values_NHD: Tensor) -> list[tuple[Tensor, Tensor]]:
+        """Return the one stack's keys and values [B, H, T, D]."""
+        self.cache.write(layer, self.slots_N, self.positions_N, keys_NHD, values_NHD)
+        return [self.cache.read(layer, self.slots_B, self.length)]
+
+
+@dataclass(frozen=True)
+class OwnKeys:
+    """The call's own tokens as what is looked at."""
+
+    shapes: Sequence[tuple[int, int]]  # (B, K) of each stack
+    tokens_L: Tensor
+
+    def look(self, layer: int, keys_NHD: Tensor, values_NHD: Tensor) -> list[tuple[Tensor, Tensor]]:
+        """Return each stack's keys and values [B, H, K, D]."""
+        keys, values = (_gathered(x_NHD, self.tokens_L, self.shapes) for x_NHD in (keys_NHD, values_NHD))
+        return list(zip(keys, values, strict=True))
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """Which tokens each of N flat tokens looks at."""
+
+    positions_N: Tensor  # place in its sequence
+    stacks: Sequence[Stack]
+    queries_M: Tensor  # token of each query; padding repeats one
+    outputs_N: Tensor  # query of each token
+    keys: CachedKeys | OwnKeys
 
     @classmethod
     def of(cls, lengths: Sequence[int], device: torch.device) -> Ragged:
         """Describe whole sequences that are laid end to end."""
-        lengths_S = torch.tensor(lengths, device=device)
-        rows_N, columns_N = _places(lengths_S)
+        return cls.tree(np.concatenate([np.arange(length, dtype=np.int32) for length in lengths]), device)
+
+    @classmethod
+    def tree(cls, positions_N: IntArray, device: torch.device) -> Ragged:
+        """Describe a forest in preorder by its tokens' depths: each token looks at its ancestors and at itself."""
+        forest = make_forest(positions_N)
+        ends_N = torch.as_tensor(np.append(forest.ends_N, 0), device=device)  # and one for padding
+        outputs_N = np.empty(len(positions_N), np.int64)
+        stacks, queries, keys, num_queries = [], [], [], 0
+        for blocks in stacked(forest.blocks):
+            queries_BQ, keys_BK = _padded(blocks, padding=len(positions_N))
+            for row, block in enumerate(blocks):
+                first = num_queries + row * queries_BQ.shape[1]
+                outputs_N[block.start : block.stop] = np.arange(first, first + block.num_queries)
+            num_queries += queries_BQ.size
+            mask = None
+            if not blocks[0].is_chain:
+                mask = _is_ancestor(
+                    torch.as_tensor(keys_BK, device=device), torch.as_tensor(queries_BQ, device=device), ends_N
+                )
+            stacks.append(Stack(len(blocks), queries_BQ.shape[1], keys_BK.shape[1], mask))
+            queries.append(queries_BQ.ravel())
+            keys.append(np.minimum(keys_BK, len(positions_N) - 1).ravel())
         return cls(
-            rows_N=rows_N, columns_N=columns_N, positions_N=columns_N, num_rows=len(lengths), longest=max(lengths)
+            positions_N=torch.as_tensor(positions_N, dtype=torch.long, device=device),
+            stacks=stacks,
+            queries_M=torch.as_tensor(np.concatenate(queries), device=device),
+            outputs_N=torch.as_tensor(outputs_N, device=device),
+            keys=OwnKeys(
+                shapes=[(stack.num_blocks, stack.num_keys) for stack in stacks],
+                tokens_L=torch.as_tensor(np.concatenate(keys), device=device),
+            ),
         )
 
     @classmethod
     def continuing(
         cls, cache: SlotCache, slots: Sequence[int], starts: Sequence[int], lengths: Sequence[int], device: torch.device
     ) -> Ragged:
-        """Describe stretches of new tokens that begin at `starts` in their slots."""
-        starts_S, lengths_S = torch.tensor(starts, device=device), torch.tensor(lengths, device=device)
-        rows_N, columns_N = _places(lengths_S)
+        """Describe stretches of new tokens that begin at `starts` in their slots: a block each."""
+        starts_B, lengths_B = torch.tensor(starts, device=device), torch.tensor(lengths, device=device)
         longest, length = max(lengths), max(s + n for s, n in zip(starts, lengths, strict=True))
         cache.reserve(length)
-        last_SQ = starts_S[:, None] + torch.arange(longest, device=device)
-        mask = torch.arange(length, device=device) <= last_SQ[:, :, None]
-        slots_S = torch.tensor(slots, device=device)
-        is_all = len(slots) == cache.num_slots and list(slots) == list(range(cache.num_slots))
+        columns_Q = torch.arange(longest, device=device)
+        first_B = torch.cumsum(lengths_B, 0) - lengths_B
+        rows_N = torch.repeat_interleave(torch.arange(len(slots), device=device), lengths_B)
+        columns_N = torch.arange(len(rows_N), device=device) - first_B[rows_N]
+        positions_N = starts_B[rows_N] + columns_N
+        mask_BQT = torch.arange(length, device=device) <= (starts_B[:, None] + columns_Q)[:, :, None]
+        slots_B = torch.tensor(slots, device=device)
+        is_all = list(slots) == list(range(cache.num_slots))
         return cls(
-            rows_N=rows_N,
-            columns_N=columns_N,
-            positions_N=starts_S[rows_N] + columns_N,
-            num_rows=len(slots),
-            longest=longest,
-            cache=cache,
-            slots_S=None if is_all else slots_S,
-            slots_N=slots_S[rows_N],
-            mask=mask[:, None],
-            length=length,
+            positions_N=positions_N,
+            stacks=[Stack(len(slots), longest, length, mask_BQT[:, None])],
+            queries_M=(first_B[:, None] + torch.minimum(columns_Q, lengths_B[:, None] - 1)).flatten(),
+            outputs_N=rows_N * longest + columns_N,
+            keys=CachedKeys(cache, slots_B[rows_N], positions_N, None if is_all else slots_B, length),
         )
 
-    def pad(self, x_NHD: Tensor) -> Tensor:
-        """Return [S, H, Q, D] with zeros where a sequence has no token."""
-        out = x_NHD.new_zeros(self.num_rows, self.longest, *x_NHD.shape[1:])
-        return out.index_put((self.rows_N, self.columns_N), x_NHD).transpose(1, 2)
+    @property
+    def padding(self) -> int:
+        """How many queries attention has beside those of the tokens."""
+        return len(self.queries_M) - len(self.positions_N)
 
 
-def _places(lengths_S: Tensor) -> tuple[Tensor, Tensor]:
-    rows_N = torch.repeat_interleave(torch.arange(len(lengths_S), device=lengths_S.device), lengths_S)
-    first_S = torch.cumsum(lengths_S, 0) - lengths_S
-    return rows_N, torch.arange(len(rows_N), device=lengths_S.device) - first_S[rows_N]
+def _padded(blocks: Sequence[Block], padding: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return which token each query [B, Q] and each key [B, K] is; queries are padded with the block's last."""
+    num_queries, num_keys = max(b.num_queries for b in blocks), max(b.num_keys for b in blocks)
+    queries_BQ = np.array([np.minimum(np.arange(b.start, b.start + num_queries), b.stop - 1) for b in blocks])
+    keys_BK = np.full((len(blocks), num_keys), padding)
+    for row_K, block in zip(keys_BK, blocks, strict=True):
+        row_K[: block.num_keys] = block.keys
+    return queries_BQ, keys_BK
+
+
+def _is_ancestor(keys_BK: Tensor, queries_BQ: Tensor, ends_N: Tensor) -> Tensor:
+    """Return [B, 1, Q, K]: whether the key is the query or an ancestor of it; padding is not."""
+    is_before = keys_BK[:, None, :] <= queries_BQ[:, :, None]
+    return (is_before & (queries_BQ[:, :, None] < ends_N[keys_BK][:, None, :]))[:, None]
+
+
+def _gathered(x_NHD: Tensor, tokens: Tensor, shapes: Sequence[tuple[int, int]]) -> list[Tensor]:
+    """Return the rows of `tokens`, cut into one [B, H, Q, D] for each shape (B, Q)."""
+    rows = x_NHD.flatten(1).index_select(0, tokens)
+    parts = torch.split(rows, [blocks * size for blocks, size in shapes])
+    return [part.view(*shape, *x_NHD.shape[1:]).transpose(1, 2) for part, shape in zip(parts, shapes, strict=True)]
 
 
 def _attend(
@@ -137,27 +220,24 @@ def _attend(
     **_: Any,  # Any: other back ends' settings
 ) -> tuple[Tensor, None]:
     """Attention back end: query, key, value are [1, H, N, D]; returns [1, N, H, D]."""
-    keys_NHD, values_NHD = key[0].transpose(0, 1), value[0].transpose(0, 1)
-    query_SHQD = ragged.pad(query[0].transpose(0, 1))
-    if ragged.cache is None:
-        keys, values, mask = ragged.pad(keys_NHD), ragged.pad(values_NHD), None
-    else:
-        layer = int(module.layer_idx)  # type: ignore[arg-type]  # transformers numbers its attention modules
-        assert ragged.slots_N is not None
-        ragged.cache.write(layer, ragged.slots_N, ragged.positions_N, keys_NHD, values_NHD)
-        keys, values = ragged.cache.read(layer, ragged.slots_S, ragged.length)
-        mask = ragged.mask
-    out = F.scaled_dot_product_attention(
-        query_SHQD,
-        keys,
-        values,
-        attn_mask=mask,
-        dropout_p=dropout,
-        is_causal=mask is None,
-        scale=scaling,
-        enable_gqa=query_SHQD.shape[1] != keys.shape[1],
-    )
-    return out.transpose(1, 2)[ragged.rows_N, ragged.columns_N][None], None
+    query_NHD, key_NHD, value_NHD = (x[0].transpose(0, 1) for x in (query, key, value))
+    layer = int(module.layer_idx)  # type: ignore[arg-type]  # transformers numbers its attention modules
+    looked_at = ragged.keys.look(layer, key_NHD, value_NHD)
+    queries = _gathered(query_NHD, ragged.queries_M, [(s.num_blocks, s.num_queries) for s in ragged.stacks])
+    outs = []
+    for stack, query_BHQD, (keys, values) in zip(ragged.stacks, queries, looked_at, strict=True):
+        out_BHQD = F.scaled_dot_product_attention(
+            query_BHQD,
+            keys,
+            values,
+            attn_mask=stack.mask,
+            dropout_p=dropout,
+            is_causal=stack.mask is None,
+            scale=scaling,
+            enable_gqa=query_BHQD.shape[1] != keys.shape[1],
+        )
+        outs.append(out_BHQD.transpose(1, 2).flatten(0, 1).flatten(1))
+    return torch.cat(outs).index_select(0, ragged.outputs_N).view(query_NHD.shape)[None], None
 
 
 AttentionInterface.register(NAME, _attend)

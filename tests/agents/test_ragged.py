@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import copy
+from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoModelForCausalLM, LlamaConfig, Qwen2Config, Qwen3Config
 
 from cairn.agents.models.ragged import NAME, Ragged, SlotCache, hidden_states, logits
+from cairn.trainer.tree import make_tree
 from tests.agents.tiny import reference_logits
 
 CPU = torch.device("cpu")
@@ -40,7 +45,7 @@ LENGTHS = (1, 19, 7, 2)
 def model(request: pytest.FixtureRequest) -> Any:
     with torch.random.fork_rng():
         torch.manual_seed(3)
-        return BUILD(FAMILIES[request.param], attn_implementation=NAME).eval()
+        return BUILD(copy.deepcopy(FAMILIES[request.param]), attn_implementation=NAME).eval()
 
 
 def rows() -> list[list[int]]:
@@ -110,15 +115,117 @@ def test_a_cache_that_grows_keeps_what_it_holds(model: Any) -> None:
     assert_close([found], [reference_logits(model, [row])[0][250:]])
 
 
-def test_gradients_are_those_of_the_padded_computation() -> None:
+FORESTS: dict[str, list[list[int]]] = {
+    "end to end": rows(),
+    "one sequence": rows()[1:2],
+    "two levels": [[5, 6, 7, i, i + 1] for i in range(20, 40, 4)],
+    "equal": [rows()[1]] * 3,
+    "prefixes of each other": [rows()[1][:length] for length in (3, 19, 11, 1)],
+    "deep": [[*rows()[1][:at], 50 + at, *rows()[2]] for at in range(0, 19, 3)],
+    "long": [[*range(2, 90), *rows()[1], i, *range(90 - i, 60, -1)] for i in range(3)] + [[*range(2, 60), 4]],
+    "cut": [[*([7, 8, 9] * 100)[:at], 20, 21 + at % 60, 22] for at in range(5, 300, 9)],  # into several blocks
+}
+
+
+def random_forest(seed: int) -> list[list[int]]:
+    """Sequences that go on from places in others."""
+    rng = np.random.default_rng(seed)
+    out = [rng.integers(2, 97, 30).tolist()]
+    for _ in range(12):
+        stem = out[rng.integers(len(out))]
+        out.append([*stem[: rng.integers(len(stem) + 1)], *rng.integers(2, 5, rng.integers(1, 25)).tolist()])
+    return out
+
+
+def assert_same_gradients(model: Any, plain: Any, sequences: list[list[int]], tolerance: float) -> None:
+    """Hold a forest's loss and gradients against those of the sequences one by one, in plain transformers."""
+    tree = make_tree([np.array(ids, np.int32) for ids in sequences])
+    generator = torch.Generator().manual_seed(11)
+    weights = [torch.randn(len(ids), 97, generator=generator, dtype=plain.dtype) for ids in sequences]
+    states = hidden_states(model, torch.as_tensor(tree.ids_N).long(), Ragged.tree(tree.positions_N, CPU))
+    outputs = model.get_output_embeddings()(states)
+    loss = sum((w * outputs[torch.as_tensor(n)]).square().sum() for w, n in zip(weights, tree.nodes, strict=True))
+    expected = sum(
+        (w * plain(input_ids=torch.tensor([ids])).logits[0]).square().sum()
+        for w, ids in zip(weights, sequences, strict=True)
+    )
+    torch.testing.assert_close(loss, expected, rtol=tolerance, atol=0)
+    for which in (loss, expected):
+        torch.autograd.backward(which)
+    largest = max(float(weight.grad.abs().max()) for weight in plain.parameters())
+    for one, two in zip(model.parameters(), plain.parameters(), strict=True):
+        torch.testing.assert_close(one.grad, two.grad, rtol=0, atol=tolerance * largest)
+
+
+def norm(module: Any, x: torch.Tensor) -> torch.Tensor:  # Any: a family's root mean square norm
+    scaled: torch.Tensor = module.weight * x * torch.rsqrt(x.square().mean(-1, keepdim=True) + module.variance_epsilon)
+    return scaled
+
+
+def pair(family: str, dtype: torch.dtype) -> tuple[Any, Any]:  # Any: transformers models
+    """Return a model with ragged attention and one with transformers' own, with equal weights.
+
+    Each needs settings of its own, for a model's back end stands in them. Norms, which transformers computes in
+    float32, are computed in the model's precision.
+    """
     with torch.random.fork_rng():
         torch.manual_seed(3)
-        model = BUILD(FAMILIES["qwen3"], attn_implementation=NAME)
-    plain = BUILD(FAMILIES["qwen3"], attn_implementation="sdpa")
+        model = BUILD(copy.deepcopy(FAMILIES[family]), attn_implementation=NAME).to(dtype)
+    plain = BUILD(copy.deepcopy(FAMILIES[family]), attn_implementation="sdpa").to(dtype)
     plain.load_state_dict(model.state_dict())
-    flat = torch.tensor([i for row in rows() for i in row])
-    torch.autograd.backward(logits(model, hidden_states(model, flat, Ragged.of(LENGTHS, CPU))).square().mean())
-    outputs = [plain(input_ids=torch.tensor([row])).logits[0] for row in rows()]
-    torch.autograd.backward(torch.cat(outputs).square().mean())
-    for one, two in zip(model.parameters(), plain.parameters(), strict=True):
-        torch.testing.assert_close(one.grad, two.grad, rtol=1e-3, atol=1e-4 * float(two.grad.abs().max()))
+    for module in (*model.modules(), *plain.modules()):
+        if hasattr(module, "variance_epsilon"):
+            module.forward = partial(norm, module)
+    assert (model.config._attn_implementation, plain.config._attn_implementation) == (NAME, "sdpa")
+    return model, plain
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-10)])
+@pytest.mark.parametrize("name", FORESTS)
+def test_gradients_of_a_forest_are_those_of_its_sequences(name: str, dtype: torch.dtype, tolerance: float) -> None:
+    assert_same_gradients(*pair("qwen3", dtype), FORESTS[name], tolerance)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("seed", range(3))
+def test_gradients_of_random_forests_in_every_family(family: str, seed: int) -> None:
+    assert_same_gradients(*pair(family, torch.float64), random_forest(seed), 1e-10)
+
+
+def test_gradients_with_checkpointing() -> None:
+    model, plain = pair("qwen3", torch.float64)
+    model.gradient_checkpointing_enable()
+    model.train()
+    assert any(getattr(module, "gradient_checkpointing", False) for module in model.modules())
+    assert_same_gradients(model, plain, random_forest(0), 1e-10)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", FORESTS)
+def test_a_forest_on_a_gpu_gives_what_it_gives_on_the_cpu(name: str) -> None:
+    model, _ = pair("qwen3", torch.float32)
+    tree = make_tree([np.array(ids, np.int32) for ids in FORESTS[name]])
+    ids_N, gradients = torch.as_tensor(tree.ids_N).long(), []
+    for device in (CPU, torch.device("cuda")):
+        model.to(device).zero_grad()
+        states = hidden_states(model, ids_N.to(device), Ragged.tree(tree.positions_N, device))
+        torch.autograd.backward(states.tanh().sum())
+        gradients.append(torch.cat([w.grad.flatten().cpu() for w in model.parameters() if w.grad is not None]))
+    torch.testing.assert_close(gradients[1], gradients[0], rtol=0, atol=1e-5 * float(gradients[0].abs().max()))
+
+
+def test_shared_tokens_are_multiplied_once() -> None:
+    model, _ = pair("qwen3", torch.float32)
+    sequences = [np.array(ids, np.int32) for ids in FORESTS["deep"]]
+    tree = make_tree(sequences)
+
+    def multiplications(ids: np.ndarray, ragged: Ragged) -> int:
+        with FlopCounterMode(display=False) as counter, torch.no_grad():
+            hidden_states(model, torch.as_tensor(ids).long(), ragged)
+        return int(counter.get_flop_counts()["Global"][torch.ops.aten.mm])
+
+    by_itself = multiplications(np.concatenate(sequences), Ragged.of([len(ids) for ids in sequences], CPU))
+    shared = multiplications(tree.ids_N, Ragged.tree(tree.positions_N, CPU))
+    num_tokens = sum(map(len, sequences))
+    assert num_tokens > 1.5 * len(tree.ids_N)
+    assert shared * num_tokens == by_itself * len(tree.ids_N)

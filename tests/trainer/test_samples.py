@@ -150,3 +150,19 @@ def test_a_turn_without_ids_cannot_be_trained_on() -> None:
     bare = Turn(observation=Observation(text="", anchor=0), reply_text="go", action="go", reward=0.0)
     with pytest.raises(ValueError, match="without token ids"):
         make_samples([episode(bare)], np.array([1.0]))
+
+
+def test_what_follows_the_last_decision_need_not_be_computed() -> None:
+    constrained = turn([10, 11], [20, 21, 2], [-0.5, 0.0, 0.0], allowed=[[20, 30], [21], [2]])
+    (sample,) = make_samples([episode(constrained)], np.array([1.0]))
+    assert sample.context.tolist() == [10, 11]  # the state behind 11 predicts 20
+    assert [ids.tolist() for ids in sample.choices()] == [[20, 30]]
+
+
+def test_choices_of_free_and_constrained_places() -> None:
+    first, second = (
+        turn([10], [20], [-0.5]),
+        turn([12], [22, 23], [-0.25, -0.75], extends=True, allowed=[[22, 9], [23, 8]]),
+    )
+    (sample,) = make_samples([episode(first, second)], np.array([1.0, 1.0]))
+    assert [ids.tolist() for ids in sample.choices()] == [[], [22, 9], [23, 8]]

@@ -1,0 +1,153 @@
+"""Cuts attention over a forest of tokens into blocks that need little beyond what the forest itself needs.
+
+A forest lies flat, parents before children and every subtree in one piece, so that the depths alone tell it; a sequence
+laid down as it is, is a tree without forks. A token looks at its ancestors and at itself. So a stretch of tokens looks
+at the stretch, and before it at nothing but the ancestors of its first token: whatever lies before and is an ancestor
+of a later one is an ancestor of the first. Such a stretch is a block.
+
+Blocks of many tokens look at what few of their tokens need; blocks of few copy long paths of ancestors for little.
+The cut of each tree is the one whose blocks cost least together.
+
+Letters: N tokens, A ancestors.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cairn.core.records import IntArray
+
+_KEY = 40  # what copying one key costs, in pairs of a query and a key (measured forward and backward, heads 32 wide)
+_LONGEST = 256  # tokens of a block that has a mask
+_PIECE = 32  # blocks end where tokens fork, and every so many tokens between
+_SHORT = 16  # a fork with fewer tokens until the next is no place to cut
+_QUERY_PADDING = 0.05  # of stacked blocks' queries, at most
+_KEY_PADDING = 0.15  # of stacked blocks' keys, at most
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """Tokens `start` to `stop` and what they look at besides themselves."""
+
+    start: int
+    stop: int
+    ancestors_A: IntArray  # of the first token, rising
+    is_chain: bool  # each token's parent is the one before, and the first has none
+
+    @property
+    def num_queries(self) -> int:
+        """How many tokens look."""
+        return self.stop - self.start
+
+    @property
+    def num_keys(self) -> int:
+        """How many are looked at."""
+        return len(self.ancestors_A) + self.num_queries
+
+    @property
+    def keys(self) -> IntArray:
+        """What is looked at, rising."""
+        return np.append(self.ancestors_A, np.arange(self.start, self.stop, dtype=np.int32))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forest:
+    """The blocks of a forest, all tokens covered once."""
+
+    blocks: list[Block]
+    ends_N: IntArray  # behind each token's last descendant: j is i or an ancestor of i where j <= i < ends[j]
+
+
+def make_forest(positions_N: IntArray) -> Forest:
+    """Return the blocks of the forest with these depths."""
+    num_tokens = len(positions_N)
+    jumps = np.flatnonzero(np.diff(positions_N, prepend=-2) != 1)  # the first token is one
+    runs = list(itertools.pairwise([*jumps.tolist(), num_tokens]))
+    starts = _cuts(positions_N, runs)
+    is_root = positions_N == 0
+    ends_N = np.full(num_tokens, num_tokens, np.int32)
+    path = np.empty(positions_N.max(initial=0) + 1, np.int32)
+    blocks, depth, block = [], 0, 0
+    for start, stop in runs:
+        ends_N[path[positions_N[start] : depth]] = start
+        depth = int(positions_N[start]) + stop - start
+        path[positions_N[start] : depth] = np.arange(start, stop)
+        while block < len(starts) - 1 and starts[block] < stop:
+            first, behind = starts[block : block + 2]
+            ancestors = path[: positions_N[first]].copy()
+            blocks.append(
+                Block(start=first, stop=behind, ancestors_A=ancestors, is_chain=bool(is_root[first]) and behind <= stop)
+            )
+            block += 1
+    return Forest(blocks=blocks, ends_N=ends_N)
+
+
+def stacked(blocks: Sequence[Block]) -> Iterator[list[Block]]:
+    """Yield blocks of like size, to be padded to the largest: chains apart from those that need a mask."""
+
+    def size(block: Block) -> tuple[bool, int, int]:
+        return block.is_chain, int(np.log(block.num_queries) / np.log1p(_QUERY_PADDING)), block.num_keys
+
+    for _, alike in itertools.groupby(sorted(blocks, key=size), key=lambda block: size(block)[:2]):
+        stack: list[Block] = []
+        num_keys = 0
+        for block in alike:
+            num_keys += block.num_keys
+            if stack and (len(stack) + 1) * block.num_keys > (1 + _KEY_PADDING) * num_keys:
+                yield stack
+                stack, num_keys = [], block.num_keys
+            stack.append(block)
+        yield stack
+
+
+def _cuts(positions_N: IntArray, runs: Sequence[tuple[int, int]]) -> list[int]:
+    """Return where blocks start, and N."""
+    cuts: list[int] = []
+    for tree in _trees(positions_N, runs):
+        cuts += _cheapest(tree, positions_N[tree[:-1]].tolist())
+    return [*cuts, len(positions_N)]
+
+
+def _trees(positions_N: IntArray, runs: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
+    """Yield for each tree where a block may start, and its end; up to its first fork it is one piece."""
+    places: list[int] = []
+    trunk = 0
+    for start, stop in runs:
+        if positions_N[start] == 0:
+            if places:
+                yield [*places, start]
+            places = [start]
+            trunk = stop
+        elif start == trunk or stop - start >= _SHORT:
+            places += range(start, max(stop - _SHORT, start) + 1, _PIECE)
+    if places:
+        yield [*places, runs[-1][1]]
+
+
+def _cheapest(places: Sequence[int], depths: Sequence[int]) -> list[int]:
+    """Return the starts of the blocks that cost least together, by the shortest way from the first place to the last.
+
+    A block costs the pairs of its queries and keys, half of them in a chain, and what copying its keys costs.
+    """
+    costs, ways = [0.0], [0]
+    for last in range(1, len(places)):
+        best, way = float("inf"), last - 1
+        for first in range(last - 1, -1, -1):
+            queries = places[last] - places[first]
+            if queries > _LONGEST and first < last - 1:
+                break
+            keys = depths[first] + queries
+            seen = queries / 2 if depths[first] == 0 and last == 1 else queries
+            if (cost := costs[first] + (seen + _KEY) * keys) < best:
+                best, way = cost, first
+        costs.append(best)
+        ways.append(way)
+    starts, last = [], len(places) - 1
+    while last > 0:
+        last = ways[last]
+        starts.append(places[last])
+    return starts[::-1]

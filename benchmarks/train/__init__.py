@@ -1,0 +1,86 @@
+"""What does training pay for tokens that episodes share? One optimiser step, two or three ways, for every context.
+
+The step is that of a group: episodes of one generated household task, played by an explorer that often does something
+at random instead; the model is the quick start's, untrained. Each way is measured in a process of its own, on one
+thread: processor time is the median of some steps, memory is the first one's. All ways must come to one gradient.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any, TypeVar
+
+from cairn.benchmarks.outcome import Outcome, Row, Table, row
+from cairn.benchmarks.train.group import PUBLISHED, ways
+from cairn.benchmarks.train.steps import Measured, measure
+
+T = TypeVar("T")
+
+FEWER_TOKENS, FASTER, PADDING = 3.0, 2.0, 0.05
+
+
+def run(quick: bool = False) -> Outcome:
+    """Measure; `quick` takes fewer and shorter episodes and one step, and answers in under 45 s."""
+    episodes, turns, times = (3, 10, 1) if quick else (8, 20, 3)
+    rows: list[Row] = []
+    lines: list[tuple[str, ...]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for context, sequences in _apart(ways, folder, episodes, turns).items():
+            found = {way: _apart(measure, folder, samples, way == "tree", times) for way, samples in sequences.items()}
+            _check(context, found)
+            rows += _rows(context, found, is_claim=not quick and context not in PUBLISHED)
+            lines += [_line(context, way, measured) for way, measured in found.items()]
+    columns = ("context", "way", "sequences", "tokens", "seconds", "memory, MB", "padding")
+    title = f"One optimiser step on {episodes} episodes of {turns} turns"
+    return Outcome(rows=rows, tables=[Table(title=title, columns=columns, rows=tuple(lines))])
+
+
+def _apart(function: Callable[..., T], *arguments: Any) -> T:  # Any: those of the function
+    """Return what a function returns in a process of its own, forked: importing torch takes longer than most steps."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("fork")) as pool:
+        return pool.submit(function, *arguments).result()
+
+
+def _check(context: str, found: dict[str, Measured]) -> None:
+    norms = [measured.grad_norm for measured in found.values()]
+    if max(norms) - min(norms) > 1e-3 * max(norms):
+        raise AssertionError(f"{context}: gradients of norms {norms} cannot be those of one loss")
+
+
+def _rows(context: str, found: dict[str, Measured], is_claim: bool) -> list[Row]:
+    tree = found["tree"]
+    rows = []
+    for way, plain in found.items():
+        if way == "tree":
+            continue
+        tokens, seconds = plain.tokens / tree.tokens, plain.seconds / tree.seconds
+        has_bar = is_claim and way == "one row a turn"
+        bars = (f">= {FEWER_TOKENS}", f">= {FASTER}") if has_bar else (None, None)
+        name = f"train: {context}, fewer {{}} than {way}"
+        rows += [
+            row(name.format("tokens"), tokens, "times", bars[0], f"{plain.tokens:,}, with the tree {tree.tokens:,}"),
+            row(
+                name.format("seconds"),
+                seconds,
+                "times",
+                bars[1],
+                f"{plain.seconds:.2f}, with the tree {tree.seconds:.2f}",
+            ),
+            row(name.format("megabytes"), plain.megabytes / tree.megabytes, "times"),
+        ]
+    return [*rows, row(f"train: {context}, padding of attention's queries", tree.padding, "share", f"<= {PADDING}")]
+
+
+def _line(context: str, way: str, measured: Measured) -> tuple[str, ...]:
+    return (
+        context,
+        way,
+        str(measured.sequences),
+        f"{measured.tokens:,}",
+        f"{measured.seconds:.2f}",
+        f"{measured.megabytes:.0f}",
+        f"{measured.padding:.1%}",
+    )

@@ -1,0 +1,85 @@
+"""A group's episodes as sequences to train on, in each context and in each way of cutting them.
+
+Advantages and behaviour logprobs are made up: what a step costs does not depend on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import cairn
+from cairn.agents.config import AgentConfig
+from cairn.agents.demonstrate import demonstrate
+from cairn.agents.evaluate import new_context
+from cairn.agents.models.policy import ModelConfig, Policy, load_policy
+from cairn.agents.play import play
+from cairn.agents.scripted import scripted
+from cairn.core.records import Episode, Observation, Task, Turn
+from cairn.core.seeding import numpy_generator, python_generator
+from cairn.trainer.config import load_run_config
+from cairn.trainer.imitation import environment_texts
+from cairn.trainer.samples import Sample, make_samples
+
+# Name -> method and settings.
+CONTEXTS: dict[str, dict[str, Any]] = {
+    "transcript": {"method": "transcript", "transcript": {"remind": "Your task is to: "}},
+    "chat, all turns": {"method": "chat", "chat": {"list_actions": True}},
+    "chat, last 2 to 9 turns": {"method": "chat", "chat": {"list_actions": True, "history": 2, "stride": 8}},
+    "published window": {"method": "window"},
+    "published window, all turns": {"method": "window", "window": {"history": 50}},
+}
+# Its prompts count the turns before their history, so that two turns share little more than the task: no bar.
+PUBLISHED = ("published window", "published window, all turns")
+_TASK, _RANDOM = 5, 0.7  # one that is not solved within 20 turns; share of turns that are played at random
+
+
+def ways(folder: str, num_episodes: int, num_turns: int) -> dict[str, dict[str, list[Sample]]]:
+    """Return the sequences of each way for each context, and save the quick start's model, untrained, in `folder`.
+
+    The tree takes the sequences that are fewest, and shares what is left to share.
+    """
+    env = cairn.make("household", split="gen-train", size="tiny", num_tasks=1000, turn_limit=num_turns)
+    config = load_run_config("quickstart")
+    policy = load_policy(ModelConfig(), lambda: environment_texts(env, env.tasks(), config), seed=0)
+    policy.save(Path(folder))
+    episodes = [_play(env, number) for number in range(num_episodes)]
+    return {name: _ways(episodes, settings, policy) for name, settings in CONTEXTS.items()}
+
+
+def _play(env: Any, number: int) -> Episode:  # Any: an environment with an oracle
+    rng = python_generator("train benchmark", number)
+    at_random, by_oracle = scripted("random", env, number), scripted("oracle:explorer", env)
+
+    def choose(observation: Observation) -> str:
+        return (at_random if rng.random() < _RANDOM else by_oracle)(observation)
+
+    return play(env, Task(env_id="household", task_id=env.tasks()[_TASK]), choose)
+
+
+def _ways(
+    episodes: Sequence[Episode], context: Mapping[str, Any], policy: Policy
+) -> dict[str, list[Sample]]:  # Any: settings, which AgentConfig checks
+    config = AgentConfig.model_validate({"context": context})
+    played = [demonstrate(e, new_context(config, policy), constrain=True) for e in episodes]
+    rng = numpy_generator("train benchmark", "advantages")
+    advantages = rng.choice([-1.0, 1.0], sum(len(e.turns) for e in played))
+    merged = make_samples(played, advantages)
+    alone = make_samples([replace(e, turns=tuple(_whole(e.turns))) for e in played], advantages)
+    is_merging = len(merged) < len(alone)
+    return {"one row a turn": alone, **({"merged rows": merged} if is_merging else {}), "tree": merged}
+
+
+def _whole(turns: Sequence[Turn]) -> Iterator[Turn]:
+    """Yield every turn with its whole prompt."""
+    before = np.empty(0, np.int32)
+    for turn in turns:
+        assert turn.prompt_ids is not None
+        assert turn.reply_ids is not None
+        prompt = np.concatenate([before, turn.prompt_ids]) if turn.extends_previous else turn.prompt_ids
+        before = np.concatenate([prompt, turn.reply_ids])
+        yield replace(turn, prompt_ids=prompt, extends_previous=False)

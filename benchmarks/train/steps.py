@@ -1,0 +1,124 @@
+"""One optimiser step on sequences, as a tree or as rows of their own, and what it takes.
+
+Rows are what training computes where it knows nothing of shared prefixes: sequences of like length, end to end, each
+token once for every sequence that holds it.
+"""
+
+from __future__ import annotations
+
+import resource
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from cairn.agents.models.policy import Policy, load_pretrained
+from cairn.agents.models.ragged import Ragged
+from cairn.trainer.batch import Batch, by_tokens, make_batch
+from cairn.trainer.learner import LearnerConfig, logprobs_and_entropy, place_weights
+from cairn.trainer.losses.clip import ClipConfig, compute
+from cairn.trainer.optimizers import PolicyOptimizer
+from cairn.trainer.samples import Sample
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """What a step took."""
+
+    sequences: int
+    tokens: int  # computed
+    padding: float  # share of attention's queries that are no token
+    seconds: float  # of the processor, median
+    megabytes: float  # most memory in use during the first step, above what was in use before
+    grad_norm: float  # of the first step
+
+
+def measure(folder: str, samples: Sequence[Sample], is_tree: bool, times: int) -> Measured:
+    """Make steps with the policy in `folder`; for a process that does nothing else."""
+    torch.set_num_threads(1)
+    policy = load_pretrained(folder)
+    policy.model.train()
+    optimizer = PolicyOptimizer(policy.model, LearnerConfig().optimizer)
+    spent, found = [], []
+    for _ in range(times):
+        memory, began = _peak_mb(), time.process_time()
+        step = _step(policy, samples, is_tree, optimizer)
+        spent.append(time.process_time() - began)
+        found.append((*step, _peak_mb() - memory))
+    tokens, padding, grad_norm, megabytes = found[0]
+    return Measured(
+        sequences=len(samples),
+        tokens=tokens,
+        padding=padding / (padding + tokens),
+        seconds=statistics.median(spent),
+        megabytes=megabytes,
+        grad_norm=grad_norm,
+    )
+
+
+def _peak_mb() -> float:
+    """Return the largest resident memory that this process has had (Linux)."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _step(
+    policy: Policy, samples: Sequence[Sample], is_tree: bool, optimizer: PolicyOptimizer
+) -> tuple[int, int, float]:
+    """Return computed tokens, padding and the gradient's norm."""
+    weights = place_weights(samples, "token")
+    budget = LearnerConfig().micro_batch_tokens
+    cut, make = (by_tokens, make_batch) if is_tree else (by_length, make_rows)
+    tokens = padding = 0
+    for chunk in cut(samples, budget):
+        batch = make([samples[i] for i in chunk], [weights[i] for i in chunk], policy.device)
+        tokens, padding = tokens + len(batch.ids_N), padding + batch.ragged.padding
+        logprobs_D, _ = logprobs_and_entropy(policy, batch, 1.0)
+        loss_D, _ = compute(logprobs_D, logprobs_D.detach(), batch.advantages_D, ClipConfig())
+        torch.autograd.backward((batch.weights_D * loss_D).sum())
+    norm = torch.nn.utils.clip_grad_norm_(policy.model.parameters(), 1.0, error_if_nonfinite=True)
+    optimizer.step(1.0)
+    return tokens, padding, float(norm)
+
+
+def make_rows(samples: Sequence[Sample], weights: Sequence[np.ndarray], device: torch.device) -> Batch:
+    """Lay whole samples end to end; nothing is shared."""
+    lengths = [len(s.ids) for s in samples]
+    firsts = np.cumsum([0, *lengths[:-1]])
+    places = np.concatenate([s.places + first for s, first in zip(samples, firsts, strict=True)])
+    ids = np.concatenate([s.ids for s in samples])
+    sizes = np.concatenate([np.diff(s.choice_offsets) for s in samples])
+
+    def tensor(array: np.ndarray, kind: torch.dtype = torch.long) -> torch.Tensor:
+        return torch.as_tensor(array, dtype=kind, device=device)
+
+    return Batch(
+        ids_N=tensor(ids),
+        ragged=Ragged.of(lengths, device),
+        states_P=tensor(places - 1),
+        choice_rows_C=tensor(np.repeat(np.arange(len(sizes)), sizes)),
+        choice_ids_C=tensor(np.concatenate([s.choice_ids for s in samples])),
+        free_rows=tensor(np.flatnonzero(sizes == 0)),
+        predictions_D=tensor(np.arange(len(places))),
+        targets_D=tensor(ids[places]),
+        old_logprobs_D=tensor(np.concatenate([s.old_logprobs for s in samples]), torch.float32),
+        advantages_D=tensor(np.concatenate([s.advantages for s in samples]), torch.float32),
+        weights_D=tensor(np.concatenate(list(weights)), torch.float32),
+        row_tokens=len(ids),
+    )
+
+
+def by_length(samples: Sequence[Sample], budget: int) -> Iterator[list[int]]:
+    """Yield indices of samples of like length, at most `budget` tokens together."""
+    chunk: list[int] = []
+    num_tokens = 0
+    for i in sorted(range(len(samples)), key=lambda i: len(samples[i].ids)):
+        if chunk and num_tokens + len(samples[i].ids) > budget:
+            yield chunk
+            chunk, num_tokens = [], 0
+        chunk.append(i)
+        num_tokens += len(samples[i].ids)
+    if chunk:
+        yield chunk

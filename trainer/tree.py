@@ -1,0 +1,108 @@
+"""Sequences that share prefixes as a forest in which each shared token stands once.
+
+Knows token ids only: what a model computes at a node is equal for every sequence that runs through it.
+
+Worked example, three sequences (the longer branch comes first, so that a trunk lies in one piece)::
+
+    sequences   5 6 7 8 | 5 6 9 | 5 6           nodes   0 1 2 3 | 0 1 4 | 0 1
+    ids         5 6 7 8 9
+    positions   0 1 2 3 2                       depth of each node in its tree
+
+Letters: N nodes, T tokens of a sequence, S sequences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cairn.core.records import IntArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tree:
+    """Distinct prefixes, parents before children, every subtree in one piece."""
+
+    ids_N: IntArray  # last token of each prefix
+    positions_N: IntArray  # tokens before it
+    nodes: tuple[IntArray, ...]  # S arrays [T]: the node of each token of each sequence
+
+
+@dataclass(slots=True)
+class _Branch:
+    """Nodes between two forks, or between a fork and a leaf."""
+
+    stop: int  # depth behind the last node
+    row: int  # a sequence that runs through it
+    tallest: int  # largest depth below it
+    ending: list[int] = field(default_factory=list)  # sequences whose last token is its last node
+    children: list[_Branch] = field(default_factory=list)
+
+    def adopt(self, child: _Branch) -> None:
+        self.children.append(child)
+        self.tallest = max(self.tallest, child.tallest)
+
+
+def in_order(sequences: Sequence[IntArray]) -> list[int]:
+    """Return indices of sequences, sorted by their ids: those that share most are neighbours."""
+    keys = [np.asarray(ids, ">u4").tobytes() for ids in sequences]  # bytes of this order sort like the ids
+    return sorted(range(len(sequences)), key=keys.__getitem__)
+
+
+def shared_prefix(one: IntArray, other: IntArray) -> int:
+    """Return how many ids two sequences share from their start."""
+    length = min(len(one), len(other))
+    differs = one[:length] != other[:length]
+    return int(differs.argmax()) if differs.any() else length
+
+
+def make_tree(sequences: Sequence[IntArray]) -> Tree:
+    """Return the forest of one or more sequences, none of them empty; they may be equal or begin with each other."""
+    ids, positions = [], []
+    nodes = list(sequences)
+    path = np.empty(max(map(len, sequences)), np.int32)
+    count = 0
+    for start, branch in _in_preorder(_branches(sequences)):
+        num_nodes = branch.stop - start
+        ids.append(sequences[branch.row][start : branch.stop])
+        positions.append(np.arange(start, branch.stop, dtype=np.int32))
+        path[start : branch.stop] = np.arange(count, count + num_nodes)
+        count += num_nodes
+        for row in branch.ending:
+            nodes[row] = path[: branch.stop].copy()
+    return Tree(ids_N=np.concatenate(ids), positions_N=np.concatenate(positions), nodes=tuple(nodes))
+
+
+def _branches(sequences: Sequence[IntArray]) -> _Branch:
+    """Return the root, which has no node: sequences in order are leaves, neighbours fork where they begin to differ."""
+    root = _Branch(stop=0, row=0, tallest=0)
+    stack, before = [root], np.empty(0, np.int32)
+    for row in in_order(sequences):
+        _close(stack, shared_prefix(before, sequences[row]))
+        before = sequences[row]
+        if len(before) > stack[-1].stop:
+            stack.append(_Branch(stop=len(before), row=row, tallest=len(before)))
+        stack[-1].ending.append(row)
+    _close(stack, 0)
+    return root
+
+
+def _close(stack: list[_Branch], depth: int) -> None:
+    """Put what ends below `depth` under what it forked from."""
+    while stack[-1].stop > depth:
+        done = stack.pop()
+        if stack[-1].stop < depth:
+            stack.append(_Branch(stop=depth, row=done.row, tallest=depth))
+        stack[-1].adopt(done)
+
+
+def _in_preorder(root: _Branch) -> Iterator[tuple[int, _Branch]]:
+    """Yield branches and the depths at which they start; of siblings the tallest comes first."""
+    waiting = [(0, root)]
+    while waiting:
+        start, branch = waiting.pop()
+        yield start, branch
+        children = sorted(branch.children, key=lambda child: child.tallest)
+        waiting.extend((branch.stop, child) for child in children)
