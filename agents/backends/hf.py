@@ -34,7 +34,7 @@ class HFConfig(Config):
     """How the in-process back end samples."""
 
     slots: int = Field(64, ge=1, description="Episodes in flight.")
-    chunk: int = Field(48, ge=1, description="Most tokens of one slot in one forward pass.")
+    chunk: int = Field(96, ge=1, description="Most tokens of one slot in one forward pass.")
     temperature: float = Field(1.0, ge=0.0, description="0: the most probable token.")
     max_reply_tokens: int = Field(64, ge=1, description="A free reply is cut here; a constrained one ends by itself.")
     max_context: int = Field(4096, ge=64, description="Longest sequence of a slot, in tokens.")

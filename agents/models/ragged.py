@@ -28,6 +28,7 @@ from cairn.agents.models.blocks import Block, make_forest, stacked
 from cairn.core.records import IntArray
 
 NAME = "cairn_ragged"
+_VIEWED = 0.5  # share of the slots from which on all of them are looked at
 
 
 class SlotCache:
@@ -158,7 +159,14 @@ class Ragged:
     def continuing(
         cls, cache: SlotCache, slots: Sequence[int], starts: Sequence[int], lengths: Sequence[int], device: torch.device
     ) -> Ragged:
-        """Describe stretches of new tokens that begin at `starts` in their slots: a block each."""
+        """Describe stretches of new tokens that begin at `starts` in their slots: a block each.
+
+        Where most slots have one, the others get an idle block: a view of the whole cache is cheaper than a copy of it.
+        """
+        if _VIEWED * cache.num_slots <= len(slots) < cache.num_slots:
+            given = {slot: (start, length) for slot, start, length in zip(slots, starts, lengths, strict=True)}
+            slots = range(cache.num_slots)
+            starts, lengths = zip(*(given.get(slot, (0, 0)) for slot in slots), strict=True)
         starts_B, lengths_B = torch.tensor(starts, device=device), torch.tensor(lengths, device=device)
         longest, length = max(lengths), max(s + n for s, n in zip(starts, lengths, strict=True))
         cache.reserve(length)
@@ -173,7 +181,7 @@ class Ragged:
         return cls(
             positions_N=positions_N,
             stacks=[Stack(len(slots), longest, length, mask_BQT[:, None])],
-            queries_M=(first_B[:, None] + torch.minimum(columns_Q, lengths_B[:, None] - 1)).flatten(),
+            queries_M=(first_B[:, None] + torch.minimum(columns_Q, lengths_B[:, None] - 1)).flatten().clamp(0),
             outputs_N=rows_N * longest + columns_N,
             keys=CachedKeys(cache, slots_B[rows_N], positions_N, None if is_all else slots_B, length),
         )

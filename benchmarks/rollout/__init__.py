@@ -1,8 +1,8 @@
 """How fast replies are sampled: the `hf` back end against `model.generate` on the whole prompt at every turn.
 
-The same 64 household episodes, played by the oracle, with the quick start's model (fresh weights) and the same number of
-sampled tokens a turn, on one thread: once with a context whose prompts extend each other, once with the published
-window. `generate` gets all episodes of a turn as one padded batch, which is what it can do best.
+The same 64 household episodes with the quick start's model (fresh weights) and as many sampled tokens a turn, on one
+thread: once with its own context, whose prompts extend each other, once with the published window.
+`generate` gets all episodes of a turn as one padded batch, which is what it can do best.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def run(quick: bool = False) -> Outcome:
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        return Outcome(rows=[line for name in CONTEXTS for line in _context(name, 3 if quick else 12)])
+        return Outcome(rows=[line for name in CONTEXTS for line in _context(name, 3 if quick else 10)])
     finally:
         torch.set_num_threads(before)
 

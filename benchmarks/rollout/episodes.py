@@ -1,4 +1,7 @@
-"""The work: what a context asks at each turn of episodes that an oracle plays."""
+"""The work: what a context asks at each turn of episodes, half of whose actions are an oracle's and half at random.
+
+So they are as long as those of a policy in training: many come to the limit of turns, some end early.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from cairn.agents.evaluate import new_context
 from cairn.agents.models.policy import ModelConfig, Policy, load_policy
 from cairn.agents.play import observe
 from cairn.core.choice import MethodChoice
+from cairn.core.seeding import python_generator
 from cairn.envs.base import TextEnv
 from cairn.envs.registry import make
 from cairn.trainer.config import load_run_config
@@ -29,17 +33,20 @@ def quickstart() -> tuple[Policy, TextEnv]:
 
 
 def prompts(policy: Policy, env: TextEnv, context: str, episodes: int, turns: int) -> list[list[Prompt]]:
-    """Return the prompts of each episode, `turns` at most, as the explorer plays them."""
+    """Return the prompts of each episode, `turns` at most."""
     return [_episode(policy, env, context, task, turns) for task in env.tasks()[:episodes]]
 
 
 def _episode(policy: Policy, env: TextEnv, context: str, task: str, turns: int) -> list[Prompt]:
-    history = new_context(AgentConfig(context=MethodChoice(method=context)), policy)
+    agent = load_run_config("quickstart").agent
+    if context != agent.context.method:
+        agent = AgentConfig(context=MethodChoice(method=context))
+    history, rng = new_context(agent, policy), python_generator("rollout benchmark", task)
     observation = observe(*env.reset(seed=0, options={"task": task}))
     out: list[Prompt] = []
     while len(out) < turns:
         out.append(history.prompt(observation))
-        action = env.oracle("explorer")
+        action = env.oracle("explorer") if rng.random() < 0.5 else rng.choice(observation.admissible or ("look",))
         history.record(observation, action, (_REPLY, policy.encoder.end_id))
         text, _, is_over, is_cut, info = env.step(action)
         observation = observe(text, info)

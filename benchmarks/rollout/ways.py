@@ -59,7 +59,7 @@ def _request(prompt: Prompt, seed: int) -> Request:
 
 
 def by_generate(policy: Policy, episodes: Sequence[Sequence[Prompt]], reply_tokens: int) -> Timed:
-    """Sample with transformers' generate: at every turn all episodes that have one, padded, from their whole prompts."""
+    """Sample with transformers' generate: at every turn the whole prompts of all episodes that have one, padded."""
     model = _plain(policy)
     replies: list[list[list[int]]] = [[] for _ in episodes]
     sampled = computed = 0
