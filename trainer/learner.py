@@ -7,7 +7,7 @@ share of the loss is fixed before the cut.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -20,7 +20,9 @@ from cairn.agents.models.ragged import hidden_states, logits
 from cairn.core.config import Config, build
 from cairn.core.plugins import LOSSES
 from cairn.core.seeding import numpy_generator
+from cairn.core.table import Floats
 from cairn.trainer.batch import Batch, by_tokens, make_batch
+from cairn.trainer.mismatch import Mismatch
 from cairn.trainer.optimizers import OptimizerConfig, PolicyOptimizer
 from cairn.trainer.samples import Sample
 
@@ -44,6 +46,15 @@ class LearnerConfig(Config):
         description="The loss is the mean over all decided tokens, or the mean over sequences of their tokens' means.",
     )
     entropy_weight: float = Field(0.0, ge=0, description="Of the entropy bonus.")
+    importance_cap: float | None = Field(
+        None,
+        gt=0,
+        description="Truncated importance sampling: logprobs are computed anew before an update, ratios are taken to "
+        "them, and a token counts min(new / sampled probability, cap). None: ratios are taken to what was sampled.",
+    )
+    max_mismatch: float = Field(
+        0.1, gt=0, description="Mean difference of logprobs, trained from sampled with equal weights, that is an error."
+    )
 
 
 @dataclass
@@ -58,6 +69,23 @@ class Report:
     computed_tokens: int = 0
     row_tokens: int = 0  # the same sequences' tokens, each sequence by itself
     padding: int = 0  # queries of attention that are no token
+    version: int | None = None  # of the weights before the update
+    mismatch: Mismatch = field(default_factory=Mismatch)
+    importance: Floats | None = None  # of all places
+
+    def compare(self, samples: Sequence[Sample], logprobs_D: Tensor) -> None:
+        """Hold the logprobs of samples' places against those stored, where the weights were the same."""
+        stops = np.cumsum([len(s.places) for s in samples])
+        old = np.concatenate([s.old_logprobs for s in samples])
+        fresh = np.flatnonzero(np.concatenate([_fresh(s, self.version) for s in samples]))
+
+        def context(i: int) -> list[int]:
+            sample = int(np.searchsorted(stops, fresh[i], side="right"))
+            place = samples[sample].places[fresh[i] - stops[sample]]  # counted from the end
+            return list(map(int, samples[sample].ids[: place + 1]))
+
+        rows = torch.as_tensor(fresh, device=logprobs_D.device)
+        self.mismatch.add(torch.as_tensor(old[fresh]), logprobs_D[rows].cpu(), context)
 
     def count(self, batch: Batch) -> None:
         """Add what one micro-batch computes."""
@@ -70,6 +98,13 @@ class Report:
         self.weight += weight
         for name, value in values.items():
             self.totals[name] = self.totals.get(name, 0.0) + value
+
+    def corrections(self, cap: float | None) -> dict[str, float]:
+        """Return the mean importance of tokens and the share of those that were cut to the cap, if there is one."""
+        if self.importance is None or not len(self.importance):
+            return {}
+        is_capped = self.importance == cap
+        return {"importance/mean": float(self.importance.mean()), "importance/capped": float(is_capped.mean())}
 
     def means(self) -> dict[str, float]:
         """Return averages over decided places and of the gradient's norm over optimiser steps, counts, and padding.
@@ -98,11 +133,26 @@ class Learner:
         self._total_steps = max(total_steps, 1)
         self.optimizer = PolicyOptimizer(policy.model, config.optimizer)
 
-    def update(self, samples: Sequence[Sample], loss: str, loss_config: dict[str, Any], seed: int) -> dict[str, float]:
-        """Make `epochs x minibatches` optimiser steps on `samples` and return metrics, averaged over the steps."""
+    def update(
+        self,
+        samples: Sequence[Sample],
+        loss: str,
+        loss_config: dict[str, Any],
+        seed: int,
+        version: int | None = None,
+    ) -> dict[str, float]:
+        """Make `epochs x minibatches` optimiser steps on `samples` and return metrics, averaged over the steps.
+
+        `version`: of the weights as they are; tokens sampled under it are held against the first step's logprobs.
+
+        Raises:
+            CairnError: the trainer's logprobs are not those that were sampled from; no step has been made.
+        """
         method = LOSSES.load(loss)
         settings = build(method.config, loss_config, f"loss {loss!r}")
-        report = Report()
+        report = Report(version=version)
+        if self.config.importance_cap is not None:
+            samples = self._corrected(samples, self.config.importance_cap, report)
         rng = numpy_generator("minibatches", seed)
         self.policy.model.train()
         for _ in range(self.config.epochs):
@@ -110,7 +160,7 @@ class Learner:
             for part in np.array_split(order, max(min(self.config.minibatches, len(samples)), 1)):
                 self._step([samples[i] for i in part], method, settings, report)
         self.policy.model.eval()
-        return report.means()
+        return {**report.means(), **report.mismatch.metrics(), **report.corrections(self.config.importance_cap)}
 
     def _step(
         self, samples: Sequence[Sample], method: Any, settings: Config, report: Report
@@ -124,8 +174,11 @@ class Learner:
             samples, weights = [samples[i] for i in kept], [weights[i] for i in kept]
         report.skipped += num_samples - len(samples)
         for chunk in by_tokens(samples, self.config.micro_batch_tokens):
-            batch = make_batch([samples[i] for i in chunk], [weights[i] for i in chunk], self.policy.device)
-            self._accumulate(batch, method, settings, report)
+            chosen = [samples[i] for i in chunk]
+            batch = make_batch(chosen, [weights[i] * samples[i].corrections for i in chunk], self.policy.device)
+            self._accumulate(chosen, batch, method, settings, report)
+        if report.steps == 0:
+            report.mismatch.check(self.config.max_mismatch, self.policy.encoder.decode)
         norm = torch.nn.utils.clip_grad_norm_(
             self.policy.model.parameters(), self.config.max_grad_norm, error_if_nonfinite=True
         )
@@ -135,10 +188,12 @@ class Learner:
         report.grad_norm += float(norm)
 
     def _accumulate(
-        self, batch: Batch, method: Any, settings: Config, report: Report
+        self, samples: Sequence[Sample], batch: Batch, method: Any, settings: Config, report: Report
     ) -> None:  # Any: a Loss of some config
         report.count(batch)
         logprobs_D, entropy_D = logprobs_and_entropy(self.policy, batch, self.temperature)
+        if report.steps == 0 and self.config.importance_cap is None:
+            report.compare(samples, logprobs_D.detach())
         loss_D, is_clipped_D = method.compute(logprobs_D, batch.old_logprobs_D, batch.advantages_D, settings)
         loss = (batch.weights_D * loss_D).sum()
         (loss - self.config.entropy_weight * (batch.weights_D * entropy_D).sum()).backward()
@@ -154,6 +209,23 @@ class Learner:
                 },
             )
 
+    @torch.no_grad()
+    def _corrected(self, samples: Sequence[Sample], cap: float, report: Report) -> list[Sample]:
+        """Return the samples with logprobs of the weights as they are, and each token's truncated importance."""
+        out = list(samples)
+        for chunk in by_tokens(samples, self.config.micro_batch_tokens):
+            chosen = [samples[i] for i in chunk]
+            batch = make_batch(chosen, [s.corrections for s in chosen], self.policy.device)
+            logprobs_D, _ = logprobs_and_entropy(self.policy, batch, self.temperature)
+            report.compare(chosen, logprobs_D)
+            now_D = logprobs_D.double().cpu().numpy()
+            parts = np.split(now_D, np.cumsum([len(s.places) for s in chosen])[:-1])
+            for i, now in zip(chunk, parts, strict=True):
+                weight = np.minimum(np.exp(np.clip(now - samples[i].old_logprobs, -20, 20)), cap)
+                out[i] = replace(samples[i], old_logprobs=now, importance=weight)
+        report.importance = np.concatenate([s.corrections for s in out] or [np.ones(0)])
+        return out
+
     def _rate(self) -> float:
         """Return the share of the peak rate for the coming step."""
         if self.steps < self.config.warmup:
@@ -161,6 +233,13 @@ class Learner:
         span = max(self._total_steps - self.config.warmup, 1)
         done = min((self.steps - self.config.warmup) / span, 1.0)
         return 1.0 + (self.config.decay_to - 1.0) * done
+
+
+def _fresh(sample: Sample, version: int | None) -> np.ndarray:
+    """Return [D] whether each place was sampled under these weights."""
+    if version is None or sample.versions is None:
+        return np.zeros(len(sample.places), bool)
+    return np.equal(sample.versions, version)
 
 
 def place_weights(samples: Sequence[Sample], average: str) -> list[np.ndarray]:

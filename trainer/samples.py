@@ -32,6 +32,13 @@ class Sample:
     advantages: Floats  # [D]
     choice_ids: IntArray  # [sum of choices] ids that were allowed
     choice_offsets: IntArray  # [D + 1]; an empty stretch: the whole vocabulary was
+    versions: IntArray | None = None  # [D] of the weights when sampled; None: not sampled from a policy of ours
+    importance: Floats | None = None  # [D] what a token counts because other weights sampled it; None: 1
+
+    @property
+    def corrections(self) -> Floats:
+        """[D] what each place's share of the loss is multiplied by."""
+        return np.ones(len(self.places)) if self.importance is None else self.importance
 
     @property
     def context(self) -> IntArray:
@@ -76,7 +83,7 @@ def merged(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
 
 def _sample(turns: Sequence[Turn], advantages: Floats) -> Sample:
     ids: list[IntArray] = []
-    places, old, weights, choices = [], [], [], []
+    places, old, weights, choices, versions = [], [], [], [], []
     length = 0
     for turn, advantage in zip(turns, advantages, strict=True):
         if turn.prompt_ids is None or turn.reply_ids is None or turn.reply_logprobs is None:
@@ -89,6 +96,7 @@ def _sample(turns: Sequence[Turn], advantages: Floats) -> Sample:
                 old.append(float(turn.reply_logprobs[i]))
                 weights.append(advantage)
                 choices.append(allowed)
+                versions.append(-1 if turn.policy_version is None else turn.policy_version)
         length += len(turn.reply_ids)
     return Sample(
         ids=np.concatenate(ids),
@@ -97,6 +105,7 @@ def _sample(turns: Sequence[Turn], advantages: Floats) -> Sample:
         advantages=np.array(weights, np.float64),
         choice_ids=np.concatenate([np.empty(0, np.int32), *choices]).astype(np.int32),
         choice_offsets=np.cumsum([0, *(len(c) for c in choices)]).astype(np.int32),
+        versions=np.array(versions, np.int32),
     )
 
 

@@ -138,7 +138,7 @@ class Trainer:
         with self._timed("learn", 1):
             loss = self.config.loss
             learned = learner.update(
-                samples, loss.method, loss.settings, derive_seed(self.config.seed, "learn", update)
+                samples, loss.method, loss.settings, derive_seed(self.config.seed, "learn", update), version=update
             )
         rollout.update_weights(update + 1)
         tokens = rollout.engine.backend.num_tokens - tokens

@@ -6,6 +6,7 @@ p: prompt, r: a decided reply token, f: a reply token that the constraint forced
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -43,8 +44,11 @@ def episode(*turns: Turn) -> Episode:
     return Episode(task=task, group_id=0, turns=turns, ending=Ending.terminated(), score=1.0, success=True)
 
 
+UNLISTED = ("versions", "importance")
+
+
 def lists(sample: Sample) -> dict[str, list[float]]:
-    return {name: getattr(sample, name).tolist() for name in Sample.__dataclass_fields__}
+    return {name: getattr(sample, name).tolist() for name in Sample.__dataclass_fields__ if name not in UNLISTED}
 
 
 def test_one_free_turn() -> None:
@@ -58,6 +62,16 @@ def test_one_free_turn() -> None:
         "choice_ids":     [],
         "choice_offsets": [0,      0,  0,  0],
     }  # fmt: skip
+
+
+def test_places_know_the_weights_that_sampled_them_and_count_fully() -> None:
+    first = replace(turn([10], [20, 21], [-0.5, -0.25]), policy_version=7)
+    second = turn([12], [22], [-0.75], extends=True)
+    (sample,) = make_samples([episode(first, second)], np.array([1.0, 1.0]))
+    assert sample.versions is not None
+    assert sample.versions.tolist() == [7, 7, -1]
+    assert sample.corrections.tolist() == [1.0, 1.0, 1.0]
+    assert replace(sample, importance=np.array([0.5, 1.0, 2.0])).corrections.tolist() == [0.5, 1.0, 2.0]
 
 
 def test_two_turns_of_a_transcript_with_a_forced_token() -> None:
