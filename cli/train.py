@@ -41,7 +41,13 @@ def train(
     if as_json:
         reports = {str(update): report.to_dict() for update, report in run.reports.items()}
         show_json(
-            {"folder": str(run.folder), "checkpoint": str(run.checkpoint), "curves": str(picture), "reports": reports}
+            {
+                "folder": str(run.folder),
+                "is_finished": run.is_finished,
+                "checkpoint": str(run.checkpoint),
+                "curves": str(picture),
+                "reports": reports,
+            }
         )
     else:
         _summarise(run, chosen, picture)
@@ -86,6 +92,8 @@ def _summarise(run: Run, config: RunConfig, picture: Path) -> None:
     if last.ceiling < 1:
         typer.echo(f"No agent can solve more than {100 * last.ceiling:.1f} % of these tasks.")
     cairn = program("cairn")
+    if not run.is_finished:
+        typer.echo(f"\nStopped before the end. Go on with: {cairn} train --resume {run.folder}")
     typer.echo(f"\ncurves      {picture}")
     typer.echo(f"metrics     {program('tensorboard')} --logdir {run.folder / 'tensorboard'}")
     held_out = " ".join(f"--set {key}={value}" for key, value in config.eval_env.items())

@@ -40,6 +40,7 @@ from cairn.trainer.config import RunConfig, load_run_config
 from cairn.trainer.credit import advantages
 from cairn.trainer.credit.kernel.similarity import similar
 from cairn.trainer.imitation import demonstrations, environment_texts, imitate
+from cairn.trainer.interrupt import Interrupt
 from cairn.trainer.learner import Learner
 from cairn.trainer.listener import Listener
 from cairn.trainer.metrics import credit_metrics, episode_metrics, staleness_metrics
@@ -50,10 +51,11 @@ from cairn.trainer.tensorboard import TensorBoard
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run."""
+    """A run, finished or stopped."""
 
     folder: Path
     reports: Mapping[int, Report]  # by number of updates done
+    is_finished: bool = True  # else it was interrupted, and goes on from its checkpoint
 
     @property
     def final(self) -> Report:
@@ -75,7 +77,8 @@ def train(
 ) -> Run:
     """Train as the configuration says, in a new folder under ``runs/`` unless `folder` is given.
 
-    A `folder` that already holds a run goes on from its newest intact checkpoint.
+    A `folder` that already holds a run goes on from its newest intact checkpoint. Ctrl-C stops after the update under
+    way, which is saved; a second one stops at once.
 
     Raises:
         ConfigError: the configuration cannot work.
@@ -102,9 +105,14 @@ class Trainer:
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         self.reports: dict[int, Report] = {}
         self.seconds: dict[str, float] = {}
+        self.interrupt = Interrupt(listener.noted)
 
     def run(self) -> Run:
-        """Train to the end and return what came out."""
+        """Train to the end, or until interrupted, and return what came out."""
+        with self.interrupt:
+            return self._run()
+
+    def _run(self) -> Run:
         found = self._newest_checkpoint()
         policy = self._policy(found)
         learner = self._learner(policy, found)
@@ -118,10 +126,11 @@ class Trainer:
             self._save(policy, learner, 0, None)
         done = found.update if found else 0
         rollout = self._rollout(policy, found)
-        for update in range(done, self.config.trainer.updates):
-            self._update(update, rollout, learner)
-            self._after(policy, learner, rollout, update + 1)
-        return Run(folder=self.folder, reports=self.reports)
+        while done < self.config.trainer.updates and not self.interrupt.is_asked:
+            self._update(done, rollout, learner)
+            done += 1
+            self._after(policy, learner, rollout, done)
+        return Run(self.folder, self.reports, is_finished=done == self.config.trainer.updates)
 
     # -- one update -------------------------------------------------------------------------------------------------
 
@@ -187,7 +196,7 @@ class Trainer:
         is_last = done == self.config.trainer.updates
         if is_last or done % self.config.eval.every == 0:
             self._evaluate(policy, done)
-        if is_last or done % self.config.trainer.checkpoint_every == 0:
+        if is_last or self.interrupt.is_asked or done % self.config.trainer.checkpoint_every == 0:
             self._save(policy, learner, done, rollout.state())
 
     # -- before, between and after ----------------------------------------------------------------------------------

@@ -185,6 +185,55 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(
     assert run.final.success == finished.final.success
 
 
+INTERRUPTED = """
+import sys
+from pathlib import Path
+from cairn.trainer.listener import Listener
+from cairn.trainer.train import train
+from tests.trainer.test_train import DOORS, SMALL
+
+class Tell(Listener):
+    def updated(self, update, metrics):
+        if update == 3:
+            print(update, flush=True)
+            sys.stdin.readline()
+
+    def noted(self, text):
+        print(text, flush=True)
+
+print(train(DOORS, SMALL, folder=Path(sys.argv[1]), listener=Tell()).is_finished, flush=True)
+"""
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_an_interrupted_run_stops_after_its_update_or_at_once_and_goes_on(
+    times: int, finished: Run, tmp_path: Path
+) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        cwd=ROOT,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "3\n"
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.readline().startswith("stopping after this update, with a checkpoint; Ctrl-C again stops now")
+    if times == 2:
+        process.send_signal(signal.SIGINT)
+        process.wait(60)
+    rest, _ = process.communicate("\n" if times == 1 else None)
+    assert (process.returncode == 0, rest) == ((True, "False\n") if times == 1 else (False, ""))
+    newest = max(path.name for path in (tmp_path / "checkpoints").iterdir())
+    assert newest == ("update-000003" if times == 1 else "update-000002")
+    run = train(DOORS, SMALL, folder=tmp_path)
+    assert run.is_finished
+    assert metrics(tmp_path) == metrics(finished.folder)
+    assert weights(run) == weights(finished)
+
+
 class Heard(Listener):
     def __init__(self) -> None:
         self.notes: list[str] = []

@@ -1,0 +1,39 @@
+"""Ctrl-C while training: once to stop after the update under way, twice to stop now.
+
+Only the main thread hears signals; elsewhere nothing changes.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any
+
+
+class Interrupt:
+    """Hears SIGINT for as long as it is entered; `is_asked` once it came. The second raises KeyboardInterrupt."""
+
+    def __init__(self, noted: Callable[[str], None]) -> None:
+        """`noted` tells the user what will happen."""
+        self.is_asked = False
+        self._noted = noted
+        self._before: Any = None  # Any: a handler, as Python keeps them
+
+    def __enter__(self) -> Interrupt:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._hear)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _hear(self, number: int, frame: FrameType | None) -> None:
+        if self.is_asked:
+            raise KeyboardInterrupt
+        self.is_asked = True
+        self._noted("stopping after this update, with a checkpoint; Ctrl-C again stops now")
