@@ -40,15 +40,8 @@ def train(
     picture = _draw(run, chosen)
     if as_json:
         reports = {str(update): report.to_dict() for update, report in run.reports.items()}
-        show_json(
-            {
-                "folder": str(run.folder),
-                "is_finished": run.is_finished,
-                "checkpoint": str(run.checkpoint),
-                "curves": str(picture),
-                "reports": reports,
-            }
-        )
+        places = {"folder": str(run.folder), "checkpoint": str(run.checkpoint), "curves": str(picture)}
+        show_json({**places, "is_finished": run.is_finished, "reports": reports})
     else:
         _summarise(run, chosen, picture)
 
