@@ -163,27 +163,25 @@ class Ragged:
 
         Where most slots have one, the others get an idle block: a view of the whole cache is cheaper than a copy of it.
         """
-        if _VIEWED * cache.num_slots <= len(slots) < cache.num_slots:
-            given = {slot: (start, length) for slot, start, length in zip(slots, starts, lengths, strict=True)}
-            slots = range(cache.num_slots)
-            starts, lengths = zip(*(given.get(slot, (0, 0)) for slot in slots), strict=True)
-        starts_B, lengths_B = torch.tensor(starts, device=device), torch.tensor(lengths, device=device)
+        is_viewed = len(slots) >= _VIEWED * cache.num_slots
+        blocks_S = torch.tensor(slots if is_viewed else range(len(slots)), device=device)
+        given_S3 = torch.as_tensor(np.array([starts, lengths, np.cumsum([0, *lengths[:-1]])]).T, device=device)
+        given_B3 = given_S3.new_zeros(cache.num_slots if is_viewed else len(slots), 3).index_copy(0, blocks_S, given_S3)
+        starts_B, lengths_B, first_B = given_B3.unbind(1)
         longest, length = max(lengths), max(s + n for s, n in zip(starts, lengths, strict=True))
         cache.reserve(length)
         columns_Q = torch.arange(longest, device=device)
-        first_B = torch.cumsum(lengths_B, 0) - lengths_B
-        rows_N = torch.repeat_interleave(torch.arange(len(slots), device=device), lengths_B)
+        rows_N = torch.repeat_interleave(blocks_S, given_S3[:, 1])
         columns_N = torch.arange(len(rows_N), device=device) - first_B[rows_N]
         positions_N = starts_B[rows_N] + columns_N
         mask_BQT = torch.arange(length, device=device) <= (starts_B[:, None] + columns_Q)[:, :, None]
-        slots_B = torch.tensor(slots, device=device)
-        is_all = list(slots) == list(range(cache.num_slots))
+        slots_B = None if is_viewed else torch.tensor(slots, device=device)
         return cls(
             positions_N=positions_N,
-            stacks=[Stack(len(slots), longest, length, mask_BQT[:, None])],
+            stacks=[Stack(len(given_B3), longest, length, mask_BQT[:, None])],
             queries_M=(first_B[:, None] + torch.minimum(columns_Q, lengths_B[:, None] - 1)).flatten().clamp(0),
             outputs_N=rows_N * longest + columns_N,
-            keys=CachedKeys(cache, slots_B[rows_N], positions_N, None if is_all else slots_B, length),
+            keys=CachedKeys(cache, rows_N if slots_B is None else slots_B[rows_N], positions_N, slots_B, length),
         )
 
     @property

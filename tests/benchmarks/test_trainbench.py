@@ -28,7 +28,7 @@ def small(folder: Path) -> Ways:
 def test_a_transcript_has_rows_to_merge_and_a_window_has_none(small: Ways) -> None:
     counts = {context: {way: len(samples) for way, samples in found.items()} for context, found in small.items()}
     assert counts["transcript"] == {"one row a turn": 8, "merged rows": 2, "tree": 2}
-    assert counts["window, 2 turns"] == {"one row a turn": 8, "tree": 8}
+    assert counts["published window"] == {"one row a turn": 8, "tree": 8}
 
 
 @pytest.mark.parametrize("context", CONTEXTS)
