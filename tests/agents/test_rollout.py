@@ -59,6 +59,7 @@ def played(of: Rollout, policy_of: Policy, updates: Iterable[int]) -> list[list[
     out = []
     for update in updates:
         out.append(of.batch())
+        assert not any(flight.said for flight in of.engine.flights.values())  # none waits for an answer that is there
         learn(policy_of, update)
         of.update_weights(update + 1)
     return out
@@ -98,7 +99,6 @@ def test_with_over_provision_episodes_go_on_under_new_weights_and_none_is_lost()
     assert set(groups) | waiting == set(range(max(groups) + 1)) | waiting
     spans = [{turn.policy_version for turn in e.turns} for batch in batches for e in batch]
     assert any(len(span) == 2 for span in spans)  # some saw two versions
-    assert not any(flight.said for flight in run.engine.flights.values())  # none waits for an answer that is there
     for update, batch in enumerate(batches):
         versions = [turn.policy_version for e in batch for turn in e.turns if turn.policy_version is not None]
         assert update - 1 <= min(versions) <= max(versions) == update
