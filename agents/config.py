@@ -1,6 +1,8 @@
-"""How an agent built on a policy sees and answers."""
+"""How an agent built on a policy sees, answers and is sampled."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 from pydantic import Field
 
@@ -8,8 +10,38 @@ from cairn.core.choice import MethodChoice
 from cairn.core.config import Config
 
 
+class BackendConfig(Config):
+    """Settings of a back end, and what it can do with them."""
+
+    @property
+    def reads(self) -> Literal["ids", "messages", "scene"]:
+        """What it answers; only answers to ids can be trained on."""
+        return "ids"
+
+    @property
+    def constrains(self) -> bool:
+        """Whether it keeps replies to admissible actions."""
+        return True
+
+
 class AgentConfig(Config):
     """How observations become prompts and replies become actions."""
 
     context: MethodChoice = Field(MethodChoice(method="transcript"), description="History to prompt ids.")
     constrain: bool = Field(True, description="Replies are admissible actions, where the environment lists them.")
+
+
+class SamplingConfig(MethodChoice):
+    """Which back end samples replies, and what holds for every one of them; its own settings stand in its table."""
+
+    method: str = Field("hf", description="Back end.")
+    slots: int = Field(64, ge=1, description="Episodes in flight.")
+    temperature: float = Field(1.0, ge=0.0, description="0: the most probable token.")
+    max_reply_tokens: int = Field(64, ge=1, description="A free reply is cut here; a constrained one ends by itself.")
+    max_context: int = Field(4096, ge=64, description="Longest sequence of an episode, in tokens.")
+    cache_tokens: int | None = Field(
+        None,
+        ge=64,
+        description="Tokens that sequences in flight may hold together: an episode begins only where the predicted "
+        "peak leaves room. None: what the back end says it has.",
+    )

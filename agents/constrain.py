@@ -37,3 +37,26 @@ def pack(allowed: Sequence[Sequence[int]]) -> Constraint:
         ids=np.fromiter(itertools.chain.from_iterable(allowed), np.int32, sum(sizes)),
         offsets=np.cumsum([0, *sizes]).astype(np.int32),
     )
+
+
+def flatten(choices: Sequence[Sequence[int]]) -> list[int]:
+    """Return the choices as one list of whole numbers, a -1 after each; `unflatten` takes it apart.
+
+    [(5, 2), (6, 7, 2)] becomes [5, 2, -1, 6, 7, 2, -1]: vLLM's servers take lists of numbers, and no lists of lists.
+    """
+    return [i for choice in choices for i in (*choice, -1)]
+
+
+def unflatten(flat: object) -> list[tuple[int, ...]]:
+    """Return the choices that `flatten` made a list of.
+
+    Raises:
+        ValueError: it is no such list.
+    """
+    if not isinstance(flat, list) or not flat or not all(type(i) is int and i >= -1 for i in flat) or flat[-1] != -1:
+        raise ValueError(f"expected choices as one list of ids with a -1 after each choice, got {flat!r:.200}")
+    ends = [place for place, i in enumerate(flat) if i == -1]
+    choices = [tuple(flat[first:end]) for first, end in zip([0, *(e + 1 for e in ends)], ends, strict=False)]
+    if not all(choices):
+        raise ValueError(f"expected at least one id in each choice, got {flat!r:.200}")
+    return choices

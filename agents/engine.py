@@ -22,7 +22,7 @@ from cairn.agents.flight import Flight, Job, Manner
 from cairn.agents.forecast import PeakForecast
 from cairn.agents.play import observe
 from cairn.core.config import Config
-from cairn.core.errors import EpisodeFailure, ModelFailure
+from cairn.core.errors import EpisodeFailure
 from cairn.core.records import Ending, Episode, Observation, Turn
 
 _POLL_S = 0.05  # how often limits of time are looked at while nothing else happens
@@ -40,6 +40,9 @@ class Pool(Protocol):
 
     def release(self, handle: Any, /) -> None:
         """Take it back; a failed one is replaced."""
+
+    def close(self) -> None:
+        """End all environments."""
 
 
 class LimitConfig(Config):
@@ -100,9 +103,11 @@ class Engine:
         return done
 
     def close(self) -> None:
-        """End the threads; those whose environment is at work end with it."""
+        """End the threads, those whose environment is at work with it; give back what back end and pool hold."""
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
+        self.backend.close()
+        self.pool.close()
 
     def cut(self, group_id: int) -> list[tuple[Job, Episode]]:
         """End the episodes of a group where they stand; those whose environment is at work end when it answers."""
@@ -226,10 +231,10 @@ class Engine:
 
     # -- replies ----------------------------------------------------------------------------------------------------
 
-    def _answered(self, slot: int, reply: Reply | ModelFailure, done: list[tuple[Job, Episode]]) -> None:
+    def _answered(self, slot: int, reply: Reply | EpisodeFailure, done: list[tuple[Job, Episode]]) -> None:
         self._sampling.discard(slot)
         flight = self.flights[slot]
-        if isinstance(reply, ModelFailure):
+        if isinstance(reply, EpisodeFailure):
             self._settle(slot, flight.failed(reply), done)
             return
         action = flight.hear(reply)

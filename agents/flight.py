@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from cairn.agents.backend import Reply, Request
+from cairn.agents.backend import Reply, Request, Scene
 from cairn.agents.context.base import Context, Prompt
 from cairn.agents.parse import Parsed
 from cairn.agents.play import observe
@@ -30,6 +30,7 @@ class Job:
     task: Task
     group_id: int
     sample_seed: int  # of the draws that choose its tokens
+    member: int = 0  # its place in the group, where that matters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +100,21 @@ class Flight:
         if extends and self.is_cold:
             prompt, extends = (*self._sequence(), *prompt), False
         self.is_cold = False
-        return Request(prompt_ids=prompt, extends=extends, choices=self.choices, rng=self.rng, begun=self.begun)
+        return Request(
+            prompt_ids=prompt,
+            extends=extends,
+            choices=self.choices,
+            rng=self.rng,
+            begun=self.begun,
+            messages=self.prompt.messages,
+            tool=self.prompt.tool,
+            scene=Scene(
+                task_id=self.job.task.task_id,
+                turn=len(self.turns),
+                observation=self.observation,
+                oracle=lambda name: str(self.env.oracle(name)),
+            ),
+        )
 
     def hear(self, reply: Reply) -> str | None:
         """Take in a reply and return its action; None: the sequence is full, which ends the episode."""
@@ -107,7 +122,9 @@ class Flight:
         self.length += len(reply.ids)
         if reply.finish == "context":
             return None
-        text = self.manner.decode((reply.ids[:-1] if reply.finish == "end" else reply.ids).tolist())
+        text = reply.text
+        if text is None:
+            text = self.manner.decode((reply.ids[:-1] if reply.finish == "end" else reply.ids).tolist())
         self.said = _Said(reply, text, self.context.parse(text))
         return self.said.parsed.action
 
@@ -149,7 +166,7 @@ class Flight:
     def _add(self, turn: Turn, text: str, info: dict[str, Any]) -> Observation:
         """Append a turn and return what it led to."""
         self.turns.append(turn)
-        self.context.record(self.observation, turn.action, _list(turn.reply_ids))
+        self.context.record(self.observation, turn.action, _list(turn.reply_ids), turn.reply_text)
         self.score, self.success = float(info["score"]), bool(info["success"])
         return observe(text, info)
 
@@ -162,19 +179,24 @@ class Flight:
     def _turn(self, reward: float, seconds: float) -> Turn:
         assert self.said is not None  # an environment answers actions
         reply = self.said.reply
-        return Turn(
+        turn = Turn(
             observation=self.observation,
             reply_text=self.said.text,
             action=self.said.parsed.action,
             reward=reward,
             is_valid=self.said.parsed.is_valid,
+            seconds=seconds,
+        )
+        if reply.text is not None:
+            return turn
+        return replace(
+            turn,
             prompt_ids=np.array(self.prompt.ids, np.int32),
             extends_previous=self.prompt.extends,
             reply_ids=reply.ids,
             reply_logprobs=reply.logprobs,
             constraint=reply.constraint,
             policy_version=reply.version,
-            seconds=seconds,
         )
 
     def _episode(self, ending: Ending, **outcome: Any) -> Episode:  # Any: Episode's fields

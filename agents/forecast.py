@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -43,6 +44,16 @@ class PeakForecast:
         draws = min(5, 200 // (len(current) + 1) + 1)
         worst = max(peak([*current, 0], self._remaining([*current, 0])) for _ in range(draws))
         return worst <= self.capacity * (1 - self.reserve)
+
+    def state(self) -> dict[str, Any]:  # Any: JSON
+        """Return what is known, and the place in the draws."""
+        return {"lengths": list(self._lengths), "random": self._rng.getstate()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:  # Any: as above
+        """Go on from a state."""
+        self._lengths.extend(state["lengths"])
+        version, numbers, gauss = state["random"]
+        self._rng.setstate((version, tuple(numbers), gauss))
 
     def _remaining(self, current: Sequence[int]) -> list[int]:
         """Draw how much is to come of each sequence."""

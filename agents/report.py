@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from cairn.agents.serving.usage import Usage
 from cairn.core.records import Episode
 
 _Z = 1.959963984540054  # two-sided 95 % quantile of the normal distribution
@@ -46,6 +47,7 @@ class Report:
     mean_turns: float
     failed: int
     ceiling: float  # share of the episodes' tasks that any play can solve
+    usage: Usage | None = None  # of a server; None: none was asked
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON-ready tables."""
@@ -61,6 +63,7 @@ class Report:
             mean_turns=values["mean_turns"],
             failed=values["failed"],
             ceiling=values.get("ceiling", 1.0),  # checkpoints of before have none, and environments whose tasks all can
+            usage=None if values.get("usage") is None else Usage(**values["usage"]),
         )
 
 

@@ -1,16 +1,25 @@
-"""Agents without a model: an environment's oracle, random choice, one constant action."""
+"""Agents without a model: an environment's oracle, random choice, a constant, a run played again, a person."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Protocol
 
+from cairn.agents.backend import Scene
+from cairn.agents.context.base import Prompt
+from cairn.agents.flight import Manner
+from cairn.agents.parse import Parsed, plain
 from cairn.agents.play import Choose
-from cairn.core.errors import UnknownNameError
+from cairn.core.errors import CairnError, EnvironmentFailure, UnknownNameError
+from cairn.core.printable import printable
 from cairn.core.records import Observation
 from cairn.core.seeding import python_generator
 
-_KINDS = ("oracle", "random", "constant")
+_KINDS = ("oracle", "random", "constant", "replay", "human")
+
+Script = Callable[[Scene, random.Random], str]  # what is to be answered, and chance -> action
 
 
 class HasOracle(Protocol):
@@ -25,31 +34,94 @@ def is_scripted(name: str) -> bool:
     return name.partition(":")[0] in _KINDS
 
 
-def scripted(name: str, env: HasOracle, seed: int = 0) -> Choose:
-    """Return the chooser called `name` for episodes of `env`.
+def script(name: str) -> Script:
+    """Return the agent called `name`.
 
-    Names: ``oracle``, ``oracle:NAME``, ``random`` or ``constant:TEXT``.
+    Names: ``oracle``, ``oracle:NAME``, ``random``, ``constant:TEXT``, ``replay:RUN`` (a run's folder) or ``human``.
 
     Raises:
         UnknownNameError: no such agent.
+        CairnError: there is no run to play again.
     """
     kind, _, argument = name.partition(":")
-    makers: dict[str, Callable[[], Choose]] = {
-        "oracle": lambda: lambda _: env.oracle(argument or None),
-        "random": lambda: _random(seed),
-        "constant": lambda: lambda _: argument or "look",
+    makers: dict[str, Callable[[], Script]] = {
+        "oracle": lambda: lambda scene, _: scene.oracle(argument or None),
+        "random": lambda: lambda scene, rng: _at_random(scene.observation, rng),
+        "constant": lambda: lambda scene, rng: argument or "look",
+        "replay": lambda: _Replay(Path(argument).expanduser()),
+        "human": lambda: lambda scene, _: _ask(scene),
     }
     if kind not in makers:
         raise UnknownNameError("agent", name, makers, "cairn eval --help")
     return makers[kind]()
 
 
-def _random(seed: int) -> Choose:
-    rng = python_generator("random agent", seed)
+def scripted(name: str, env: HasOracle, seed: int = 0) -> Choose:
+    """Return a chooser for episodes of `env` played by hand: any of the agents that need to know no task."""
+    answer, rng = script(name), python_generator("random agent", seed)
+    return lambda observation: answer(Scene(task_id="", turn=0, observation=observation, oracle=env.oracle), rng)
 
-    def choose(observation: Observation) -> str:
-        if observation.admissible:
-            return rng.choice(observation.admissible)
-        return "".join(rng.choice("abcdefghijklmnopqrstuvwxyz ") for _ in range(rng.randint(1, 20)))
 
-    return choose
+class _Unseen:
+    """The context of an agent that looks at the scene itself."""
+
+    def prompt(self, observation: Observation) -> Prompt:
+        return Prompt((), extends=False)
+
+    def record(self, observation: Observation, action: str, reply_ids: Sequence[int], reply_text: str = "") -> None:
+        pass
+
+    def render(self, action: str) -> tuple[int, ...]:
+        raise NotImplementedError("a script has no ids")
+
+    def parse(self, reply: str) -> Parsed:
+        return Parsed(action=reply, is_valid=True)
+
+
+SCRIPT = Manner(new_context=_Unseen, decode=lambda _: "", constrain=False)
+
+
+def _at_random(observation: Observation, rng: random.Random) -> str:
+    if observation.admissible:
+        return rng.choice(observation.admissible)
+    return "".join(rng.choice("abcdefghijklmnopqrstuvwxyz ") for _ in range(rng.randint(1, 20)))
+
+
+class _Replay:
+    """Says in each task what the newest evaluation of a run said in it."""
+
+    def __init__(self, folder: Path) -> None:
+        from cairn.core.store import RunStore
+
+        if not (folder / "run.sqlite").is_file():
+            raise CairnError(f"replay: no run at {str(folder)!r}; expected a folder with run.sqlite")
+        with RunStore(folder / "run.sqlite") as store:
+            rows = store.rows(
+                "SELECT e.task, t.turn, t.action FROM turns t JOIN episodes e ON e.id = t.episode "
+                "WHERE e.phase = 'eval' AND e.ending != 'failed' ORDER BY e.step"
+            )
+        self._actions: dict[tuple[str, int], str] = {
+            (task, turn): action for task, turn, action in rows
+        }  # the newest stays
+
+    def __call__(self, scene: Scene, rng: random.Random) -> str:
+        if (scene.task_id, scene.turn) not in self._actions:
+            raise EnvironmentFailure(f"replay: nothing is stored for turn {scene.turn} of task {scene.task_id!r}")
+        return self._actions[scene.task_id, scene.turn]
+
+
+def _ask(scene: Scene) -> str:
+    """Show the scene in the terminal and return what the person there says; ? lists the actions.
+
+    Raises:
+        CairnError: the terminal is closed.
+    """
+    print(printable(scene.observation.text))  # noqa: T201  (a person plays here)
+    while True:
+        try:
+            said = plain(input("> ")).action
+        except EOFError:
+            raise CairnError("human: the input has ended; the episodes until here are not kept") from None
+        if said != "?":
+            return said
+        print("\n".join(map(printable, scene.observation.admissible or ("(no actions are listed)",))))  # noqa: T201

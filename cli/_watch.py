@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cairn.agents.report import Report
-from cairn.trainer.listener import Listener
+from cairn.trainer.listener import Listener, Pulse
 
 _COLUMNS = (
     ("success", "success", "{:.0%}"),
@@ -24,8 +24,10 @@ _COLUMNS = (
     ("anchor_coverage", "anchors shared", "{:.0%}"),
     ("zero_spread", "no spread", "{:.0%}"),
     ("tokens_per_second", "tokens/s", "{:,.0f}"),
+    ("staleness/mean", "stale", "{:.1f}"),
 )
 _ROWS = 12  # newest updates on screen
+_LINE_S = 60.0  # between lines about a phase, where output is kept
 
 
 class Watch(Listener):
@@ -37,14 +39,16 @@ class Watch(Listener):
         self._rows: list[tuple[str, ...]] = []
         self._began = 0.0
         self._first_update = 0
+        self._phase, self._pulse_printed = "", 0.0
         self._progress = Progress(
             TextColumn("{task.description:>12}"),
             BarColumn(30),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
+            TextColumn("{task.fields[pulse]}"),
             console=console,
         )
-        self._task = self._progress.add_task("", total=1)
+        self._task = self._progress.add_task("", total=1, pulse="")
         self._live = (
             Live(get_renderable=self._screen, console=console, refresh_per_second=4) if console.is_terminal else None
         )
@@ -67,11 +71,25 @@ class Watch(Listener):
 
     def phase(self, name: str, total: int) -> None:
         """Start the phase's bar."""
-        self._progress.reset(self._task, total=total, description=name)
+        self._progress.reset(self._task, total=total, description=name, pulse="")
+        self._phase, self._pulse_printed = name, time.monotonic()
 
     def advanced(self, count: int) -> None:
         """Move the bar."""
         self._progress.advance(self._task, count)
+
+    def pulsed(self, pulse: Pulse) -> None:
+        """Show it beside the bar; where output is kept, as a line a minute."""
+        told = [f"{pulse.in_flight} in flight", f"{pulse.tokens_per_second:,.0f} tokens/s"]
+        if pulse.success is not None:
+            told.append(f"success {pulse.success:.0%}")
+        if pulse.staleness is not None:
+            told.append(f"{pulse.staleness:.1f} updates behind")
+        self._progress.update(self._task, pulse=", ".join(told))
+        if self._live is None and time.monotonic() - self._pulse_printed > _LINE_S:
+            self._pulse_printed = time.monotonic()
+            done = self._progress.tasks[0]
+            self._print(f"{self._phase}: {done.completed:g} of {done.total:g}, {', '.join(told)}")
 
     def imitated(self, epoch: int, metrics: Mapping[str, float]) -> None:
         """Tell how well the warm start fits its demonstrations."""

@@ -57,7 +57,7 @@ def _chosen(name: str, folder: Path) -> list[str]:
     """Return the benchmarks to run: the one named, or all that have a `run`."""
     from cairn.core.errors import UnknownNameError
 
-    known = [m.name for m in pkgutil.iter_modules([str(folder)]) if m.name not in ("outcome",)]
+    known = [module.name for module in pkgutil.iter_modules([str(folder)]) if module.ispkg]
     if name and name not in known:
         raise UnknownNameError("benchmark", name, known, "cairn bench --help")
     return [name] if name else known

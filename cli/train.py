@@ -11,7 +11,7 @@ from cairn.cli._output import Json, Settings, program, show_json, show_table
 
 if TYPE_CHECKING:
     from cairn.trainer.config import RunConfig
-    from cairn.trainer.train import Run
+    from cairn.trainer.run import Run
 
 
 def register(app: typer.Typer) -> None:
@@ -26,9 +26,18 @@ def train(
         Path | None, typer.Option(help="Where the run is written; default: a new folder in runs/.")
     ] = None,
     resume: Annotated[Path | None, typer.Option(metavar="RUN", help="Go on with the run in this folder.")] = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Say what the run needs and whether it fits; train nothing.")
+    ] = False,
+    on: Annotated[
+        str | None, typer.Option(help="With --plan: other devices than those at hand, such as h100 or h100x8.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Train a policy, showing progress; at the end draw its curves and say what was learned."""
+    if plan or on:
+        _plan(_configuration(config, settings, resume), on, as_json)
+        return
     from rich.console import Console
 
     from cairn.cli._watch import Watch
@@ -44,6 +53,20 @@ def train(
         show_json({**places, "is_finished": run.is_finished, "reports": reports})
     else:
         _summarise(run, chosen, picture)
+
+
+def _plan(config: RunConfig, on: str | None, as_json: bool) -> None:
+    from cairn.cli._plan_page import plan_tables, show_plan
+    from cairn.trainer.plan.device import device
+    from cairn.trainer.plan.plan import plan
+
+    made = plan(config, device(on))
+    if as_json:
+        show_json(plan_tables(made))
+    else:
+        show_plan(made)
+    if made.problems:
+        raise typer.Exit(1)
 
 
 def _configuration(config: str, settings: list[str], resume: Path | None) -> RunConfig:

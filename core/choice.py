@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from typing import Any
 
@@ -28,7 +29,10 @@ class MethodChoice(Config):
         point.load(self.method)
         for name, values in (self.model_extra or {}).items():
             if name not in point.ids() and name != self.method:  # a dotted path is in no list
-                raise ConfigError(f"{where}: unknown key {where}.{name!r}; expected 'method' or one of {point.ids()}")
+                known = [*type(self).model_fields, *point.ids()]
+                near = difflib.get_close_matches(name, known, n=1)
+                hint = f"did you mean {near[0]!r}?" if near else f"expected one of {known}"
+                raise ConfigError(f"{where}: unknown key {where}.{name}; {hint}")
             if not isinstance(values, Mapping):
                 raise ConfigError(f"{where}.{name}: expected a table of settings, got {values!r}")
             loaded = point.load(name)

@@ -107,4 +107,5 @@ ENVS = Point(name="env", package="cairn.envs", constant="ENV", group="cairn.envs
 CREDITS = Point(name="credit", package="cairn.trainer.credit", constant="CREDIT", group="cairn.credits")
 LOSSES = Point(name="loss", package="cairn.trainer.losses", constant="LOSS", group="cairn.losses")
 CONTEXTS = Point(name="context", package="cairn.agents.context", constant="CONTEXT", group="cairn.contexts")
-POINTS = (ENVS, CREDITS, LOSSES, CONTEXTS)
+BACKENDS = Point(name="backend", package="cairn.agents.backends", constant="BACKEND", group="cairn.backends")
+POINTS = (ENVS, CREDITS, LOSSES, CONTEXTS, BACKENDS)

@@ -1,16 +1,17 @@
 """The run store: one SQLite file a run, written by the trainer, readable while it trains (write-ahead log).
 
 One transaction an update: a kill loses at most the update under way. Later schema versions migrate older files; a file
-of a newer version is refused.
+of a newer version is refused. A writer that others send their writes to notes in each transaction which one it was, so
+that what is sent again after a kill is not written twice.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -40,6 +41,45 @@ CREATE TABLE turns (
   PRIMARY KEY (episode, turn)
 ) WITHOUT ROWID;
 """
+_CLAIM = """
+INSERT INTO meta VALUES ('writer', ?)
+ON CONFLICT (key) DO UPDATE SET value = json_set(value, '$.owner', json_extract(excluded.value, '$.owner'))
+"""
+_TURN = """
+UPDATE meta SET value = json_object('owner', ?, 'number', ?) WHERE key = 'writer'
+AND json_extract(value, '$.owner') = ? AND json_extract(value, '$.number') = ?
+"""
+
+
+class Recorder(Protocol):
+    """Where a training run puts what it finds out: a `RunStore`, or one that is elsewhere."""
+
+    def set_meta(self, values: Mapping[str, Any]) -> None:  # Any: whatever JSON can hold
+        """Store facts about the run."""
+
+    def meta(self) -> dict[str, Any]:  # Any: whatever JSON can hold
+        """Return the facts about the run."""
+
+    def add(
+        self,
+        step: int,
+        metrics: Mapping[str, float],
+        episodes: Sequence[Episode] = (),
+        *,
+        phase: str = "train",
+        task_types: Sequence[str] | None = None,
+        advantages: Sequence[float] | None = None,
+    ) -> None:
+        """Store one step's metrics and episodes; `advantages` has one value a turn of all."""
+
+    def series(self, name: str) -> list[tuple[int, float]]:
+        """Return (step, value) pairs of one metric, by step."""
+
+    def forget_after(self, step: int) -> None:
+        """Delete everything later than `step`."""
+
+    def flush(self) -> None:
+        """Return when all of it is in the file."""
 
 
 class RunStore:
@@ -63,6 +103,7 @@ class RunStore:
                 f"Run store {str(path)!r} has schema version {version}; this Cairn reads version {SCHEMA_VERSION}"
             )
         self.path = path
+        self._turn: tuple[str, int] | None = None  # who writes, and the number of the write under way
 
     def _migrated(self) -> int:
         """Bring a file of an older version up to date and return its version."""
@@ -152,18 +193,54 @@ class RunStore:
             ]
         )
 
+    def flush(self) -> None:
+        """Every write is in the file when it returns."""
+
+    def claim(self, owner: str) -> int:
+        """Make `owner` the only one whose `once` writes, and return the number of the last of these; 0: none."""
+        first = json.dumps({"owner": owner, "number": 0})
+        self._write([(_CLAIM, [(first,)])])
+        return int(self.meta()["writer"]["number"])
+
+    def once(self, owner: str, number: int, write: Callable[[RunStore], None]) -> None:
+        """Carry out the write of this number, one above the last, in one transaction; nothing if it is in the file.
+
+        Raises:
+            CairnError: another has claimed the file since, or a write before this one is missing.
+        """
+        self._turn = (owner, number)
+        try:
+            write(self)
+        finally:
+            self._turn = None
+
+    def _is_new(self) -> bool:
+        """Take note of the write under way and return whether it is yet to be carried out."""
+        if self._turn is None:
+            return True
+        owner, number = self._turn
+        if self._db.execute(_TURN, (owner, number, owner, number - 1)).rowcount == 1:
+            return True
+        found = self.meta()["writer"]
+        if found["owner"] != owner:
+            raise CairnError(f"Another writer has taken over run store {str(self.path)!r}; this one may not go on")
+        if found["number"] < number:
+            raise CairnError(f"Run store {str(self.path)!r} holds writes up to {found['number']}, got write {number}")
+        return False
+
     def _write(self, statements: Iterable[tuple[str, Sequence[tuple[Any, ...]]]]) -> None:  # Any: SQLite's column types
         try:
             self._db.execute("BEGIN IMMEDIATE")
-            for sql, rows in statements:
+            for sql, rows in statements if self._is_new() else ():
                 self._db.executemany(sql, rows)
             self._db.execute("COMMIT")
         except sqlite3.Error as error:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
             raise CairnError(
                 f"Cannot write to run store {str(self.path)!r}: {error}. What was stored before is intact"
             ) from error
+        finally:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
 
 
 def _episode_row(number: int, step: int, phase: str, task_type: str, episode: Episode) -> tuple[object, ...]:

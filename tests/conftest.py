@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 
 import pytest
 
@@ -26,10 +27,15 @@ def _cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    needing = [item for item in items if item.get_closest_marker("gpu")]
-    if needing and not _has_gpu():
+    _skip_without(_has_gpu, "gpu", "torch sees no CUDA device", items)
+    _skip_without(lambda: find_spec("vllm") is not None, "vllm", "vLLM is not installed: make test-vllm", items)
+
+
+def _skip_without(is_there: Callable[[], bool], marker: str, reason: str, items: list[pytest.Item]) -> None:
+    needing = [item for item in items if item.get_closest_marker(marker)]
+    if needing and not is_there():
         for item in needing:
-            item.add_marker(pytest.mark.skip(reason="torch sees no CUDA device"))
+            item.add_marker(pytest.mark.skip(reason=reason))
 
 
 def _has_gpu() -> bool:

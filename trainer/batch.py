@@ -85,6 +85,30 @@ def by_tokens(samples: Sequence[Sample], budget: int) -> Iterator[list[int]]:
         yield chunk
 
 
+def dealt(samples: Sequence[Sample], budget: int, rank: int, world: int) -> list[list[int]]:
+    """Return one rank's micro-batches, as `by_tokens` has them; every rank gets the same number.
+
+    Each rank has one stretch of the samples in order, so that those that share prefixes meet, and about the same number
+    of tokens. A rank with fewer micro-batches than another gets empty ones at the end.
+    """
+    shares = _stretches(samples, world)
+    cuts = [[[share[i] for i in chunk] for chunk in by_tokens([samples[i] for i in share], budget)] for share in shares]
+    return cuts[rank] + [[] for _ in range(max(map(len, cuts)) - len(cuts[rank]))]
+
+
+def _stretches(samples: Sequence[Sample], world: int) -> list[list[int]]:
+    """Return `world` stretches of the samples in order, each with about the same number of nodes."""
+    contexts = [s.context for s in samples]
+    order = in_order(contexts)
+    sizes = [
+        len(contexts[i]) - (shared_prefix(contexts[before], contexts[i]) if before is not None else 0)
+        for before, i in zip([None, *order], order, strict=False)
+    ]
+    middles = np.cumsum(sizes) - np.array(sizes) / 2
+    ranks = np.minimum((middles * world / max(sum(sizes), 1)).astype(int), world - 1)
+    return [[i for i, owner in zip(order, ranks.tolist(), strict=True) if owner == rank] for rank in range(world)]
+
+
 def _predictions(states: IntArray, choices: Sequence[IntArray]) -> tuple[list[int], list[tuple[int, IntArray]]]:
     """Return the prediction of each place, and state and allowed ids of each prediction."""
     rows: list[int] = []

@@ -1,7 +1,10 @@
-"""Checkpoints: a folder that transformers loads as is, plus the optimiser's state; whole or not there at all.
+"""Checkpoints: a folder that transformers loads as is, plus the learner's state; whole or not there at all.
 
 A checkpoint is written beside its place and renamed into it, with a manifest of content hashes. A torn or changed one
 is refused by name and the one before is used. Nothing here is unpickled: tensors are safetensors, the rest is JSON.
+
+A reference policy that moves is in each checkpoint. One that stays is written once, beside them, and each holds its
+hash: a run does not go on with another.
 """
 
 from __future__ import annotations
@@ -17,12 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from safetensors.torch import load_file, save_file
+from torch import Tensor
 
 from cairn.agents.models.policy import Policy
 from cairn.core.errors import CairnError
 from cairn.trainer.learner import Learner
+from cairn.trainer.ranks import full_weights
 
-_MANIFEST, _ROLLOUT = "manifest.json", "rollout.json"
+_MANIFEST, _ROLLOUT, _REFERENCE = "manifest.json", "rollout.json", "reference.safetensors"
 
 
 @dataclass(frozen=True)
@@ -50,18 +55,26 @@ def save(
 ) -> Path:
     """Write checkpoint `update` under `folder`, atomically, and delete all others but the `keep - 1` before it.
 
+    Every rank must ask, for weights and state are gathered; the first one writes.
+
     Raises:
         CairnError: there is no space, or the folder cannot be written; what was there before is intact.
     """
     target = folder / f"update-{update:06d}"
     partial = folder / f".partial-{update:06d}-{os.getpid()}"
+    weights, moments = full_weights(policy.model), learner.optimizer.tensors()
+    reference = None if learner.reference is None else learner.reference.tensors()
+    if learner.ranks.rank:
+        return target
     try:
         for stale in folder.glob(".partial-*"):  # of runs that were killed while they wrote
             shutil.rmtree(stale, ignore_errors=True)
         partial.mkdir(parents=True)
-        policy.save(partial)
-        tensors = {name: tensor.contiguous() for name, tensor in learner.optimizer.tensors().items()}
-        save_file(tensors, partial / "optimizer.safetensors")
+        policy.save(partial, weights)
+        save_file(_contiguous(moments), partial / "optimizer.safetensors")
+        if learner.reference is not None and reference is not None:
+            place = folder if learner.reference.is_fixed else partial
+            state = {**state, "reference": _write_reference(reference, place / _REFERENCE, is_first=update == 0)}
         (partial / "trainer.json").write_text(json.dumps({"update": update, "steps": learner.steps, **state}))
         if rollout is not None:
             (partial / _ROLLOUT).write_text(json.dumps(rollout))
@@ -100,11 +113,41 @@ def latest(folder: Path) -> tuple[Checkpoint | None, list[str]]:
 
 
 def restore_learner(checkpoint: Checkpoint, learner: Learner) -> None:
-    """Put the optimiser back."""
+    """Put the optimiser and the reference back.
+
+    Raises:
+        CairnError: they belong to other settings, or the run's reference policy is not what it was.
+    """
     learner.optimizer.load_tensors(load_file(checkpoint.folder / "optimizer.safetensors"))
     learner.steps = int(checkpoint.state["steps"])
+    if learner.reference is not None:
+        path = (checkpoint.folder.parent if learner.reference.is_fixed else checkpoint.folder) / _REFERENCE
+        if checkpoint.state.get("reference") != (_hash(path) if path.is_file() else "missing"):
+            raise CairnError(
+                f"learner.reference: {str(path)!r} is missing, or is not the reference policy that this run was held "
+                "to. Go on with the settings that the run began with, or put the file back"
+            )
+        learner.reference.load_tensors(load_file(path))
+
+
+def _write_reference(tensors: Mapping[str, Tensor], path: Path, *, is_first: bool) -> str:
+    """Write the reference and return its hash; one that stays is there already, except at the run's beginning."""
+    if is_first or not path.is_file():
+        new = path.with_suffix(".new")
+        save_file(_contiguous(tensors), new)
+        new.replace(path)
+    return _hash(path)
+
+
+def _contiguous(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name: tensor.contiguous() for name, tensor in tensors.items()}
 
 
 def _hashes(folder: Path) -> dict[str, str]:
     files = sorted(p for p in folder.iterdir() if p.is_file() and p.name != _MANIFEST)
-    return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
+    return {p.name: _hash(p) for p in files}
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -22,7 +22,8 @@ from cairn.core.errors import ConfigError
 from cairn.core.store import RunStore
 from cairn.trainer.config import RunConfig, load_run_config
 from cairn.trainer.listener import Listener
-from cairn.trainer.train import Run, train
+from cairn.trainer.run import Run
+from cairn.trainer.train import train
 
 _AFTER_WARM_START = ("credit.", "loss.")  # sections of which a warm start uses nothing
 

@@ -9,16 +9,18 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from cairn.agents.backends.hf import HFConfig
-from cairn.agents.config import AgentConfig
+from cairn.agents.agent import check
+from cairn.agents.config import AgentConfig, SamplingConfig
 from cairn.agents.engine import LimitConfig
 from cairn.agents.models.policy import ModelConfig
 from cairn.agents.schedule import ScheduleConfig
 from cairn.core.choice import MethodChoice
 from cairn.core.config import Config, build, merge, nest, read_toml
 from cairn.core.errors import CairnError, ConfigError, UnknownNameError
-from cairn.core.plugins import CONTEXTS, CREDITS, LOSSES
+from cairn.core.plugins import BACKENDS, CONTEXTS, CREDITS, LOSSES
 from cairn.envs.pool import KeepConfig
+from cairn.trainer.cluster.config import ClusterConfig
+from cairn.trainer.guards import GuardConfig
 from cairn.trainer.learner import LearnerConfig
 from cairn.trainer.optimizers import OptimizerConfig
 
@@ -88,7 +90,7 @@ class RunConfig(Config):
     env: EnvChoice = EnvChoice()
     model: ModelConfig = ModelConfig()
     agent: AgentConfig = AgentConfig()
-    sampling: HFConfig = HFConfig()
+    sampling: SamplingConfig = SamplingConfig()
     pool: KeepConfig = KeepConfig()
     limits: LimitConfig = LimitConfig()
     schedule: ScheduleConfig = ScheduleConfig()
@@ -97,7 +99,9 @@ class RunConfig(Config):
     credit: MethodChoice = MethodChoice(method="gigpo")
     loss: MethodChoice = MethodChoice(method="clip")
     learner: LearnerConfig = LearnerConfig()
+    guards: GuardConfig = GuardConfig()
     eval: EvalConfig = EvalConfig()
+    cluster: ClusterConfig = ClusterConfig()
 
     @model_validator(mode="after")
     def _check(self) -> RunConfig:
@@ -123,10 +127,12 @@ class RunConfig(Config):
 def load_run_config(source: str | Path | Mapping[str, Any], overrides: Mapping[str, Any] | None = None) -> RunConfig:
     """Return the configuration of `source`, a TOML file or tables, with ``{"trainer.updates": 10}`` and such on top.
 
+    A file may say ``base = "name"``: it then holds what differs from that run.
+
     Raises:
         ConfigError: it cannot be read, has unknown keys or values of the wrong kind, or its parts exclude each other.
     """
-    tables = dict(source) if isinstance(source, Mapping) else read_toml(find_run(source))
+    tables = dict(source) if isinstance(source, Mapping) else _read(find_run(source))
     where = "configuration" if isinstance(source, Mapping) else str(source)
     # Settings of a method may be given without its name, if it is the default one.
     methods = RunConfig().model_dump(include={"credit": True, "loss": True, "agent": {"context"}})
@@ -135,12 +141,26 @@ def load_run_config(source: str | Path | Mapping[str, Any], overrides: Mapping[s
         config.credit.check(CREDITS, "credit")
         config.loss.check(LOSSES, "loss")
         config.agent.context.check(CONTEXTS, "agent.context")
+        config.sampling.check(BACKENDS, "sampling")
+        check(config.agent, config.sampling, trains=config.trainer.updates > 0)
         _check_env(config)
     except ConfigError:
         raise
     except CairnError as error:
         raise ConfigError(f"{where}: {error}") from error
     return config
+
+
+def _read(path: Path, above: tuple[Path, ...] = ()) -> dict[str, Any]:  # Any: TOML
+    """Return a file's tables on top of those of the file that its `base` names, beside it or among those that ship."""
+    if path.resolve() in above:
+        raise ConfigError(f"{path}: base leads back to itself")
+    tables = read_toml(path)
+    base = tables.pop("base", None)
+    if base is None:
+        return tables
+    beside = path.parent / f"{base}.toml"
+    return merge(_read(beside if beside.is_file() else find_run(str(base)), (*above, path.resolve())), tables)
 
 
 def find_run(source: str | Path) -> Path:

@@ -26,6 +26,7 @@ from scipy.sparse import csgraph
 
 from cairn.core.errors import CairnError
 from cairn.core.keys import mix_keys
+from cairn.core.printable import printable
 from cairn.core.table import Flags, Floats, Ids, Keys, StepTable
 from cairn.trainer.credit.kernel import keys
 from cairn.trainer.credit.kernel.graph import build_graph
@@ -304,10 +305,10 @@ class TrajectoryGraph:
         return self.labels.get(key, f"{key:016x}")
 
     def _described(self, part: Node | Edge) -> dict[str, str | int | float]:
-        return {"label": _printable(part.label), "visits": self.visits(part), "success_rate": self.success_rate(part)}
+        return {"label": printable(part.label), "visits": self.visits(part), "success_rate": self.success_rate(part)}
 
     def _dot_label(self, part: Node | Edge) -> str:
-        text = f"{_printable(part.label)}\nvisits {self.visits(part)}, success {self.success_rate(part):.2f}"
+        text = f"{printable(part.label)}\nvisits {self.visits(part)}, success {self.success_rate(part):.2f}"
         return f'"{text.translate(_ESCAPES)}"'
 
 
@@ -391,7 +392,3 @@ def _unavoidable(onward: sparse.csr_matrix, path: list[int]) -> list[int]:
                     seen.add(head)
                     stack.append(head)
     return out
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() or c == "\n" else f"\\x{ord(c):02x}" for c in text)

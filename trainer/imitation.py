@@ -17,6 +17,7 @@ from cairn.envs.base import TextEnv
 from cairn.envs.registry import make
 from cairn.trainer.config import ImitationConfig, RunConfig
 from cairn.trainer.learner import Learner
+from cairn.trainer.reference import ReferenceConfig
 from cairn.trainer.samples import make_samples
 
 _TOKENIZER_EPISODES = 200
@@ -59,9 +60,13 @@ def demonstrations(
 
 
 def imitate(
-    policy: Policy, demos: Sequence[Episode], config: ImitationConfig, run: RunConfig
+    policy: Policy,
+    demos: Sequence[Episode],
+    config: ImitationConfig,
+    run: RunConfig,
+    noted: Callable[[str], None] = lambda _: None,
 ) -> Iterator[dict[str, float]]:
-    """Fit the policy to the oracle's turns and yield each pass's metrics."""
+    """Fit the policy to the oracle's turns and yield each pass's metrics; no reference holds it back."""
     samples = make_samples(demos, np.ones(sum(len(demo.turns) for demo in demos)))
     minibatches = max(len(samples) // config.batch, 1)
     settings = run.learner.model_copy(
@@ -70,11 +75,12 @@ def imitate(
             "warmup": config.warmup,
             "decay_to": config.decay_to,
             "entropy_weight": config.entropy_weight,
+            "reference": ReferenceConfig(),
             "epochs": 1,
             "minibatches": minibatches,
         }
     )
-    learner = Learner(policy, settings, config.epochs * minibatches)
+    learner = Learner(policy, settings, config.epochs * minibatches, noted=noted)
     for epoch in range(config.epochs):
         yield learner.update(samples, "imitate", {}, derive_seed(run.seed, "imitate", epoch))
 

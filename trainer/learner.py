@@ -6,8 +6,9 @@ share of the loss is fixed before the cut.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,16 +16,20 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from cairn.agents.models.lora import trained
 from cairn.agents.models.policy import Policy
-from cairn.agents.models.ragged import hidden_states, logits
-from cairn.core.config import Config, build
-from cairn.core.plugins import LOSSES
+from cairn.agents.models.ragged import logits_after
+from cairn.core.config import Config
 from cairn.core.seeding import numpy_generator
 from cairn.core.table import Floats
-from cairn.trainer.batch import Batch, by_tokens, make_batch
-from cairn.trainer.mismatch import Mismatch
+from cairn.trainer.batch import Batch, dealt, make_batch
+from cairn.trainer.objective import Objective
 from cairn.trainer.optimizers import OptimizerConfig, PolicyOptimizer
+from cairn.trainer.ranks import ALONE, Ranks, clip
+from cairn.trainer.reference import Reference, ReferenceConfig
 from cairn.trainer.samples import Sample
+from cairn.trainer.token_budget import TokenBudget
+from cairn.trainer.update_report import UpdateReport
 
 
 class LearnerConfig(Config):
@@ -52,86 +57,44 @@ class LearnerConfig(Config):
         description="Truncated importance sampling: logprobs are computed anew before an update, ratios are taken to "
         "them, and a token counts min(new / sampled probability, cap). None: ratios are taken to what was sampled.",
     )
+    reference: ReferenceConfig = ReferenceConfig()
+    checkpointing: bool = Field(
+        False, description="Compute layers a second time in the backward pass instead of keeping what they computed."
+    )
     max_mismatch: float = Field(
         0.1, gt=0, description="Mean difference of logprobs, trained from sampled with equal weights, that is an error."
     )
 
 
-@dataclass
-class Report:
-    """Sums over places, weighted like the loss; `means` gives one number each."""
-
-    totals: dict[str, float] = field(default_factory=dict)
-    weight: float = 0.0
-    steps: int = 0
-    grad_norm: float = 0.0
-    skipped: int = 0  # sequences that had no gradient
-    computed_tokens: int = 0
-    row_tokens: int = 0  # the same sequences' tokens, each sequence by itself
-    padding: int = 0  # queries of attention that are no token
-    version: int | None = None  # of the weights before the update
-    mismatch: Mismatch = field(default_factory=Mismatch)
-    importance: Floats | None = None  # of all places
-
-    def compare(self, samples: Sequence[Sample], logprobs_D: Tensor) -> None:
-        """Hold the logprobs of samples' places against those stored, where the weights were the same."""
-        stops = np.cumsum([len(s.places) for s in samples])
-        old = np.concatenate([s.old_logprobs for s in samples])
-        fresh = np.flatnonzero(np.concatenate([_fresh(s, self.version) for s in samples]))
-
-        def context(i: int) -> list[int]:
-            sample = int(np.searchsorted(stops, fresh[i], side="right"))
-            place = samples[sample].places[fresh[i] - stops[sample]]  # counted from the end
-            return list(map(int, samples[sample].ids[: place + 1]))
-
-        rows = torch.as_tensor(fresh, device=logprobs_D.device)
-        self.mismatch.add(torch.as_tensor(old[fresh]), logprobs_D[rows].cpu(), context)
-
-    def count(self, batch: Batch) -> None:
-        """Add what one micro-batch computes."""
-        self.computed_tokens += len(batch.ids_N)
-        self.row_tokens += batch.row_tokens
-        self.padding += batch.ragged.padding
-
-    def add(self, weight: float, values: dict[str, float]) -> None:
-        """Add one micro-batch's weighted sums."""
-        self.weight += weight
-        for name, value in values.items():
-            self.totals[name] = self.totals.get(name, 0.0) + value
-
-    def corrections(self, cap: float | None) -> dict[str, float]:
-        """Return the mean importance of tokens and the share of those that were cut to the cap, if there is one."""
-        if self.importance is None or not len(self.importance):
-            return {}
-        is_capped = self.importance == cap
-        return {"importance/mean": float(self.importance.mean()), "importance/capped": float(is_capped.mean())}
-
-    def means(self) -> dict[str, float]:
-        """Return averages over decided places and of the gradient's norm over optimiser steps, counts, and padding.
-
-        Padding is the share of attention's queries that are no token.
-        """
-        weight = self.weight or 1.0
-        return {
-            **{name: value / weight for name, value in self.totals.items()},
-            "grad_norm": self.grad_norm / max(self.steps, 1),
-            "skipped_sequences": float(self.skipped),
-            "computed_tokens": float(self.computed_tokens),
-            "row_tokens": float(self.row_tokens),
-            "padding": self.padding / max(self.computed_tokens + self.padding, 1),
-        }
-
-
 class Learner:
-    """Owns the optimiser; the policy's weights are changed in place."""
+    """Owns the optimiser and the reference; the policy's weights are changed in place.
 
-    def __init__(self, policy: Policy, config: LearnerConfig, total_steps: int, temperature: float = 1.0) -> None:
+    One of several `ranks` must make every call that the others make, with the same arguments; weights, metrics and
+    errors are then equal on all, and equal to one rank's up to rounding. Where memory runs out is a rank's own affair,
+    so tokens are halved with one rank only.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        config: LearnerConfig,
+        total_steps: int,
+        temperature: float = 1.0,
+        *,
+        ranks: Ranks = ALONE,
+        noted: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self.policy = policy
         self.config = config
         self.temperature = temperature
+        self.ranks = ranks
         self.steps = 0
+        self.rate_scale = 1.0  # of all rates
+        self.budget = TokenBudget(config.micro_batch_tokens, ranks.world == 1, noted)
         self._total_steps = max(total_steps, 1)
         self.optimizer = PolicyOptimizer(policy.model, config.optimizer)
+        self.reference = None if config.reference.kind == "none" else Reference(policy.model, config.reference)
+        policy.set_checkpointing(config.checkpointing)
 
     def update(
         self,
@@ -146,11 +109,11 @@ class Learner:
         `version`: of the weights as they are; tokens sampled under it are held against the first step's logprobs.
 
         Raises:
-            CairnError: the trainer's logprobs are not those that were sampled from; no step has been made.
+            CairnError: the trainer's logprobs are not those that were sampled from; no step has been made. Or the GPU
+                ran out of memory for good.
         """
-        method = LOSSES.load(loss)
-        settings = build(method.config, loss_config, f"loss {loss!r}")
-        report = Report(version=version)
+        objective = Objective(loss, loss_config, self.config.entropy_weight, self.config.reference)
+        report = UpdateReport(version=version)
         if self.config.importance_cap is not None:
             samples = self._corrected(samples, self.config.importance_cap, report)
         rng = numpy_generator("minibatches", seed)
@@ -158,73 +121,99 @@ class Learner:
         for _ in range(self.config.epochs):
             order = rng.permutation(len(samples))
             for part in np.array_split(order, max(min(self.config.minibatches, len(samples)), 1)):
-                self._step([samples[i] for i in part], method, settings, report)
+                report = self._step([samples[i] for i in part], objective, report)
         self.policy.model.eval()
-        return {**report.means(), **report.mismatch.metrics(), **report.corrections(self.config.importance_cap)}
+        report.gather(self.ranks)
+        corrections = report.corrections(self.config.importance_cap)
+        halvings = {"memory_halvings": float(self.budget.halvings)}
+        return {**report.means(), **report.mismatch.metrics(), **corrections, **halvings}
 
-    def _step(
-        self, samples: Sequence[Sample], method: Any, settings: Config, report: Report
-    ) -> None:  # Any: a Loss of some config
+    def close(self) -> None:
+        """Give back what is held beside memory: nothing here."""
+
+    def _step(self, samples: Sequence[Sample], objective: Objective, before: UpdateReport) -> UpdateReport:
         num_samples = len(samples)
         weights = place_weights(samples, self.config.average)
-        if (
-            self.config.entropy_weight == 0
-        ):  # sequences whose every advantage is 0 have no gradient: not worth computing
+        if objective.needs_advantage:  # sequences whose every advantage is 0 are not worth computing
             kept = [i for i, s in enumerate(samples) if s.advantages.any()]
             samples, weights = [samples[i] for i in kept], [weights[i] for i in kept]
+        weights = [weight * s.corrections for weight, s in zip(weights, samples, strict=True)]
+        report = self.budget.within(
+            lambda: self._gradients(samples, weights, objective, before), self.policy.model.zero_grad
+        )
         report.skipped += num_samples - len(samples)
-        for chunk in by_tokens(samples, self.config.micro_batch_tokens):
-            chosen = [samples[i] for i in chunk]
-            batch = make_batch(chosen, [weights[i] * samples[i].corrections for i in chunk], self.policy.device)
-            self._accumulate(chosen, batch, method, settings, report)
         if report.steps == 0:
             report.mismatch.check(self.config.max_mismatch, self.policy.encoder.decode)
-        norm = torch.nn.utils.clip_grad_norm_(
-            self.policy.model.parameters(), self.config.max_grad_norm, error_if_nonfinite=True
-        )
-        self.optimizer.step(self._rate())
+        report.grad_norm += clip(trained(self.policy.model).values(), self.config.max_grad_norm)
+        try:
+            self.optimizer.step(self.rate_scale * self._rate())
+        except torch.OutOfMemoryError as error:  # some weights may have been changed: it cannot be repeated
+            raise self.budget.exceeded(str(error)) from error
+        if self.reference is not None:
+            self.reference.follow()
         self.steps += 1
         report.steps += 1
-        report.grad_norm += float(norm)
+        return report
 
-    def _accumulate(
-        self, samples: Sequence[Sample], batch: Batch, method: Any, settings: Config, report: Report
-    ) -> None:  # Any: a Loss of some config
-        report.count(batch)
-        logprobs_D, entropy_D = logprobs_and_entropy(self.policy, batch, self.temperature)
+    def _gradients(
+        self, samples: Sequence[Sample], weights: Sequence[Floats], objective: Objective, before: UpdateReport
+    ) -> UpdateReport:
+        """Leave the step's gradient in the weights and return the report with its sums; `before` stays as it is."""
+        report = copy.deepcopy(before)
+        references = self._reference_logprobs(samples, weights)
+        for number, (chosen, batch) in enumerate(self._batches(samples, weights)):
+            report.count(batch)
+            logprobs_D, entropy_D = logprobs_and_entropy(self.policy, batch, self.temperature)
+            if report.steps == 0 and self.config.importance_cap is None:
+                report.compare([samples[i] for i in chosen], logprobs_D.detach())
+            value, sums = objective.compute(batch, logprobs_D, entropy_D, references[number] if references else None)
+            torch.autograd.backward(value)
+            report.add(float(batch.weights_D.sum()), sums)
         if report.steps == 0 and self.config.importance_cap is None:
-            report.compare(samples, logprobs_D.detach())
-        loss_D, is_clipped_D = method.compute(logprobs_D, batch.old_logprobs_D, batch.advantages_D, settings)
-        loss = (batch.weights_D * loss_D).sum()
-        (loss - self.config.entropy_weight * (batch.weights_D * entropy_D).sum()).backward()
-        with torch.no_grad():
-            change = batch.old_logprobs_D - logprobs_D
-            report.add(
-                float(batch.weights_D.sum()),
-                {
-                    "loss": float(loss),
-                    "entropy": float((batch.weights_D * entropy_D).sum()),
-                    "kl": float((batch.weights_D * (torch.exp(-change) + change - 1)).sum()),
-                    "clipped": float((batch.weights_D * is_clipped_D).sum()),
-                },
-            )
+            report.mismatch.gather(self.ranks)
+        return report
+
+    def _batches(self, samples: Sequence[Sample], weights: Sequence[Floats]) -> Iterator[tuple[list[int], Batch]]:
+        """Yield this rank's micro-batches, each with the indices of its samples.
+
+        One without indices has no weight: it is computed because other ranks, which have more, need this one's part.
+        """
+        for chosen in dealt(samples, self.budget.tokens, self.ranks.rank, self.ranks.world):
+            rows = chosen or [min(range(len(samples)), key=lambda i: len(samples[i].ids))]
+            shares = [weights[i] if chosen else np.zeros(len(weights[i])) for i in rows]
+            yield chosen, make_batch([samples[i] for i in rows], shares, self.policy.device)
 
     @torch.no_grad()
-    def _corrected(self, samples: Sequence[Sample], cap: float, report: Report) -> list[Sample]:
+    def _reference_logprobs(self, samples: Sequence[Sample], weights: Sequence[Floats]) -> list[Tensor]:
+        """Return the reference's logprobs [D] for each micro-batch; none if there is no reference."""
+        if self.reference is None:
+            return []
+        with self.reference.shown():
+            batches = self._batches(samples, weights)
+            return [logprobs_and_entropy(self.policy, batch, self.temperature)[0] for _, batch in batches]
+
+    def _corrected(self, samples: Sequence[Sample], cap: float, report: UpdateReport) -> list[Sample]:
         """Return the samples with logprobs of the weights as they are, and each token's truncated importance."""
-        out = list(samples)
-        for chunk in by_tokens(samples, self.config.micro_batch_tokens):
-            chosen = [samples[i] for i in chunk]
-            batch = make_batch(chosen, [s.corrections for s in chosen], self.policy.device)
-            logprobs_D, _ = logprobs_and_entropy(self.policy, batch, self.temperature)
-            report.compare(chosen, logprobs_D)
-            now_D = logprobs_D.double().cpu().numpy()
-            parts = np.split(now_D, np.cumsum([len(s.places) for s in chosen])[:-1])
-            for i, now in zip(chunk, parts, strict=True):
-                weight = np.minimum(np.exp(np.clip(now - samples[i].old_logprobs, -20, 20)), cap)
-                out[i] = replace(samples[i], old_logprobs=now, importance=weight)
+        now = self.budget.within(lambda: self._logprobs(samples), self.policy.model.zero_grad)
+        report.compare(samples, torch.as_tensor(np.concatenate([np.zeros(0), *now])))
+        out = []
+        for sample, fresh in zip(samples, now, strict=True):
+            weight = np.minimum(np.exp(np.clip(fresh - sample.old_logprobs, -20, 20)), cap)
+            out.append(replace(sample, old_logprobs=fresh, importance=weight))
         report.importance = np.concatenate([s.corrections for s in out] or [np.ones(0)])
         return out
+
+    @torch.no_grad()
+    def _logprobs(self, samples: Sequence[Sample]) -> list[Floats]:
+        """Return what the present weights give each place of each sample, whichever rank computes it."""
+        found = [np.zeros(len(s.places)) for s in samples]
+        for chosen, batch in self._batches(samples, [s.corrections for s in samples]):
+            logprobs_D = logprobs_and_entropy(self.policy, batch, self.temperature)[0].double().cpu().numpy()
+            stops = np.cumsum([len(samples[i].places) for i in chosen])
+            for i, part in zip(chosen, np.split(logprobs_D, stops[:-1]), strict=bool(chosen)):
+                found[i] = part
+        everywhere = np.array(self.ranks.sum(np.concatenate([np.zeros(0), *found]).tolist()))
+        return np.split(everywhere, np.cumsum([len(s.places) for s in samples])[:-1]) if samples else []
 
     def _rate(self) -> float:
         """Return the share of the peak rate for the coming step."""
@@ -233,13 +222,6 @@ class Learner:
         span = max(self._total_steps - self.config.warmup, 1)
         done = min((self.steps - self.config.warmup) / span, 1.0)
         return 1.0 + (self.config.decay_to - 1.0) * done
-
-
-def _fresh(sample: Sample, version: int | None) -> np.ndarray:
-    """Return [D] whether each place was sampled under these weights."""
-    if version is None or sample.versions is None:
-        return np.zeros(len(sample.places), bool)
-    return np.equal(sample.versions, version)
 
 
 def place_weights(samples: Sequence[Sample], average: str) -> list[np.ndarray]:
@@ -255,8 +237,7 @@ def logprobs_and_entropy(policy: Policy, batch: Batch, temperature: float) -> tu
 
     The distribution is the one that sampling uses: temperature applied, renormalised over the allowed ids.
     """
-    states_NW = hidden_states(policy.model, batch.ids_N, batch.ragged)
-    logits_PV = logits(policy.model, states_NW.index_select(0, batch.states_P)) / temperature
+    logits_PV = logits_after(policy.model, batch.ids_N, batch.ragged, batch.states_P) / temperature
     if len(batch.choice_rows_C):
         allowed_PV = torch.zeros_like(logits_PV, dtype=torch.bool)
         allowed_PV[batch.choice_rows_C, batch.choice_ids_C] = True

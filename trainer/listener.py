@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from cairn.agents.report import Report
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pulse:
+    """How a phase that plays episodes is going."""
+
+    in_flight: int  # episodes
+    tokens_per_second: float  # computed, since the phase began
+    success: float | None  # of the phase's episodes that ended; None: none has
+    staleness: float | None = None  # updates between their newest weights and the present ones, on average
 
 
 class Listener:
@@ -19,6 +30,9 @@ class Listener:
 
     def advanced(self, count: int) -> None:
         """`count` units of the phase are done."""
+
+    def pulsed(self, pulse: Pulse) -> None:
+        """Episodes are being played."""
 
     def imitated(self, epoch: int, metrics: Mapping[str, float]) -> None:
         """A pass over the demonstrations is done."""

@@ -20,12 +20,14 @@ def episode_metrics(episodes: Sequence[Episode]) -> dict[str, float]:
     """Return means over scored episodes and counts of the others."""
     scored = [e for e in episodes if not e.is_failed]
     count = max(len(scored), 1)
+    replies = [len(t.reply_ids) for e in scored for t in e.turns if t.reply_ids is not None]
     endings = Counter(e.ending.cause for e in episodes if e.ending.kind != "terminated")
     return {
         "success": sum(bool(e.success) for e in scored) / count,
         "return": sum(e.total_reward for e in scored) / count,
         "turns": sum(len(e.turns) for e in scored) / count,
         "invalid": sum(not t.is_valid for e in scored for t in e.turns) / max(sum(len(e.turns) for e in scored), 1),
+        "reply_tokens": float(np.mean(replies)) if replies else 0.0,
         "truncated": sum(e.ending.kind == "truncated" for e in scored) / count,
         "failed": float(len(episodes) - len(scored)),
         **{f"ended/{cause}": float(n) for cause, n in endings.items()},

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from cairn.core.errors import CairnError
+from cairn.trainer.ranks import Ranks
 
 
 class Mismatch:
@@ -37,6 +38,12 @@ class Mismatch:
         if abs(float(change_D[worst])) > self._worst:
             self._worst = abs(float(change_D[worst]))
             self._where = context(worst), float(sampled_D[worst]), float(trained_D[worst])
+
+    def gather(self, ranks: Ranks) -> None:
+        """Add up what the ranks found; each remembers the worst token of its own."""
+        count, self._absolute, self._k3 = ranks.sum([self.count, self._absolute, self._k3])
+        self.count = int(count)
+        (self._worst,) = ranks.max([self._worst])
 
     @property
     def mean(self) -> float:

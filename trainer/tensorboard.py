@@ -8,7 +8,7 @@ from pathlib import Path
 from torch.utils.tensorboard import SummaryWriter
 
 from cairn.agents.report import Report
-from cairn.trainer.listener import Listener
+from cairn.trainer.listener import Listener, Pulse
 
 
 class TensorBoard(Listener):
@@ -29,6 +29,10 @@ class TensorBoard(Listener):
     def advanced(self, count: int) -> None:
         """Pass it on."""
         self._then.advanced(count)
+
+    def pulsed(self, pulse: Pulse) -> None:
+        """Pass it on."""
+        self._then.pulsed(pulse)
 
     def noted(self, text: str) -> None:
         """Pass it on."""

@@ -1,71 +1,52 @@
 """The training loop: warm start, then episodes -> step table -> credit -> loss -> AdamW, with evaluations between.
 
-Exactly on-policy: an update's episodes are all sampled with the weights that it changes. Everything random follows from
-the run's seed and the update's number, so a run that goes on from a checkpoint draws what it would have drawn.
+Exactly on-policy unless `schedule` lets episodes run ahead: an update's episodes are all sampled with the weights that
+it changes. Everything random follows from the run's seed and the update's number, so a run that goes on from a
+checkpoint draws what it would have drawn.
 """
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, closing, contextmanager
 from datetime import datetime
-from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 
-from cairn.agents.backends.hf import HFBackend
-from cairn.agents.collect import collect
-from cairn.agents.engine import Engine
-from cairn.agents.evaluate import PolicyAgent, new_context
-from cairn.agents.flight import Job
+from cairn.agents.agent import new_context
+from cairn.agents.groups import State
 from cairn.agents.models.policy import Policy, load_policy, load_pretrained
 from cairn.agents.report import Report, summarise
-from cairn.agents.rollout import Rollout, State
+from cairn.agents.rollout import EpisodeSource
 from cairn.core.errors import CairnError
-from cairn.core.records import Episode, Task
+from cairn.core.records import Episode
 from cairn.core.seeding import derive_seed
-from cairn.core.store import RunStore
-from cairn.core.table import Floats, Keys, StepTable
-from cairn.envs.pool import EnvPool, PoolConfig
+from cairn.core.store import Recorder
 from cairn.envs.registry import make
 from cairn.trainer import checkpoint
 from cairn.trainer.checkpoint import Checkpoint
 from cairn.trainer.config import RunConfig, load_run_config
-from cairn.trainer.credit import advantages
-from cairn.trainer.credit.kernel.similarity import similar
+from cairn.trainer.guards import Collapse, Lookout
+from cairn.trainer.held_out import play_held_out, report_metrics
 from cairn.trainer.imitation import demonstrations, environment_texts, imitate
 from cairn.trainer.interrupt import Interrupt
 from cairn.trainer.learner import Learner
 from cairn.trainer.listener import Listener
-from cairn.trainer.metrics import credit_metrics, episode_metrics, staleness_metrics
+from cairn.trainer.metrics import episode_metrics, staleness_metrics
+from cairn.trainer.parts import new_cluster, new_learner, new_recorder, new_rollout
+from cairn.trainer.pulse import PulseMeter
+from cairn.trainer.run import Run, versions
 from cairn.trainer.samples import make_samples
+from cairn.trainer.step_credit import step_credit
 from cairn.trainer.tasks import TaskOrder
 from cairn.trainer.tensorboard import TensorBoard
+from cairn.trainer.torch_setup import set_up_torch
 
-
-@dataclass(frozen=True)
-class Run:
-    """A run, finished or stopped."""
-
-    folder: Path
-    reports: Mapping[int, Report]  # by number of updates done
-    is_finished: bool = True  # else it was interrupted, and goes on from its checkpoint
-
-    @property
-    def final(self) -> Report:
-        """The last evaluation."""
-        return self.reports[max(self.reports)]
-
-    @property
-    def checkpoint(self) -> Path:
-        """The newest checkpoint, which transformers loads as is."""
-        return max((self.folder / "checkpoints").glob("update-*"))
+if TYPE_CHECKING:
+    from cairn.trainer.cluster.actors import Cluster
 
 
 def train(
@@ -88,16 +69,26 @@ def train(
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
     where = Path(folder) if folder is not None else Path("runs") / f"{settings.name}-{stamp}"
     where.mkdir(parents=True, exist_ok=True)
-    with RunStore(where / "run.sqlite") as store:
-        return Trainer(settings, where, store, TensorBoard(where, listener or Listener())).run()
+    hears = TensorBoard(where, listener or Listener())
+    with ExitStack() as stack:
+        cluster = stack.enter_context(new_cluster(settings, hears.noted)) if settings.cluster.is_used else None
+        store = new_recorder(where / "run.sqlite", stack, cluster)
+        return Trainer(settings, where, store, hears, cluster).run()
 
 
 class Trainer:
     """One run's parts and its loop."""
 
-    def __init__(self, config: RunConfig, folder: Path, store: RunStore, listener: Listener) -> None:
+    def __init__(
+        self,
+        config: RunConfig,
+        folder: Path,
+        store: Recorder,
+        listener: Listener,
+        cluster: Cluster | None = None,
+    ) -> None:
         set_up_torch(config.trainer.threads, config.trainer.deterministic)
-        self.config, self.folder, self.store, self.listener = config, folder, store, listener
+        self.config, self.folder, self.store, self.listener, self.cluster = config, folder, store, listener, cluster
         self.env = make(config.env.id, **config.env.config)
         self.eval_env = make(config.env.id, **config.eval_env)
         self.train_tasks = list(self.env.tasks())
@@ -105,6 +96,8 @@ class Trainer:
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         self.reports: dict[int, Report] = {}
         self.seconds: dict[str, float] = {}
+        self.rollbacks = 0  # times that the run went back to a checkpoint
+        self.num_tokens = 0  # of episodes for updates, so far
         self.interrupt = Interrupt(listener.noted)
 
     def run(self) -> Run:
@@ -113,52 +106,74 @@ class Trainer:
             return self._run()
 
     def _run(self) -> Run:
-        found = self._newest_checkpoint()
+        while True:
+            self.rollbacks = len(self.store.meta().get("rollbacks", ()))
+            found = self._newest_checkpoint()
+            try:
+                return self._go_on(found)
+            except Collapse as collapse:
+                self._go_back(collapse)
+
+    def _go_on(self, found: Checkpoint | None) -> Run:
         policy = self._policy(found)
-        learner = self._learner(policy, found)
         self.listener.started(self.folder, self._facts(policy))
         self.store.set_meta(
-            {"config": self.config.model_dump(), "versions": versions(), "parameters": policy.num_parameters}
+            {
+                "config": self.config.model_dump(),
+                "versions": versions(),
+                "parameters": policy.num_parameters,
+                "trainable": policy.num_trainable,
+            }
         )
         if found is None:
             self._warm_start(policy)
-            self._evaluate(policy, 0)
-            self._save(policy, learner, 0, None)
+        learner = self._learner(policy, found)  # its masters and its reference are the weights as they are now
         done = found.update if found else 0
-        rollout = self._rollout(policy, found)
-        while done < self.config.trainer.updates and not self.interrupt.is_asked:
-            self._update(done, rollout, learner)
-            done += 1
-            self._after(policy, learner, rollout, done)
+        self.num_tokens = 0
+        self.lookout = Lookout(self.config.guards, self.store.series)
+        # The rollout comes before the first evaluation, whose back end may then share what this one starts.
+        with closing(learner), closing(self._rollout(policy, found)) as rollout:
+            if found is None:
+                self._evaluate(policy, 0)
+                self._save(policy, learner, 0, None)
+            while done < self.config.trainer.updates and not self.interrupt.is_asked:
+                metrics = self._update(done, rollout, learner)
+                done += 1
+                self._look_for_collapse(done, metrics)
+                self._after(policy, learner, rollout, done)
         return Run(self.folder, self.reports, is_finished=done == self.config.trainer.updates)
 
     # -- one update -------------------------------------------------------------------------------------------------
 
-    def _update(self, update: int, rollout: Rollout, learner: Learner) -> None:
+    def _update(self, update: int, rollout: EpisodeSource, learner: Learner) -> dict[str, float]:
         self.seconds = {}
-        tokens = rollout.engine.backend.num_tokens
         with self._timed("rollout", self.config.trainer.groups * self.config.trainer.group_size):
-            episodes = rollout.batch(lambda _: self.listener.advanced(1))
+            meter = PulseMeter(
+                self.listener, lambda: int(rollout.metrics()["in_flight"]), lambda: rollout.num_tokens, update
+            )
+            episodes = rollout.batch(meter.ended, meter.beat)
         self._stop_if_failing(episodes)
         usable = [e for e in episodes if not e.is_failed]
         with self._timed("credit", 1):
-            advantage, measured = self._credit(usable)
+            advantage, measured = step_credit(self.config, usable, is_deterministic=self.env.meta.is_deterministic)
             samples = make_samples(usable, advantage)
         with self._timed("learn", 1):
             loss = self.config.loss
             learned = learner.update(
-                samples, loss.method, loss.settings, derive_seed(self.config.seed, "learn", update), version=update
+                samples, loss.method, loss.settings, derive_seed(self._seed, "learn", update), version=update
             )
         rollout.update_weights(update + 1)
-        tokens = rollout.engine.backend.num_tokens - tokens
+        before, self.num_tokens = self.num_tokens, rollout.num_tokens  # some were computed since the last update
+        tokens = self.num_tokens - before
         metrics = {
             **episode_metrics(episodes),
             **staleness_metrics(episodes, update),
             **measured,
             **learned,
             "tokens": float(tokens),
-            "in_flight": float(len(rollout.engine.flights)),
-            "restarted": float(rollout.restarted),
+            **rollout.metrics(),
+            **({} if self.cluster is None else {"replaced": float(self.cluster.replaced)}),
+            "rollbacks": float(self.rollbacks),
             **{f"seconds/{k}": v for k, v in self.seconds.items()},
             "tokens_per_second": tokens / sum(self.seconds.values()),
         }
@@ -166,23 +181,7 @@ class Trainer:
         self.store.add(update + 1, metrics, usable, task_types=kinds, advantages=advantage.tolist())
         self.store.add(update + 1, {}, failed := [e for e in episodes if e.is_failed], task_types=[""] * len(failed))
         self.listener.updated(update + 1, metrics)
-
-    def _credit(self, episodes: Sequence[Episode]) -> tuple[Floats, dict[str, float]]:
-        """Return one advantage a turn, in the order of the episodes, and what there is to say about them."""
-        if not episodes:
-            return np.zeros(0), {}
-        is_deterministic = self.env.meta.is_deterministic
-        table = StepTable.from_episodes(episodes, anchor=self._anchors(episodes), is_deterministic=is_deterministic)
-        found = advantages(table, self.config.credit.method, **self.config.credit.settings)
-        return found, credit_metrics(table, found[table.order])
-
-    def _anchors(self, episodes: Sequence[Episode]) -> Keys | None:
-        """Return keys of similar observations, one a turn; None: the environment's anchors are used."""
-        if self.config.trainer.similarity is None:
-            return None
-        turns = [(e.group_id, turn.observation.text) for e in episodes for turn in e.turns]
-        groups, texts = zip(*turns, strict=True)
-        return similar(texts, groups, self.config.trainer.similarity)
+        return metrics
 
     def _stop_if_failing(self, episodes: Sequence[Episode]) -> None:
         failed = [e for e in episodes if e.is_failed]
@@ -192,12 +191,40 @@ class Trainer:
                 f"the first: {failed[0].ending.detail or failed[0].ending.cause}"
             )
 
-    def _after(self, policy: Policy, learner: Learner, rollout: Rollout, done: int) -> None:
+    def _after(self, policy: Policy, learner: Learner, rollout: EpisodeSource, done: int) -> None:
         is_last = done == self.config.trainer.updates
         if is_last or done % self.config.eval.every == 0:
             self._evaluate(policy, done)
         if is_last or self.interrupt.is_asked or done % self.config.trainer.checkpoint_every == 0:
             self._save(policy, learner, done, rollout.state())
+
+    # -- collapse ---------------------------------------------------------------------------------------------------
+
+    def _look_for_collapse(self, update: int, metrics: Mapping[str, float]) -> None:
+        for alarm in self.lookout.look(update, metrics):
+            if alarm.action != "warn":
+                raise Collapse(update, alarm)
+            self.listener.noted(f"warning: after update {update}: {alarm.what}")
+
+    def _go_back(self, collapse: Collapse) -> None:
+        """Have the run go on from its newest checkpoint, with other chance and a lower rate; or give up."""
+        found, _ = checkpoint.latest(self.folder / "checkpoints")
+        if collapse.alarm.action == "stop" or found is None or self.rollbacks >= self.config.guards.max_rollbacks:
+            back = "" if found is None else f"; checkpoint {found.folder.name} is from before it"
+            raise CairnError(
+                f"Stopped {collapse}{back}. Go on with other settings: "
+                f"cairn train --resume {self.folder} --set learner.optimizer.lr=..."
+            ) from collapse
+        before = self.store.meta().get("rollbacks", [])
+        self.store.set_meta(
+            {"rollbacks": [*before, {"after": collapse.update, "to": found.update, "why": str(collapse)}]}
+        )
+        self.listener.noted(f"going back: {collapse}")
+
+    @property
+    def _seed(self) -> int:
+        """The seed of chance while training: another one after each time that the run went back."""
+        return derive_seed(self.config.seed, "rollback", self.rollbacks) if self.rollbacks else self.config.seed
 
     # -- before, between and after ----------------------------------------------------------------------------------
 
@@ -223,9 +250,8 @@ class Trainer:
         )
 
     def _learner(self, policy: Policy, found: Checkpoint | None) -> Learner:
-        config = self.config
-        steps = config.trainer.updates * config.learner.epochs * config.learner.minibatches
-        learner = Learner(policy, config.learner, steps, config.sampling.temperature)
+        learner = new_learner(self.config, policy, self.cluster, self.listener.noted)
+        learner.rate_scale = self.config.guards.rollback_rate**self.rollbacks
         if found is not None:
             checkpoint.restore_learner(found, learner)
         return learner
@@ -242,58 +268,32 @@ class Trainer:
             )
         if not episodes:
             raise CairnError(f"imitation.oracle: {config.oracle!r} solved none of {config.episodes} tasks")
+        noted = self.listener.noted
         with self._timed("imitate", config.epochs):
-            for epoch, metrics in enumerate(imitate(policy, episodes, config, self.config), start=1):
+            for epoch, metrics in enumerate(imitate(policy, episodes, config, self.config, noted), start=1):
                 self.listener.imitated(epoch, metrics)
                 self.store.add(0, {f"imitation/{name}": value for name, value in metrics.items()})
 
     def _evaluate(self, policy: Policy, done: int) -> None:
-        sampling = self.config.sampling.model_copy(update={"temperature": self.config.eval.temperature})
-        jobs = [
-            Job(
-                task=Task(env_id=self.config.env.id, task_id=task_id),
-                group_id=i,
-                sample_seed=derive_seed(self.config.seed, "eval", task_id),
-            )
-            for i, task_id in enumerate(self.eval_tasks)
-        ]
-        with self._timed("evaluate", len(jobs)):
-            engine = self._engine(HFBackend(policy, sampling), self.config.eval_env, policy)
-            episodes = collect(engine, jobs, lambda _: self.listener.advanced(1))
+        with self._timed("evaluate", len(self.eval_tasks)):
+            episodes = play_held_out(self.config, policy, self.eval_tasks, self.listener)
         self._stop_if_failing(episodes)
         report = self.reports[done] = summarise(episodes, self.eval_env.task_type, self.eval_env.can_solve)
         kinds = [self.eval_env.task_type(e.task.task_id) for e in episodes]
-        metrics = {
-            "eval/success": report.success.share,
-            "eval/low": report.success.low,
-            "eval/high": report.success.high,
-            "eval/turns": report.mean_turns,
-            "eval/failed": float(report.failed),
-            "eval/ceiling": report.ceiling,
-        }
-        by_type = {f"eval/success/{name}": rate.share for name, rate in report.by_type.items()}
-        self.store.add(done, {**metrics, **by_type}, episodes, phase="eval", task_types=kinds)
+        self.store.add(done, report_metrics(report), episodes, phase="eval", task_types=kinds)
         self.store.set_meta({"reports": {str(n): r.to_dict() for n, r in self.reports.items()}})
         self.listener.evaluated(done, report)
 
-    def _engine(self, backend: HFBackend, env_config: Mapping[str, Any], policy: Policy) -> Engine:
-        settings = {**dict(self.config.pool), "size": self.config.sampling.slots}
-        pool = EnvPool(self.config.env.id, env_config, PoolConfig(**settings))
-        manner = PolicyAgent(policy, self.config.agent, self.config.name).manner
-        return Engine(backend, pool, manner, retries=self.config.trainer.retries, limits=self.config.limits)
-
-    def _rollout(self, policy: Policy, found: Checkpoint | None) -> Rollout:
-        backend = HFBackend(policy, self.config.sampling)
-        engine = self._engine(backend, self.config.env.config, policy)
-        order = TaskOrder(self.config.env.id, self.train_tasks, self.config.trainer.group_size, self.config.seed)
-        rollout = Rollout(engine, self.config.trainer.groups, self.config.schedule, order.group)
-        if found is not None:
-            backend.update_weights(found.update)
-            if (state := found.rollout()) is not None:
-                rollout.restore(state)
+    def _rollout(self, policy: Policy, found: Checkpoint | None) -> EpisodeSource:
+        order = TaskOrder(self.config.env.id, self.train_tasks, self.config.trainer.group_size, self._seed)
+        version = found.update if found is not None else 0
+        rollout = new_rollout(self.config, policy, self.cluster, order, version)
+        if found is not None and (state := found.rollout()) is not None:
+            rollout.restore(state)
         return rollout
 
     def _save(self, policy: Policy, learner: Learner, done: int, rollout: State | None) -> None:
+        self.store.flush()  # a run that goes on from a checkpoint has all that led to it
         checkpoint.save(
             self.folder / "checkpoints",
             done,
@@ -308,8 +308,11 @@ class Trainer:
         config = self.config
         tasks = f"{len(self.train_tasks)} training tasks, {len(self.eval_tasks)} held out"
         episodes = f"{config.trainer.groups} tasks x {config.trainer.group_size} episodes"
+        size = f"{policy.num_parameters / 1e6:.2f} M parameters"
+        if policy.num_trainable < policy.num_parameters:
+            size += f" ({policy.num_trainable / 1e6:.2f} M of them trained)"
         return {
-            "policy": f"{policy.num_parameters / 1e6:.2f} M parameters, {config.model.path or config.model.preset}",
+            "policy": f"{size}, {config.model.path or config.model.preset}",
             "environment": f"{config.env.id}, {tasks}",
             "method": f"{config.credit.method}, {episodes}",
             "machine": f"{self.device}, {torch.get_num_threads()} threads",
@@ -321,17 +324,3 @@ class Trainer:
         began = time.perf_counter()
         yield
         self.seconds[phase] = time.perf_counter() - began
-
-
-def set_up_torch(threads: int | None, deterministic: bool) -> None:
-    """Set how many CPU threads torch uses, and whether equal inputs must give equal bits."""
-    torch.set_num_threads(threads or int(os.environ.get("OMP_NUM_THREADS", 0)) or len(os.sched_getaffinity(0)))
-    torch.use_deterministic_algorithms(deterministic)
-
-
-def versions() -> dict[str, str]:
-    """Return versions of what results depend on."""
-    return {
-        name: metadata.version(name)
-        for name in ("cairn-rl", "torch", "transformers", "tokenizers", "numpy", "gymnasium")
-    }

@@ -12,7 +12,6 @@ temperature 0 the most probable allowed id is taken and logprobs are 0.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,24 +19,20 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from cairn.agents.backend import Finish, Reply, Request
-from cairn.agents.constrain import next_ids, pack
+from cairn.agents.backend import Reply, Request
+from cairn.agents.config import BackendConfig, SamplingConfig
+from cairn.agents.draft import Draft
 from cairn.agents.models.policy import Policy
 from cairn.agents.models.ragged import Ragged, SlotCache, hidden_states, logits
-from cairn.core.config import Config
-from cairn.core.errors import ModelFailure
+from cairn.core.errors import EpisodeFailure
 
 _SHORT = 8  # a stretch of up to this many tokens goes with those that are about to sample
 
 
-class HFConfig(Config):
+class HFConfig(BackendConfig):
     """How the in-process back end samples."""
 
-    slots: int = Field(64, ge=1, description="Episodes in flight.")
     chunk: int = Field(96, ge=1, description="Most tokens of one slot in one forward pass.")
-    temperature: float = Field(1.0, ge=0.0, description="0: the most probable token.")
-    max_reply_tokens: int = Field(64, ge=1, description="A free reply is cut here; a constrained one ends by itself.")
-    max_context: int = Field(4096, ge=64, description="Longest sequence of a slot, in tokens.")
 
 
 @dataclass
@@ -46,26 +41,24 @@ class _Slot:
 
     tokens: list[int] = field(default_factory=list)  # the whole sequence
     cached: int = 0  # how much of it the cache holds
-    is_busy: bool = False
-    request: Request | None = None
-    version: int = 0  # of the weights that sampled the reply's first token
-    choices: Sequence[tuple[int, ...]] | None = None  # those that agree with the reply so far
-    reply: list[int] = field(default_factory=list)
-    logprobs: list[float] = field(default_factory=list)
-    allowed: list[tuple[int, ...]] = field(default_factory=list)
+    work: tuple[Request, Draft] | None = None  # None: idle
 
 
 class HFBackend:
     """`agents.backend.Backend` over a transformers model."""
 
-    def __init__(self, policy: Policy, config: HFConfig) -> None:
+    cache_tokens: int | None = None  # slots are what bounds it
+
+    def __init__(self, policy: Policy, sampling: SamplingConfig, config: HFConfig | None = None) -> None:
         self.policy = policy
-        self.config = config
-        self.num_slots = config.slots
+        self.config = sampling
+        self._end_id = policy.encoder.end_id
+        self.num_slots = sampling.slots
         self.version = 0
         self.num_tokens = 0  # computed so far
-        self._cache = SlotCache(config.slots)
-        self._slots = [_Slot() for _ in range(config.slots)]
+        self._chunk = (config or HFConfig()).chunk
+        self._cache = SlotCache(sampling.slots)
+        self._slots = [_Slot() for _ in range(sampling.slots)]
 
     def update_weights(self, version: int) -> None:
         """Sample with the policy's present weights from now on; what the slots have cached is computed anew."""
@@ -76,7 +69,7 @@ class HFBackend:
     def submit(self, slot: int, request: Request) -> None:
         """Ask for a reply in this slot; see `agents.backend.Backend`."""
         state = self._slots[slot]
-        if state.is_busy:
+        if state.work is not None:
             raise RuntimeError(f"slot {slot} is still working on a reply")
         if request.extends:
             state.tokens.extend(request.prompt_ids)
@@ -84,47 +77,52 @@ class HFBackend:
             prompt = list(request.prompt_ids)
             state.cached = min(state.cached, _common_prefix(state.tokens, prompt), len(prompt) - 1)
             state.tokens = prompt
-        state.is_busy, state.request, state.choices = True, request, request.choices
-        state.reply, state.logprobs, state.allowed, state.version = [], [], [], self.version
-        if request.begun is not None:
-            self._go_on(state, request.begun)
-        self._force(state)
+        state.work = request, Draft.begin(state.tokens, request, self._end_id, self.config, self.version)
+
+    def pause(self) -> None:
+        """Nothing is sampled outside `step`."""
+
+    def resume(self) -> None:
+        """Nothing was stopped."""
+
+    def close(self) -> None:
+        """Nothing is held but memory."""
 
     def so_far(self, slot: int) -> Reply | None:
         """Return what has been sampled of the reply under way; None: nothing has."""
-        state = self._slots[slot]
-        return self._reply(state, "abort") if state.is_busy and state.reply else None
+        work = self._slots[slot].work
+        return work[1].reply() if work is not None and work[1].ids else None
 
     def abort(self, slot: int) -> None:
         """Give up the reply under way."""
-        self._slots[slot].is_busy = False
+        self._slots[slot].work = None
 
     @torch.inference_mode()
     def fork(self, source: int, target: int) -> None:
         """Give the target the source's sequence, with what is cached of it."""
         of, to = self._slots[source], self._slots[target]
-        if of.is_busy or to.is_busy:
+        if of.work is not None or to.work is not None:
             raise RuntimeError(f"slots {source} and {target} must be idle to be forked")
         self._cache.copy(source, target, of.cached)
         to.tokens, to.cached = list(of.tokens), of.cached
 
-    def step(self) -> list[tuple[int, Reply | ModelFailure]]:
+    def step(self) -> list[tuple[int, Reply | EpisodeFailure]]:
         """Run one forward pass and return the replies that it finished."""
         done = self._finished()  # fully forced replies need no pass at all
         busy = self._next_batch()
         if not busy:
             return done
-        stretches = [self._slots[i].tokens[self._slots[i].cached :][: self.config.chunk] for i in busy]
+        stretches = [self._slots[i].tokens[self._slots[i].cached :][: self._chunk] for i in busy]
         states_ND = self._forward(busy, stretches)
         ends = np.cumsum([len(s) for s in stretches]) - 1
         drawing = []
         for row, i in enumerate(busy):
             slot = self._slots[i]
             slot.cached += len(stretches[row])
-            if slot.cached == len(slot.tokens):
-                drawing.append((slot, int(ends[row])))
+            if slot.cached == len(slot.tokens) and slot.work is not None:
+                drawing.append((slot.work, int(ends[row])))
         if drawing:
-            self._draw([slot for slot, _ in drawing], states_ND[[row for _, row in drawing]])
+            self._draw([work for work, _ in drawing], states_ND[[row for _, row in drawing]])
         return done + self._finished()
 
     def _next_batch(self) -> list[int]:
@@ -133,7 +131,7 @@ class HFBackend:
         Attention is padded to the longest stretch of a pass, so one long prompt among many single tokens would make
         every slot as dear as the prompt.
         """
-        pending = {i: len(slot.tokens) - slot.cached for i, slot in enumerate(self._slots) if slot.is_busy}
+        pending = {i: len(slot.tokens) - slot.cached for i, slot in enumerate(self._slots) if slot.work}
         return [i for i, count in pending.items() if count > _SHORT] or list(pending)
 
     @torch.inference_mode()
@@ -147,22 +145,22 @@ class HFBackend:
         return hidden_states(self.policy.model, ids_N, ragged)
 
     @torch.inference_mode()
-    def _draw(self, slots: list[_Slot], states_SD: Tensor) -> None:
-        """Sample one token for each slot and append what the constraint then forces."""
+    def _draw(self, works: list[tuple[Request, Draft]], states_SD: Tensor) -> None:
+        """Sample one token for each reply and append what the constraint then forces."""
         logits_SV = logits(self.policy.model, states_SD)
-        allowed = [_next_ids(slot) for slot in slots]
+        allowed = [draft.next_ids for _, draft in works]
         if any(ids is not None for ids in allowed):
             logits_SV = _mask(logits_SV, allowed)
-        tokens, logprobs = self._sample(logits_SV, slots)
-        for slot, token, logprob, ids in zip(slots, tokens, logprobs, allowed, strict=True):
-            self._append(slot, token, logprob, ids)
-            self._force(slot)
+        tokens, logprobs = self._sample(logits_SV, [request for request, _ in works])
+        for (_, draft), token, logprob, ids in zip(works, tokens, logprobs, allowed, strict=True):
+            draft.append(token, logprob, self.version, ids)
+            draft.force()
 
-    def _sample(self, logits_SV: Tensor, slots: list[_Slot]) -> tuple[list[int], list[float]]:
+    def _sample(self, logits_SV: Tensor, requests: list[Request]) -> tuple[list[int], list[float]]:
         if self.config.temperature == 0.0:
-            return logits_SV.argmax(-1).tolist(), [0.0] * len(slots)
+            return logits_SV.argmax(-1).tolist(), [0.0] * len(requests)
         logprobs_SV = torch.log_softmax(logits_SV / self.config.temperature, -1)
-        draws = torch.tensor([slot.request.rng.random() for slot in slots if slot.request], dtype=torch.float64)
+        draws = torch.tensor([request.rng.random() for request in requests], dtype=torch.float64)
         # Inverse of the cumulative distribution, in float64 on the CPU: an id of probability 0 cannot come out.
         cumulative = logprobs_SV.double().exp().cpu().cumsum(-1)
         targets = draws[:, None] * cumulative[:, -1:] * (1 - 1e-12)
@@ -170,67 +168,13 @@ class HFBackend:
         chosen = logprobs_SV.cpu().gather(-1, tokens_S)[:, 0]
         return tokens_S[:, 0].tolist(), chosen.tolist()
 
-    def _append(self, slot: _Slot, token: int, logprob: float, allowed: tuple[int, ...] | None) -> None:
-        place = len(slot.reply)
-        if place == 0:
-            slot.version = self.version
-        slot.reply.append(token)
-        slot.tokens.append(token)
-        slot.logprobs.append(logprob)
-        if slot.choices is not None:
-            slot.allowed.append(allowed or (token,))
-            slot.choices = [choice for choice in slot.choices if choice[place] == token]
-
-    def _force(self, slot: _Slot) -> None:
-        """Append tokens for as long as the constraint leaves one choice."""
-        while slot.choices is not None and not self._is_complete(slot):
-            ids = _next_ids(slot)
-            if ids is None or len(ids) != 1:
-                return
-            self._append(slot, ids[0], 0.0, ids)
-
-    def _is_complete(self, slot: _Slot) -> bool:
-        if slot.reply and slot.reply[-1] == self.policy.encoder.end_id:
-            return True
-        return len(slot.tokens) >= self.config.max_context or (
-            slot.choices is None and len(slot.reply) >= self.config.max_reply_tokens
-        )
-
-    def _go_on(self, slot: _Slot, begun: Reply) -> None:
-        """Take up a reply where it was left."""
-        for place, (token, logprob) in enumerate(zip(begun.ids.tolist(), begun.logprobs.tolist(), strict=True)):
-            allowed = None
-            if begun.constraint is not None:
-                first, end = begun.constraint.offsets[place : place + 2]
-                allowed = tuple(begun.constraint.ids[first:end].tolist())
-            self._append(slot, token, logprob, allowed)
-        slot.version = begun.version
-
-    def _finished(self) -> list[tuple[int, Reply | ModelFailure]]:
-        out: list[tuple[int, Reply | ModelFailure]] = []
+    def _finished(self) -> list[tuple[int, Reply | EpisodeFailure]]:
+        out: list[tuple[int, Reply | EpisodeFailure]] = []
         for i, slot in enumerate(self._slots):
-            if slot.is_busy and self._is_complete(slot):
-                slot.is_busy = False
-                is_full = len(slot.tokens) >= self.config.max_context
-                is_closed = bool(slot.reply) and slot.reply[-1] == self.policy.encoder.end_id
-                out.append((i, self._reply(slot, "context" if is_full else "end" if is_closed else "length")))
+            if slot.work is not None and slot.work[1].finish is not None:
+                out.append((i, slot.work[1].reply()))
+                slot.work = None
         return out
-
-    def _reply(self, slot: _Slot, finish: Finish) -> Reply:
-        return Reply(
-            ids=np.array(slot.reply, np.int32),
-            logprobs=np.array(slot.logprobs, np.float32),
-            constraint=None if slot.choices is None else pack(slot.allowed),
-            finish=finish,
-            version=slot.version,
-        )
-
-
-def _next_ids(slot: _Slot) -> tuple[int, ...] | None:
-    """Return the ids that may come next, sorted; None where all may."""
-    if slot.choices is None:
-        return None
-    return next_ids(slot.choices, len(slot.reply))
 
 
 def _mask(logits_SV: Tensor, allowed: list[tuple[int, ...] | None]) -> Tensor:
@@ -252,4 +196,4 @@ def _common_prefix(a: list[int], b: list[int]) -> int:
     return min(len(a), len(b))
 
 
-BACKEND = HFBackend
+BACKEND = (HFBackend, HFConfig)

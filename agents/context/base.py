@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from cairn.agents.backend import Message
+from cairn.agents.calls import Tool
 from cairn.agents.parse import Parsed
 from cairn.core.records import Observation
 
@@ -16,15 +18,17 @@ class Prompt:
 
     ids: tuple[int, ...]
     extends: bool  # they follow the previous turn's prompt and reply; else they are the whole prompt
+    messages: tuple[Message, ...] = ()  # the whole prompt as text, of a context that makes no ids
+    tool: Tool | None = None  # beside messages: what is to be called
 
 
 class Context(Protocol):
-    """One episode's history. Build one per episode."""
+    """One episode's history. Build one per episode. A class that makes text says so: `makes_messages = True`."""
 
     def prompt(self, observation: Observation) -> Prompt:
-        """Return the ids for the next reply."""
+        """Return what is put before the next reply."""
 
-    def record(self, observation: Observation, action: str, reply_ids: Sequence[int]) -> None:
+    def record(self, observation: Observation, action: str, reply_ids: Sequence[int], reply_text: str = "") -> None:
         """Take note of what was answered, as it was sampled: with the end id, or without where the reply was cut."""
 
     def render(self, action: str) -> tuple[int, ...]:

@@ -53,7 +53,7 @@ class Transcript:
         text = self._encoder.encode(observation.text)
         return Prompt((*self._closing, *text, *reminder, *self._encoder.plain.opener), extends=not self._is_first)
 
-    def record(self, observation: Observation, action: str, reply_ids: Sequence[int]) -> None:
+    def record(self, observation: Observation, action: str, reply_ids: Sequence[int], reply_text: str = "") -> None:
         """Take note that the sequence has begun, and whether its last reply was closed."""
         self._is_first = False
         self._closing = () if self._encoder.is_closed(reply_ids) else (self._encoder.end_id,)

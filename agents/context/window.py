@@ -85,7 +85,7 @@ class Window:
         )
         return Prompt(self._encoder.chat.opening(text), extends=False)
 
-    def record(self, observation: Observation, action: str, reply_ids: Sequence[int]) -> None:
+    def record(self, observation: Observation, action: str, reply_ids: Sequence[int], reply_text: str = "") -> None:
         """Take note of a turn."""
         self._history.append((observation.text, action))
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from safetensors import SafetensorError
+from torch import Tensor
 from transformers import AutoConfig, AutoModelForCausalLM, Qwen3Config, Qwen3ForCausalLM
 from transformers.utils.logging import disable_progress_bar, enable_progress_bar, is_progress_bar_enabled
 
+from cairn.agents.models.lora import LoraConfig, add_lora, base_of, is_lora, load_lora, trained
 from cairn.agents.models.ragged import NAME
 from cairn.agents.models.templates import load_template, marks_in
 from cairn.agents.models.tokens import Encoder, load_tokenizer, train_tokenizer
@@ -44,13 +45,23 @@ class ModelConfig(Config):
         description="Name of one that ships with Cairn, or path of a .jinja file; it is saved with the policy. "
         "None: the tokenizer's own, if it has one.",
     )
+    lora: LoraConfig | None = Field(None, description="Train adapters beside the frozen model; None: all weights.")
+
+    @model_validator(mode="after")
+    def _check(self) -> ModelConfig:
+        if self.lora is not None and self.path is None:
+            raise ValueError(
+                "lora needs model.path: a fresh model has learned nothing that could be kept frozen. Set model.path, "
+                "or leave out model.lora"
+            )
+        return self
 
 
 @dataclass
 class Policy:
     """A causal language model and its tokenizer."""
 
-    model: Any  # Any: transformers picks the class
+    model: Any  # Any: transformers picks the class; None: the weights are a server's
     encoder: Encoder
 
     @property
@@ -64,16 +75,29 @@ class Policy:
         """Number of weights, shared ones once."""
         return sum(p.numel() for p in self.model.parameters())
 
-    def save(self, folder: Path) -> None:
-        """Write weights (safetensors), configuration and tokenizer, as `transformers` loads them."""
+    @property
+    def num_trainable(self) -> int:
+        """Number of weights that training changes."""
+        return sum(p.numel() for p in trained(self.model).values())
+
+    def save(self, folder: Path, weights: Mapping[str, Tensor] | None = None) -> None:
+        """Write weights (safetensors), configuration and tokenizer, as `transformers` loads them.
+
+        Of a model with adapters only these are written, with the name of the base. `weights` stand in for the model's
+        own, where those are spread over ranks.
+        """
         with _without_bars():
-            self.model.save_pretrained(folder)
+            self.model.save_pretrained(folder, state_dict=None if weights is None else dict(weights))
             self.encoder.tokenizer.save_pretrained(folder)
 
-    def frozen_copy(self) -> Policy:
-        """Return a copy whose weights never change."""
-        model = copy.deepcopy(self.model).eval().requires_grad_(False)
-        return Policy(model=model, encoder=self.encoder)
+    def set_checkpointing(self, is_on: bool) -> None:
+        """Have training compute each layer twice rather than keep what it computed, or not."""
+        is_new = hasattr(self.model, "activation_checkpointing_enable")
+        name = "activation_checkpointing" if is_new else "gradient_checkpointing"  # the latter goes with transformers 6
+        if is_on:
+            getattr(self.model, f"{name}_enable")({"use_reentrant": False})
+        elif getattr(self.model, f"is_{name}"):
+            getattr(self.model, f"{name}_disable")()
 
 
 def load_policy(
@@ -82,38 +106,66 @@ def load_policy(
     """Return the configured policy; `corpus` gives texts and actions for the tokenizer of a fresh one.
 
     Raises:
-        ConfigError: no such folder or hub model, an unknown preset, a model whose attention is not supported, or a
-            chat template that does not suit the tokenizer.
+        ConfigError: no such folder or hub model, an unknown preset, a model whose attention is not supported, adapters
+            that do not fit it, or a chat template that does not suit the tokenizer.
         UnknownNameError: no such chat template.
     """
     template = None if config.chat_template is None else load_template(config.chat_template)
     if config.path is not None:
-        return load_pretrained(config.path, config.dtype, device, template)
+        policy = load_pretrained(config.path, config.dtype, device, template)
+        if config.lora is not None:
+            add_lora(policy.model, config.lora, seed)
+        return policy
     if config.preset not in PRESETS:
         raise ConfigError(f"model.preset: expected one of {sorted(PRESETS)}, got {config.preset!r}")
     texts, actions = corpus()
     tokenizer = train_tokenizer(texts, config.vocab_size, actions, marks_in(template or ""))
     encoder = _encoder(tokenizer, template)
     model: Any = _fresh(config, encoder, seed)  # Any: see Policy
-    return Policy(model=model.to(device, _dtype(config.dtype)), encoder=encoder)
+    for weight in model.parameters():  # not buffers: frequencies of positions stay float32, as in a loaded model
+        weight.data = weight.data.to(_dtype(config.dtype))
+    return Policy(model=model.to(device), encoder=encoder)
 
 
 def load_pretrained(path: str, dtype: str = "float32", device: str = "cpu", chat_template: str | None = None) -> Policy:
-    """Load model and tokenizer from a folder or hub name; `chat_template` stands in for the tokenizer's own."""
-    is_folder = path.startswith((".", "/", "~")) or Path(path).exists()
-    where = Path(path).expanduser() if is_folder else path
-    if is_folder and not (Path(where) / "config.json").is_file():
-        raise ConfigError(
-            f"model.path: no model at {str(where)!r} (expected a folder with config.json and safetensors)"
-        )
+    """Load model and tokenizer from a folder or hub name; `chat_template` stands in for the tokenizer's own.
+
+    A folder with an adapter has the model that it names loaded, with the adapter on it and all else frozen.
+    """
+    where = _place(path)
+    adapter = where if isinstance(where, Path) and is_lora(where) else None
+    base = where if adapter is None else _place(base_of(adapter))
+    if isinstance(base, Path) and not (base / "config.json").is_file():
+        of = "model" if adapter is None else f"base model of the adapter in {str(adapter)!r}"
+        raise ConfigError(f"model.path: no {of} at {str(base)!r} (expected a folder with config.json and safetensors)")
     try:
-        _refuse_unsupported(AutoConfig.from_pretrained(where))
+        _refuse_unsupported(AutoConfig.from_pretrained(base))
         with _without_bars():
-            model: Any = AutoModelForCausalLM.from_pretrained(where, attn_implementation=NAME, dtype=_dtype(dtype))
+            model: Any = AutoModelForCausalLM.from_pretrained(base, attn_implementation=NAME, dtype=_dtype(dtype))
         tokenizer = load_tokenizer(where)
+        if adapter is not None:
+            load_lora(model, adapter)
     except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise ConfigError(f"model.path: cannot load {str(where)!r}: {str(error).splitlines()[0][:300]}") from error
+    for weight in model.parameters():
+        weight.data = weight.data.clone()  # aligned as a fresh one: what a file's is decides last bits on a CPU
     return Policy(model=model.to(device), encoder=_encoder(tokenizer, chat_template))
+
+
+def load_remote(path: str) -> Policy:
+    """Load the tokenizer alone, from a folder or hub name, of a policy whose weights are a server's."""
+    try:
+        return Policy(model=None, encoder=_encoder(load_tokenizer(path), None))
+    except (OSError, ValueError, KeyError) as error:
+        raise ConfigError(
+            f"sampling.openai.tokenizer: cannot load {path!r}: {str(error).splitlines()[0][:300]}"
+        ) from error
+
+
+def _place(path: str) -> Path | str:
+    """Return the folder, whole so that an adapter's base is found from anywhere, or the hub name."""
+    is_folder = path.startswith((".", "/", "~")) or Path(path).exists()
+    return Path(path).expanduser().absolute() if is_folder else path
 
 
 def _encoder(tokenizer: Any, chat_template: str | None) -> Encoder:  # Any: see Encoder

@@ -261,3 +261,16 @@ def logits(model: Any, states_ND: Tensor) -> Tensor:  # Any: a transformers caus
     """Return float32 logits [N, V] of hidden states."""
     out: Tensor = model.get_output_embeddings()(states_ND)
     return out.float()
+
+
+def logits_after(model: Any, ids_N: Tensor, ragged: Ragged, tokens_P: Tensor) -> Tensor:  # Any: as above
+    """Return float32 logits [P, V] of what follows chosen ones of the flat tokens.
+
+    One call of the model itself, unlike the two above: what is hooked to it, such as sharding, sees all of the pass.
+    """
+    positions = ragged.positions_N[None]
+    out = model(
+        input_ids=ids_N[None], position_ids=positions, use_cache=False, logits_to_keep=tokens_P, ragged=ragged
+    ).logits[0]
+    found: Tensor = out.float()
+    return found

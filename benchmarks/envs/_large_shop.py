@@ -9,8 +9,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from cairn.benchmarks.envs._measure import in_fresh_process, peak_memory_mb, shared_memory_mb
+from cairn.benchmarks.envs._measure import shared_memory_mb
 from cairn.benchmarks.outcome import Row, row
+from cairn.benchmarks.process import in_fresh_process, peak_memory_mb
 
 _WORKERS = 8
 _SEARCHES = 200

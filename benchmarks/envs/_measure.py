@@ -1,18 +1,13 @@
-"""What the benchmarks of environments share: data files, memory, open files, and measuring in a fresh process."""
+"""What the benchmarks of environments share: data files, memory and open files."""
 
 from __future__ import annotations
 
 import gzip
 import json
-import multiprocessing
 import os
-import resource
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
-
-T = TypeVar("T")
+from typing import Any
 
 
 def data_file(folder: str, name: str) -> Path | None:
@@ -40,17 +35,6 @@ def shared_memory_mb() -> float:
     return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
 
 
-def peak_memory_mb() -> float:
-    """Return the largest resident memory that this process has had (Linux)."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
 def open_files() -> int:
     """Return how many files this process has open (Linux)."""
     return len(os.listdir("/proc/self/fd"))
-
-
-def in_fresh_process(function: Callable[..., T], *arguments: Any) -> T:  # Any: those of the function
-    """Return what a function at the top of a module returns in a process of its own."""
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        return pool.submit(function, *arguments).result()

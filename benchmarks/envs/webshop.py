@@ -21,8 +21,9 @@ from typing import Any
 from unittest import mock
 
 from cairn.benchmarks.envs import _large_shop
-from cairn.benchmarks.envs._measure import data_file, in_fresh_process, json_lines, memory_mb
+from cairn.benchmarks.envs._measure import data_file, json_lines, memory_mb
 from cairn.benchmarks.outcome import Outcome, Row, Table, row
+from cairn.benchmarks.process import in_fresh_process
 from cairn.core.errors import MissingDataError
 from cairn.envs.webshop import build
 from cairn.envs.webshop.analyzer import terms, tokens

@@ -7,30 +7,25 @@ thread: once with its own context, whose prompts extend each other, once with th
 
 from __future__ import annotations
 
+import torch
+
 from cairn.benchmarks.outcome import Outcome, Row, row
-from cairn.benchmarks.rollout.episodes import prompts, quickstart
-from cairn.benchmarks.rollout.ways import by_backend, by_generate
+from cairn.benchmarks.process import in_forked_process
+from cairn.benchmarks.quickstart import environment, fresh_policy
+from cairn.benchmarks.rollout.episodes import prompts
+from cairn.benchmarks.rollout.ways import Timed, by_backend, by_generate
 
 CONTEXTS = {"transcript": ("append-only context", ">= 3"), "window": ("window context", ">= 1.3")}
 EPISODES, REPLY_TOKENS = 64, 8
 
 
 def run(quick: bool = False) -> Outcome:
-    """Measure; `quick` plays fewer turns and answers in under 45 s."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        return Outcome(rows=[line for name in CONTEXTS for line in _context(name, 3 if quick else 10)])
-    finally:
-        torch.set_num_threads(before)
+    """Measure, each way in a process of its own; `quick` plays fewer turns and answers in under 45 s."""
+    return Outcome(rows=[line for name in CONTEXTS for line in _context(name, 2 if quick else 10)])
 
 
 def _context(name: str, turns: int) -> list[Row]:
-    policy, env = quickstart()
-    episodes = prompts(policy, env, name, EPISODES, turns)
-    ours, theirs = by_backend(policy, episodes, REPLY_TOKENS), by_generate(policy, episodes, REPLY_TOKENS)
+    ours, theirs = (in_forked_process(_sample, name, turns, is_ours) for is_ours in (True, False))
     what, bar = CONTEXTS[name]
     where = f"rollout: {what}, {EPISODES} episodes"
     return [
@@ -39,6 +34,18 @@ def _context(name: str, turns: int) -> list[Row]:
         row(
             f"{where}, hf back end against generate", ours.rate / theirs.rate, "x", bar, "model.generate, whole prompts"
         ),
+        row(f"{where}, episodes/s of the hf back end, no environment", EPISODES / ours.seconds, "episodes/s"),
+        row(f"{where}, episodes/s of generate, no environment", EPISODES / theirs.seconds, "episodes/s"),
         row(f"{where}, computed tokens for each sampled one", ours.computed / ours.sampled, "tokens"),
         row(f"{where}, the same of generate", theirs.computed / theirs.sampled, "tokens"),
+        row(f"{where}, peak memory of the hf back end", ours.peak_mb, "MB"),
+        row(f"{where}, peak memory of generate", theirs.peak_mb, "MB"),
     ]
+
+
+def _sample(context: str, turns: int, is_ours: bool) -> Timed:
+    """Sample one way; for a process that does nothing else."""
+    torch.set_num_threads(1)
+    policy = fresh_policy()
+    episodes = prompts(policy, environment(), context, EPISODES, turns)
+    return (by_backend if is_ours else by_generate)(policy, episodes, REPLY_TOKENS)

@@ -6,30 +6,18 @@ So they are as long as those of a policy in training: many come to the limit of 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
+from cairn.agents.agent import new_context
 from cairn.agents.config import AgentConfig
 from cairn.agents.context.base import Prompt
-from cairn.agents.evaluate import new_context
-from cairn.agents.models.policy import ModelConfig, Policy, load_policy
+from cairn.agents.models.policy import Policy
 from cairn.agents.play import observe
+from cairn.benchmarks.quickstart import settings
 from cairn.core.choice import MethodChoice
 from cairn.core.seeding import python_generator
 from cairn.envs.base import TextEnv
-from cairn.envs.registry import make
-from cairn.trainer.config import load_run_config
-from cairn.trainer.imitation import environment_texts
 
 _REPLY = 0  # stands for each of a reply's ids, which no prompt depends on
-
-
-@lru_cache(maxsize=1)
-def quickstart() -> tuple[Policy, TextEnv]:
-    """Return the quick start's policy, with fresh weights, and its environment."""
-    config = load_run_config("quickstart")
-    env = make(config.env.id, **{**config.env.config, "num_tasks": 1000})
-    tasks = list(env.tasks())
-    return load_policy(ModelConfig(), lambda: environment_texts(env, tasks, config), seed=0), env
 
 
 def prompts(policy: Policy, env: TextEnv, context: str, episodes: int, turns: int) -> list[list[Prompt]]:
@@ -38,7 +26,7 @@ def prompts(policy: Policy, env: TextEnv, context: str, episodes: int, turns: in
 
 
 def _episode(policy: Policy, env: TextEnv, context: str, task: str, turns: int) -> list[Prompt]:
-    agent = load_run_config("quickstart").agent
+    agent = settings().agent
     if context != agent.context.method:
         agent = AgentConfig(context=MethodChoice(method=context))
     history, rng = new_context(agent, policy), python_generator("rollout benchmark", task)

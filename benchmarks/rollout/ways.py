@@ -12,9 +12,11 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from cairn.agents.backend import Reply, Request
-from cairn.agents.backends.hf import HFBackend, HFConfig
+from cairn.agents.backends.hf import HFBackend
+from cairn.agents.config import SamplingConfig
 from cairn.agents.context.base import Prompt
 from cairn.agents.models.policy import Policy
+from cairn.benchmarks.process import peak_memory_mb
 from cairn.benchmarks.rollout.episodes import whole
 
 
@@ -25,6 +27,7 @@ class Timed:
     seconds: float
     sampled: int  # tokens
     computed: int  # tokens that went through the model, padding included
+    peak_mb: float  # most memory of the process
 
     @property
     def rate(self) -> float:
@@ -35,7 +38,7 @@ class Timed:
 def by_backend(policy: Policy, episodes: Sequence[Sequence[Prompt]], reply_tokens: int) -> Timed:
     """Sample with the hf back end: a slot an episode, each at its own pace."""
     longest = max(sum(len(prompt.ids) + reply_tokens for prompt in asked) for asked in episodes)
-    config = HFConfig(slots=len(episodes), max_reply_tokens=reply_tokens, max_context=max(longest + 1, 64))
+    config = SamplingConfig(slots=len(episodes), max_reply_tokens=reply_tokens, max_context=max(longest + 1, 64))
     backend = HFBackend(policy, config)
     turns = [0] * len(episodes)
     sampled = left = 0
@@ -51,7 +54,7 @@ def by_backend(policy: Policy, episodes: Sequence[Sequence[Prompt]], reply_token
             left -= 1
             if turns[slot] < len(episodes[slot]):
                 backend.submit(slot, _request(episodes[slot][turns[slot]], slot))
-    return Timed(time.perf_counter() - start, sampled, backend.num_tokens)
+    return Timed(time.perf_counter() - start, sampled, backend.num_tokens, peak_memory_mb())
 
 
 def _request(prompt: Prompt, seed: int) -> Request:
@@ -78,7 +81,7 @@ def by_generate(policy: Policy, episodes: Sequence[Sequence[Prompt]], reply_toke
             replies[i].append(row)
         sampled += len(live) * reply_tokens
         computed += len(live) * (longest + reply_tokens - 1)
-    return Timed(time.perf_counter() - start, sampled, computed)
+    return Timed(time.perf_counter() - start, sampled, computed, peak_memory_mb())
 
 
 def _plain(policy: Policy) -> Any:  # Any: transformers picks the class

@@ -19,7 +19,7 @@ from cairn.agents.rollout import Rollout
 from cairn.agents.schedule import ScheduleConfig
 from cairn.benchmarks.outcome import Row, row
 from cairn.benchmarks.schedule.simulator import Mode, World, simulate
-from cairn.core.errors import ModelFailure
+from cairn.core.errors import EpisodeFailure
 from cairn.core.records import Observation, Task
 
 WORLD = World(
@@ -78,6 +78,9 @@ class _Pool:
     def release(self, handle: Any) -> None:
         """Forget it."""
 
+    def close(self) -> None:
+        """Nothing is held."""
+
 
 class _Env:
     def __init__(self, plan: Plan) -> None:
@@ -105,7 +108,7 @@ class _Silent:
     def prompt(self, observation: Observation) -> Prompt:
         return Prompt((int(observation.text),), extends=False)
 
-    def record(self, observation: Observation, action: str, reply_ids: Sequence[int]) -> None:
+    def record(self, observation: Observation, action: str, reply_ids: Sequence[int], reply_text: str = "") -> None:
         pass
 
     def render(self, action: str) -> tuple[int, ...]:
@@ -120,13 +123,14 @@ class _Sleeper:
 
     def __init__(self, world: World) -> None:
         self.num_slots, self.version, self.num_tokens = world.in_flight, 0, 0
+        self.cache_tokens: int | None = None
         self._rate = world.one_rate
         self._ends: dict[int, float] = {}
 
     def submit(self, slot: int, request: Request) -> None:
         self._ends[slot] = time.perf_counter() + request.prompt_ids[0] / self._rate
 
-    def step(self) -> list[tuple[int, Reply | ModelFailure]]:
+    def step(self) -> list[tuple[int, Reply | EpisodeFailure]]:
         time.sleep(0.001)
         now = time.perf_counter()
         done = [slot for slot, end in self._ends.items() if end <= now]
@@ -147,5 +151,14 @@ class _Sleeper:
     def fork(self, source: int, target: int) -> None:
         raise NotImplementedError("nothing here forks")
 
+    def pause(self) -> None:
+        raise NotImplementedError("nothing here pauses")
+
+    def resume(self) -> None:
+        raise NotImplementedError("nothing here pauses")
+
     def update_weights(self, version: int) -> None:
         self.version = version
+
+    def close(self) -> None:
+        pass

@@ -1,47 +1,48 @@
-"""What does training pay for tokens that episodes share? One optimiser step, two or three ways, for every context.
+"""What does an update cost: against TRL's, on a GPU's arithmetic, and for tokens that episodes share?
 
-The step is that of a group: episodes of one generated household task, played by an explorer that often does something
-at random instead; the model is the quick start's, untrained. Each way is measured in a process of its own, on one
-thread: processor time is the median of some steps, memory is the first one's. All ways must come to one gradient.
+`side_by_side` plays and learns from whole updates, Cairn's and TRL's; `utilisation` tells how busy a step keeps a GPU.
+The rest is one optimiser step, two or three ways, for every context. It is that of a group: episodes of one generated
+household task, played by an explorer that often does something at random instead; the model is the quick start's,
+untrained. Each way is measured in a process of its own, on one thread: processor time is the median of some steps,
+memory is the first one's. All ways must come to one gradient.
 """
 
 from __future__ import annotations
 
-import multiprocessing
 import tempfile
-from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from typing import Any, TypeVar
 
 from cairn.benchmarks.outcome import Outcome, Row, Table, row
+from cairn.benchmarks.process import in_forked_process
+from cairn.benchmarks.train import side_by_side, utilisation
 from cairn.benchmarks.train.group import PUBLISHED, ways
 from cairn.benchmarks.train.steps import Measured, measure
-
-T = TypeVar("T")
 
 FEWER_TOKENS, FASTER, PADDING = 3.0, 2.0, 0.05
 
 
 def run(quick: bool = False) -> Outcome:
-    """Measure; `quick` takes fewer and shorter episodes and one step, and answers in under 45 s."""
+    """Measure; `quick` takes fewer and shorter episodes and one step, no TRL, and answers in under 45 s."""
+    shared, tables = _shared_prefixes(quick)
+    compared, more = side_by_side.compare(quick)
+    return Outcome(rows=[*compared, *in_forked_process(utilisation.rows, quick), *shared], tables=[*more, *tables])
+
+
+def _shared_prefixes(quick: bool) -> tuple[list[Row], list[Table]]:
     episodes, turns, times = (3, 10, 1) if quick else (8, 20, 3)
     rows: list[Row] = []
     lines: list[tuple[str, ...]] = []
     with tempfile.TemporaryDirectory() as folder:
-        for context, sequences in _apart(ways, folder, episodes, turns).items():
-            found = {way: _apart(measure, folder, samples, way == "tree", times) for way, samples in sequences.items()}
+        for context, sequences in in_forked_process(ways, folder, episodes, turns).items():
+            found = {
+                way: in_forked_process(measure, folder, samples, way == "tree", times)
+                for way, samples in sequences.items()
+            }
             _check(context, found)
             rows += _rows(context, found, is_claim=not quick and context not in PUBLISHED)
             lines += [_line(context, way, measured) for way, measured in found.items()]
     columns = ("context", "way", "sequences", "tokens", "seconds", "memory, MB", "padding")
     title = f"One optimiser step on {episodes} episodes of {turns} turns"
-    return Outcome(rows=rows, tables=[Table(title=title, columns=columns, rows=tuple(lines))])
-
-
-def _apart(function: Callable[..., T], *arguments: Any) -> T:  # Any: those of the function
-    """Return what a function returns in a process of its own, forked: importing torch takes longer than most steps."""
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("fork")) as pool:
-        return pool.submit(function, *arguments).result()
+    return rows, [Table(title=title, columns=columns, rows=tuple(lines))]
 
 
 def _check(context: str, found: dict[str, Measured]) -> None:

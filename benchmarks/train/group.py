@@ -12,17 +12,15 @@ from typing import Any
 
 import numpy as np
 
-import cairn
+from cairn.agents.agent import new_context
 from cairn.agents.config import AgentConfig
 from cairn.agents.demonstrate import demonstrate
-from cairn.agents.evaluate import new_context
-from cairn.agents.models.policy import ModelConfig, Policy, load_policy
+from cairn.agents.models.policy import Policy
 from cairn.agents.play import play
 from cairn.agents.scripted import scripted
+from cairn.benchmarks.quickstart import environment, fresh_policy
 from cairn.core.records import Episode, Observation, Task, Turn
 from cairn.core.seeding import numpy_generator, python_generator
-from cairn.trainer.config import load_run_config
-from cairn.trainer.imitation import environment_texts
 from cairn.trainer.samples import Sample, make_samples
 
 # Name -> method and settings.
@@ -43,9 +41,7 @@ def ways(folder: str, num_episodes: int, num_turns: int) -> dict[str, dict[str, 
 
     The tree takes the sequences that are fewest, and shares what is left to share.
     """
-    env = cairn.make("household", split="gen-train", size="tiny", num_tasks=1000, turn_limit=num_turns)
-    config = load_run_config("quickstart")
-    policy = load_policy(ModelConfig(), lambda: environment_texts(env, env.tasks(), config), seed=0)
+    env, policy = environment(turn_limit=num_turns), fresh_policy()
     policy.save(Path(folder))
     episodes = [_play(env, number) for number in range(num_episodes)]
     return {name: _ways(episodes, settings, policy) for name, settings in CONTEXTS.items()}

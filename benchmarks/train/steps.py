@@ -6,7 +6,6 @@ token once for every sequence that holds it.
 
 from __future__ import annotations
 
-import resource
 import statistics
 import time
 from collections.abc import Iterator, Sequence
@@ -17,6 +16,7 @@ import torch
 
 from cairn.agents.models.policy import Policy, load_pretrained
 from cairn.agents.models.ragged import Ragged
+from cairn.benchmarks.process import peak_memory_mb
 from cairn.trainer.batch import Batch, by_tokens, make_batch
 from cairn.trainer.learner import LearnerConfig, logprobs_and_entropy, place_weights
 from cairn.trainer.losses.clip import ClipConfig, compute
@@ -44,10 +44,10 @@ def measure(folder: str, samples: Sequence[Sample], is_tree: bool, times: int) -
     optimizer = PolicyOptimizer(policy.model, LearnerConfig().optimizer)
     spent, found = [], []
     for _ in range(times):
-        memory, began = _peak_mb(), time.process_time()
+        memory, began = peak_memory_mb(), time.process_time()
         step = _step(policy, samples, is_tree, optimizer)
         spent.append(time.process_time() - began)
-        found.append((*step, _peak_mb() - memory))
+        found.append((*step, peak_memory_mb() - memory))
     tokens, padding, grad_norm, megabytes = found[0]
     return Measured(
         sequences=len(samples),
@@ -57,11 +57,6 @@ def measure(folder: str, samples: Sequence[Sample], is_tree: bool, times: int) -
         megabytes=megabytes,
         grad_norm=grad_norm,
     )
-
-
-def _peak_mb() -> float:
-    """Return the largest resident memory that this process has had (Linux)."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def _step(

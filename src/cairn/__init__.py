@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from cairn.trainer.config import load_run_config
     from cairn.trainer.credit import advantages, widths
     from cairn.trainer.graph import TrajectoryGraph, trajectory_graph
-    from cairn.trainer.train import Run, train
+    from cairn.trainer.run import Run
+    from cairn.trainer.train import train
 
 __version__ = "0.1.0"
 _gymnasium.install()  # ids "cairn/..." of gymnasium.make; imports nothing by itself
@@ -23,7 +24,7 @@ _gymnasium.install()  # ids "cairn/..." of gymnasium.make; imports nothing by it
 _HOMES = {
     "Episode": "cairn.core.records",
     "Observation": "cairn.core.records",
-    "Run": "cairn.trainer.train",
+    "Run": "cairn.trainer.run",
     "StepTable": "cairn.core.table",
     "TrajectoryGraph": "cairn.trainer.graph",
     "Task": "cairn.core.records",

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from cairn.agents.backends.hf import HFBackend, HFConfig
+from cairn.agents.backends.hf import HFBackend
 from cairn.agents.collect import collect
+from cairn.agents.config import SamplingConfig
 from cairn.agents.context.base import Context, Prompt
 from cairn.agents.context.transcript import Transcript, TranscriptConfig
 from cairn.agents.engine import Engine
@@ -74,7 +75,7 @@ class Watched(HFBackend):
         self.at_work: list[int] = []
 
     def step(self) -> list[Any]:
-        self.at_work.append(sum(slot.is_busy for slot in self._slots))
+        self.at_work.append(sum(slot.work is not None for slot in self._slots))
         return super().step()
 
 
@@ -92,7 +93,7 @@ def engine(
     **sampling: Any,
 ) -> Engine:
     return Engine(
-        Watched(shared(), HFConfig(slots=slots, **sampling)),
+        Watched(shared(), SamplingConfig(slots=slots, **sampling)),
         EnvPool(f"{env.__module__}:{env.__qualname__}", {}, PoolConfig(size=slots)),
         Manner(new_context=new_context, decode=shared().encoder.decode, constrain=constrain),
         retries=retries,

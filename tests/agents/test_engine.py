@@ -13,11 +13,12 @@ import pytest
 from cairn.agents.backend import Reply, Request
 from cairn.agents.backends.hf import HFBackend, HFConfig
 from cairn.agents.collect import collect
+from cairn.agents.config import SamplingConfig
 from cairn.agents.context.transcript import Transcript, TranscriptConfig
 from cairn.agents.engine import Engine, LimitConfig
 from cairn.agents.flight import Job, Manner
 from cairn.agents.forecast import PeakForecast
-from cairn.core.errors import EnvironmentFailure, ModelFailure
+from cairn.core.errors import EnvironmentFailure, EpisodeFailure, ModelFailure
 from cairn.core.records import Ending, Episode, Task
 from tests.agents.tiny import shared
 from tests.envs.faulty import Sound
@@ -44,6 +45,9 @@ class Threads:
     def release(self, handle: Any) -> None:  # Any: an environment
         with self._lock:
             self.lent -= 1
+
+    def close(self) -> None:
+        pass
 
     def work(self, what: str) -> None:
         with self._lock:
@@ -76,8 +80,8 @@ def jobs(count: int, group_of: Callable[[int], int] = lambda i: i) -> list[Job]:
     ]
 
 
-def backend(slots: int = 4, **settings: Any) -> HFBackend:
-    return HFBackend(shared(), HFConfig(slots=slots, **settings))
+def backend(slots: int = 4, chunk: int = 96, **settings: Any) -> HFBackend:
+    return HFBackend(shared(), SamplingConfig(slots=slots, **settings), HFConfig(chunk=chunk))
 
 
 def actions(episodes: Iterable[Episode]) -> list[list[str]]:
@@ -180,7 +184,7 @@ class Failing(HFBackend):
 
     left = 0
 
-    def step(self) -> list[tuple[int, Reply | ModelFailure]]:
+    def step(self) -> list[tuple[int, Reply | EpisodeFailure]]:
         out = super().step()
         for i, (slot, _) in enumerate(out):
             if self.left:
@@ -191,7 +195,7 @@ class Failing(HFBackend):
 
 @pytest.mark.parametrize(("failures", "failed"), [(1, 0), (200, 3)])
 def test_a_model_that_fails_fails_its_episodes_and_they_are_played_again(failures: int, failed: int) -> None:
-    model = Failing(shared(), HFConfig(slots=4))
+    model = Failing(shared(), SamplingConfig(slots=4))
     model.left = failures
     pool = Inline()
     found = collect(Engine(model, pool, MANNER), jobs(3))
@@ -206,11 +210,11 @@ def test_no_more_begin_than_the_forecast_has_room_for() -> None:
     most = []
 
     class Watched(HFBackend):
-        def step(self) -> list[tuple[int, Reply | ModelFailure]]:
-            most.append(sum(slot.is_busy for slot in self._slots))
+        def step(self) -> list[tuple[int, Reply | EpisodeFailure]]:
+            most.append(sum(slot.work is not None for slot in self._slots))
             return super().step()
 
-    model = Watched(shared(), HFConfig(slots=8))
+    model = Watched(shared(), SamplingConfig(slots=8))
     whole = actions(collect(Engine(backend(8), Inline(), MANNER), jobs(8)))
     found = collect(Engine(model, Inline(), MANNER, forecast=PeakForecast(300, 256)), jobs(8))
     assert max(most) < 8

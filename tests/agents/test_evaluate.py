@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from cairn.agents.evaluate import evaluate, load_agent
+from cairn.agents.agent import load_agent
+from cairn.agents.evaluate import evaluate
+from cairn.agents.models.policy import load_pretrained
 from cairn.core.errors import ConfigError, UnknownNameError
 from cairn.core.records import Episode
-from cairn.trainer.train import Run, train
+from cairn.trainer.run import Run
+from cairn.trainer.train import train
 from tests.agents.tiny import shared
 from tests.trainer.test_train import DOORS, SMALL
 
@@ -69,8 +72,9 @@ def test_an_environment_that_fails_gives_failed_episodes(agent: str) -> None:
 
 def test_a_run_is_its_newest_checkpoint_with_its_own_settings(run: Run) -> None:
     agent = load_agent(str(run.folder))
-    assert not agent.config.constrain
-    newest, first = (load_agent(str(run.folder / "checkpoints" / f"update-{i:06d}")).policy.model for i in (1, 0))
+    assert not agent.manner.constrain
+    assert agent.policy is not None
+    newest, first = (load_pretrained(str(run.folder / "checkpoints" / f"update-{i:06d}")).model for i in (1, 0))
     held = agent.policy.model.get_input_embeddings().weight
     assert torch.equal(held, newest.get_input_embeddings().weight)
     assert not torch.equal(held, first.get_input_embeddings().weight)
@@ -88,7 +92,7 @@ def test_a_checkpoint_is_an_agent(run: Run) -> None:
 
 def test_a_plain_model_gets_the_defaults(tmp_path: Path) -> None:
     shared().save(tmp_path)
-    assert load_agent(str(tmp_path)).config.constrain
+    assert load_agent(str(tmp_path)).manner.constrain
     report, episodes = evaluate(str(tmp_path), ENV, tasks=6, temperature=0.0)
     assert report.success.episodes == 6
     assert all(t.action in (t.observation.admissible or ()) for e in episodes for t in e.turns)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -82,3 +84,19 @@ def test_it_lets_in_more_than_the_worst_case_and_overruns_less_than_the_present_
     assert used > 1.3 * worst_used
     assert worst_over == 0
     assert over < sum_over / 10
+
+
+def test_a_forecast_goes_on_from_its_state() -> None:
+    def asked(of: PeakForecast, count: int) -> list[bool]:
+        return [of.admits([10, 40, 20 + i % 30]) for i in range(count)]
+
+    undisturbed, stopped = (PeakForecast(380, 200, seed=3) for _ in range(2))
+    for length in (30, 60, 90, 120, 150):
+        undisturbed.record(length)
+        stopped.record(length)
+    assert asked(undisturbed, 40) == asked(stopped, 40)
+    resumed = PeakForecast(380, 200, seed=4)
+    resumed.restore(json.loads(json.dumps(stopped.state())))
+    found = asked(resumed, 60)
+    assert found == asked(undisturbed, 60)
+    assert len(set(found)) == 2

@@ -13,6 +13,7 @@ import torch
 
 from cairn.agents.backend import Reply, Request
 from cairn.agents.backends.hf import HFBackend, HFConfig
+from cairn.agents.config import SamplingConfig
 from cairn.agents.models.policy import Policy
 from cairn.core.records import Ending, Episode, Observation, Task, Turn
 from cairn.trainer.batch import make_batch
@@ -27,8 +28,9 @@ PROMPT = (*ENCODER.encode(TEXTS[0]), 1)
 Choices = Sequence[tuple[int, ...]]
 
 
-def backend(of: Policy | None = None, **settings: float) -> HFBackend:
-    return HFBackend(of or shared(), HFConfig.model_validate({"slots": 8, **settings}))
+def backend(of: Policy | None = None, chunk: int = 96, **settings: float) -> HFBackend:
+    sampling = SamplingConfig.model_validate({"slots": 8, **settings})
+    return HFBackend(of or shared(), sampling, HFConfig(chunk=chunk))
 
 
 def request(

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from cairn.agents.backends.hf import HFBackend, HFConfig
+from cairn.agents.config import SamplingConfig
 from cairn.agents.context.transcript import Transcript, TranscriptConfig
 from cairn.agents.engine import Engine, LimitConfig
 from cairn.agents.flight import Job, Manner
@@ -43,7 +44,7 @@ def rollout(
 ) -> Rollout:
     manner = Manner(new_context=lambda: Transcript(TranscriptConfig(), of.encoder), decode=of.encoder.decode)
     pool = EnvPool(f"{env.__module__}:{env.__qualname__}", {}, PoolConfig(size=slots))
-    engine = Engine(HFBackend(of, HFConfig(slots=slots, chunk=8)), pool, manner, **more)
+    engine = Engine(HFBackend(of, SamplingConfig(slots=slots), HFConfig(chunk=8)), pool, manner, **more)
     return Rollout(engine, batch, ScheduleConfig(over_provision=over, staleness=staleness), group)
 
 
@@ -137,7 +138,9 @@ def test_a_state_holds_replies_that_were_under_way() -> None:
     first = free(of)
     found = played(first, of, range(2))
     kept = first.state()
-    assert any(len(flight["reply"]["ids"]) > 0 for *_, flight in kept["flights"] if flight["reply"] is not None)
+    assert any(
+        len(flight["reply"]["ids"]) > 0 for *_, flight in kept["engines"][0]["flights"] if flight["reply"] is not None
+    )
     second = free(of)
     second.engine.backend.update_weights(2)
     second.restore(json.loads(json.dumps(kept)))

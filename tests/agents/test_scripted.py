@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
+from cairn.agents.evaluate import evaluate
 from cairn.agents.scripted import is_scripted, scripted
-from cairn.core.errors import UnknownNameError
+from cairn.core.errors import CairnError, UnknownNameError
 from cairn.core.records import Observation
+from cairn.core.store import RunStore
 from examples.doors import Doors
 
+ROOT = Path(__file__).parents[2]
 SEEN = Observation(text="", anchor=0, admissible=("take key", "wait"))
 UNLISTED = Observation(text="", anchor=0)
 
@@ -59,6 +66,50 @@ def test_a_constant_is_always_said(name: str, said: str) -> None:
 @pytest.mark.parametrize("name", ["oracle", "oracle:reader", "random", "constant:look"])
 def test_names_of_scripted_agents(name: str) -> None:
     assert is_scripted(name)
+
+
+def test_a_run_is_played_again(tmp_path: Path) -> None:
+    _, played = evaluate("random", "examples.doors:Doors", tasks=6)
+    _, later = evaluate("random", "examples.doors:Doors", tasks=2, seed=9)
+    with RunStore(tmp_path / "run.sqlite") as store:
+        store.add(0, {}, played, phase="eval")
+        store.add(1, {}, later, phase="eval")
+        store.add(2, {}, [*played[2:]], phase="train")
+    report, again = evaluate(f"replay:{tmp_path}", "examples.doors:Doors", tasks=6)
+    assert report.failed == 0
+    expected = [*later, *played[2:]]  # the newest evaluation that has the task
+    assert [[t.action for t in e.turns] for e in again] == [[t.action for t in e.turns] for e in expected]
+
+
+def test_what_was_never_played_fails_and_is_not_scored(tmp_path: Path) -> None:
+    with RunStore(tmp_path / "run.sqlite") as store:
+        store.add(0, {}, evaluate("oracle", "examples.doors:Doors", tasks=1)[1], phase="eval")
+    report, episodes = evaluate(f"replay:{tmp_path}", "examples.doors:Doors", tasks=2)
+    assert (report.success.successes, report.success.episodes, report.failed) == (1, 1, 1)
+    assert "nothing is stored for turn 0 of task 'amber-1'" in episodes[1].ending.detail
+
+
+def test_a_run_that_is_not_there_cannot_be_played_again(tmp_path: Path) -> None:
+    with pytest.raises(CairnError, match="no run at"):
+        evaluate(f"replay:{tmp_path}", "examples.doors:Doors", tasks=1)
+
+
+def person(said: str) -> subprocess.CompletedProcess[str]:
+    cairn = str(Path(sys.executable).with_name("cairn"))
+    command = [cairn, "eval", "examples.doors:Doors", "--agent", "human", "--tasks", "1"]
+    return subprocess.run(command, input=said, capture_output=True, text=True, timeout=60, check=False, cwd=ROOT)
+
+
+def test_a_person_plays_at_the_terminal() -> None:
+    out = person("?\ntake key\nopen amber\n").stdout
+    assert "> take key\nwait\n> You have the key." in out  # what ? listed, then the first answer
+    assert "100.0 %" in out
+
+
+def test_a_person_who_leaves_is_no_result() -> None:
+    left = person("take key\n")
+    assert left.returncode != 0
+    assert "the input has ended" in left.stderr
 
 
 @pytest.mark.parametrize("name", ["runs/oracle", "Qwen/Qwen3-0.6B", "./random", ""])

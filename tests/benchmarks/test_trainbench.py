@@ -71,7 +71,9 @@ def test_bars_are_against_a_row_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     made = {"one row a turn": [1, 1, 1], "merged rows": [1, 1], "tree": [1]}
     monkeypatch.setattr(train, "ways", lambda *_: {"c": made})
     monkeypatch.setattr(train, "measure", lambda _, samples, *__: by_way[len(samples)])
-    monkeypatch.setattr(train, "_apart", lambda function, *arguments: function(*arguments))
+    monkeypatch.setattr(train, "in_forked_process", lambda function, *arguments: function(*arguments))
+    monkeypatch.setattr(train.side_by_side, "compare", lambda _: ([], []))
+    monkeypatch.setattr(train.utilisation, "rows", lambda _: [])
     rows = {row["name"]: (row["value"], row["bar"], row["holds"]) for row in train.run().rows}
     assert rows["train: c, fewer tokens than one row a turn"] == (6.0, ">= 3.0", True)
     assert rows["train: c, fewer seconds than one row a turn"] == (3.0, ">= 2.0", True)

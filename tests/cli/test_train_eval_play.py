@@ -135,7 +135,7 @@ def test_an_evaluation_says_how_many_tasks_cannot_be_solved() -> None:
     ("arguments", "message"),
     [
         (("houshold",), "Did you mean 'household'"),
-        ((ENV, "--agent", "./nowhere"), "no model at 'nowhere'"),
+        ((ENV, "--agent", "./nowhere"), "nowhere' (expected a folder with config.json"),
         ((ENV, "--agent", "oracle:raeder"), "Did you mean 'reader'"),
         ((ENV, "--set", "turn_limt=3"), "did you mean 'turn_limit'"),
         (("no.such.module:Env",), "Cannot import 'no.such.module'"),

@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from cairn.cli._watch import Watch
+from cairn.trainer.listener import Pulse
 
 METRICS = {
     "success": 0.25, "return": 0.5, "turns": 7.0, "entropy": 0.31, "kl": 0.0004, "anchor_coverage": 0.5,
@@ -36,7 +37,7 @@ def test_without_a_terminal_every_update_is_a_line(width: int) -> None:
     assert "run runs/[bold]x" in lines
     assert lines[2] == (
         "update 1/3: success 25%, return 0.50, turns 7.0, entropy 0.31, KL 0.0004, anchors shared 50%, no spread 12%, "
-        "tokens/s 12,346, ? left"
+        "tokens/s 12,346, stale -, ? left"
     )
 
 
@@ -58,3 +59,42 @@ def test_each_run_of_a_comparison_has_its_own_table_and_clock() -> None:
     assert shown(is_terminal=False, runs=2).splitlines()[6].endswith("? left")
     screen = shown(is_terminal=True, runs=2)
     assert screen[screen.rindex("anchors shared") :].count("2/3") == 1
+
+
+PULSE = Pulse(in_flight=64, tokens_per_second=3210.4, success=0.41, staleness=0.25)
+
+
+def test_a_terminal_shows_how_a_phase_is_going() -> None:
+    screen = io.StringIO()
+    console = Console(file=screen, width=140, force_terminal=True, color_system=None)
+    with Watch(console, updates=3) as watch:
+        watch.phase("rollout", 128)
+        watch.advanced(40)
+        watch.pulsed(PULSE)
+    shown = next(line for line in screen.getvalue().splitlines() if "in flight" in line)
+    assert "rollout" in shown
+    assert "40/128" in shown
+    assert "64 in flight, 3,210 tokens/s, success 41%, 0.2 updates behind" in shown
+
+
+def test_without_a_terminal_a_long_phase_tells_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("cairn.cli._watch.time.monotonic", lambda: now[0])
+    screen = io.StringIO()
+    watch = Watch(Console(file=screen, width=140, color_system=None), updates=3)
+    watch.phase("rollout", 128)
+    watch.advanced(40)
+    for now[0] in (1.0, 59.0, 61.0, 90.0, 122.0):
+        watch.pulsed(PULSE)
+    lines = screen.getvalue().splitlines()
+    assert lines == ["rollout: 40 of 128, 64 in flight, 3,210 tokens/s, success 41%, 0.2 updates behind"] * 2
+
+
+def test_what_is_not_known_yet_is_not_told() -> None:
+    screen = io.StringIO()
+    watch = Watch(Console(file=screen, width=140, color_system=None, force_terminal=True), updates=3)
+    with watch:
+        watch.phase("rollout", 8)
+        watch.pulsed(Pulse(in_flight=8, tokens_per_second=10.0, success=None))
+    line = next(line for line in screen.getvalue().splitlines() if "in flight" in line)
+    assert line.rstrip().endswith("8 in flight, 10 tokens/s")

@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -134,3 +135,27 @@ def test_when_the_disk_is_full_what_was_stored_before_is_intact(tmp_path: Path) 
         with pytest.raises(CairnError, match=r"full.*stored before is intact"):
             store.add(2, {"loss": 0.25}, [episode(1.0, *["a long action " * 100] * 50)])
         assert store.series("loss") == [(1, 0.5)]
+
+
+def test_a_numbered_write_is_carried_out_once_and_only_by_the_last_to_claim_the_file(tmp_path: Path) -> None:
+    def add(step: int) -> Callable[[RunStore], None]:
+        return lambda store: store.add(step, {"loss": 0.5}, [episode(1.0, "look")])
+
+    path = tmp_path / "run.sqlite"
+    with RunStore(path) as first, RunStore(path) as second:
+        assert first.claim("a") == 0
+        first.once("a", 1, add(1))
+        first.once("a", 1, add(1))  # sent again
+        first.once("a", 2, add(2))
+        with pytest.raises(CairnError, match="holds writes up to 2, got write 4"):
+            first.once("a", 4, add(4))
+        assert second.claim("b") == 2
+        with pytest.raises(CairnError, match="Another writer has taken over"):
+            first.once("a", 3, add(3))
+        second.once("b", 2, add(2))
+        second.once("b", 3, add(3))
+        assert second.rows("SELECT step FROM episodes") == [(1,), (2,), (3,)]
+        with pytest.raises(CairnError, match="intact"):
+            second.once("b", 4, lambda store: store.add(4, {"loss": float("nan")}))
+        second.once("b", 4, add(4))  # a write that failed has not been counted
+        assert second.series("loss") == [(n, 0.5) for n in (1, 2, 3, 4)]

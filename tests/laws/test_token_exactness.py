@@ -1,21 +1,21 @@
 """What was sampled is what is trained on, to the token, under hostile text.
 
-Covers every chat template in `configs/templates`, every context, and every back end that samples in this process, found
-by discovery, each with a byte-level tokenizer and with one of the SentencePiece kind, under which text does not come
-back as it was.
+Covers every chat template in `configs/templates`, every context that makes ids (found by discovery), and every back end
+that samples ids on this machine or through a server of ours, each with a byte-level tokenizer and with one of the
+SentencePiece kind, under which text does not come back as it was. vLLM is covered with one template: each policy needs
+an engine of its own.
 """
 
 from __future__ import annotations
 
 import contextlib
-import importlib
 import itertools
 import json
-import pkgutil
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, get_type_hints
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,23 +23,24 @@ import torch
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
-from cairn.agents import backends
-from cairn.agents.backend import Reply, Request
+from cairn.agents.agent import new_context
+from cairn.agents.backend import Backend, Reply, Request
+from cairn.agents.backends.openai import OpenAIBackend, OpenAIConfig
 from cairn.agents.collect import collect
-from cairn.agents.config import AgentConfig
+from cairn.agents.config import AgentConfig, SamplingConfig
 from cairn.agents.context.base import Context
 from cairn.agents.engine import Engine
-from cairn.agents.evaluate import new_context
 from cairn.agents.flight import Job, Manner
 from cairn.agents.models.policy import ModelConfig, Policy, load_policy
 from cairn.agents.models.templates import load_template, marks_in, shipped_templates
 from cairn.core.config import build
-from cairn.core.errors import ModelFailure
-from cairn.core.plugins import CONTEXTS
+from cairn.core.errors import EpisodeFailure
+from cairn.core.plugins import BACKENDS, CONTEXTS
 from cairn.core.records import Episode, Observation, Task, Turn
 from cairn.trainer.batch import make_batch
 from cairn.trainer.learner import logprobs_and_entropy, place_weights
 from cairn.trainer.samples import make_samples, merged
+from tests.agents.serving import Server, running
 from tests.agents.tiny import sharpened
 
 TEMPLATES = (None, *shipped_templates())
@@ -73,7 +74,8 @@ FURTHER: dict[str, tuple[dict[str, Any], ...]] = {
         {"history": 1, "format": "tagged", "list_actions": True},
     ),
 }
-CASES = [(name, settings) for name in CONTEXTS.ids() for settings in ({}, *FURTHER.get(name, ()))]
+MAKE_IDS = [name for name in CONTEXTS.ids() if not getattr(CONTEXTS.load(name)[0], "makes_messages", False)]
+CASES = [(name, settings) for name in MAKE_IDS for settings in ({}, *FURTHER.get(name, ()))]
 
 
 def byte_level(marks: Sequence[str]) -> PreTrainedTokenizerFast:
@@ -135,7 +137,7 @@ def policy(kind: str, template: str | None) -> Policy:
         num_hidden_layers=1,
         num_attention_heads=2,
         num_key_value_heads=1,
-        head_dim=16,
+        head_dim=32,
         max_position_embeddings=16_384,
     )
     with TemporaryDirectory() as folder, torch.random.fork_rng(devices=[]):
@@ -145,40 +147,42 @@ def policy(kind: str, template: str | None) -> Policy:
         return sharpened(load_policy(ModelConfig(path=folder, chat_template=template), lambda: ((), ()), 0))
 
 
-def in_process() -> dict[str, Any]:
-    """Map the names of the back ends that sample from a `Policy` to their classes."""
-    found = {}
-    for module in pkgutil.iter_modules(backends.__path__):
-        try:
-            made = importlib.import_module(f"{backends.__name__}.{module.name}").BACKEND
-        except ImportError:  # needs a package that is not installed
-            continue
-        if get_type_hints(made.__init__).get("policy") is Policy:
-            found[module.name] = made
-    return found
-
-
-BACKENDS = in_process()
+IN_PROCESS = ("hf",)  # back ends whose forward passes can be watched
+RUNS = [
+    *itertools.product(IN_PROCESS, KINDS, TEMPLATES),
+    *(pytest.param("vllm", kind, "chatml", marks=pytest.mark.vllm) for kind in KINDS),
+]
+SETTINGS: dict[str, dict[str, Any]] = {"hf": {"chunk": 700}, "vllm": {"cache_gib": 0.5}}
 
 
 class Watched:
     """A back end with one slot that notes what its model computes at each place, and what it answers."""
 
     num_slots, num_tokens = 1, 0
+    cache_tokens: int | None = None
 
     def __init__(self, name: str, of: Policy) -> None:
-        made = BACKENDS[name]
-        config = get_type_hints(made.__init__)["config"]
-        wanted = {"slots": 1, "chunk": 700, "max_reply_tokens": 6, "max_context": 16_384}
-        self._of = made(of, build(config, {k: v for k, v in wanted.items() if k in config.model_fields}, name))
+        made, config = BACKENDS.load(name)
+        sampling = SamplingConfig(method=name, slots=1, max_reply_tokens=6, max_context=16_384)
+        self._of = made(of, sampling, build(config, SETTINGS[name], name))
         self.version = self._of.version
         self.replies: list[Reply] = []
         self.computed: list[dict[int, int]] = []  # at the end of each reply: id by place
         self._now: dict[int, int] = {}
         self._hook = of.model.get_decoder().register_forward_pre_hook(self._note, with_kwargs=True)
+        self._is_elsewhere = name == "vllm"  # the model: what is sent to it can be watched
+        if self._is_elsewhere:
+            self._send, self._of._engine.submit = self._of._engine.submit, self._sent
 
     def close(self) -> None:
         self._hook.remove()
+        if self._is_elsewhere:
+            self._of._engine.submit = self._send
+        self._of.close()
+
+    def _sent(self, ids: list[int], *rest: Any) -> Any:  # Any: whatever the engine takes and gives
+        self._now.update(enumerate(ids))
+        return self._send(ids, *rest)
 
     def _note(self, _: Any, __: Any, given: dict[str, Any]) -> None:  # Any: torch hands on what the model was given
         self._now.update(zip(given["position_ids"][0].tolist(), given["input_ids"][0].tolist(), strict=True))
@@ -186,11 +190,14 @@ class Watched:
     def submit(self, slot: int, request: Request) -> None:
         self._of.submit(slot, request)
 
-    def step(self) -> list[tuple[int, Reply | ModelFailure]]:
-        done: list[tuple[int, Reply | ModelFailure]] = self._of.step()
-        for _, reply in done:
+    def step(self) -> list[tuple[int, Reply | EpisodeFailure]]:
+        done: list[tuple[int, Reply | EpisodeFailure]] = self._of.step()
+        for slot, reply in done:
             assert isinstance(reply, Reply)
             self.replies.append(reply)
+            if self._is_elsewhere:
+                whole_ = self._of._slots[slot].tokens
+                self._now.update(list(enumerate(whole_))[len(whole_) - len(reply.ids) :])
             self.computed.append(dict(self._now))
         return done
 
@@ -203,6 +210,12 @@ class Watched:
 
     def fork(self, source: int, target: int) -> None:
         self._of.fork(source, target)
+
+    def pause(self) -> None:
+        self._of.pause()
+
+    def resume(self) -> None:
+        self._of.resume()
 
     def update_weights(self, version: int) -> None:
         self._of.update_weights(version)
@@ -238,6 +251,9 @@ class Single:
     def release(self, handle: Nasty, /) -> None:
         pass
 
+    def close(self) -> None:
+        pass
+
 
 def context_of(name: str, settings: dict[str, Any], of: Policy) -> Context:
     choice = {"method": name, name: settings} if settings else {"method": name}
@@ -263,8 +279,10 @@ def decided(turns: Sequence[Turn]) -> dict[int, int]:
     return places
 
 
-def played(backend: Watched, of: Policy, name: str, settings: dict[str, Any]) -> list[Episode]:
-    manner = Manner(new_context=lambda: context_of(name, settings, of), decode=of.encoder.decode)
+def played(
+    backend: Backend, of: Policy, name: str, settings: dict[str, Any], *, constrain: bool = True
+) -> list[Episode]:
+    manner = Manner(new_context=lambda: context_of(name, settings, of), decode=of.encoder.decode, constrain=constrain)
     engine = Engine(backend, Single(), manner, retries=0)
     tasks = [Task(env_id="nasty", task_id=str(seed), seed=seed) for seed in (0, 5)]
     episodes = collect(engine, [Job(task=task, group_id=0, sample_seed=task.seed) for task in tasks])
@@ -272,14 +290,31 @@ def played(backend: Watched, of: Policy, name: str, settings: dict[str, Any]) ->
     return episodes
 
 
+@pytest.fixture(scope="module")
+def hold() -> Iterator[Callable[[str, Policy], None]]:
+    """Keep a back end open for each policy that vLLM samples from: its engine takes half a minute to start."""
+    held: dict[int, Watched] = {}
+    with contextlib.ExitStack() as stack:
+
+        def once(name: str, of: Policy) -> None:
+            if name == "vllm" and id(of) not in held:
+                held[id(of)] = stack.enter_context(contextlib.closing(Watched(name, of)))
+
+        yield once
+
+
 @pytest.mark.parametrize(("name", "settings"), CASES, ids=[f"{name}{number}" for number, (name, _) in enumerate(CASES)])
-@pytest.mark.parametrize("template", TEMPLATES)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(("backend", "kind", "template"), RUNS)
 def test_what_was_sampled_is_what_is_trained_on(
-    backend: str, kind: str, template: str | None, name: str, settings: dict[str, Any]
+    backend: str,
+    kind: str,
+    template: str | None,
+    name: str,
+    settings: dict[str, Any],
+    hold: Callable[[str, Policy], None],
 ) -> None:
     of = policy(kind, template)
+    hold(backend, of)
     with contextlib.closing(Watched(backend, of)) as watched:
         episodes = played(watched, of, name, settings)
     answers = iter(zip(watched.replies, watched.computed, strict=True))
@@ -317,6 +352,40 @@ def test_what_was_sampled_is_what_is_trained_on(
     assert any(of.encoder.encode(of.encoder.decode(reply)) != tuple(reply) for reply in free)
 
 
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with running() as found:
+        yield found
+
+
+@pytest.mark.parametrize(("name", "settings"), CASES, ids=[f"{name}{number}" for number, (name, _) in enumerate(CASES)])
+@pytest.mark.parametrize("template", [None, "chatml"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_server_samples_is_what_is_trained_on(
+    server: Server, kind: str, template: str | None, name: str, settings: dict[str, Any], tmp_path: Path
+) -> None:
+    of = policy(kind, template)
+    of.save(tmp_path)
+    server.script()
+    sampling = SamplingConfig(method="openai", slots=1, max_reply_tokens=4, max_context=16_384)
+    config = OpenAIConfig(url=server.url, model=str(tmp_path), api="completions")
+    with contextlib.closing(OpenAIBackend(of, sampling, config)) as backend:
+        episodes = played(backend, of, name, settings, constrain=False)
+    sent = iter(server.bodies())
+    for run in (run for episode in episodes for run in merged(episode.turns)):
+        for count, turn in enumerate(run, 1):
+            assert turn.reply_ids is not None
+            assert next(sent)["prompt"] == whole(run[:count])[: -len(turn.reply_ids)]
+    assert next(sent, None) is None
+    samples = make_samples(episodes, np.ones(sum(len(episode.turns) for episode in episodes)))
+    with torch.no_grad():
+        batch = make_batch(samples, place_weights(samples, "token"), torch.device("cpu"))
+        trained = logprobs_and_entropy(of, batch, 1.0)[0].numpy()
+    stored = np.concatenate([sample.old_logprobs for sample in samples])
+    assert stored.min() < -0.5
+    np.testing.assert_allclose(stored, trained, atol=1e-4)
+
+
 @pytest.mark.parametrize(("name", "settings"), CASES, ids=[f"{name}{number}" for number, (name, _) in enumerate(CASES)])
 @pytest.mark.parametrize("template", TEMPLATES)
 @pytest.mark.parametrize("kind", KINDS)
@@ -337,7 +406,7 @@ def test_an_environments_text_never_becomes_a_special_token(
 
 
 def test_there_is_something_to_cover() -> None:
-    assert "hf" in BACKENDS
+    assert set(IN_PROCESS) <= set(BACKENDS.ids())
     assert {"chat", "transcript", "window"} <= {name for name, _ in CASES}
     assert len(TEMPLATES) >= 6
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
-from typing import ClassVar
+import time
+from collections.abc import Callable
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -14,7 +16,8 @@ from examples.doors import Doors
 class DoomedConfig(EnvConfig):
     """Which tasks break."""
 
-    doom: str = Field("", description="Start of the ids of the tasks that fail; empty: none.")
+    doom: str = Field("", description="Starts of the ids of the tasks that fail; empty: none.")
+    how: Literal["raises", "hangs", "eats", "garbage"] = Field("raises", description="What happens in them.")
 
 
 class Doomed(Doors):
@@ -33,5 +36,24 @@ class Doomed(Doors):
     def act(self, action: str) -> Outcome:
         assert isinstance(self.config, DoomedConfig)
         if not self.is_spared and self.config.doom and self.task_id.startswith(tuple(self.config.doom)):
-            raise KeyError("the house is gone")
+            _FAULTS[self.config.how]()
+            return Outcome("Won.", reward="a lot")  # type: ignore[arg-type]  # garbage
         return super().act(action)
+
+
+def _gone() -> None:
+    raise KeyError("the house is gone")
+
+
+def _eat() -> None:
+    eaten = []
+    while True:
+        eaten.append(bytearray(256 << 20))
+
+
+_FAULTS: dict[str, Callable[[], None]] = {
+    "raises": _gone,
+    "hangs": lambda: time.sleep(3600),
+    "eats": _eat,
+    "garbage": lambda: None,
+}

@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[2]
         ({"credit.gigpo.gama": 0.9}, r"credit.gigpo: unknown key 'gama'; did you mean 'gamma'\?"),
         ({"credit.grpo.gamma": 0.9}, r"credit.grpo: unknown key 'gamma'"),
         ({"credit.gigpo.gamma": 1.5}, r"credit.gigpo: gamma: .*got 1.5"),
-        ({"credit.gama": 0.9}, r"credit: unknown key credit.'gama'"),
+        ({"credit.gama": 0.9}, r"credit: unknown key credit.gama; expected one of"),
         ({"credit.gigpo": 3}, r"credit.gigpo: expected a table of settings, got 3"),
         ({"loss.clip.dual": 1.1}, r"loss.clip: .*dual must exceed"),
         ({"env.id": "housold"}, r"Unknown environment 'housold'. Did you mean 'household'\?"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cairn.agents.evaluate import new_context
+from cairn.agents.agent import new_context
 from cairn.agents.play import observe
 from cairn.core.records import Episode
 from cairn.envs.registry import make

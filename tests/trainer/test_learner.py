@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from cairn.agents.models.lora import LoraConfig, add_lora, trained
 from cairn.agents.models.policy import Policy
 from cairn.core.errors import ConfigError
 from cairn.trainer.batch import make_batch
@@ -322,3 +323,39 @@ def test_a_gradient_that_is_not_finite_stops_the_run() -> None:
 def test_a_setting_that_the_loss_does_not_have_is_refused() -> None:
     with pytest.raises(ConfigError, match="did you mean 'high'"):
         Learner(policy(), LearnerConfig(), 1).update(mixed(), "clip", {"hihg": 0.3}, 0)
+
+
+@pytest.mark.parametrize("rank_of_lora", [0, 4])
+def test_checkpointing_computes_layers_twice_and_gives_the_same_gradients(rank_of_lora: int) -> None:
+    def run(**settings: Any) -> tuple[list[Tensor], dict[str, float], int]:
+        of, calls = policy(), []
+        if rank_of_lora:
+            add_lora(of.model, LoraConfig(rank=rank_of_lora), 0)
+            with torch.no_grad():
+                for weight in trained(of.model).values():
+                    weight.add_(0.05)
+        of.model.model.layers[0].mlp.register_forward_pre_hook(lambda *_: calls.append(1))
+        learner = Learner(of, LearnerConfig(max_grad_norm=1e9, **settings), 1)
+        hold(learner)
+        metrics = learner.update(turns(0, is_constrained=True), "clip", {}, 0)
+        gradients_of_trained = [p.grad for p in trained(of.model).values()]
+        calls_of_update = len(calls)
+        computed(of, mixed())  # sampling keeps nothing, so there is nothing to compute twice
+        assert len(calls) == calls_of_update + 1
+        return [g for g in gradients_of_trained if g is not None], metrics, calls_of_update
+
+    plain, metrics, calls = run(micro_batch_tokens=60)
+    found, metrics_of_found, twice = run(micro_batch_tokens=60, checkpointing=True)
+    assert twice == 2 * calls
+    assert metrics_of_found == metrics
+    assert len(found) == len(plain) > 0
+    for one, two in zip(found, plain, strict=True):
+        assert torch.equal(one, two)
+
+
+def test_checkpointing_is_as_the_newest_learner_has_it() -> None:
+    of = policy()
+    Learner(of, LearnerConfig(checkpointing=True), 1)
+    assert of.model.is_activation_checkpointing
+    Learner(of, LearnerConfig(), 1)
+    assert not of.model.is_activation_checkpointing

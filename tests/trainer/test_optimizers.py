@@ -7,6 +7,7 @@ from typing import Any, Literal
 import pytest
 import torch
 
+from cairn.agents.models.lora import LoraConfig, add_lora
 from cairn.core.errors import CairnError
 from cairn.trainer.optimizers import OptimizerConfig, PolicyOptimizer
 from tests.agents.tiny import policy
@@ -90,3 +91,68 @@ def test_the_state_of_another_kind_of_optimiser_is_refused(written: Kind, read: 
     _, first, _ = stepped(written, 1.0)
     with pytest.raises(CairnError, match="another kind of optimiser"):
         PolicyOptimizer(policy().model, OptimizerConfig(kind=read)).load_tensors(first.tensors())
+
+
+def halved(kind: Kind = "adamw", **settings: Any) -> tuple[Any, PolicyOptimizer]:
+    """Return a bfloat16 model and its optimiser."""
+    model = policy().model.bfloat16()
+    return model, PolicyOptimizer(model, OptimizerConfig(kind=kind, **settings))
+
+
+def push(model: Any, optimizer: PolicyOptimizer, times: int) -> None:
+    for _ in range(times):
+        for p in model.parameters():
+            p.grad = torch.ones_like(p)
+        optimizer.step(1.0)
+
+
+def test_steps_too_small_for_bfloat16_add_up() -> None:
+    """Each step of AdamW is 1e-5; a bfloat16 at 1 changes by 2^-8 at least, so each by itself is lost."""
+    model, optimizer = halved(lr=1e-5)
+    norm = model.model.norm.weight
+    assert set(norm.tolist()) == {1.0}
+    push(model, optimizer, 100)
+    assert set(norm.tolist()) == {1.0}  # 0.999 is still nearest to 1
+    push(model, optimizer, 900)
+    assert set(norm.tolist()) == {0.98828125}  # 0.99, to the nearest of 2^-8
+    assert norm.dtype == torch.bfloat16
+    assert optimizer.tensors()["model.norm.weight/master"][0] == pytest.approx(0.99, abs=5e-5)
+
+
+@pytest.mark.parametrize("kind", ["adamw", "muon"])
+def test_the_master_is_part_of_the_state(kind: Kind) -> None:
+    whole, one = halved(kind, lr=1e-5, muon_lr=1e-5)
+    push(whole, one, 60)
+    half, first = halved(kind, lr=1e-5, muon_lr=1e-5)
+    push(half, first, 30)
+    second = PolicyOptimizer(half, OptimizerConfig(kind=kind, lr=1e-5, muon_lr=1e-5))
+    second.load_tensors({name: tensor.clone() for name, tensor in first.tensors().items()})
+    push(half, second, 30)
+    for name, tensor in one.tensors().items():
+        assert torch.equal(second.tensors()[name], tensor)
+    for a, b in zip(whole.parameters(), half.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_float32_weights_are_their_own_master() -> None:
+    _, optimizer, _ = stepped("adamw", 1.0)
+    assert not [name for name in optimizer.tensors() if name.endswith("/master")]
+    mixed = policy().model.bfloat16()
+    mixed.requires_grad_(False)
+    add_lora(mixed, LoraConfig(rank=2), 0)
+    push_adapters = PolicyOptimizer(mixed, OptimizerConfig())
+    assert push_adapters.tensors() == {}
+
+
+def test_gradients_of_bfloat16_weights_are_cleared() -> None:
+    model, optimizer = halved()
+    push(model, optimizer, 1)
+    assert all(p.grad is None for p in model.parameters())
+
+
+@pytest.mark.parametrize(("dtype", "said"), [(torch.bfloat16, "lacks"), (torch.float32, "has")])
+def test_the_state_of_another_precision_is_refused(dtype: torch.dtype, said: str) -> None:
+    other = policy().model.to(torch.float32 if dtype == torch.bfloat16 else torch.bfloat16)
+    state = PolicyOptimizer(other, OptimizerConfig()).tensors()
+    with pytest.raises(CairnError, match=rf"{said} a float32 master of .*model\.dtype"):
+        PolicyOptimizer(policy().model.to(dtype), OptimizerConfig()).load_tensors(state)

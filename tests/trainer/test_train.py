@@ -13,11 +13,13 @@ from typing import Any
 import pytest
 import torch
 
+from cairn.agents.evaluate import evaluate
 from cairn.agents.report import Report
 from cairn.core.errors import CairnError, ConfigError
 from cairn.core.store import RunStore
 from cairn.trainer.listener import Listener
-from cairn.trainer.train import Run, train
+from cairn.trainer.run import Run
+from cairn.trainer.train import train
 
 ROOT = Path(__file__).parents[2]
 DOORS: dict[str, Any] = {
@@ -40,7 +42,14 @@ SMALL = {
     "imitation.epochs": 1,
     "imitation.batch": 4,
 }
-AHEAD = {**SMALL, "schedule.over_provision": 1.5, "schedule.staleness": 2, "sampling.slots": 20, "sampling.chunk": 8}
+AHEAD = {
+    **SMALL,
+    "schedule.over_provision": 1.5,
+    "schedule.staleness": 2,
+    "sampling.slots": 20,
+    "sampling.cache_tokens": 700,  # less than 20 sequences can come to, so that chance in the forecast matters
+    "sampling.hf.chunk": 8,
+}
 CLOCKS = ("seconds/", "tokens_per_second")
 
 
@@ -149,6 +158,12 @@ def test_episodes_that_go_on_over_updates_are_no_staler_than_allowed(finished_ah
     assert counts == [(step, 16) for step in range(1, 7)]
     members = rows(finished_ahead.folder, "SELECT group_id, count(*) FROM episodes WHERE phase = 'train' GROUP BY 1")
     assert {count for _, count in members} == {4}  # whole groups, and none twice
+
+
+def test_a_small_cache_holds_back_episodes(finished_ahead: Run, tmp_path: Path) -> None:
+    found = train(DOORS, {**AHEAD, "sampling.cache_tokens": 256, "trainer.updates": 2}, folder=tmp_path)
+    assert {value for _, value in metrics(found.folder)["in_flight"]} == {1.0}  # as long as one may become
+    assert max(value for _, value in metrics(finished_ahead.folder)["in_flight"]) > 4
 
 
 @pytest.mark.parametrize("kind", ["SMALL", "AHEAD"])
@@ -356,3 +371,44 @@ def test_other_kinds_of_numbers_train(dtype: str, tmp_path: Path) -> None:
 def test_settings_that_are_not_supported_are_refused(overrides: dict[str, str], message: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=message):
         train(DOORS, {**TINY, **overrides}, folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [{"kind": "initial", "weight": 0.1}, {"kind": "ema", "weight": 0.1, "decay": 0.9}],
+    ids=lambda r: r["kind"],
+)
+def test_a_run_in_two_parts_is_held_to_the_reference_that_one_whole_run_has(
+    reference: dict[str, Any], tmp_path: Path
+) -> None:
+    settings = {**SMALL, "trainer.keep_checkpoints": 1, "learner.reference": reference, "model.dtype": "bfloat16"}
+    whole = train(DOORS, settings, folder=tmp_path / "whole")
+    train(DOORS, {**settings, "trainer.updates": 4}, folder=tmp_path / "parts")
+    assert not (tmp_path / "parts" / "checkpoints" / "update-000000").exists()
+    parts = train(DOORS, settings, folder=tmp_path / "parts")
+    assert weights(parts) == weights(whole)
+    found = metrics(whole.folder)["kl_reference"]
+    assert [step for step, _ in found] == [1, 2, 3, 4, 5, 6]
+    assert found[0][1] < found[-1][1]  # it begins as the policy after the warm start
+    assert metrics(parts.folder)["kl_reference"] == found
+
+
+def test_adapters_are_trained_on_from_a_checkpoint_and_evaluated(finished: Run, tmp_path: Path) -> None:
+    settings = {**SMALL, "model.path": str(finished.checkpoint), "model.lora": {"rank": 4}, "imitation.episodes": 0}
+    whole = train(DOORS, settings, folder=tmp_path / "whole")
+    train(DOORS, {**settings, "trainer.updates": 4}, folder=tmp_path / "parts")
+    parts = train(DOORS, settings, folder=tmp_path / "parts")
+    adapter, adapter_of_whole = ((run.checkpoint / "adapter_model.safetensors").read_bytes() for run in (parts, whole))
+    assert adapter == adapter_of_whole
+    assert not (whole.checkpoint / "model.safetensors").exists()
+    with RunStore(whole.folder / "run.sqlite") as store:
+        assert 0 < store.meta()["trainable"] < 0.5 * store.meta()["parameters"]
+    report, _ = evaluate(str(whole.folder), DOORS["env"]["id"], tasks=20)
+    again, _ = evaluate(str(whole.checkpoint), DOORS["env"]["id"], tasks=20)
+    assert report == again
+    assert report.success.share > evaluate("random", DOORS["env"]["id"], tasks=20)[0].success.share
+
+
+def test_adapters_on_a_fresh_model_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"model.*needs model\.path"):
+        train(DOORS, {**TINY, "model.lora": {"rank": 4}}, folder=tmp_path)

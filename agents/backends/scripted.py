@@ -1,0 +1,85 @@
+"""Replies without a model: oracle, random choice, a constant, a run played again, a person at the terminal."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from cairn.agents.backend import Reply, Request
+from cairn.agents.config import BackendConfig, SamplingConfig
+from cairn.agents.scripted import script
+from cairn.core.errors import EpisodeFailure
+
+
+class ScriptedConfig(BackendConfig):
+    """Which of these agents."""
+
+    agent: str = Field("oracle", description="oracle, oracle:NAME, random, constant:TEXT, replay:RUN or human.")
+
+    @property
+    def reads(self) -> Literal["ids", "messages", "scene"]:
+        """What it answers."""
+        return "scene"
+
+    @property
+    def constrains(self) -> bool:
+        """It says what it says."""
+        return False
+
+
+class ScriptedBackend:
+    """`agents.backend.Backend` that answers at once, in text."""
+
+    cache_tokens: int | None = None
+
+    def __init__(self, policy: object, sampling: SamplingConfig, config: ScriptedConfig) -> None:
+        self.num_slots, self.version, self.num_tokens = sampling.slots, 0, 0
+        self._script = script(config.agent)
+        self._asked: dict[int, Request] = {}
+
+    def submit(self, slot: int, request: Request) -> None:
+        """Ask for a reply in this slot; see `agents.backend.Backend`."""
+        self._asked[slot] = request
+
+    def step(self) -> list[tuple[int, Reply | EpisodeFailure]]:
+        """Answer everything that was asked."""
+        asked, self._asked = self._asked, {}
+        return [(slot, self._answer(request)) for slot, request in asked.items()]
+
+    def _answer(self, request: Request) -> Reply | EpisodeFailure:
+        assert request.scene is not None  # flights always tell
+        try:
+            text = self._script(request.scene, request.rng)
+        except EpisodeFailure as failure:  # of the environment's oracle
+            return failure
+        nothing = np.empty(0, np.int32), np.empty(0, np.float32)
+        return Reply(ids=nothing[0], logprobs=nothing[1], constraint=None, finish="end", version=0, text=text)
+
+    def so_far(self, slot: int) -> Reply | None:
+        """Answers are whole."""
+        return None
+
+    def abort(self, slot: int) -> None:
+        """Forget what was asked."""
+        self._asked.pop(slot, None)
+
+    def fork(self, source: int, target: int) -> None:
+        """Slots hold nothing."""
+
+    def pause(self) -> None:
+        """Nothing is answered outside `step`."""
+
+    def resume(self) -> None:
+        """Nothing was stopped."""
+
+    def update_weights(self, version: int) -> None:
+        """Count: there are no weights."""
+        self.version = version
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+BACKEND = (ScriptedBackend, ScriptedConfig)

@@ -1,0 +1,241 @@
+"""Sampling with vLLM on this machine: its own processes, continuous batching, shared prefixes found in its cache.
+
+Ids in; ids and logprobs out. A slot's sequence is kept here and sent whole with each turn: what vLLM has cached of it
+is not computed again. The engine samples on while environments work and while the policy learns; `step` takes in what
+has come.
+
+Logprobs are those of the distribution sampled from: temperature applied, renormalised over the allowed ids; at
+temperature 0 they are 0. Each reply has a seed of its own, drawn from its request, so that it does not depend on what
+else is in flight, as far as rounding does not: batches of other sizes sum in another order, and two ids that are within
+that of each other may change places. Replies under way when weights change go on with the new ones, on keys and values
+that these compute; when that is depends on time.
+
+Not here: memory that sleeps while the learner works (`pause` stops sampling and keeps the cache). Tried on CPUs, with
+vLLM 0.32; neither GPUs nor `tensor_parallel` were.
+"""
+
+from __future__ import annotations
+
+import functools
+import queue
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pydantic import Field
+
+from cairn.agents.backend import Reply, Request
+from cairn.agents.backends._vllm_engine import Answer, VLLMEngine
+from cairn.agents.config import BackendConfig, SamplingConfig
+from cairn.agents.constrain import flatten
+from cairn.agents.draft import Draft
+from cairn.agents.models.policy import Policy
+from cairn.core.errors import EpisodeFailure, ModelFailure
+
+_WAIT_S = 0.05  # that `step` waits for something to come
+
+
+class VLLMConfig(BackendConfig):
+    """How much vLLM may take, and how it computes."""
+
+    memory_share: float = Field(
+        0.4, gt=0, lt=1, description="Of the device's memory: weights, keys and values. The learner has the rest."
+    )
+    cache_gib: float | None = Field(
+        None, gt=0, description="Memory of keys and values; None: what memory_share leaves beside the weights."
+    )
+    tensor_parallel: int = Field(1, ge=1, description="Devices that share the model.")
+    enforce_eager: bool = Field(True, description="Compile and capture nothing: starts sooner.")
+    dtype: Literal["policy", "float32", "bfloat16"] = Field("policy", description="Of weights and computation.")
+    restarts: int = Field(3, ge=0, description="How often a dead engine is started again; then every reply fails.")
+
+
+@dataclass
+class _Work:
+    """A reply under way."""
+
+    draft: Draft
+    stream: Future[None] | None = None
+    num_prompt: int | None = None  # ids sent, until it is known how many of them were cached
+
+
+@dataclass
+class _Slot:
+    """One episode's sequence and the reply that it is working on."""
+
+    tokens: list[int] = field(default_factory=list)
+    work: _Work | None = None  # None: idle
+
+
+class VLLMBackend:
+    """`agents.backend.Backend` over a vLLM engine."""
+
+    def __init__(self, policy: Policy, sampling: SamplingConfig, config: VLLMConfig) -> None:
+        """Start the policy's engine, or share it.
+
+        Raises:
+            MissingExtraError: vLLM is not installed.
+            ConfigError: the model cannot run in vLLM, or not with these settings.
+        """
+        self.num_slots, self.version, self.num_tokens = sampling.slots, 0, 0
+        self._sampling, self._end_id = sampling, policy.encoder.end_id
+        self._engine = VLLMEngine.of(policy, sampling, config)
+        self._slots = [_Slot() for _ in range(sampling.slots)]
+        self._inbox: queue.SimpleQueue[tuple[int, _Work, Answer]] = queue.SimpleQueue()
+        self._done: list[tuple[int, Reply | EpisodeFailure]] = []
+        self._is_paused = self._is_closed = False
+
+    @property
+    def cache_tokens(self) -> int:
+        """Tokens that the engine's cache holds."""
+        return self._engine.cache_tokens
+
+    def submit(self, slot: int, request: Request) -> None:
+        """Ask for a reply in this slot; see `agents.backend.Backend`."""
+        state = self._slots[slot]
+        if state.work is not None:
+            raise RuntimeError(f"slot {slot} is still working on a reply")
+        state.tokens = [*(state.tokens if request.extends else ()), *request.prompt_ids]
+        draft = Draft.begin(state.tokens, request, self._end_id, self._sampling, self.version)
+        state.work = _Work(draft)
+        if draft.finish is not None:
+            self._settle(slot, draft.reply())
+        elif self._engine.revive():
+            self._send(slot, state.work, request.rng.getrandbits(63))
+        else:
+            self._settle(slot, ModelFailure("vLLM's engine died more often than sampling.vllm.restarts allows"))
+
+    def step(self) -> list[tuple[int, Reply | EpisodeFailure]]:
+        """Take in what the engine has sampled; wait a moment if that is nothing."""
+        is_waiting = not self._done and any(slot.work is not None for slot in self._slots)
+        self._take_in(_WAIT_S if is_waiting else 0.0)
+        done, self._done = self._done, []
+        return done
+
+    def so_far(self, slot: int) -> Reply | None:
+        """Return what has been taken in of the reply under way; None: nothing has."""
+        work = self._slots[slot].work
+        return work.draft.reply() if work is not None and work.draft.ids else None
+
+    def abort(self, slot: int) -> None:
+        """Give up the reply under way."""
+        work, self._slots[slot].work = self._slots[slot].work, None
+        if work is not None and work.stream is not None:
+            work.stream.cancel()
+        self._done = [(i, reply) for i, reply in self._done if i != slot]
+
+    def fork(self, source: int, target: int) -> None:
+        """Give the target the source's sequence; the engine finds it in its cache."""
+        of, to = self._slots[source], self._slots[target]
+        if of.work is not None or to.work is not None:
+            raise RuntimeError(f"slots {source} and {target} must be idle to be forked")
+        to.tokens = list(of.tokens)
+
+    def pause(self) -> None:
+        """Sample nothing until `resume`; the other back ends of the policy do not either."""
+        if not self._is_paused:
+            self._is_paused = True
+            self._engine.pause()
+
+    def resume(self) -> None:
+        """Go on sampling."""
+        if self._is_paused:
+            self._is_paused = False
+            self._engine.resume()
+
+    def update_weights(self, version: int) -> None:
+        """Sample with the policy's present weights from now on, replies under way too."""
+        self._engine.pause()
+        self._take_in(0.0)  # what the old weights have sampled
+        self._engine.load_weights()
+        self.version = version
+        self._engine.resume()
+
+    def close(self) -> None:
+        """Give up all replies; the engine ends with the last back end that uses it."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        for slot in range(self.num_slots):
+            self.abort(slot)
+        self.resume()
+        self._engine.release()
+
+    # -- between slots and engine -----------------------------------------------------------------------------------
+
+    def _send(self, slot: int, work: _Work, seed: int) -> None:
+        tell = functools.partial(self._heard, slot, work)
+        work.num_prompt = len(work.draft.tokens)
+        work.stream = self._engine.submit(list(work.draft.tokens), self._params(work.draft, seed), tell)
+
+    def _heard(self, slot: int, work: _Work, answer: Answer) -> None:
+        """Keep what came, in the engine's thread, for `step`."""
+        self._inbox.put((slot, work, answer))
+
+    def _params(self, draft: Draft, seed: int) -> Any:  # Any: SamplingParams
+        from vllm import SamplingParams
+        from vllm.sampling_params import RequestOutputKind
+
+        from cairn.agents.models.vllm_choices import KEY
+
+        chosen = None if draft.choices is None else [choice[len(draft.ids) :] for choice in draft.choices]
+        return SamplingParams(
+            temperature=self._sampling.temperature,
+            seed=seed,
+            max_tokens=draft.room,
+            stop_token_ids=[self._end_id],
+            ignore_eos=True,  # the model's configuration may name further ids that end
+            logprobs=0,  # the sampled id's own
+            flat_logprobs=True,
+            detokenize=False,
+            output_kind=RequestOutputKind.DELTA,
+            extra_args=None if chosen is None else {KEY: flatten(chosen)},
+        )
+
+    def _take_in(self, wait_s: float) -> None:
+        try:
+            self._take(*self._inbox.get(timeout=wait_s) if wait_s else self._inbox.get_nowait())
+            while True:
+                self._take(*self._inbox.get_nowait())
+        except queue.Empty:
+            return
+
+    def _take(self, slot: int, work: _Work, answer: Answer) -> None:
+        if self._slots[slot].work is not work:  # it was given up, or is whole
+            return
+        if isinstance(answer, ModelFailure):
+            self._settle(slot, answer)
+        elif isinstance(answer, BaseException):
+            raise answer
+        else:
+            self._sampled(slot, work, answer)
+
+    def _sampled(self, slot: int, work: _Work, answer: Answer) -> None:
+        """Append what came to the draft; nothing more is computed of a reply that only has forced ids to come."""
+        draft, output = work.draft, answer.outputs[0]
+        if work.num_prompt is not None:
+            self.num_tokens += work.num_prompt - max(answer.num_cached_tokens or 0, 0)
+            work.num_prompt = None
+        self.num_tokens += len(output.token_ids)
+        for place, token in enumerate(output.token_ids):
+            allowed = draft.next_ids
+            if allowed is not None and token not in allowed:
+                raise RuntimeError(f"vLLM sampled id {token} where the constraint allows {allowed}")
+            is_certain = self._sampling.temperature == 0.0 or (allowed is not None and len(allowed) == 1)
+            draft.append(token, 0.0 if is_certain else output.logprobs.logprobs[place], self.version, allowed)
+        if draft.is_decided:
+            draft.force()
+        if draft.finish is not None:
+            self._settle(slot, draft.reply())
+        elif answer.finished:
+            self._settle(slot, ModelFailure(f"vLLM ended a reply early: {output.finish_reason}, {output.stop_reason}"))
+
+    def _settle(self, slot: int, result: Reply | EpisodeFailure) -> None:
+        """Note a result and free the slot; what is still being sampled for it is given up."""
+        work, self._slots[slot].work = self._slots[slot].work, None
+        if work is not None and work.stream is not None:
+            work.stream.cancel()
+        self._done.append((slot, result))
+
+
+BACKEND = (VLLMBackend, VLLMConfig)

@@ -1,0 +1,112 @@
+"""Replies as chat completions: a conversation in text, and perhaps a tool, in; text or a call of the tool out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cairn.agents.backend import Finish, Message, Reply, Request
+from cairn.agents.calls import Answer, Tool, ToolCall
+from cairn.agents.config import SamplingConfig
+from cairn.agents.serving.fields import clean, first_choice, text_of, wrong
+from cairn.core.errors import ConfigError
+
+_CHARS_A_TOKEN = 3  # a low guess, for limits of tokens a minute
+
+
+class ChatCompletions:
+    """What is said to ``/chat/completions``, and how its answers are read."""
+
+    path = "/chat/completions"
+
+    def __init__(self, sampling: SamplingConfig) -> None:
+        self._sampling = sampling
+
+    def begin(self, slot: int, request: Request) -> tuple[dict[str, Any], int]:
+        """Return the body of a request and how many tokens it may take."""
+        if not request.messages:
+            raise ConfigError("agent.context.method: this back end reads text; choose 'messages'")
+        body: dict[str, Any] = {
+            "messages": [_message(message) for message in request.messages],
+            "temperature": self._sampling.temperature,
+            "max_tokens": self._sampling.max_reply_tokens,
+            "seed": request.rng.getrandbits(31),
+        }
+        if request.tool is not None:
+            body["tools"] = [_tool(request.tool)]
+        chars = sum(len(message.content) for message in request.messages)
+        return body, chars // _CHARS_A_TOKEN + self._sampling.max_reply_tokens
+
+    def read(self, slot: int, request: Request, body: Any, version: int) -> Reply:  # Any: JSON
+        """Return the reply of an answer.
+
+        Raises:
+            ModelFailure: it is not as agreed.
+        """
+        choice = first_choice(body)
+        message = choice.get("message")
+        if not isinstance(message, dict):
+            raise wrong("choices[0].message: an object", message)
+        text = text_of(message.get("content"), "content") or text_of(message.get("refusal"), "refusal")
+        if request.tool is not None:
+            turn = 0 if request.scene is None else request.scene.turn
+            text = Answer(text, _calls(message.get("tool_calls"), turn)).written()
+        return text_reply(text, "length" if choice.get("finish_reason") == "length" else "end", version)
+
+    def full(self, slot: int, request: Request, version: int) -> Reply:
+        """Return the reply to a conversation that is longer than the model can read."""
+        return text_reply("", "context", version)
+
+    def fork(self, source: int, target: int) -> None:
+        """Do nothing: a conversation is sent whole each time."""
+
+
+def text_reply(text: str, finish: Finish, version: int) -> Reply:
+    """Return a reply without ids."""
+    nothing = np.empty(0, np.int32), np.empty(0, np.float32)
+    return Reply(ids=nothing[0], logprobs=nothing[1], constraint=None, finish=finish, version=version, text=text)
+
+
+def _message(message: Message) -> dict[str, Any]:
+    out: dict[str, Any] = {"role": message.role, "content": clean(message.content)}
+    if message.call is None:
+        return out
+    if message.role == "tool":
+        return out | {"tool_call_id": message.call.id}
+    function = {"name": message.call.name, "arguments": clean(message.call.arguments)}
+    return out | {"tool_calls": [{"id": message.call.id, "type": "function", "function": function}]}
+
+
+def _tool(tool: Tool) -> dict[str, Any]:
+    argument: dict[str, Any] = {"type": "string"}
+    if tool.choices is not None:
+        argument["enum"] = [clean(choice) for choice in tool.choices]
+    parameters = {
+        "type": "object",
+        "properties": {tool.argument: argument},
+        "required": [tool.argument],
+        "additionalProperties": False,
+    }
+    return {
+        "type": "function",
+        "function": {"name": tool.name, "description": tool.description, "parameters": parameters},
+    }
+
+
+def _calls(value: Any, turn: int) -> tuple[ToolCall, ...]:  # Any: JSON
+    """Return the calls; fields that are missing or no texts are empty, which is the model's mistake."""
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise wrong("tool_calls: a list", value)
+    return tuple(_call(each, f"call_{turn}_{number}") for number, each in enumerate(value))
+
+
+def _call(value: Any, default_id: str) -> ToolCall:  # Any: JSON
+    call = value if isinstance(value, dict) else {}
+    function = call.get("function")
+    named = function if isinstance(function, dict) else {}
+    found = (call.get("id"), named.get("name"), named.get("arguments"))
+    call_id, name, arguments = (clean(text) if isinstance(text, str) else "" for text in found)
+    return ToolCall(call_id or default_id, name, arguments)

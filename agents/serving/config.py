@@ -1,0 +1,98 @@
+"""Settings of every back end that speaks to a server: where it is, how long to wait, how much to ask, what it costs."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import Field, field_validator
+
+from cairn.agents.config import BackendConfig
+from cairn.core.config import Config
+from cairn.core.errors import ConfigError
+
+
+class PriceConfig(Config):
+    """What a million tokens cost, in whatever currency."""
+
+    prompt: float = Field(0.0, ge=0, description="Of prompts.")
+    cached: float | None = Field(None, ge=0, description="Of prompts, where the server had them; None: as `prompt`.")
+    completion: float = Field(0.0, ge=0, description="Of replies.")
+
+
+class ServerConfig(BackendConfig):
+    """Which server, and how it is treated."""
+
+    url: str | None = Field(
+        None, description="Up to and with /v1. None: what OPENAI_BASE_URL says, else https://api.openai.com/v1."
+    )
+    model: str | None = Field(None, description="The server's name for the model.")
+    key_env: str = Field(
+        "OPENAI_API_KEY",
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        description="Environment variable that holds the API key; the key itself stands in no configuration.",
+    )
+    connect_s: float = Field(10.0, gt=0, description="Seconds until a connection must stand.")
+    reply_s: float = Field(
+        120.0, gt=0, description="Seconds until a whole reply must be there; then it is asked again."
+    )
+    attempts: int = Field(6, ge=1, description="How often a reply is asked for before its episode fails.")
+    retry_s: float = Field(300.0, gt=0, description="Seconds that all attempts at a reply may take, waits included.")
+    backoff_s: float = Field(
+        0.5, gt=0, description="Scale of the waits between attempts: doubled each time, at random."
+    )
+    max_in_flight: int = Field(32, ge=1, description="Requests at the server at once; others wait.")
+    requests_per_minute: int | None = Field(None, ge=1, description="More than so many wait. None: no limit of ours.")
+    tokens_per_minute: int | None = Field(
+        None, ge=1, description="Prompts and replies together; what would go beyond waits. None: no limit of ours."
+    )
+    max_answer_mib: int = Field(64, ge=1, description="A longer answer is given up.")
+    prices: PriceConfig | None = Field(None, description="Per million tokens; None: cost is not counted.")
+    extra: dict[str, Any] = Field({}, description="Further fields of every request's body.")  # Any: JSON
+    leave_out: tuple[str, ...] = Field((), description="Fields of the body that this server refuses, such as seed.")
+
+    @field_validator("url")
+    @classmethod
+    def _check_url(cls, url: str | None) -> str | None:
+        return None if url is None else sound_url(url)
+
+
+def sound_url(url: str) -> str:
+    """Return the address without a slash at its end.
+
+    Raises:
+        ValueError: it is none of HTTP, or holds a user name or password.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("expected an address such as http://localhost:8000/v1")
+    if parts.username or parts.password:
+        raise ValueError("an address may hold no user name or password: put the key into the variable `key_env` names")
+    return url.rstrip("/")
+
+
+def address(config: ServerConfig) -> str:
+    """Return where the server is.
+
+    Raises:
+        ConfigError: the environment names something that is no address.
+    """
+    if config.url is not None:
+        return config.url
+    try:
+        return sound_url(os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1")
+    except ValueError as error:
+        raise ConfigError(f"OPENAI_BASE_URL: {error}") from None
+
+
+def api_key(config: ServerConfig) -> str | None:
+    """Return the key, or None: the server may want none.
+
+    Raises:
+        ConfigError: it cannot be one; the message does not show it.
+    """
+    key = os.environ.get(config.key_env, "").strip()
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise ConfigError(f"{config.key_env}: expected an API key: printable ASCII characters without blanks")
+    return key or None

@@ -1,0 +1,69 @@
+"""Keeps requests within limits by waiting: how many at once, and how many with how many tokens in a sliding window.
+
+Requests go in the order in which they came. One that by itself is larger than the window goes when the window is empty.
+All calls come from one asyncio loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+
+@dataclass(slots=True, eq=False)
+class Taken:
+    """A request's share of the window."""
+
+    tokens: int  # as foreseen; set it to what they were
+
+
+class Limiter:
+    """The limits of one server."""
+
+    def __init__(
+        self,
+        at_once: int,
+        requests: int | None,
+        tokens: int | None,
+        window_s: float = 60.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._places = asyncio.Semaphore(at_once)
+        self._turn = asyncio.Lock()
+        self._requests, self._tokens, self._window_s, self._clock = requests, tokens, window_s, clock
+        self._recent: deque[tuple[float, Taken]] = deque()  # by when they began
+        self._held_until = 0.0
+
+    @asynccontextmanager
+    async def place(self, taken: Taken) -> AsyncIterator[None]:
+        """Wait for a place at the server and for room in the window, and hold the place."""
+        async with self._places:
+            async with self._turn:
+                while (wait := self._wait(taken.tokens)) > 0:
+                    await asyncio.sleep(wait)
+                self._recent.append((self._clock(), taken))
+            yield
+
+    def hold(self, seconds: float) -> None:
+        """Let nothing begin for so long: the server said so."""
+        self._held_until = max(self._held_until, self._clock() + seconds)
+
+    def _wait(self, tokens: int) -> float:
+        """Return how long a request of so many tokens has to wait at least."""
+        now = self._clock()
+        while self._recent and self._recent[0][0] <= now - self._window_s:
+            self._recent.popleft()
+        wait = self._held_until - now
+        if self._recent and not self._has_room(tokens):
+            wait = max(wait, self._recent[0][0] + self._window_s - now)
+        return wait
+
+    def _has_room(self, tokens: int) -> bool:
+        is_few = self._requests is None or len(self._recent) < self._requests
+        return is_few and (
+            self._tokens is None or sum(taken.tokens for _, taken in self._recent) + tokens <= self._tokens
+        )

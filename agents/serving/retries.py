@@ -1,0 +1,75 @@
+"""Which failures of a server pass by themselves, and how long to wait for that."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+_PASSING = (408, 409, 429)
+_LONGEST_S = 30.0  # of waits that the server did not ask for
+_UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_DURATION = re.compile(r"(?:\d{1,9}(?:\.\d{1,9})?(?:ms|s|m|h|d))+")
+_PART = re.compile(r"([\d.]+)(ms|s|m|h|d)")
+
+
+def is_passing(status: int) -> bool:
+    """Return whether asking again may help."""
+    return status in _PASSING or status >= 500
+
+
+def backoff(attempt: int, scale_s: float, rng: random.Random) -> float:
+    """Return seconds to wait after attempt 1, 2, ...: exponential, with full jitter.
+
+    ``uniform(0, min(30, scale * 2^(attempt - 1)))``, after Brooker 2015, "Exponential Backoff And Jitter".
+    """
+    return rng.uniform(0.0, min(_LONGEST_S, scale_s * 2.0 ** min(attempt - 1, 20)))
+
+
+def asked_wait(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that a server which refused asks to wait; None: it does not say.
+
+    Read: ``retry-after-ms``, ``Retry-After`` in seconds or as a date, ``x-ratelimit-*`` of what is used up.
+    """
+    if (wait := _number(headers.get("retry-after-ms"))) is not None:
+        return wait / 1000
+    if (said := headers.get("retry-after")) is not None:
+        wait = _number(said)
+        return wait if wait is not None else _until(said)
+    return used_up_for(headers)
+
+
+def used_up_for(headers: Mapping[str, str]) -> float | None:
+    """Return in how many seconds a limit that is used up comes back; None: none is."""
+    waits = []
+    for kind in ("requests", "tokens"):
+        if _number(headers.get(f"x-ratelimit-remaining-{kind}")) == 0:
+            waits.append(_duration(headers.get(f"x-ratelimit-reset-{kind}")))
+    found = [wait for wait in waits if wait is not None]
+    return max(found) if found else None
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        value = float(text) if text is not None else None
+    except ValueError:
+        return None
+    return max(value, 0.0) if value is not None and math.isfinite(value) else None
+
+
+def _until(date: str) -> float | None:
+    try:
+        then = parsedate_to_datetime(date)
+        return max(0.0, (then.replace(tzinfo=then.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _duration(text: str | None) -> float | None:
+    """Return the seconds of ``6m0s``, ``20ms`` or ``1.5``."""
+    if text is None or not _DURATION.fullmatch(text):
+        return _number(text)
+    return sum(float(number) * _UNITS_S[unit] for number, unit in _PART.findall(text))

@@ -1,0 +1,104 @@
+"""What a server was asked and gave: tokens, requests, retries, seconds waited, and the cost by the prices given.
+
+An attempt that timed out may have cost something at the server too; only replies that came are counted.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Totals so far."""
+
+    prompt_tokens: int = 0  # cached ones included
+    cached_tokens: int = 0  # of the prompts, those that the server had
+    completion_tokens: int = 0
+    requests: int = 0  # that were sent, retries included
+    replies: int = 0  # that came whole
+    unreported: int = 0  # replies without a count of tokens
+    retries: int = 0
+    failures: int = 0  # replies that were given up
+    waited_s: float = 0.0  # for limits and between attempts, summed over requests
+    cost: float | None = None  # None: no prices are given
+
+    def __str__(self) -> str:
+        """Say it in one line."""
+        cost = "" if self.cost is None else f", cost {self.cost:.4f}"
+        return (
+            f"{self.requests} requests ({self.retries} retries, {self.failures} given up), "
+            f"{self.waited_s:.1f} s waited, "
+            f"{self.prompt_tokens} prompt tokens ({self.cached_tokens} cached), "
+            f"{self.completion_tokens} completion tokens{cost}"
+        )
+
+
+@runtime_checkable
+class Metered(Protocol):
+    """A back end that counts what it asks of a server."""
+
+    @property
+    def usage(self) -> Usage:
+        """Totals so far."""
+
+
+class Tally:
+    """Counts, from any thread."""
+
+    def __init__(self, prompt: float, cached: float, completion: float, *, is_priced: bool) -> None:
+        """Begin at zero; prices are those of a million tokens."""
+        self._prices = (prompt, cached, completion)
+        self._lock = threading.Lock()
+        self._total = Usage(cost=0.0 if is_priced else None)
+
+    @property
+    def total(self) -> Usage:
+        """Totals so far."""
+        with self._lock:
+            return self._total
+
+    def add(self, *, requests: int = 0, retries: int = 0, failures: int = 0, waited_s: float = 0.0) -> None:
+        """Add what happened on the way to a reply."""
+        with self._lock:
+            old = self._total
+            self._total = replace(
+                old,
+                requests=old.requests + requests,
+                retries=old.retries + retries,
+                failures=old.failures + failures,
+                waited_s=old.waited_s + waited_s,
+            )
+
+    def reply(self, tokens: tuple[int, int, int] | None) -> None:
+        """Add a reply and its tokens: of the prompt, those of them that were cached, and its own; None: not told."""
+        prompt, cached, completion = tokens or (0, 0, 0)
+        per_prompt, per_cached, per_completion = self._prices
+        cost = ((prompt - cached) * per_prompt + cached * per_cached + completion * per_completion) / 1e6
+        with self._lock:
+            old = self._total
+            self._total = replace(
+                old,
+                prompt_tokens=old.prompt_tokens + prompt,
+                cached_tokens=old.cached_tokens + cached,
+                completion_tokens=old.completion_tokens + completion,
+                replies=old.replies + 1,
+                unreported=old.unreported + (tokens is None),
+                cost=None if old.cost is None else old.cost + cost,
+            )
+
+
+def tokens_of(body: object) -> tuple[int, int, int] | None:
+    """Return a reply's tokens as `Tally.reply` takes them; None: the server tells none that make sense."""
+    usage = body.get("usage") if isinstance(body, dict) else None
+    if not isinstance(usage, dict):
+        return None
+    details = usage.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else None
+    found = usage.get("prompt_tokens"), cached or 0, usage.get("completion_tokens", 0)
+    if not all(type(count) is int and count >= 0 for count in found):
+        return None
+    prompt, of_these, completion = map(int, found)
+    return prompt, min(of_these, prompt), completion

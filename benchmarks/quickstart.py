@@ -1,0 +1,31 @@
+"""The quick start's environment and policy, as benchmarks use them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cairn.agents.models.policy import Policy, load_policy
+from cairn.envs.base import TextEnv
+from cairn.envs.registry import make
+from cairn.trainer.config import RunConfig, load_run_config
+from cairn.trainer.imitation import environment_texts
+
+_TASKS = 1000  # enough for a benchmark, and for a tokenizer
+
+
+def settings(overrides: Mapping[str, Any] | None = None) -> RunConfig:  # Any: values of all kinds
+    """Return the quick start's configuration over fewer tasks."""
+    return load_run_config("quickstart", {"env.config.num_tasks": _TASKS, **(overrides or {})})
+
+
+def environment(**config: Any) -> TextEnv:  # Any: the environment's Config checks them
+    """Return the environment."""
+    choice = settings().env
+    return make(choice.id, **{**choice.config, **config})
+
+
+def fresh_policy() -> Policy:
+    """Return the policy with fresh weights, the same at every call."""
+    config, env = settings(), environment()
+    return load_policy(config.model, lambda: environment_texts(env, env.tasks(), config), seed=0)

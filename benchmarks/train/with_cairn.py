@@ -1,0 +1,68 @@
+"""Updates by the training loop as it is, run store included."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from cairn.benchmarks.process import peak_memory_mb
+from cairn.benchmarks.train.updates import Update, Work, run_config
+from cairn.core.store import RunStore
+from cairn.trainer.listener import Listener
+from cairn.trainer.train import train
+
+_TURNS = "FROM turns JOIN episodes ON episodes.id = turns.episode WHERE episodes.phase = 'train' AND episodes.step = ?"
+
+
+class _Clock(Listener):
+    """Notes when an update begins and ends."""
+
+    def __init__(self) -> None:
+        self.began = self.ended = (0.0, 0.0)  # wall and processor
+        self.metrics: Mapping[str, float] = {}
+        self.peak_mb = 0.0
+
+    def phase(self, name: str, total: int) -> None:
+        """Note when episodes begin to be played."""
+        if name == "rollout":
+            self.began = (time.perf_counter(), time.process_time())
+
+    def updated(self, update: int, metrics: Mapping[str, float]) -> None:
+        """Note when the policy has changed and the episodes are stored."""
+        self.ended = (time.perf_counter(), time.process_time())
+        self.metrics, self.peak_mb = metrics, peak_memory_mb()
+
+
+def measure(folder: str, work: Work, constrain: bool) -> Update:
+    """Train the policy in `folder`; for a process that does nothing else."""
+    clock = _Clock()
+    with tempfile.TemporaryDirectory() as run:
+        train(run_config(work, folder, constrain), folder=run, listener=clock)
+        return _update(clock, Path(run), work)
+
+
+def _update(clock: _Clock, run: Path, work: Work) -> Update:
+    seconds = clock.ended[0] - clock.began[0]
+    with RunStore(run / "run.sqlite") as store:
+        ((turns, env_s, num_bytes),) = store.rows(
+            f"SELECT count(*), sum(seconds), sum(length(reply_ids)) {_TURNS}", (work.updates,)
+        )
+    rollout, learn = clock.metrics["seconds/rollout"], clock.metrics["seconds/learn"]
+    return Update(
+        seconds=seconds,
+        cpu_seconds=clock.ended[1] - clock.began[1],
+        phases={
+            "rollout": rollout - env_s,
+            "environment": env_s,
+            "logprobs": 0.0,
+            "learn": learn,
+            "other": seconds - rollout - learn,
+        },
+        episodes=work.episodes,
+        turns=turns,
+        sampled=num_bytes // 4,
+        solved=round(clock.metrics["success"] * work.episodes),
+        peak_mb=clock.peak_mb,
+    )

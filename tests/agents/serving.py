@@ -1,0 +1,73 @@
+"""Starts model servers for tests, scripts them, and reads what they have seen."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2 as httpx
+
+_PROGRAM = Path(__file__).with_name("model_server.py")
+_START_S = 60.0
+
+
+class Server:
+    """A process on a port of its own; it can be killed and started again."""
+
+    def __init__(self) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.start()
+
+    @property
+    def root(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def url(self) -> str:
+        return f"{self.root}/v1"
+
+    def start(self) -> None:
+        self.process = subprocess.Popen([sys.executable, str(_PROGRAM), str(self.port)])
+        deadline = time.monotonic() + _START_S
+        while True:
+            try:
+                self.script()
+                return
+            except httpx.TransportError:
+                assert self.process.poll() is None, "the server has ended"
+                assert time.monotonic() < deadline, "the server does not start"
+                time.sleep(0.05)
+
+    def kill(self) -> None:
+        os.kill(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def script(self, acts: Sequence[dict[str, Any]] = ()) -> None:
+        """Say what the next requests meet, and forget what was seen."""
+        httpx.post(f"{self.root}/script", json=list(acts)).raise_for_status()
+
+    def seen(self) -> dict[str, Any]:
+        found: dict[str, Any] = httpx.get(f"{self.root}/seen").json()
+        return found
+
+    def bodies(self) -> list[dict[str, Any]]:
+        return [request["body"] for request in self.seen()["requests"]]
+
+
+@contextmanager
+def running() -> Iterator[Server]:
+    server = Server()
+    try:
+        yield server
+    finally:
+        server.kill()

@@ -1,0 +1,160 @@
+"""Workers that are killed, stopped or cut off: every job comes to one end, and nothing waits for what is gone."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from ray.cluster_utils import Cluster as Nodes
+
+from cairn.agents.agent import new_backend
+from cairn.agents.rollout import Rollout
+from cairn.core.errors import CairnError
+from cairn.core.records import Episode
+from cairn.trainer.cluster.rollout import ClusterRollout
+from cairn.trainer.engines import new_engine
+from tests.trainer.cluster.conftest import NODE
+from tests.trainer.cluster.doors import (
+    HEAVY,
+    PAIR,
+    SOLO,
+    batches,
+    cluster_rollout,
+    expected,
+    order_of,
+    policy_for,
+    processes,
+    settings,
+    tasks_of,
+    wait_for,
+)
+
+pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(120)]
+
+
+def both_there(rollout: ClusterRollout, notes: list[str]) -> list[int]:
+    """Play an update, learn for a while and return the workers' processes."""
+    rollout.batch()
+    time.sleep(0.5)  # nothing that counts as of the new weights may begin before these are published
+    rollout.update_weights(1)
+    return [wait_for(notes, f"Rollout worker {number}") for number in range(2)]
+
+
+def kill_first(rollout: ClusterRollout, pid: int, number: int = signal.SIGKILL) -> list[Episode]:
+    """Return an update's episodes; the process gets the signal when the first of them has ended."""
+    left = [pid]
+
+    def kill(_: Episode) -> None:
+        if left:
+            os.kill(left.pop(), number)
+
+    return rollout.batch(kill)
+
+
+def test_workers_that_die_or_fall_silent_are_replaced_until_no_more_may_be(nodes: Nodes) -> None:
+    config, notes = settings(**HEAVY, **PAIR, cluster__silence_s=4, cluster__replacements=2), list[str]()
+    with cluster_rollout(config, notes) as rollout:
+        first, second = both_there(rollout, notes)
+        episodes = kill_first(rollout, first)
+        assert tasks_of(episodes) == expected(config, 2)[16:]
+        assert {turn.policy_version for e in episodes for turn in e.turns} == {1}
+        assert rollout.cluster.replaced == 1
+        assert 0 < rollout.metrics()["restarted"] <= config.sampling.slots
+        assert any(note.startswith(f"Rollout worker 0 (process {first} on ") for note in notes)
+
+        wait_for(notes, "Rollout worker 0", 2)
+        rollout.update_weights(2)
+        try:
+            episodes = kill_first(rollout, second, signal.SIGSTOP)
+        finally:
+            os.kill(second, signal.SIGKILL)
+        assert tasks_of(episodes) == expected(config, 3)[32:]
+        assert {turn.policy_version for e in episodes for turn in e.turns} == {2}  # the first's replacement's too
+        assert any("is replaced: it did not answer for 4 s" in note for note in notes)
+
+        pid = wait_for(notes, "Rollout worker 1", 2)
+        rollout.update_weights(3)
+        with pytest.raises(CairnError, match=rf"Rollout worker 1 \(process {pid} on .*replacements = 2"):
+            kill_first(rollout, pid)
+
+
+def test_workers_that_no_machine_has_room_for_are_an_error(nodes: Nodes) -> None:
+    nowhere = {"cluster__workers": 1, "cluster__placement__worker__resources": {"moon": 1}, "cluster__start_s": 1}
+    with (
+        cluster_rollout(settings(**nowhere), []) as rollout,
+        pytest.raises(CairnError, match=r"No rollout worker could start within cluster.start_s = 1 s.*moon.*CPU.*free"),
+    ):
+        rollout.batch()
+
+
+def test_what_a_worker_cannot_build_is_an_error_and_no_death(nodes: Nodes) -> None:
+    config = settings(cluster__workers=1)
+    notes: list[str] = []
+    broken = config.model_copy(update={"sampling": config.sampling.model_copy(update={"method": "unheard-of"})})
+    with cluster_rollout(broken, notes) as rollout, pytest.raises(CairnError, match=r"On process .*'unheard-of'"):
+        rollout.batch()
+    assert notes == []
+
+
+def test_no_cluster_at_an_address_is_an_error() -> None:
+    """In a process of its own: this one has joined a cluster."""
+    code = (
+        "from cairn.trainer.cluster.actors import Cluster\n"
+        "from cairn.trainer.cluster.config import ClusterConfig\n"
+        "Cluster(ClusterConfig(workers=1, address='127.0.0.1:1'), print)"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=90)
+    assert "ConfigError: cluster.address: cannot join a Ray cluster at '127.0.0.1:1'" in ended.stderr
+
+
+def test_a_state_goes_on_with_workers_of_which_one_loses_its_machine_or_in_one_process(nodes: Nodes) -> None:
+    """Many groups in flight: complete ones, queued ones, and episodes under way on both workers."""
+    ahead = {"schedule__over_provision": 1.5, "schedule__staleness": 2}
+    config, notes = settings(**HEAVY, **PAIR, **ahead), list[str]()
+    with cluster_rollout(config, notes) as rollout:
+        both_there(rollout, notes)
+        before = rollout.batch()
+        rollout.update_weights(2)
+        time.sleep(0.3)
+        kept = json.loads(json.dumps(rollout.state()))
+        assert len(rollout.batch()) == 16  # it goes on after it was asked
+    assert [bool(engine["flights"]) for engine in kept["engines"]] == [True, True]
+    policy, order = policy_for(config), order_of(config)
+
+    engine = new_engine(config, new_backend(config.sampling, policy), config.env.config, policy)
+    alone = Rollout(engine, config.trainer.groups, config.schedule, order.group)
+    alone.update_weights(2)
+    alone.restore(kept)
+    assert alone.restarted == sum(len(engine["flights"]) for engine in kept["engines"])
+    check_whole([e for _ in range(3) for e in alone.batch()], kept, before)
+
+    extra = nodes.add_node(**NODE, resources={"solo": 1})
+    config, notes = settings(**HEAVY, **SOLO, **ahead), []
+    with cluster_rollout(config, notes, version=2) as rollout:
+        rollout.restore(kept)
+        played = rollout.batch()
+        for number in range(2):
+            wait_for(notes, f"Rollout worker {number}")
+        assert rollout.restarted == 0
+        nodes.remove_node(extra)
+        rollout.update_weights(3)
+        check_whole(played + batches(rollout, 2, 4), kept, before)
+        assert rollout.cluster.replaced == 1
+        assert len(notes) == 3  # two began and one is gone: no machine has room for its replacement
+
+
+def check_whole(played: list[Episode], kept: dict[str, list[list[int]]], before: list[Episode]) -> None:
+    """Check that groups are whole, come once, and that none that had begun is left out."""
+    numbers = [episode.group_id for episode in played]
+    assert {numbers.count(number) for number in numbers} == {4}
+    assert not set(numbers) & {episode.group_id for episode in before}
+    assert {number for number, _ in (*kept["ready"], *kept["running"])} <= set(numbers)
+
+
+def test_processes_are_read_from_notes() -> None:
+    assert processes(["Rollout worker 0 is process 12 on here", "Rollout worker 0 died"], "Rollout worker 0") == [12]

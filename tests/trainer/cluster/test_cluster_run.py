@@ -1,0 +1,166 @@
+"""Runs on a cluster as a whole: equal to those of one process, ahead within bounds, interrupted, killed, gone on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import pytest
+from ray.cluster_utils import Cluster as Nodes
+
+from cairn.trainer.train import train
+from tests.trainer.cluster.doors import PAIR, order_of, processes, settings
+from tests.trainer.test_train import ROOT, Heard, metrics, rows, weights
+
+pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(180)]
+WORKER = {"cluster.workers": 1, "cluster.writer": True}
+TURNS = "SELECT episode, turn, action, reward, advantage, reply_ids, reply_logprobs, version FROM turns ORDER BY 1, 2"
+TASKS = "SELECT phase, step, group_id, task FROM episodes ORDER BY 1, 2, 3, id"
+EPISODES = "SELECT phase, step, task, group_id, score, turns FROM episodes ORDER BY 1, 2, 4, id"
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of four updates in one process."""
+    return train(settings(trainer__updates=4), folder=tmp_path_factory.mktemp("alone")).folder
+
+
+DRIVER = """
+import sys
+from pathlib import Path
+from cairn.trainer.listener import Listener
+from cairn.trainer.train import train
+from tests.trainer.cluster.doors import settings
+
+class Tell(Listener):
+    def noted(self, text):
+        print(text, flush=True)
+
+    def updated(self, update, metrics):
+        print("update", update, flush=True)
+        if update == int(sys.argv[3]):
+            sys.stdin.readline()
+
+options = {"cluster.workers": 1, "cluster.writer": True, "cluster.address": sys.argv[2], "trainer.updates": 4}
+print("finished", train(settings(**options), folder=Path(sys.argv[1]), listener=Tell()).is_finished, flush=True)
+"""
+
+
+def driver(folder: Path, address: str, waits_after: int) -> subprocess.Popen[str]:
+    """Start a run in a process of its own, which waits for a line after an update."""
+    return subprocess.Popen(
+        [sys.executable, "-c", DRIVER, str(folder), address, str(waits_after)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        cwd=ROOT,
+    )
+
+
+def lines_until(stream: IO[str] | None, last: str) -> Iterator[str]:
+    assert stream is not None
+    for line in stream:
+        yield line.strip()
+        if line.strip() == last:
+            return
+    pytest.fail(f"it ended before it said {last!r}")
+
+
+def have_ended(pids: list[int], timeout_s: float = 30) -> bool:
+    until = time.monotonic() + timeout_s
+    while any(Path(f"/proc/{pid}/exe").exists() for pid in pids) and time.monotonic() < until:
+        time.sleep(0.1)
+    return not any(Path(f"/proc/{pid}/exe").exists() for pid in pids)
+
+
+def test_one_worker_without_staleness_gives_what_one_process_gives_bit_for_bit(
+    nodes: Nodes, alone: Path, tmp_path: Path
+) -> None:
+    """More episodes than slots: they begin in the order, and share the forward passes, of one process."""
+    run = train(settings(**WORKER, trainer__updates=4), folder=tmp_path)
+    assert {name: series for name, series in metrics(tmp_path).items() if name != "replaced"} == metrics(alone)
+    assert weights(run) == (alone / "checkpoints" / "update-000004" / "model.safetensors").read_bytes()
+    assert rows(tmp_path, EPISODES) == rows(alone, EPISODES)
+    assert rows(tmp_path, TURNS) == rows(alone, TURNS)
+
+
+def test_a_run_that_is_interrupted_and_then_killed_goes_on_with_the_same_tasks(
+    nodes: Nodes, alone: Path, tmp_path: Path
+) -> None:
+    process = driver(tmp_path, nodes.address, 1)
+    notes = list(lines_until(process.stdout, "update 1"))
+    process.send_signal(signal.SIGINT)
+    rest, _ = process.communicate("\n", timeout=60)
+    assert process.returncode == 0
+    assert rest.split("\n")[-2] == "finished False"
+    assert "update 2" not in rest
+    assert [path.name for path in sorted((tmp_path / "checkpoints").iterdir())] == ["update-000000", "update-000001"]
+    actors = [*processes(notes, "Rollout worker 0"), *processes(notes, "The store's writer")]
+    assert len(actors) == 2
+    assert have_ended(actors)
+
+    process = driver(tmp_path, nodes.address, 3)
+    notes = list(lines_until(process.stdout, "update 3"))
+    assert "going on from update-000001" in notes
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert have_ended([*processes(notes, "Rollout worker 0"), *processes(notes, "The store's writer")])
+
+    heard = Heard()
+    run = train(settings(**WORKER, trainer__updates=4), folder=tmp_path, listener=heard)
+    assert "going on from update-000002" in heard.notes
+    assert heard.updates == [3, 4]
+    assert run.is_finished
+    assert rows(tmp_path, TASKS) == rows(alone, TASKS)
+    assert {name: [step for step, _ in series] for name, series in metrics(tmp_path).items() if name != "replaced"} == {
+        name: [step for step, _ in series] for name, series in metrics(alone).items()
+    }
+    lags = "SELECT DISTINCT step - 1 - version FROM turns JOIN episodes ON id = episode WHERE phase = 'train'"
+    assert rows(tmp_path, lags) == [(0,)]
+
+
+def test_workers_run_ahead_within_the_bound_while_ranks_learn(nodes: Nodes, tmp_path: Path) -> None:
+    ahead = {"schedule.over_provision": 1.5, "schedule.staleness": 2, "learner.importance_cap": 2.0}
+    ranks = {"cluster.ranks": 2, "cluster.writer": True}
+    config, heard = settings(**PAIR, **ahead, **ranks, trainer__updates=6), Heard()
+    run = train(config, folder=tmp_path, listener=heard)
+    assert run.is_finished
+    assert heard.updates == [1, 2, 3, 4, 5, 6]
+    assert sorted({name for note in heard.notes for name in (note.partition(" is ")[0],)}) == [
+        "Learner rank 0",
+        "Learner rank 1",
+        "Rollout worker 0",
+        "Rollout worker 1",
+        "The store's writer",
+    ]
+    of_training = "FROM episodes WHERE phase = 'train'"
+    assert rows(tmp_path, f"SELECT step, count(*) {of_training} GROUP BY 1") == [(step, 16) for step in range(1, 7)]
+    groups = rows(tmp_path, f"SELECT group_id, count(*), count(DISTINCT task), min(task) {of_training} GROUP BY 1")
+    order = order_of(config)
+    assert groups == [(number, 4, 1, order.group(number)[0].task.task_id) for number, *_ in groups]
+    late = rows(tmp_path, "SELECT step - 1 - version FROM turns JOIN episodes ON id = episode WHERE phase = 'train'")
+    assert {lag for (lag,) in late} <= {0, 1, 2}
+    assert max(lag for (lag,) in late) > 0
+    assert max(value for _, value in metrics(tmp_path)["staleness/max"]) <= 2
+    assert {value for _, value in metrics(tmp_path)["replaced"]} == {0.0}
+    assert weights(run)
+
+
+def test_without_ray_the_error_names_the_extra() -> None:
+    """And nothing else of a run needs it."""
+    code = (
+        "import sys; sys.modules['ray'] = None\n"
+        "from cairn.trainer.parts import new_cluster\nfrom cairn.trainer.train import train\n"
+        "from cairn.trainer.config import load_run_config\n"
+        "new_cluster(load_run_config({'cluster': {'workers': 1}}), print)"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert "MissingExtraError" in ended.stderr
+    assert "pip install 'cairn-rl[ray]'" in ended.stderr

@@ -1,0 +1,122 @@
+"""Signs of collapse by hand, and what runs do about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cairn.core.errors import CairnError
+from cairn.core.store import RunStore
+from cairn.trainer.guards import GuardConfig, alarms
+from cairn.trainer.listener import Listener
+from cairn.trainer.train import train
+from tests.trainer.test_train import DOORS, SMALL, rows, weights
+
+STEADY = {"entropy": 0.5, "reply_tokens": 8.0, "invalid": 0.1, "zero_spread": 0.5, "success": 0.2, "grad_norm": 1.0}
+
+
+def seen(settings: dict[str, Any], **newest: Sequence[float]) -> list[str]:
+    """Return the guards that the last of these values alarms, after 20 usual updates."""
+    usual = {name: [value + 0.01 * (i % 5) for i in range(20)] for name, value in STEADY.items()}
+    series = {
+        name: [*values, *newest.get(name, values[: max(map(len, newest.values()))])] for name, values in usual.items()
+    }
+    found = alarms(GuardConfig.model_validate(settings), lambda name: series.get(name, []))
+    return [alarm.guard for alarm in found]
+
+
+@pytest.mark.parametrize(
+    ("newest", "expected"),
+    [
+        ({"entropy": [0.009] * 3}, ["entropy"]),
+        ({"entropy": [0.009] * 2}, []),  # not for long enough
+        ({"entropy": [0.009] * 4}, []),  # told the update before
+        ({"entropy": [0.009, 0.02, 0.009]}, []),
+        ({"reply_tokens": [33.0] * 3}, ["length"]),  # usual 8.02: 4.1 times
+        ({"reply_tokens": [32.0] * 3}, []),
+        ({"reply_tokens": [2.0] * 3}, ["length"]),
+        ({"reply_tokens": [33.0, 2.0, 33.0]}, []),  # neither longer nor shorter throughout
+        ({"invalid": [0.5] * 3}, ["validity"]),
+        ({"invalid": [0.5, 0.49, 0.5]}, []),
+        ({"zero_spread": [1.0] * 3}, ["spread"]),
+        ({"zero_spread": [1.0] * 3, "success": [0.9] * 3}, []),  # all is solved
+        ({"grad_norm": [1.7]}, ["spikes"]),  # median 1.02, deviation 1.4826 x 0.01: 45 of them
+        ({"grad_norm": [1.3]}, []),  # 18.9 of them
+        ({"grad_norm": [1.7, 1.0]}, []),
+    ],
+)
+def test_signs_by_hand(newest: dict[str, Sequence[float]], expected: list[str]) -> None:
+    assert seen({}, **newest) == expected
+
+
+@pytest.mark.parametrize("guard", ["entropy", "length", "validity", "spread", "spikes"])
+def test_a_guard_that_is_off_says_nothing(guard: str) -> None:
+    everything = {"entropy": [0.0] * 3, "reply_tokens": [99.0] * 3, "invalid": [1.0] * 3, "zero_spread": [1.0] * 3}
+    newest = {**everything, "grad_norm": [1.0, 1.0, 99.0]}
+    assert guard in seen({}, **newest)
+    assert guard not in seen({guard: "off"}, **newest)
+
+
+def test_a_young_run_has_nothing_usual() -> None:
+    short = {"grad_norm": [1.0, 1.01, 50.0], "reply_tokens": [1.0, 1.0, 9.0, 9.0, 9.0]}
+    assert alarms(GuardConfig(), lambda name: short.get(name, [])) == []
+
+
+class Notes(Listener):
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def noted(self, text: str) -> None:
+        self.notes.append(text)
+
+
+# Every policy is below this entropy: the guard alarms as soon as its patience allows.
+ALARMED = {**SMALL, "guards.min_entropy": 100.0, "guards.patience": 3}
+
+
+def test_a_warning_is_told_once_and_changes_nothing(tmp_path: Path) -> None:
+    heard = Notes()
+    warned = train(DOORS, ALARMED, folder=tmp_path / "warned", listener=heard)
+    calm = train(DOORS, SMALL, folder=tmp_path / "calm")
+    assert [note for note in heard.notes if "entropy is" in note] == [heard.notes[-1]]
+    assert heard.notes[-1].startswith("warning: after update 3: entropy is ")
+    assert weights(warned) == weights(calm)
+
+
+def test_a_run_stops_and_says_where_it_can_go_on_from(tmp_path: Path) -> None:
+    with pytest.raises(CairnError, match=r"after update 3: entropy is .*checkpoint update-000002 is from before it"):
+        train(DOORS, {**ALARMED, "guards.entropy": "stop"}, folder=tmp_path)
+    again = train(DOORS, {**ALARMED, "guards.entropy": "off"}, folder=tmp_path)
+    assert again.is_finished
+    assert rows(tmp_path, "SELECT count(DISTINCT step) FROM episodes WHERE phase = 'train'") == [(6,)]
+
+
+def test_a_run_goes_back_with_other_chance_and_lower_rates_until_it_gives_up(tmp_path: Path) -> None:
+    heard = Notes()
+    with pytest.raises(CairnError, match="Stopped after update"):
+        train(
+            DOORS,
+            {**ALARMED, "guards.entropy": "roll back", "guards.max_rollbacks": 2},
+            folder=tmp_path,
+            listener=heard,
+        )
+    assert [note.split(":")[0] for note in heard.notes if "entropy" in note] == ["going back"] * 2
+    with RunStore(tmp_path / "run.sqlite") as store:
+        kept = store.meta()["rollbacks"]
+        assert [(back["after"], back["to"]) for back in kept] == [(3, 2), (3, 2)]
+        assert store.series("rollbacks") == [(1, 0.0), (2, 0.0), (3, 2.0)]
+
+
+def test_what_follows_a_return_differs_from_what_it_replaced(tmp_path: Path) -> None:
+    def third(folder: Path) -> list[tuple[Any, ...]]:
+        return rows(folder, "SELECT task, group_id FROM episodes WHERE step = 3 AND phase = 'train' ORDER BY id")
+
+    settings = {**ALARMED, "guards.entropy": "roll back", "guards.max_rollbacks": 1}
+    with pytest.raises(CairnError):
+        train(DOORS, settings, folder=tmp_path / "back")
+    train(DOORS, {**SMALL, "trainer.updates": 3}, folder=tmp_path / "calm")
+    assert [group for _, group in third(tmp_path / "back")] == [group for _, group in third(tmp_path / "calm")]
+    assert third(tmp_path / "back") != third(tmp_path / "calm")

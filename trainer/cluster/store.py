@@ -1,0 +1,149 @@
+"""The run's store behind an actor: the trainer goes on while its episodes are written.
+
+Writes have numbers and are sent in order. Those that are not acknowledged are sent again to the next writer if this one
+is lost; the file says which it has (see `RunStore.once`), so nothing is written twice, and nothing is lost. A writer
+that was given up and yet lives can write no more once its successor has claimed the file. Readers open it as ever.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from cairn.core.records import Episode
+from cairn.core.store import RunStore
+from cairn.trainer.cluster.actors import Actor, ActorLost, Cluster, Ref, pid_and_host
+
+T = TypeVar("T")
+_AHEAD = 4  # writes on their way before the trainer waits
+
+
+class StoreWriter:
+    """Owns the file; `open` comes first."""
+
+    def open(self, path: Path) -> tuple[str, int]:
+        """Claim the file and return what names this process, and the number of the last write that is in it."""
+        self._store, self._name = RunStore(path), uuid.uuid4().hex
+        return pid_and_host(), self._store.claim(self._name)
+
+    def write(self, number: int, method: str, *arguments: Any, **options: Any) -> None:  # Any: the method's
+        """Carry out a write, unless it is in the file."""
+        self._store.once(self._name, number, lambda store: getattr(store, method)(*arguments, **options))
+
+    def meta(self) -> dict[str, Any]:  # Any: whatever JSON can hold
+        """Return the facts about the run."""
+        return self._store.meta()
+
+    def series(self, name: str) -> list[tuple[int, float]]:
+        """Return (step, value) pairs of one metric, by step."""
+        return self._store.series(name)
+
+
+@dataclass(kw_only=True)
+class _Write:
+    """A write on its way."""
+
+    number: int
+    call: tuple[str, tuple[Any, ...], dict[str, Any]]  # Any: the method's arguments
+    ref: Ref = None
+
+
+class RemoteStore:
+    """`core.store.Recorder` over a `StoreWriter`, for the trainer."""
+
+    def __init__(self, cluster: Cluster, path: Path) -> None:
+        """Start the writer, on this machine unless its placement says otherwise: the path must lead to the file there.
+
+        Raises:
+            CairnError: it cannot open the file.
+        """
+        self.process = ""  # where the writer runs
+        self._cluster, self._path = cluster, path.absolute()
+        self._pending: deque[_Write] = deque()
+        self._actor, self._last = self._opened()
+
+    def set_meta(self, values: Mapping[str, Any]) -> None:  # Any: whatever JSON can hold
+        """Store facts about the run."""
+        self._send("set_meta", dict(values))
+
+    def add(
+        self,
+        step: int,
+        metrics: Mapping[str, float],
+        episodes: Sequence[Episode] = (),
+        *,
+        phase: str = "train",
+        task_types: Sequence[str] | None = None,
+        advantages: Sequence[float] | None = None,
+    ) -> None:
+        """Store one step's metrics and episodes."""
+        more = {"phase": phase, "task_types": task_types, "advantages": advantages}
+        self._send("add", step, dict(metrics), list(episodes), **more)
+
+    def forget_after(self, step: int) -> None:
+        """Delete everything later than `step`."""
+        self._send("forget_after", step)
+
+    def meta(self) -> dict[str, Any]:  # Any: whatever JSON can hold
+        """Return the facts about the run, those on their way included."""
+        self.flush()
+        found: dict[str, Any] = self._sure(lambda: self._cluster.answer(self._actor.meta.remote()))
+        return found
+
+    def series(self, name: str) -> list[tuple[int, float]]:
+        """Return (step, value) pairs of one metric, by step, those on their way included."""
+        self.flush()
+        found: list[tuple[int, float]] = self._sure(lambda: self._cluster.answer(self._actor.series.remote(name)))
+        return found
+
+    def flush(self) -> None:
+        """Return when all of it is in the file.
+
+        Raises:
+            CairnError: a write failed.
+        """
+        self._settle(0)
+
+    def _send(self, method: str, *arguments: Any, **options: Any) -> None:  # Any: the method's
+        self._last += 1
+        self._pending.append(_Write(number=self._last, call=(method, arguments, options)))
+        self._dispatch(self._pending[-1])
+        self._settle(_AHEAD)
+
+    def _dispatch(self, write: _Write) -> None:
+        method, arguments, options = write.call
+        write.ref = self._actor.write.remote(write.number, method, *arguments, **options)
+
+    def _settle(self, most: int) -> None:
+        """Wait until at most so many writes are on their way."""
+        while len(self._pending) > most:
+            self._sure(lambda: self._cluster.answer(self._pending[0].ref))
+            self._pending.popleft()
+
+    def _sure(self, ask: Callable[[], T]) -> T:
+        """Return the answer, of this writer or of those that replace it."""
+        while True:
+            try:
+                return ask()
+            except ActorLost as lost:
+                self._replace(lost)
+
+    def _replace(self, why: ActorLost) -> None:
+        self._cluster.lost(self._actor, f"The store's writer ({self.process})", why)
+        self._actor, _ = self._opened()
+        for write in self._pending:
+            self._dispatch(write)
+
+    def _opened(self) -> tuple[Actor, int]:
+        while True:
+            actor = self._cluster.start(StoreWriter, self._cluster.config.placement.writer, is_local=True)
+            try:
+                self.process, last = self._cluster.answer(actor.open.remote(self._path))
+                self._cluster.noted(f"The store's writer is {self.process}")
+                return actor, last
+            except ActorLost as lost:
+                self._cluster.lost(actor, "The store's writer", lost)

@@ -1,0 +1,119 @@
+"""A rollout worker: environments and back end on one machine, which play the jobs that the trainer deals.
+
+It does nothing between calls: the trainer keeps one call of `advance` outstanding for as long as there is something to
+play. Weights come with a call, as a reference into the object store and only when they are new.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import ray
+
+from cairn.agents.agent import new_backend
+from cairn.agents.flight import Job
+from cairn.agents.groups import Key, State, key_of
+from cairn.agents.under_way import engine_state, restore_engine
+from cairn.core.records import Episode
+from cairn.trainer.cluster.actors import Ref, own_errors, pid_and_host
+from cairn.trainer.cluster.weights import Weights, policy_of, put_weights
+from cairn.trainer.config import RunConfig
+from cairn.trainer.engines import new_engine
+from cairn.trainer.torch_setup import set_up_torch
+
+_SLICE_S = 0.1  # of a call in which no episode ends
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """What a worker begins with, besides the policy's files."""
+
+    config: RunConfig
+    version: int  # of the policy's weights
+    kept: State | None  # what it goes on from; None: nothing
+    jobs: Sequence[Job]  # that this speaks of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """A worker that has started."""
+
+    process: str  # where it runs
+    restarted: int  # episodes that could not be taken up and began anew
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What a worker is told with a call."""
+
+    jobs: Sequence[Job] = ()  # to be played besides those that it has
+    weights: tuple[int, Sequence[Ref]] | None = None  # version and a reference; None: those that it has
+    cut: Sequence[int] = ()  # groups whose time is over
+    spare: int = 0  # jobs that others have room for: so many that have not begun are wanted back
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """What came of a call."""
+
+    ended: Sequence[tuple[Key, Episode]]
+    given_back: Sequence[Key]
+    num_waiting: int  # jobs that it has and that have not begun
+    num_tokens: int  # computed since its start
+
+
+class RolloutWorker:
+    """Plays jobs; `start` comes first."""
+
+    def start(self, start: Start, files: Mapping[str, bytes]) -> Started:
+        """Build everything and take up what was under way.
+
+        Raises:
+            CairnError: something that the configuration names is not on this machine.
+        """
+        config = start.config
+        set_up_torch(config.trainer.threads, config.trainer.deterministic)
+        self._jobs: deque[Job] = deque()  # not begun
+        with own_errors():
+            self._policy = policy_of(files, config.model.dtype)
+            backend = new_backend(config.sampling, self._policy)
+            self._engine = new_engine(config, backend, config.env.config, self._policy)
+        if start.version:
+            backend.update_weights(start.version)
+        jobs = {key_of(job): job for job in start.jobs}
+        restarted = 0 if start.kept is None else restore_engine(self._engine, start.kept, jobs)
+        return Started(process=pid_and_host(), restarted=restarted)
+
+    def advance(self, order: Order) -> Progress:
+        """Play until an episode ends, or for a moment."""
+        if order.weights is not None:
+            version, (ref,) = order.weights
+            weights: Weights = ray.get(ref)  # type: ignore[assignment]  # Ray takes an Any for a list of references
+            put_weights(self._policy, weights)
+            self._engine.backend.update_weights(version)
+        self._jobs.extend(order.jobs)
+        given_back = [key_of(self._jobs.pop()) for _ in range(min(order.spare, len(self._jobs)))]
+        ended = [pair for group in order.cut for pair in self._engine.cut(group)]
+        until = time.monotonic() + _SLICE_S
+        while not ended and self._has_work() and time.monotonic() < until:
+            ended += self._engine.pump(lambda: self._jobs.popleft() if self._jobs else None)
+        return self._progress(ended, given_back)
+
+    def state(self) -> tuple[Progress, State]:
+        """Return what came of it, and what is under way as JSON."""
+        progress = self._progress(self._engine.take_answers())
+        return progress, engine_state(self._engine)
+
+    def _has_work(self) -> bool:
+        return bool(self._engine.flights or self._engine.waiting or self._jobs)
+
+    def _progress(self, ended: Iterable[tuple[Job, Episode]], given_back: Sequence[Key] = ()) -> Progress:
+        return Progress(
+            ended=[(key_of(job), episode) for job, episode in ended],
+            given_back=given_back,
+            num_waiting=len(self._jobs),
+            num_tokens=self._engine.backend.num_tokens,
+        )

@@ -1,0 +1,47 @@
+"""Plays the tasks that a run is never trained on, with the policy as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+
+from cairn.agents.agent import new_backend
+from cairn.agents.collect import collect
+from cairn.agents.flight import Job
+from cairn.agents.models.policy import Policy
+from cairn.agents.report import Report
+from cairn.core.records import Episode, Task
+from cairn.core.seeding import derive_seed
+from cairn.trainer.config import RunConfig
+from cairn.trainer.engines import new_engine
+from cairn.trainer.listener import Listener
+from cairn.trainer.pulse import PulseMeter
+
+
+def play_held_out(config: RunConfig, policy: Policy, task_ids: Sequence[str], listener: Listener) -> list[Episode]:
+    """Return an episode of each task, at the temperature of evaluations and with chance of their own."""
+    sampling = config.sampling.model_copy(update={"temperature": config.eval.temperature})
+    jobs = [
+        Job(
+            task=Task(env_id=config.env.id, task_id=task_id),
+            group_id=i,
+            sample_seed=derive_seed(config.seed, "eval", task_id),
+        )
+        for i, task_id in enumerate(task_ids)
+    ]
+    with closing(new_engine(config, new_backend(sampling, policy), config.eval_env, policy)) as engine:
+        meter = PulseMeter(listener, lambda: len(engine.flights), lambda: engine.backend.num_tokens)
+        return collect(engine, jobs, meter.ended, meter.beat)
+
+
+def report_metrics(report: Report) -> dict[str, float]:
+    """Return the report's numbers by name, as the run store keeps them."""
+    return {
+        "eval/success": report.success.share,
+        "eval/low": report.success.low,
+        "eval/high": report.success.high,
+        "eval/turns": report.mean_turns,
+        "eval/failed": float(report.failed),
+        "eval/ceiling": report.ceiling,
+        **{f"eval/success/{name}": rate.share for name, rate in report.by_type.items()},
+    }

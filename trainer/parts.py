@@ -1,0 +1,65 @@
+"""A run's parts, in this process or on a cluster, as its settings say; Ray is imported where it is asked for alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cairn.agents.agent import new_backend
+from cairn.agents.models.policy import Policy
+from cairn.agents.rollout import EpisodeSource, Rollout
+from cairn.core.store import Recorder, RunStore
+from cairn.trainer.config import RunConfig
+from cairn.trainer.engines import new_engine
+from cairn.trainer.learner import Learner
+from cairn.trainer.tasks import TaskOrder
+
+if TYPE_CHECKING:
+    from cairn.trainer.cluster.actors import Cluster
+
+
+def new_cluster(config: RunConfig, noted: Callable[[str], None]) -> Cluster:
+    """Return the run's connection to Ray.
+
+    Raises:
+        MissingExtraError: Ray is not installed.
+    """
+    from cairn.trainer.cluster.actors import Cluster  # ray
+
+    return Cluster(config.cluster, noted)
+
+
+def new_recorder(path: Path, stack: ExitStack, cluster: Cluster | None) -> Recorder:
+    """Return the run's store, which `stack` closes: in this process, or behind an actor."""
+    if cluster is None or not cluster.config.writer:
+        return stack.enter_context(RunStore(path))
+    from cairn.trainer.cluster.store import RemoteStore  # ray
+
+    return RemoteStore(cluster, path)
+
+
+def new_learner(config: RunConfig, policy: Policy, cluster: Cluster | None, noted: Callable[[str], None]) -> Learner:
+    """Return the policy's learner, at its beginning."""
+    steps = config.trainer.updates * config.learner.epochs * config.learner.minibatches
+    if cluster is not None and config.cluster.ranks > 1:
+        from cairn.trainer.cluster.ranks import RankedLearner  # ray
+
+        return RankedLearner(cluster, config, policy, steps)
+    return Learner(policy, config.learner, steps, config.sampling.temperature, noted=noted)
+
+
+def new_rollout(
+    config: RunConfig, policy: Policy, cluster: Cluster | None, order: TaskOrder, version: int
+) -> EpisodeSource:
+    """Return what plays the episodes of updates; `version`: of the policy's weights."""
+    if cluster is not None and config.cluster.workers:
+        from cairn.trainer.cluster.rollout import ClusterRollout  # ray
+
+        return ClusterRollout(cluster, config, policy, order.group, version)
+    backend = new_backend(config.sampling, policy)
+    if version:
+        backend.update_weights(version)
+    engine = new_engine(config, backend, config.env.config, policy)
+    return Rollout(engine, config.trainer.groups, config.schedule, order.group)

@@ -1,0 +1,115 @@
+"""A model's sizes, from its configuration alone: no weights are loaded or made."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM, Qwen3Config
+
+from cairn.agents.models.policy import PRESETS, ModelConfig
+from cairn.core.errors import ConfigError
+
+BYTES = {"float32": 4, "bfloat16": 2}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """Sizes of a causal language model."""
+
+    parameters: int  # shared ones once
+    adapters: int  # parameters of LoRA; 0: the whole model is trained
+    layers: int
+    width: int
+    inner: int  # width of the feed-forward part
+    query_width: int  # heads x head width
+    key_width: int  # key heads x head width
+    vocabulary: int
+    bytes: int  # of one weight
+
+    @property
+    def trained(self) -> int:
+        """Parameters that change."""
+        return self.adapters or self.parameters
+
+    @property
+    def cache_bytes(self) -> int:
+        """Bytes of keys and values of one token."""
+        return 2 * self.layers * self.key_width * self.bytes
+
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes that one token leaves behind in one layer for the backward pass.
+
+        Inputs of both norms (once as they are, once normed), of the three projections' products (q, k, v), of the
+        attention's output projection, and of gate, up, their product: 5 width + query + 2 key + 4 inner numbers. What
+        kernels keep beside that (softmax statistics, norms' scales) is a few numbers a head, left out.
+        """
+        return self.bytes * (5 * self.width + 2 * self.query_width + 2 * self.key_width + 4 * self.inner)
+
+    def flops(self, context: float) -> float:
+        """Floating-point operations of one token's forward pass, with so many tokens before it on average."""
+        return 2 * self.parameters + 4 * self.layers * self.query_width * context
+
+
+def shape_of(config: ModelConfig, lora: Any) -> Shape:  # Any: LoraConfig or None
+    """Return the sizes of the configured model.
+
+    Raises:
+        ConfigError: its configuration cannot be read.
+    """
+    settings: Any = _settings(config)  # Any: transformers picks the class
+    with torch.device("meta"):
+        build: Any = AutoModelForCausalLM.from_config  # Any: transformers has no types
+        model = build(settings)
+    head = getattr(settings, "head_dim", None) or settings.hidden_size // settings.num_attention_heads
+    return Shape(
+        parameters=sum(p.numel() for p in model.parameters()),
+        adapters=0 if lora is None else _adapters(model, lora),
+        layers=settings.num_hidden_layers,
+        width=settings.hidden_size,
+        inner=settings.intermediate_size,
+        query_width=settings.num_attention_heads * head,
+        key_width=(settings.num_key_value_heads or settings.num_attention_heads) * head,
+        vocabulary=settings.vocab_size,
+        bytes=BYTES[config.dtype],
+    )
+
+
+def _settings(config: ModelConfig) -> Any:  # Any: transformers picks the class
+    if config.path is not None:
+        folder = Path(config.path).expanduser()
+        try:
+            return AutoConfig.from_pretrained(folder if folder.exists() else config.path)
+        except (OSError, ValueError) as error:
+            raise ConfigError(
+                f"model.path: cannot read the configuration of {config.path!r}: {str(error).splitlines()[0][:200]}"
+            ) from error
+    layers, width, heads = PRESETS[config.preset]
+    return Qwen3Config(
+        vocab_size=config.vocab_size,
+        hidden_size=width,
+        intermediate_size=3 * width,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        num_key_value_heads=heads,
+        head_dim=max(16, width // heads),
+        tie_word_embeddings=True,
+    )
+
+
+def _adapters(model: Any, lora: Any) -> int:  # Any: transformers picks the class; LoraConfig
+    """Count rank x (inputs + outputs) over the matrices that get an adapter."""
+    output = model.get_output_embeddings()
+    targets = lora.targets
+    found = [
+        module
+        for name, module in model.named_modules()
+        if isinstance(module, torch.nn.Linear)
+        and module is not output
+        and (targets == "all-linear" or any(re.fullmatch(rf"(.*\.)?{re.escape(t)}", name) for t in targets))
+    ]
+    return sum(lora.rank * (m.in_features + m.out_features) for m in found)

@@ -1,0 +1,35 @@
+"""An update's episodes to one advantage a turn, with what there is to say about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cairn.core.records import Episode
+from cairn.core.table import Floats, Keys, StepTable
+from cairn.trainer.config import RunConfig
+from cairn.trainer.credit import advantages
+from cairn.trainer.credit.kernel.similarity import similar
+from cairn.trainer.metrics import credit_metrics
+
+
+def step_credit(
+    config: RunConfig, episodes: Sequence[Episode], *, is_deterministic: bool
+) -> tuple[Floats, dict[str, float]]:
+    """Return the advantages, in the order of the episodes' turns, and metrics of the credit."""
+    if not episodes:
+        return np.zeros(0), {}
+    anchors = _alike(episodes, config.trainer.similarity)
+    table = StepTable.from_episodes(episodes, anchor=anchors, is_deterministic=is_deterministic)
+    found = advantages(table, config.credit.method, **config.credit.settings)
+    return found, credit_metrics(table, found[table.order])
+
+
+def _alike(episodes: Sequence[Episode], similarity: float | None) -> Keys | None:
+    """Return keys of similar observations, one a turn; None: the environment's anchors are used."""
+    if similarity is None:
+        return None
+    turns = [(e.group_id, turn.observation.text) for e in episodes for turn in e.turns]
+    groups, texts = zip(*turns, strict=True)
+    return similar(texts, groups, similarity)

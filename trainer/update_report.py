@@ -1,0 +1,97 @@
+"""What an update did: sums over decided places, weighted like the loss, and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from cairn.core.table import Floats
+from cairn.trainer.batch import Batch
+from cairn.trainer.mismatch import Mismatch
+from cairn.trainer.ranks import Ranks
+from cairn.trainer.samples import Sample
+
+
+@dataclass
+class UpdateReport:
+    """Sums over places, weighted like the loss; `means` gives one number each."""
+
+    totals: dict[str, float] = field(default_factory=dict)
+    weight: float = 0.0
+    steps: int = 0
+    grad_norm: float = 0.0
+    skipped: int = 0  # sequences that had no gradient
+    computed_tokens: int = 0
+    row_tokens: int = 0  # the same sequences' tokens, each sequence by itself
+    padding: int = 0  # queries of attention that are no token
+    version: int | None = None  # of the weights before the update
+    mismatch: Mismatch = field(default_factory=Mismatch)
+    importance: Floats | None = None  # of all places
+
+    def compare(self, samples: Sequence[Sample], logprobs_D: Tensor) -> None:
+        """Hold the logprobs of samples' places against those stored, where the weights were the same."""
+        if not samples:
+            return
+        stops = np.cumsum([len(s.places) for s in samples])
+        old = np.concatenate([s.old_logprobs for s in samples])
+        fresh = np.flatnonzero(np.concatenate([_fresh(s, self.version) for s in samples]))
+
+        def context(i: int) -> list[int]:
+            sample = int(np.searchsorted(stops, fresh[i], side="right"))
+            place = samples[sample].places[fresh[i] - stops[sample]]  # counted from the end
+            return list(map(int, samples[sample].ids[: place + 1]))
+
+        rows = torch.as_tensor(fresh, device=logprobs_D.device)
+        self.mismatch.add(torch.as_tensor(old[fresh]), logprobs_D[rows].cpu(), context)
+
+    def gather(self, ranks: Ranks) -> None:
+        """Add up what the ranks computed; mismatch and importance are gathered where they are found."""
+        own = [self.weight, self.computed_tokens, self.row_tokens, self.padding, *self.totals.values()]
+        self.weight, computed, rows, padding, *totals = ranks.sum(own)
+        self.computed_tokens, self.row_tokens, self.padding = int(computed), int(rows), int(padding)
+        self.totals = dict(zip(self.totals, totals, strict=True))
+
+    def count(self, batch: Batch) -> None:
+        """Add what one micro-batch computes."""
+        self.computed_tokens += len(batch.ids_N)
+        self.row_tokens += batch.row_tokens
+        self.padding += batch.ragged.padding
+
+    def add(self, weight: float, values: dict[str, float]) -> None:
+        """Add one micro-batch's weighted sums."""
+        self.weight += weight
+        for name, value in values.items():
+            self.totals[name] = self.totals.get(name, 0.0) + value
+
+    def corrections(self, cap: float | None) -> dict[str, float]:
+        """Return the mean importance of tokens and the share of those that were cut to the cap, if there is one."""
+        if self.importance is None or not len(self.importance):
+            return {}
+        is_capped = self.importance == cap
+        return {"importance/mean": float(self.importance.mean()), "importance/capped": float(is_capped.mean())}
+
+    def means(self) -> dict[str, float]:
+        """Return averages over decided places and of the gradient's norm over optimiser steps, counts, and padding.
+
+        Padding is the share of attention's queries that are no token.
+        """
+        weight = self.weight or 1.0
+        return {
+            **{name: value / weight for name, value in self.totals.items()},
+            "grad_norm": self.grad_norm / max(self.steps, 1),
+            "skipped_sequences": float(self.skipped),
+            "computed_tokens": float(self.computed_tokens),
+            "row_tokens": float(self.row_tokens),
+            "padding": self.padding / max(self.computed_tokens + self.padding, 1),
+        }
+
+
+def _fresh(sample: Sample, version: int | None) -> np.ndarray:
+    """Return [D] whether each place was sampled under these weights."""
+    if version is None or sample.versions is None:
+        return np.zeros(len(sample.places), bool)
+    return np.equal(sample.versions, version)
