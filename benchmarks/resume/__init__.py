@@ -1,9 +1,9 @@
 """Does a run that is killed at random moments end as if it had not been? `cairn bench resume`.
 
 The quick start, shortened so that twenty kills fit into minutes, deterministic, and with episodes that go on over
-updates: once undisturbed, once killed with SIGKILL and started again until it ends. Kills fall anywhere: into the warm
-start, evaluations, updates, the writing of checkpoints. Weights, episodes with their advantages, and metrics are
-compared bit for bit.
+updates: once undisturbed, and again killed with SIGKILL and started again until it ends; where one ends before all
+kills were made, another begins. Kills fall anywhere: into the warm start, evaluations, updates, the writing of
+checkpoints. Weights, episodes with their advantages, and metrics are compared bit for bit.
 """
 
 from __future__ import annotations
@@ -59,15 +59,16 @@ def run(*, quick: bool = False) -> Outcome:
     """Return how the killed run compares."""
     plan = QUICK if quick else FULL
     with tempfile.TemporaryDirectory() as folder:
-        calm, killed = Path(folder) / "calm", Path(folder) / "killed"
+        calm = Path(folder) / "calm"
         seconds = _undisturbed(calm, plan)
-        kills = _killed(killed, plan, seconds)
-        rows = _compared(calm, killed)
+        runs = _killed(Path(folder), plan, seconds)
+        rows = _compared(calm, runs)
     what = f"resume: quick start with {plan.settings['trainer.updates']} updates"
     return Outcome(
         rows=[
             row(f"{what}: undisturbed", seconds, "s"),
-            row(f"{what}: times killed with SIGKILL", float(kills), "kills", None if quick else ">= 20"),
+            row(f"{what}: runs that were killed", float(len(runs)), "runs"),
+            row(f"{what}: times killed with SIGKILL", float(plan.kills), "kills", None if quick else ">= 20"),
             *rows,
         ]
     )
@@ -85,46 +86,65 @@ def _undisturbed(folder: Path, plan: Plan) -> float:
     return time.monotonic() - began
 
 
-def _killed(folder: Path, plan: Plan, seconds: float) -> int:
-    """Kill the run again and again at random moments, then let it end; return how often it was killed."""
-    rng = random.Random(0)
-    for kills in range(plan.kills):
-        process = subprocess.Popen(_command(folder, plan), stdout=subprocess.DEVNULL)
+def _killed(folder: Path, plan: Plan, seconds: float) -> list[Path]:
+    """Kill runs at random moments, as often as planned, let the last one end, and return their folders."""
+    rng, runs, kills = random.Random(0), [folder / "killed-0"], 0
+    while kills < plan.kills:
+        process = subprocess.Popen(_command(runs[-1], plan), stdout=subprocess.DEVNULL)
         try:
-            process.wait(timeout=rng.uniform(0.05, 0.5) * seconds if kills % 2 else rng.uniform(2.0, 0.3 * seconds))
-            return kills  # it ended before
+            code = process.wait(timeout=rng.uniform(0.01, 0.3) * seconds)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-    _to_the_end(folder, plan)
-    return plan.kills
+            kills += 1
+        else:
+            _check(code, runs[-1], plan)
+            runs.append(folder / f"killed-{len(runs)}")
+    _to_the_end(runs[-1], plan)
+    return runs
 
 
 def _to_the_end(folder: Path, plan: Plan) -> None:
-    command = _command(folder, plan)
-    if subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode:
-        raise CairnError(f"resume: a run failed; try it by itself: {' '.join(command)}")
+    _check(subprocess.run(_command(folder, plan), stdout=subprocess.DEVNULL, check=False).returncode, folder, plan)
 
 
-def _compared(calm: Path, killed: Path) -> list[Row]:
-    newest = max(path.name for path in (calm / "checkpoints").glob("update-*"))
-    weights = [(run / "checkpoints" / newest / "model.safetensors").read_bytes() for run in (calm, killed)]
-    with RunStore(calm / "run.sqlite") as one, RunStore(killed / "run.sqlite") as other:
-        turns = [store.rows(_EPISODES) for store in (one, other)]
-        metrics = [_metrics(store) for store in (one, other)]
-        intact = other.rows("PRAGMA integrity_check") == [("ok",)]
+def _check(code: int, folder: Path, plan: Plan) -> None:
+    if code:
+        raise CairnError(f"resume: a run failed; try it by itself: {' '.join(_command(folder, plan))}")
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """What a run that has ended leaves: equal for two runs in which the same has happened."""
+
+    weights: bytes
+    turns: list[tuple[object, ...]]
+    metrics: list[tuple[str, Sequence[tuple[int, float]]]]
+    is_intact: bool
+
+
+def _ended(folder: Path) -> _Ended:
+    newest = max((folder / "checkpoints").glob("update-*"))
+    with RunStore(folder / "run.sqlite") as store:
+        return _Ended(
+            weights=(newest / "model.safetensors").read_bytes(),
+            turns=store.rows(_EPISODES),
+            metrics=[(name, store.series(name)) for name in store.names() if not name.startswith(_CLOCKS)],
+            is_intact=store.rows("PRAGMA integrity_check") == [("ok",)],
+        )
+
+
+def _compared(calm: Path, runs: Sequence[Path]) -> list[Row]:
+    one, others = _ended(calm), [_ended(run) for run in runs]
+    turns = ", ".join(str(len(other.turns)) for other in others)
     return [
-        _equal("final weights, bit for bit", *weights),
-        _equal("episodes and turns with advantages, bit for bit", *turns),
-        _equal("metrics, bit for bit", *metrics),
-        row("resume: run store intact", float(intact), "1: yes", ">= 1"),
-        row("resume: turns stored", float(len(turns[1])), "turns", baseline=f"undisturbed: {len(turns[0])}"),
+        _all("final weights equal, bit for bit", [other.weights == one.weights for other in others]),
+        _all("episodes and turns with advantages equal, bit for bit", [other.turns == one.turns for other in others]),
+        _all("metrics equal, bit for bit", [other.metrics == one.metrics for other in others]),
+        _all("run stores intact", [other.is_intact for other in others]),
+        row("resume: turns stored undisturbed", float(len(one.turns)), "turns", baseline=f"killed: {turns}"),
     ]
 
 
-def _metrics(store: RunStore) -> list[tuple[str, Sequence[tuple[int, float]]]]:
-    return [(name, store.series(name)) for name in store.names() if not name.startswith(_CLOCKS)]
-
-
-def _equal(what: str, one: object, other: object) -> Row:
-    return row(f"resume: {what}", float(one == other), "1: equal", ">= 1", "the undisturbed run")
+def _all(what: str, holds: Sequence[bool]) -> Row:
+    return row(f"resume: {what}", float(all(holds)), "1: yes", ">= 1", "the undisturbed run")

@@ -13,6 +13,7 @@ import pytest
 from ray.cluster_utils import Cluster as Nodes
 
 from cairn.agents.agent import new_backend
+from cairn.agents.groups import State
 from cairn.agents.rollout import Rollout
 from cairn.core.errors import CairnError
 from cairn.core.records import Episode
@@ -43,6 +44,19 @@ def both_there(rollout: ClusterRollout, notes: list[str]) -> list[int]:
     time.sleep(0.5)  # nothing that counts as of the new weights may begin before these are published
     rollout.update_weights(1)
     return [wait_for(notes, f"Rollout worker {number}") for number in range(2)]
+
+
+def both_at_work(rollout: ClusterRollout, within_s: float = 1.0) -> tuple[list[Episode], State, int]:
+    """Play updates until a state has episodes of both workers: what was played, that state, the weights' version."""
+    before, version = list[Episode](), 1
+    while True:
+        before, version = before + rollout.batch(), version + 1
+        rollout.update_weights(version)
+        until = time.monotonic() + within_s
+        while time.monotonic() < until:
+            kept = json.loads(json.dumps(rollout.state()))
+            if all(engine["flights"] for engine in kept["engines"]):
+                return before, kept, version
 
 
 def kill_first(rollout: ClusterRollout, pid: int, number: int = signal.SIGKILL) -> list[Episode]:
@@ -118,32 +132,28 @@ def test_a_state_goes_on_with_workers_of_which_one_loses_its_machine_or_in_one_p
     config, notes = settings(**HEAVY, **PAIR, **ahead), list[str]()
     with cluster_rollout(config, notes) as rollout:
         both_there(rollout, notes)
-        before = rollout.batch()
-        rollout.update_weights(2)
-        time.sleep(0.3)
-        kept = json.loads(json.dumps(rollout.state()))
+        before, kept, version = both_at_work(rollout)
         assert len(rollout.batch()) == 16  # it goes on after it was asked
-    assert [bool(engine["flights"]) for engine in kept["engines"]] == [True, True]
     policy, order = policy_for(config), order_of(config)
 
     engine = new_engine(config, new_backend(config.sampling, policy), config.env.config, policy)
     alone = Rollout(engine, config.trainer.groups, config.schedule, order.group)
-    alone.update_weights(2)
+    alone.update_weights(version)
     alone.restore(kept)
     assert alone.restarted == sum(len(engine["flights"]) for engine in kept["engines"])
     check_whole([e for _ in range(3) for e in alone.batch()], kept, before)
 
     extra = nodes.add_node(**NODE, resources={"solo": 1})
     config, notes = settings(**HEAVY, **SOLO, **ahead), []
-    with cluster_rollout(config, notes, version=2) as rollout:
+    with cluster_rollout(config, notes, version) as rollout:
         rollout.restore(kept)
         played = rollout.batch()
         for number in range(2):
             wait_for(notes, f"Rollout worker {number}")
         assert rollout.restarted == 0
         nodes.remove_node(extra)
-        rollout.update_weights(3)
-        check_whole(played + batches(rollout, 2, 4), kept, before)
+        rollout.update_weights(version + 1)
+        check_whole(played + batches(rollout, 2, version + 2), kept, before)
         assert rollout.cluster.replaced == 1
         assert len(notes) == 3  # two began and one is gone: no machine has room for its replacement
 
