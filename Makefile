@@ -20,6 +20,9 @@ help:
 	@echo "make bench      the benchmarks (NAME=name: one of them)"
 	@echo "make docs       write the generated pages again"
 
+# The default sandbox; where it cannot be installed, its tests say so and are skipped.
+BWRAP := $(shell command -v bwrap)
+
 $(READY): pyproject.toml setup.py constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -c constraints.txt -e '.[dev]'
@@ -36,6 +39,9 @@ compare: $(READY)
 	$(BIN)/cairn compare quickstart
 
 test: $(READY)
+ifeq ($(BWRAP),)
+	-test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -qq -y --no-install-recommends bubblewrap
+endif
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow and not gpu and not vllm"
 
 # vLLM wants older packages than the rest is pinned to. What it brings of torchvision and its kind is built for CUDA and
@@ -55,6 +61,7 @@ check: $(READY)
 	$(BIN)/mypy $(FOLDERS)
 	$(BIN)/cairn plugins --markdown | diff docs/plugins.md - || { echo "docs/plugins.md is stale: make docs"; exit 1; }
 	$(BIN)/cairn plugins --algorithms docs/creditbench.json | diff docs/algorithms.md - || { echo "docs/algorithms.md is stale: make docs"; exit 1; }
+	$(BIN)/cairn plugins --attacks | diff docs/attacks.md - || { echo "docs/attacks.md is stale: make docs"; exit 1; }
 	$(BIN)/python -m pytest tests/test_architecture.py
 
 fix: $(READY)
@@ -67,3 +74,4 @@ bench: $(READY)
 docs: $(READY)
 	$(BIN)/cairn plugins --markdown > docs/plugins.md
 	$(BIN)/cairn plugins --algorithms docs/creditbench.json > docs/algorithms.md
+	$(BIN)/cairn plugins --attacks > docs/attacks.md

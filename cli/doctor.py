@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -27,6 +28,7 @@ OPTIONAL = (  # what it is called, its packages, what for, how to install it
     ("ray", ("ray",), "for more than one machine: docs/cluster.md", "pip install 'cairn-rl[ray]'"),
     ("trl", ("trl",), "for comparisons in cairn bench train", "pip install 'cairn-rl[trl]'"),
 )
+_REPORT = "do not run untrusted code with it here; report it with this output"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -45,9 +47,16 @@ def register(app: typer.Typer) -> None:
     app.command()(doctor)
 
 
-def doctor(as_json: Json = False) -> None:
+def doctor(
+    sandbox: Annotated[bool, typer.Option("--sandbox", help="Try the hostile programs on every sandbox here.")] = False,
+    as_json: Json = False,
+) -> None:
     """Say what works here and how to mend what does not; exit status 1 if something needed is missing."""
-    findings = [*_python(), *_processor(), *_data(), *_environments(), *_programs()]
+    findings = (
+        [*_attacks()]
+        if sandbox
+        else [*_python(), *_processor(), *_data(), *_environments(), *_sandboxes(), *_programs()]
+    )
     if as_json:
         show_json([asdict(finding) for finding in findings])
     else:
@@ -152,3 +161,33 @@ def _programs() -> Iterator[Finding]:
         found=f"{docker}, {'running' if is_running else 'not running'}" if docker else "none (optional)",
         mend="" if docker and is_running else "dockerd &" if docker else "apt-get install docker.io",
     )
+
+
+def _attacks() -> Iterator[Finding]:
+    """Try every attack on every kind of sandbox that isolates and works here."""
+    from cairn.core.plugins import SANDBOXES
+    from cairn.sandboxes.battery.trial import run_battery
+    from cairn.sandboxes.registry import new_sandbox
+
+    for name in SANDBOXES.ids():
+        sandbox = new_sandbox(name)
+        problem = sandbox.problem()
+        if problem is not None:
+            yield Finding(what=name, is_well=None, found=problem)
+            continue
+        trials = list(run_battery(sandbox))
+        for trial in (trial for trial in trials if trial.problem is not None):
+            yield Finding(what=f"{name}: {trial.attack.name}", is_well=False, found=str(trial.problem), mend=_REPORT)
+        held = sum(trial.problem is None for trial in trials)
+        yield Finding(what=name, is_well=held == len(trials), found=f"{held} of {len(trials)} attacks held")
+
+
+def _sandboxes() -> Iterator[Finding]:
+    from cairn.core.plugins import SANDBOXES
+    from cairn.sandboxes.registry import new_sandbox
+
+    for name in SANDBOXES.ids():
+        sandbox = new_sandbox(name)
+        problem = sandbox.problem()
+        is_well = True if problem is None else None
+        yield Finding(what=f"sandbox {name}", is_well=is_well, found=problem or sandbox.promises)

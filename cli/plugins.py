@@ -21,10 +21,11 @@ def plugins(
     algorithms: Annotated[
         Path | None, typer.Option(help="Print docs/algorithms.md, with the measurements of this file.")
     ] = None,
+    attacks: Annotated[bool, typer.Option("--attacks", help="Print docs/attacks.md.")] = False,
     as_json: Json = False,
 ) -> None:
     """List the extension points and their plug-ins."""
-    from cairn.cli import _algorithm_page
+    from cairn.cli import _algorithm_page, _attack_page
     from cairn.cli import _plugin_page as page
     from cairn.core.errors import UnknownNameError
     from cairn.core.plugins import POINTS
@@ -37,6 +38,9 @@ def plugins(
         return
     if algorithms is not None:
         typer.echo(_algorithm_page.page(algorithms), nl=False)
+        return
+    if attacks:
+        typer.echo(_attack_page.page(), nl=False)
         return
     rows = [(each.name, name, place, page.summary(place)) for each in chosen for name, place in each.places().items()]
     if as_json:

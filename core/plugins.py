@@ -108,4 +108,5 @@ CREDITS = Point(name="credit", package="cairn.trainer.credit", constant="CREDIT"
 LOSSES = Point(name="loss", package="cairn.trainer.losses", constant="LOSS", group="cairn.losses")
 CONTEXTS = Point(name="context", package="cairn.agents.context", constant="CONTEXT", group="cairn.contexts")
 BACKENDS = Point(name="backend", package="cairn.agents.backends", constant="BACKEND", group="cairn.backends")
-POINTS = (ENVS, CREDITS, LOSSES, CONTEXTS, BACKENDS)
+SANDBOXES = Point(name="sandbox", package="cairn.sandboxes.kinds", constant="SANDBOX", group="cairn.sandboxes")
+POINTS = (ENVS, SANDBOXES, CREDITS, LOSSES, CONTEXTS, BACKENDS)

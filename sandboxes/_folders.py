@@ -1,0 +1,80 @@
+"""A place in folders of its own on this machine's disk, for the kinds of sandbox that can mount nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from cairn.core.errors import SandboxFailure
+from cairn.sandboxes._local import INSIDE, MODULES, LocalPlace
+from cairn.sandboxes.base import LimitName, Limits
+from cairn.sandboxes.inside import files
+
+
+class FolderPlace:
+    """A supervisor among the host's processes; it confines each program by itself, as far as it is told to."""
+
+    def __init__(
+        self,
+        python: str,
+        limits: Limits,
+        user: int | None,
+        confinement: Mapping[str, Any] | None,  # Any: JSON
+        filter_: bytes,
+    ) -> None:
+        """Make the folders and start the supervisor.
+
+        Raises:
+            SandboxFailure: it did not start.
+        """
+        self._folder = Path(tempfile.mkdtemp(prefix=f"cairn-sandbox-{os.getpid()}-"))
+        try:
+            work, temporary = (self._made(name, user) for name in ("work", "tmp"))
+            inside = self._folder / "inside"
+            inside.mkdir()
+            for name in MODULES:
+                shutil.copyfile(INSIDE / name, inside / name)
+            self._folder.chmod(0o755)
+            hello: dict[str, Any] = {
+                "roots": [temporary],
+                "is_first": False,
+                "limits": {"has_own_disk": False},
+            }  # Any: JSON
+            if confinement is not None:
+                hello["confinement"] = {**confinement, "writable": [work, temporary]}
+            self._place = LocalPlace(
+                [python, "-s", "-S", "-u", str(inside / "supervisor.py")],
+                home=work,
+                env={"TMPDIR": temporary},
+                limits=limits,
+                user=user,
+                has_own_user=user is not None,
+                hello=hello,
+                confinement=filter_,
+            )
+        except (SandboxFailure, OSError):
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise
+        self.home, self.env, self.exchange = work, self._place.env, self._place.exchange
+
+    def limit_hit(self) -> LimitName | None:
+        """Return what the control group has enforced since the last call."""
+        return self._place.limit_hit()
+
+    def close(self) -> None:
+        """End everything and remove the folders."""
+        self._place.close()
+        for name in ("work", "tmp"):  # where the supervisor could not: however deep a program has made them
+            files.wipe(str(self._folder / name))
+        shutil.rmtree(self._folder)
+
+    def _made(self, name: str, user: int | None) -> str:
+        path = self._folder / name
+        path.mkdir(0o700)
+        if user is not None:
+            os.chown(path, user, user)
+        return str(path)

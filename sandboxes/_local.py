@@ -1,0 +1,164 @@
+"""A place on this machine: a process that a launcher starts, whose standard streams are a socket to its supervisor."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from cairn.core.errors import SandboxFailure
+from cairn.sandboxes import _wire
+from cairn.sandboxes.base import LimitName, Limits
+from cairn.sandboxes.cgroups import Group
+
+INSIDE = Path(__file__).parent / "inside"
+MODULES = ("supervisor.py", "crew.py", "confine.py", "files.py", "programs.py", "source.py", "watch.py")
+
+PATH = "/usr/local/bin:/usr/bin:/bin"
+
+_START_S = 20.0
+_END_S = 2.0
+_FIRST_USER, _NUM_USERS = 61_000, 4_000
+_USERS = itertools.count()
+
+
+def unprivileged_user() -> int | None:
+    """Return a user of no rights to run a place as, another one each time; None: this process is not root."""
+    return _FIRST_USER + next(_USERS) % _NUM_USERS if os.geteuid() == 0 else None
+
+
+@functools.cache
+def _starter(pid: int) -> ThreadPoolExecutor:
+    """Return the thread of this process that starts all places: the kernel ends them when it ends, not before."""
+    return ThreadPoolExecutor(1, thread_name_prefix=f"places-of-{pid}")
+
+
+class LocalPlace:
+    """A process with a supervisor in it, in a control group where one can be made."""
+
+    def __init__(
+        self,
+        command: list[str],
+        *,
+        home: str,
+        env: Mapping[str, str] | None = None,
+        limits: Limits,
+        user: int | None,
+        has_own_user: bool,
+        hello: Mapping[str, Any],  # Any: JSON, for the supervisor besides limits
+        confinement: bytes = b"",
+        pass_fds: Sequence[int] = (),
+    ) -> None:
+        """Start it and wait for the supervisor's answer.
+
+        Raises:
+            SandboxFailure: it did not start; with what it said.
+        """
+        self.home, self.env = home, env or {}
+        self._socket, theirs = socket.socketpair()
+        self._group = Group(limits)
+
+        def start() -> subprocess.Popen[bytes]:
+            return subprocess.Popen(
+                command,
+                stdin=theirs.fileno(),
+                stdout=theirs.fileno(),
+                stderr=subprocess.PIPE,
+                env={"PATH": PATH, "PYTHONHASHSEED": "0"},  # of the launcher, which programs can read in /proc
+                cwd="/",
+                user=user,
+                group=user,
+                extra_groups=None if user is None else [],
+                pass_fds=pass_fds,
+                start_new_session=True,
+            )
+
+        try:
+            self._process = _starter(os.getpid()).submit(start).result()
+        except OSError as error:
+            self._socket.close()
+            self._group.close()
+            raise SandboxFailure(f"Cannot start {command[0]}: {error}") from error
+        finally:
+            theirs.close()
+        try:
+            self._greet(limits, hello, confinement, has_own_user)
+            for pid in _family(self._process.pid):  # before any program runs
+                self._group.add(pid)
+        except (SandboxFailure, OSError) as error:
+            said = self._said()
+            self.close()
+            raise SandboxFailure(f"A sandbox did not start: {said or error}") from error
+
+    def exchange(self, message: Mapping[str, Any], blob: bytes, timeout_s: float) -> tuple[dict[str, Any], bytes]:
+        """Send a request and return the answer; see `base.Place`."""
+        try:
+            self._socket.settimeout(timeout_s)
+            self._socket.sendall(_wire.packed(message, blob))
+            return _wire.received(self._read, timeout_s)
+        except (OSError, ValueError) as error:
+            raise SandboxFailure(f"A sandbox did not answer within {timeout_s:g} s or is gone: {error}") from error
+
+    def limit_hit(self) -> LimitName | None:
+        """Return what the control group has enforced since the last call."""
+        return self._group.limit_hit()
+
+    def close(self) -> None:
+        """End the supervisor, and with it everything in the place."""
+        self._socket.close()
+        try:
+            self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stderr is not None:
+            self._process.stderr.close()
+        self._group.close()
+
+    def _greet(self, limits: Limits, hello: Mapping[str, Any], confinement: bytes, has_own_user: bool) -> None:
+        own = {
+            **limits.model_dump(include={"cpu_s", "memory_bytes", "processes", "file_bytes", "disk_bytes", "files"}),
+            **limits.model_dump(include={"open_files", "output_bytes"}),
+            "watches_memory": not self._group.limits_memory,
+            "watches_processes": not self._group.limits_processes,
+            "own_processes": limits.processes + 1 if has_own_user and not self._group.limits_processes else None,
+        }
+        message = {"do": "hello", "home": self.home, "roots": [], "confinement": None, **hello}
+        message["limits"] = {**own, **hello.get("limits", {})}
+        answer, _ = self.exchange(message, confinement, _START_S)
+        if "error" in answer:
+            raise SandboxFailure(str(answer["error"]))
+
+    def _read(self, count: int, timeout_s: float) -> bytes:
+        until, parts = time.monotonic() + timeout_s, bytearray()
+        while len(parts) < count:
+            self._socket.settimeout(max(1e-3, until - time.monotonic()))
+            part = self._socket.recv(min(count - len(parts), 1 << 20))
+            if not part:
+                raise OSError("it has ended")
+            parts += part
+        return bytes(parts)
+
+    def _said(self) -> str:
+        """Return what the launcher has complained of."""
+        self._process.kill()
+        with contextlib.suppress(OSError, ValueError):
+            _, errors = self._process.communicate(timeout=_END_S)
+            return (errors or b"")[-400:].decode("utf-8", "replace").strip()
+        return ""
+
+
+def _family(pid: int) -> list[int]:
+    """Return a process and all that it has started."""
+    with contextlib.suppress(OSError):
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return [pid, *(member for child in children for member in _family(int(child)))]
+    return []

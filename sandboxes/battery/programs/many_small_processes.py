@@ -1,0 +1,12 @@
+"""Many small processes: have the supervisor killed in place of its many small children."""
+# limits: memory processes
+# wall_s: 8
+
+import os, time
+for _ in range(60):
+    if os.fork() == 0:
+        kept = bytearray(12 << 20)
+        for i in range(0, len(kept), 4096):
+            kept[i] = 1
+        time.sleep(60)
+time.sleep(60)

@@ -1,0 +1,12 @@
+"""Pipes without end: take kernel memory with full pipes."""
+
+import os, fcntl
+kept = 0
+try:
+    for _ in range(100_000):
+        r, w = os.pipe()
+        os.set_blocking(w, False)
+        kept += os.write(w, bytes(65536))
+    print('ESCAPED:', kept)
+except OSError:
+    raise SystemExit(1)

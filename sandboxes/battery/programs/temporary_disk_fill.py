@@ -1,0 +1,8 @@
+"""Temporary disk fill: fill the folder for temporary files."""
+# limits: disk memory
+# wall_s: 8
+
+import tempfile
+for i in range(100):
+    with open(f'{tempfile.gettempdir()}/fill-{i}', 'wb') as file:
+        file.write(bytes(16 << 20))

@@ -1,0 +1,13 @@
+"""Thread bomb: the same with threads."""
+# limits: processes memory wall
+# open to: process
+
+import threading, time
+started = 0
+try:
+    while started < 5000:
+        threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+        started += 1
+    print('ESCAPED: 5000 threads')
+except RuntimeError:
+    raise SystemExit(1)

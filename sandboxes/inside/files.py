@@ -1,0 +1,252 @@
+"""Files of a folder that a hostile program may be changing meanwhile, reached without following a link.
+
+Every path is walked one component at a time from the folder's own descriptor, and no component may be a symbolic link:
+what is opened lies in the folder, whatever the program does at the same moment. Writing replaces a file and never opens
+one that is there, so a hard link or a pipe in its place does no harm.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import itertools
+import os
+import stat
+from collections.abc import Iterator, Sequence
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Refused(Exception):  # noqa: N818  (an answer)
+    """A request about a file that is not met; the text says why."""
+
+
+def write(root: str, path: str, data: bytes, mode: int) -> None:
+    """Put a file in place of whatever is there, with its folders."""
+    with _folder_of(root, path, make=True) as (folder, name):
+        _unlink(folder, name, path)
+        _create(folder, name, data, mode)
+
+
+def read(root: str, path: str, max_bytes: int) -> bytes:
+    """Return a regular file's bytes."""
+    with _folder_of(root, path) as (folder, name):
+        try:
+            fd = os.open(name, _FILE, dir_fd=folder)
+        except OSError as error:
+            raise Refused(f"{path}: {_reason(error)}") from None
+        with os.fdopen(fd, "rb") as file:
+            about = os.fstat(fd)
+            if not stat.S_ISREG(about.st_mode):
+                raise Refused(f"{path}: not a regular file")
+            data = file.read(max_bytes + 1)
+            if len(data) > max_bytes:
+                raise Refused(f"{path}: {about.st_size} bytes; the limit is {max_bytes}")
+            return data
+
+
+def remove(root: str, path: str) -> None:
+    """Remove a file or a folder with all that is in it."""
+    with _folder_of(root, path) as (folder, name):
+        try:
+            inner = _entered(folder, name)
+        except OSError as error:
+            raise Refused(f"{path}: {_reason(error)}") from None
+        if inner is None:
+            os.unlink(name, dir_fd=folder)
+            return
+        try:
+            _empty(inner)
+        finally:
+            os.close(inner)
+        os.rmdir(name, dir_fd=folder)
+
+
+def entries(root: str, max_files: int) -> list[tuple[str, str, int, int, str]]:
+    """Return (path, kind, size, mode, target of a link) of all that lies in a folder, sorted by path."""
+    found: list[tuple[str, str, int, int, str]] = []
+    waiting = [""]
+    while waiting:
+        prefix = waiting.pop()
+        with _opened(root, prefix) as folder:
+            for name in os.listdir(folder):
+                path = f"{prefix}/{name}" if prefix else name
+                about = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                kind = _KINDS.get(stat.S_IFMT(about.st_mode), "other")
+                target = os.readlink(name, dir_fd=folder) if kind == "link" else ""
+                found.append((path, kind, about.st_size if kind == "file" else 0, about.st_mode & 0o777, target))
+                if len(found) > max_files:
+                    raise Refused(f"more than {max_files} files")
+                if kind == "folder":
+                    waiting.append(path)
+    return sorted(found)
+
+
+_KINDS = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}
+
+
+def digest(root: str, max_files: int) -> str:
+    """Return a hash of paths, kinds, who may run them, and contents."""
+    whole = hashlib.blake2b(digest_size=16)
+    for path, kind, size, mode, target in entries(root, max_files):
+        whole.update(
+            f"{len(path.encode('utf-8', 'surrogateescape'))} {kind} {size} {mode & 0o111} {len(target)} ".encode()
+        )
+        whole.update(os.fsencode(path) + os.fsencode(target))
+        if kind == "file":
+            with _folder_of(root, path) as (folder, name):
+                fd = os.open(name, _FILE, dir_fd=folder)
+                with os.fdopen(fd, "rb") as file:
+                    for part in iter(lambda: file.read(1 << 20), b""):
+                        whole.update(part)
+    return whole.hexdigest()
+
+
+def pack(root: str, max_files: int, max_bytes: int) -> tuple[dict[str, object], bytes]:
+    """Return all entries, and the bytes of the files among them one after another."""
+    found = [entry for entry in entries(root, max_files) if entry[1] != "other"]
+    total = sum(entry[2] for entry in found)
+    if total > max_bytes:
+        raise Refused(f"files of {total} bytes; the limit is {max_bytes}")
+    data = bytearray()
+    sized = []
+    for path, kind, size, mode, target in found:
+        if kind == "file":
+            content = read(root, path, max_bytes)
+            data += content
+            size = len(content)
+        sized.append((path, kind, size, mode, target))
+    return {"entries": sized}, bytes(data)
+
+
+def unpack(root: str, listed: Sequence[tuple[str, str, int, int, str]], data: bytes) -> None:
+    """Make what `pack` found."""
+    at = 0
+    for path, kind, size, mode, target in listed:
+        with _folder_of(root, path, make=True) as (folder, name):
+            if kind == "folder":
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(name, 0o755, dir_fd=folder)
+            elif kind == "link":
+                os.symlink(target, name, dir_fd=folder)
+            else:
+                _create(folder, name, data[at : at + size], mode)
+                at += size
+    for path, kind, _, mode, _ in reversed(listed):
+        if kind == "folder":
+            with _folder_of(root, path) as (folder, name):
+                os.chmod(name, mode | 0o700, dir_fd=folder)
+
+
+def wipe(root: str) -> None:
+    """Remove all that lies in a folder, however deep and whoever may not read it."""
+    folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        _empty(folder)
+    finally:
+        os.close(folder)
+
+
+def _empty(folder: int) -> None:
+    """Remove level by level: folders in folders are moved up first, so no depth is too deep."""
+    number = 0
+    while names := os.listdir(folder):
+        for name in names:
+            inner = _entered(folder, name)
+            if inner is None:
+                os.unlink(name, dir_fd=folder)
+                continue
+            try:
+                number = _lift(inner, folder, number)
+            finally:
+                os.close(inner)
+            os.rmdir(name, dir_fd=folder)
+
+
+def _lift(inner: int, folder: int, number: int) -> int:
+    """Remove a folder's files, move its folders up by one level under numbered names, and return the last number."""
+    for name in os.listdir(inner):
+        deeper = _entered(inner, name)
+        if deeper is None:
+            os.unlink(name, dir_fd=inner)
+            continue
+        os.close(deeper)
+        number = next(n for n in itertools.count(number + 1) if not _is_there(folder, f".moved-{n}"))
+        os.rename(name, f".moved-{number}", src_dir_fd=inner, dst_dir_fd=folder)
+    return number
+
+
+def _entered(folder: int, name: str) -> int | None:
+    """Return the descriptor of a folder in another, whoever could read it before; None: it is no folder."""
+    try:
+        place = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+    except OSError as error:
+        if error.errno in (errno.ENOTDIR, errno.ELOOP):
+            return None
+        raise
+    try:
+        os.chmod(f"/proc/self/fd/{place}", 0o700)
+        return os.open(".", _FOLDER, dir_fd=place)
+    finally:
+        os.close(place)
+
+
+def _is_there(folder: int, name: str) -> bool:
+    try:
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _create(folder: int, name: str, data: bytes, mode: int) -> None:
+    with os.fdopen(os.open(name, _NEW, mode & 0o777, dir_fd=folder), "wb") as file:
+        file.write(data)
+
+
+def _unlink(folder: int, name: str, path: str) -> None:
+    try:
+        os.unlink(name, dir_fd=folder)
+    except FileNotFoundError:
+        return
+    except IsADirectoryError:
+        raise Refused(f"{path}: a folder is there") from None
+
+
+@contextlib.contextmanager
+def _folder_of(root: str, path: str, make: bool = False) -> Iterator[tuple[int, str]]:
+    """Give the descriptor of the folder that a path's last component lies in, and that component."""
+    parts = path.split("/")
+    if not path or "\0" in path or any(part in ("", ".", "..") for part in parts):
+        raise Refused(f"{path!r}: expected a path below the work folder, without '.', '..' and empty parts")
+    with _opened(root, "/".join(parts[:-1]), make) as folder:
+        yield folder, parts[-1]
+
+
+@contextlib.contextmanager
+def _opened(root: str, path: str, make: bool = False) -> Iterator[int]:
+    """Give the descriptor of a folder below the root."""
+    folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for part in filter(None, path.split("/")):
+            if make:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(part, 0o755, dir_fd=folder)
+            try:
+                inner = os.open(part, _FOLDER, dir_fd=folder)
+            except OSError as error:
+                raise Refused(f"{path}: {_reason(error)}") from None
+            os.close(folder)
+            folder = inner
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def _reason(error: OSError) -> str:
+    if error.errno in (errno.ENOTDIR, errno.ELOOP):  # what O_NOFOLLOW says of a link
+        return "not there without following a link"
+    return os.strerror(error.errno or 0)

@@ -1,0 +1,231 @@
+"""One program in a sandbox: its process, its pipes, and the bytes that go through them.
+
+A program is a command, or Python source; source runs in a fork of this process, which saves the start of an interpreter
+and shares nothing else with it. A program that stays open talks over descriptor 3, line by line.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import time
+
+import confine
+import source
+import watch
+
+TYPE_CHECKING = False  # `typing` is slow to import
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+_PART = 1 << 16
+_HANDLED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGPIPE)
+
+
+class Program:
+    """A program that has started."""
+
+    def __init__(
+        self,
+        *,
+        argv: list[str] | None = None,
+        code: str | None = None,
+        env: dict[str, str],
+        home: str,
+        limits: dict[str, Any],
+        rules: confine.Rules | None,
+        has_stdin: bool = False,
+        talks: bool = False,
+    ) -> None:
+        """Start it: `argv`, or else `code`."""
+        self.out = {"stdout": bytearray(), "stderr": bytearray()}
+        self.lines = bytearray()  # what it said over descriptor 3 and was not asked for yet
+        self.status: int | None = None  # as wait gives it; None: it runs
+        self.peak = 0  # bytes of its largest process, once it has ended
+        self.most = int(limits["output_bytes"])
+        out, err = os.pipe(), os.pipe()
+        into = os.pipe() if has_stdin else (os.open("/dev/null", os.O_RDONLY), None)
+        ours, theirs = socket.socketpair() if talks else (None, None)
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                kept = [into[0], out[1], err[1], *([theirs.fileno()] if theirs is not None else [])]
+                _become(argv, code, env, kept, home, limits, rules)
+            except BaseException as error:  # nothing may go on as a second supervisor
+                os.write(2, f"the program could not start: {error}\n".encode())
+            finally:
+                os._exit(126)
+        for fd in (into[0], out[1], err[1]):
+            os.close(fd)
+        if theirs is not None:
+            theirs.close()
+        self.handle = os.pidfd_open(self.pid)
+        self.control, self.stdin = ours, into[1]
+        self.pipes = {out[0]: "stdout", err[0]: "stderr"}
+        self.poll = select.poll()
+        for fd in [*self.pipes, self.handle, *([ours.fileno()] if ours is not None else [])]:
+            self.poll.register(fd, select.POLLIN)
+
+    @property
+    def has_line(self) -> bool:
+        """Whether it has said a line."""
+        return b"\n" in self.lines
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its process is no more."""
+        return self.status is not None
+
+    def pump(
+        self,
+        said: bytearray,
+        deadline: float,
+        is_done: Callable[[], bool],
+        look: Callable[[], str | None],
+        tick_s: float,
+    ) -> str | None:
+        """Carry bytes until it is done; return which limit it has reached before, if any."""
+        self._listen(bool(said))
+        next_look = time.monotonic() + tick_s
+        while not is_done():
+            now = time.monotonic()
+            if now >= deadline:
+                return "wall"
+            for fd, _ in self.poll.poll(max(0.0, min(deadline, next_look) - now) * 1000 + 0.5):
+                self._carry(fd, said)
+            if any(len(data) > self.most for data in (*self.out.values(), self.lines)):
+                return "output"
+            if time.monotonic() >= next_look:
+                limit = look()
+                if limit is not None:
+                    return limit
+                next_look = time.monotonic() + tick_s
+        return None
+
+    def drain(self) -> None:
+        """Take what is in the pipes now."""
+        for fd, name in self.pipes.items():
+            os.set_blocking(fd, False)
+            try:
+                while len(self.out[name]) <= self.most:
+                    data = os.read(fd, _PART)
+                    if not data:
+                        break
+                    self.out[name] += data
+            except BlockingIOError:
+                pass  # that was all
+
+    def printed(self) -> tuple[bytes, bytes]:
+        """Return and forget what it has printed, as much of it as is allowed."""
+        found = bytes(self.out["stdout"][: self.most]), bytes(self.out["stderr"][: self.most])
+        self.out = {"stdout": bytearray(), "stderr": bytearray()}
+        return found
+
+    def end(self) -> None:
+        """Kill and reap its process, if it runs."""
+        if self.status is None:
+            os.kill(self.pid, signal.SIGKILL)
+            self._reap()
+
+    def close(self) -> None:
+        """Close all descriptors."""
+        for fd in [*self.pipes, self.handle, *([self.stdin] if self.stdin is not None else [])]:
+            os.close(fd)
+        if self.control is not None:
+            self.control.close()
+
+    # -- helpers -----------------------------------------------------------------------------------------------------
+
+    def _reap(self) -> None:
+        _, self.status, usage = os.wait4(self.pid, 0)
+        self.peak = usage.ru_maxrss * 1024
+
+    def _listen(self, has_more: bool) -> None:
+        """Ask the poll to tell when what is to be said can be."""
+        if self.control is not None:
+            self.poll.register(self.control.fileno(), select.POLLIN | (select.POLLOUT if has_more else 0))
+        elif self.stdin is not None:
+            self.poll.register(self.stdin, select.POLLOUT)
+
+    def _carry(self, fd: int, said: bytearray) -> None:
+        if fd == self.handle:
+            self._reap()
+            self.poll.unregister(fd)
+        elif fd in self.pipes:
+            data = os.read(fd, _PART)
+            self.out[self.pipes[fd]] += data
+            if not data:
+                self.poll.unregister(fd)
+        elif self.control is not None:
+            self._say(self.control, said)
+            self._hear(self.control)
+        else:
+            self._feed(fd, said)
+
+    def _say(self, control: socket.socket, said: bytearray) -> None:
+        if not said:
+            return
+        try:
+            del said[: control.send(said[:_PART], socket.MSG_DONTWAIT)]
+        except BlockingIOError:
+            return
+        except OSError:
+            said.clear()  # it has closed its end, or it is no more
+        if not said:
+            self.poll.modify(control.fileno(), select.POLLIN)
+
+    def _hear(self, control: socket.socket) -> None:
+        try:
+            data = control.recv(_PART, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        self.lines += data
+        if not data:
+            self.poll.unregister(control.fileno())
+
+    def _feed(self, fd: int, said: bytearray) -> None:
+        try:
+            del said[: os.write(fd, said[:4096])]  # a pipe that polls as writable takes so much
+        except BrokenPipeError:
+            said.clear()
+        if not said:
+            self.poll.unregister(fd)
+            os.close(fd)
+            self.stdin = None
+
+
+def _become(
+    argv: list[str] | None,
+    code: str | None,
+    env: dict[str, str],
+    kept: list[int],
+    home: str,
+    limits: dict[str, Any],
+    rules: confine.Rules | None,
+) -> None:
+    """In the new process: turn into the program; `kept`: what its descriptors 0, 1, 2 and perhaps 3 are made of."""
+    os.setsid()
+    above = [os.dup2(fd, 200 + i) for i, fd in enumerate(kept)]
+    for i, fd in enumerate(above):
+        os.dup2(fd, i, inheritable=True)
+    os.closerange(len(above), 4096)
+    os.chdir(home)
+    for number in (*_HANDLED, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
+    watch.restrict(limits, is_lasting=len(kept) > 3)
+    confine.uncover()
+    if rules is not None:
+        confine.enter(rules)
+    if argv is None:
+        source.run(code or "", env)
+        return
+    try:
+        os.execvpe(argv[0], argv, env)
+    except OSError as error:
+        os.write(2, f"{argv[0]}: {os.strerror(error.errno or 0)}\n".encode())
+        os._exit(127)

@@ -1,0 +1,199 @@
+"""What programs use while they run, and which limit they have reached; from /proc, so that none can hide it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import signal
+import stat
+import time
+
+TYPE_CHECKING = False  # `typing` is slow to import
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_HERTZ = os.sysconf("SC_CLK_TCK")
+_ENDED = (b"Z", b"X")
+_WALK_EVERY = 5  # looks between two counts of what lies on a disk that has no limit of its own
+
+
+def restrict(limits: dict[str, Any], is_lasting: bool) -> None:
+    """Set the limits of one process; those of all together are `Watch`'s.
+
+    `is_lasting`: it goes on from turn to turn, and a turn's CPU time is looked at from outside.
+    """
+    wanted = {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_FSIZE: limits["file_bytes"],
+        resource.RLIMIT_NOFILE: limits["open_files"],
+        resource.RLIMIT_NPROC: limits.get("own_processes"),
+        resource.RLIMIT_AS: limits.get("address_space"),
+        resource.RLIMIT_CPU: None if is_lasting else int(limits["cpu_s"]) + 2,
+    }
+    for name, value in wanted.items():
+        if value is not None:
+            hard = resource.getrlimit(name)[1]
+            value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+            resource.setrlimit(name, (value, value))
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:  # not there where /proc is closed
+        file.write("1000")
+
+
+class Watch:
+    """Looks at all programs together, since the last `begin`."""
+
+    def __init__(self, roots: list[str], limits: dict[str, Any], is_first: bool) -> None:
+        self.roots, self.limits, self.is_first = roots, limits, is_first
+        self.me = os.getpid()
+        self.begin()
+
+    def begin(self, pid: int | None = None) -> None:
+        """Measure from now on; `pid`: a program that goes on, of which a short turn is measured by its clock alone."""
+        self.peak, self.most_processes, self.num_looks = 0, 0, 0
+        self.since = time.time() - 0.01  # files' times are coarse
+        self.clock = None if pid is None else _clock_of(pid)
+        self.clock_before = self._on_clock()
+        self.cpu_before = self._cpu_so_far() if pid is None else None
+
+    def look(self) -> str | None:
+        """Return the limit that is passed now."""
+        pids = self.pids()
+        if self.cpu_before is None:
+            self.cpu_before = self._cpu_so_far() - (self._on_clock() - self.clock_before)
+        self.num_looks += 1
+        self.most_processes = max(self.most_processes, len(pids))
+        if self.limits["watches_memory"]:
+            self.peak = max(self.peak, used := self._memory(pids))
+            if used > self.limits["memory_bytes"]:
+                return "memory"
+        if self.cpu_s() > self.limits["cpu_s"]:
+            return "cpu"
+        if self.limits["watches_processes"] and len(pids) > self.limits["processes"]:
+            return "processes"
+        return self._look_at_files()
+
+    def cpu_s(self) -> float:
+        """Return the CPU time of all programs since the beginning."""
+        if self.cpu_before is None:
+            return max(0.0, self._on_clock() - self.clock_before)
+        return max(0.0, self._cpu_so_far() - self.cpu_before)
+
+    def reached(self, status: int) -> str | None:
+        """Return the limit that a program which failed had most likely run into."""
+        number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+        if number == signal.SIGXCPU:
+            return "cpu"
+        if self.limits["has_own_disk"] and any(os.statvfs(root).f_bavail == 0 for root in self.roots):
+            return "disk"
+        if number == signal.SIGXFSZ or self._has_full_file():
+            return "file"
+        return "processes" if self.is_crowded else None
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether there were as many processes as there may be."""
+        return bool(self.most_processes >= self.limits["processes"])
+
+    def pids(self) -> list[int]:
+        """Return all processes that programs have started and that have not ended."""
+        return [pid for pid, state in self._found().items() if state not in _ENDED]
+
+    def dead(self) -> list[int]:
+        """Return those that have ended and of which nobody has taken note."""
+        return [pid for pid, state in self._found().items() if state in _ENDED]
+
+    def _found(self) -> dict[int, bytes]:
+        found = {}
+        for name in os.listdir("/proc"):
+            if name.isdigit() and int(name) != self.me:
+                with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
+                    state, parent = file.read().rpartition(b")")[2].split()[:2]
+                    found[int(name)] = (int(parent), state)
+        mine = set(found) if self.is_first else _descendants(self.me, {pid: of for pid, (of, _) in found.items()})
+        return {pid: found[pid][1] for pid in mine}
+
+    def _on_clock(self) -> float:
+        """Return the CPU time of the program that goes on."""
+        try:
+            return 0.0 if self.clock is None else time.clock_gettime(self.clock)
+        except OSError:  # it has ended
+            return self.clock_before
+
+    def _cpu_so_far(self) -> float:
+        gone = resource.getrusage(resource.RUSAGE_CHILDREN)
+        ticks = 0
+        for pid in self.pids():
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
+                ticks += sum(map(int, file.read().rpartition(b")")[2].split()[11:13]))
+        return gone.ru_utime + gone.ru_stime + ticks / _HERTZ
+
+    def _memory(self, pids: list[int]) -> int:
+        """Return what all occupy; shared pages are counted once only where counting them twice would be too much."""
+        resident = {pid: _number(f"/proc/{pid}/statm", 1) * _PAGE for pid in pids}
+        if sum(resident.values()) <= self.limits["memory_bytes"]:
+            return sum(resident.values())
+        return sum(_proportional(pid, most) for pid, most in resident.items())
+
+    def _look_at_files(self) -> str | None:
+        if self.limits["has_own_disk"]:
+            used = [os.statvfs(root) for root in self.roots]
+            return "files" if any(v.f_files - v.f_ffree > self.limits["files"] for v in used) else None
+        if self.num_looks % _WALK_EVERY:
+            return None
+        count = size = 0
+        for about in self._walk():
+            count, size = count + 1, size + about.st_blocks * 512
+            if count > self.limits["files"]:
+                return "files"
+        return "disk" if size > self.limits["disk_bytes"] else None
+
+    def _has_full_file(self) -> bool:
+        """Whether a file was written up to the limit since the beginning."""
+        most = self.limits["file_bytes"]
+        return any(a.st_size >= most and a.st_mtime >= self.since and stat.S_ISREG(a.st_mode) for a in self._walk())
+
+    def _walk(self) -> Iterator[os.stat_result]:
+        """Yield what is known of everything in the folders; what changes meanwhile is passed over."""
+        waiting = list(self.roots)
+        while waiting:
+            with contextlib.suppress(OSError), os.scandir(waiting.pop()) as found:
+                for entry in found:
+                    with contextlib.suppress(OSError):
+                        yield entry.stat(follow_symlinks=False)
+                        if entry.is_dir(follow_symlinks=False):
+                            waiting.append(entry.path)
+
+
+def _clock_of(pid: int) -> int:
+    """Return the clock of a process's CPU time, as clock_getcpuclockid(3) makes it."""
+    return (~pid << 3) | 2
+
+
+def _descendants(of: int, parents: dict[int, int]) -> set[int]:
+    children: dict[int, list[int]] = {}
+    for pid, parent in parents.items():
+        children.setdefault(parent, []).append(pid)
+    found: set[int] = set()
+    waiting = [of]
+    while waiting:
+        new = children.get(waiting.pop(), [])
+        found.update(new)
+        waiting += new
+    return found
+
+
+def _number(path: str, place: int) -> int:
+    with contextlib.suppress(OSError, IndexError), open(path, "rb") as file:
+        return int(file.read().split()[place])
+    return 0
+
+
+def _proportional(pid: int, otherwise: int) -> int:
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/smaps_rollup", "rb") as file:
+        for line in file:
+            if line.startswith(b"Pss:"):
+                return int(line.split()[1]) * 1024
+    return otherwise

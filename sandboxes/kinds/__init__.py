@@ -1,0 +1,1 @@
+"""The kinds of sandbox; each module exports one `SANDBOX`."""

@@ -1,0 +1,161 @@
+"""Namespaces without a daemon: each session in a bubblewrap of its own, for root and for ordinary users.
+
+The place has a read-only root with the system's /usr and nothing else of the host; a work folder, /tmp and /dev/shm in
+memory, each with a size; its own processes, users, host name and messages; and an empty network. Calls that could lead
+out are refused by seccomp. Root gives up its rights before bubblewrap starts: to the kernel, a user of a sandbox that
+root has started would be root. Bubblewrap itself is started with an empty environment, because programs may read it.
+
+Not kept from programs: the kernel's own faults, what the hardware leaks, and the version of the system.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from pydantic import AfterValidator, Field
+
+from cairn.core.errors import CairnError
+from cairn.sandboxes import seccomp
+from cairn.sandboxes._local import INSIDE, MODULES, LocalPlace, unprivileged_user
+from cairn.sandboxes.base import Limits, Sandbox, SandboxConfig
+
+_HOME = "/work"
+_PYTHONS = ("/usr/bin/python3", "/usr/local/bin/python3")
+_SHM_BYTES = 1 << 20
+_OWN = ("/tmp", "/dev", "/proc", _HOME)
+
+
+def _outside(path: str) -> str:
+    """Check that a folder of the host is not one that the place has of its own."""
+    if not path.startswith("/") or any(f"{path}/".startswith(f"{own}/") for own in _OWN):
+        raise ValueError(f"expected an absolute path outside of {', '.join(_OWN)}")
+    return path
+
+
+class BubblewrapConfig(SandboxConfig):
+    """What is in the place."""
+
+    python: str | None = Field(
+        None, description="Interpreter; None: the system's. It must lie in /usr or in a folder of `binds`."
+    )
+    binds: tuple[Annotated[str, AfterValidator(_outside)], ...] = Field(
+        (), description="Further folders of the host that programs may read, at the same paths."
+    )
+
+
+class Bubblewrap(Sandbox):
+    """Sessions in namespaces."""
+
+    Config: ClassVar[type[SandboxConfig]] = BubblewrapConfig
+    name: ClassVar[str] = "bubblewrap"
+    promises: ClassVar[str] = "files, processes, network, users and memory of the host are out of reach"
+
+    def problem(self) -> str | None:
+        """Return what is missing, and how to get it."""
+        if shutil.which("bwrap") is None:
+            return "there is no bwrap; install bubblewrap (apt-get install bubblewrap), or use another sandbox"
+        try:
+            interpreter(self._config.python)
+        except CairnError as error:
+            return str(error)
+        return _namespaces_refused()
+
+    @property
+    def _config(self) -> BubblewrapConfig:
+        assert isinstance(self.config, BubblewrapConfig)
+        return self.config
+
+    def launch(self, limits: Limits) -> LocalPlace:
+        """Start a place; see `base.Launch`."""
+        user = unprivileged_user()
+        with contextlib.ExitStack() as stack:
+            filter_fd = stack.enter_context(_memory_file(seccomp.program()))
+            fds = {name: stack.enter_context(_memory_file((INSIDE / name).read_bytes())) for name in MODULES}
+            hello = {
+                "roots": ["/tmp", "/dev/shm"],
+                "is_first": True,
+                "limits": {
+                    "has_own_disk": True,
+                    "address_space": None,
+                },
+            }
+            return LocalPlace(
+                list(_command(limits, self._config, filter_fd, fds)),
+                home=_HOME,
+                limits=limits,
+                user=user,
+                has_own_user=True,
+                hello=hello,
+                pass_fds=[filter_fd, *fds.values()],
+            )
+
+
+def interpreter(chosen: str | None) -> str:
+    """Return the Python to run.
+
+    Raises:
+        CairnError: it is not there.
+    """
+    for path in (chosen,) if chosen else _PYTHONS:
+        if Path(path).exists():
+            return path
+    asked = chosen or " or ".join(_PYTHONS)
+    raise CairnError(f"there is no {asked}; install Python there (apt-get install python3), or name one with `python`")
+
+
+def _command(limits: Limits, config: BubblewrapConfig, filter_fd: int, fds: dict[str, int]) -> Iterator[str]:
+    yield from ("bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--as-pid-1")
+    yield from ("--ro-bind", "/usr", "/usr", "--proc", "/proc", "--dev", "/dev")
+    for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
+        if (link := Path("/", name)).is_symlink():
+            yield from ("--symlink", os.readlink(link), f"/{name}")
+        elif link.is_dir():
+            yield from ("--ro-bind", f"/{name}", f"/{name}")
+    for path in ("/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d"):
+        yield from ("--ro-bind-try", path, path)
+    for path in config.binds:
+        yield from ("--ro-bind", path, path)
+    for size, path in ((_SHM_BYTES, "/dev/shm"), (limits.disk_bytes, "/tmp"), (limits.disk_bytes, _HOME)):
+        yield from ("--perms", "0700", "--size", str(size), "--tmpfs", path)
+    for name, fd in fds.items():
+        yield from ("--ro-bind-data", str(fd), f"/opt/cairn/{name}")
+    yield from ("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", _HOME, "--clearenv")
+    yield from ("--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin", "--uid", "1000", "--gid", "1000")
+    yield from ("--hostname", "sandbox", "--cap-drop", "ALL", "--seccomp", str(filter_fd))
+    yield from ("--setenv", "PYTHONHASHSEED", "0")  # equal programs give equal outputs
+    yield from (interpreter(config.python), "-s", "-S", "-u", "/opt/cairn/supervisor.py")
+
+
+@contextlib.contextmanager
+def _memory_file(data: bytes) -> Iterator[int]:
+    fd = os.memfd_create("cairn")
+    try:
+        os.write(fd, data)
+        os.lseek(fd, 0, os.SEEK_SET)
+        yield fd
+    finally:
+        os.close(fd)
+
+
+@functools.cache
+def _namespaces_refused() -> str | None:
+    """Return why the kernel lets us make no namespaces; tried once."""
+    user = unprivileged_user()
+    command = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"]
+    tried = subprocess.run(
+        command, capture_output=True, user=user, group=user, extra_groups=None if user is None else [], check=False
+    )
+    if tried.returncode == 0:
+        return None
+    said = tried.stderr.decode("utf-8", "replace").strip()[:200]
+    return f"this machine lets us make no namespaces ({said}); use the sandbox 'landlock', or 'docker'"
+
+
+SANDBOX = Bubblewrap

@@ -1,0 +1,115 @@
+"""Containers: each session is one of Docker's, on this machine or wherever DOCKER_HOST says.
+
+The container has no network, a read-only root, no capabilities and no way to new ones, a user of no rights, Docker's
+own seccomp profile with ours on top of it for programs, and limits on memory, processes and CPU. Files go into sizes of
+memory: the work folder, /tmp and /dev/shm. Its process 1 is the supervisor, which ends with its standard input: if
+Cairn dies, so does what runs in its containers. With `gvisor`, programs talk to gVisor's kernel in place of the host's.
+
+Not kept from programs: with `gvisor` off, the kernel's own faults; what the hardware leaks; what the image holds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from cairn.core.errors import CairnError, MissingExtraError, SandboxFailure
+from cairn.sandboxes import _engine
+from cairn.sandboxes._container import ContainerPlace, remove_left_over
+from cairn.sandboxes.base import Limits, Sandbox, SandboxConfig
+
+_RUNTIME = "runsc"
+
+
+class DockerConfig(SandboxConfig):
+    """What is in the container, and what it runs on."""
+
+    image: str = Field("python:3.11-slim", min_length=1, description="Image; it must have Python 3.9 or newer.")
+    build: str | None = Field(
+        None, description="Folder with a Dockerfile; its image is made once, and takes the place of `image`."
+    )
+    python: str = Field("python3", min_length=1, description="The image's interpreter: a name, or a path.")
+    gvisor: bool = Field(False, description="Run on gVisor; the engine must have its runtime `runsc`.")
+
+
+class Docker(Sandbox):
+    """Sessions in containers."""
+
+    Config: ClassVar[type[SandboxConfig]] = DockerConfig
+    name: ClassVar[str] = "docker"
+    promises: ClassVar[str] = "files, processes, network, users and memory of the host are out of reach; own images"
+
+    def __init__(self, config: SandboxConfig) -> None:
+        super().__init__(config)
+        self._version: str | None = None  # of the engine's protocol
+        self._has_tidied = False
+
+    @property
+    def _config(self) -> DockerConfig:
+        assert isinstance(self.config, DockerConfig)
+        return self.config
+
+    def problem(self) -> str | None:
+        """Return what is missing, and how to get it."""
+        try:
+            engine = self._connected()
+        except MissingExtraError as error:
+            return str(error)
+        except _engine.EngineError as error:
+            return _engine.advice(error)
+        with contextlib.closing(engine):
+            try:
+                return self._lacking(engine)
+            except (CairnError, _engine.EngineError) as error:
+                return str(error)
+
+    def launch(self, limits: Limits) -> ContainerPlace:
+        """Start a place; see `base.Launch`."""
+        try:
+            engine = self._connected()
+            try:
+                if not self._has_tidied:
+                    remove_left_over(engine)
+                    self._has_tidied = True
+                runtime = _RUNTIME if self._config.gvisor else None
+                return ContainerPlace(engine, self._image(engine), self._config.python, limits, runtime)
+            except BaseException:
+                engine.close()
+                raise
+        except _engine.EngineError as error:
+            raise SandboxFailure(f"A container did not start: {error}") from error
+
+    def _connected(self) -> Any:  # Any: the SDK has no types
+        engine = _engine.connect(self._version)
+        self._version = engine.api_version
+        return engine
+
+    def _lacking(self, engine: Any) -> str | None:
+        """Return what the engine does not have."""
+        with _engine.errors_told():
+            runtimes = engine.info()["Runtimes"] if self._config.gvisor else {}
+        if self._config.gvisor and _RUNTIME not in runtimes:
+            return (
+                f"the engine has no runtime {_RUNTIME!r}, only {', '.join(sorted(runtimes))}; install gVisor and make "
+                "it known (sudo runsc install, then restart Docker), or set gvisor = false"
+            )
+        if self._config.build is not None:
+            _engine.digest(Path(self._config.build))
+        elif _engine.image(engine, self._config.image) is None:
+            name = self._config.image
+            return f"the engine has no image {name!r}; get it (docker pull {name}), or name another"
+        return None
+
+    def _image(self, engine: Any) -> dict[str, Any]:
+        build = self._config.build
+        name = self._config.image if build is None else _engine.image_made(engine, Path(build))
+        found = _engine.image(engine, name)
+        if found is None:
+            raise SandboxFailure(f"The engine has no image {name!r} any more")
+        return dict(found)
+
+
+SANDBOX = Docker

@@ -1,0 +1,66 @@
+"""Landlock, seccomp and limits, where the kernel lets us make no namespaces: in a container, say.
+
+Smaller promises than bubblewrap's: programs cannot read or write files of the host outside /usr and the system's
+libraries, open connections, or reach other processes by signals or tracing. They share the machine's host name and
+lists of users, and their files lie on the disk that holds /tmp; these are counted from outside a few times a second, so
+a program can exceed its limit for a moment. TMPDIR names their folder for temporary files; /tmp is closed.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from cairn.core.errors import CairnError
+from cairn.sandboxes import seccomp
+from cairn.sandboxes._folders import FolderPlace
+from cairn.sandboxes._local import unprivileged_user
+from cairn.sandboxes.base import Limits, Sandbox, SandboxConfig
+from cairn.sandboxes.inside import confine
+from cairn.sandboxes.kinds.bubblewrap import interpreter
+
+_LEAST_ABI = 4  # before it, connections cannot be refused by port
+_READABLE = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc/alternatives", "/etc/ld.so.cache")
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+
+
+class LandlockConfig(SandboxConfig):
+    """What programs may read."""
+
+    python: str | None = Field(None, description="Interpreter; None: the system's.")
+    binds: tuple[str, ...] = Field((), description="Further folders of the host that programs may read.")
+
+
+class Landlock(Sandbox):
+    """Sessions under Landlock."""
+
+    Config: ClassVar[type[SandboxConfig]] = LandlockConfig
+    name: ClassVar[str] = "landlock"
+    promises: ClassVar[str] = "files, connections and processes of the host are out of reach; no namespaces of its own"
+
+    def problem(self) -> str | None:
+        """Return what is missing."""
+        version = confine.abi()
+        if version < _LEAST_ABI:
+            return f"the kernel has Landlock {version or 'switched off'}; version {_LEAST_ABI} is needed (Linux 6.7)"
+        try:
+            interpreter(self._config.python)
+        except CairnError as error:
+            return str(error)
+        return None
+
+    @property
+    def _config(self) -> LandlockConfig:
+        assert isinstance(self.config, LandlockConfig)
+        return self.config
+
+    def launch(self, limits: Limits) -> FolderPlace:
+        """Start a place; see `base.Launch`."""
+        readable = [*_READABLE, *self._config.binds]
+        confinement = {"readable": readable, "devices": list(_DEVICES), "landlock": True}
+        python = interpreter(self._config.python)
+        return FolderPlace(python, limits, unprivileged_user(), confinement, seccomp.program())
+
+
+SANDBOX = Landlock

@@ -1,0 +1,44 @@
+"""No isolation: programs run as this user with limits on what they use. For code that you would run yourself."""
+
+from __future__ import annotations
+
+import sys
+from typing import ClassVar
+
+from pydantic import Field
+
+from cairn.sandboxes._folders import FolderPlace
+from cairn.sandboxes.base import Limits, Sandbox, SandboxConfig
+
+
+class ProcessConfig(SandboxConfig):
+    """Whether you know what you do."""
+
+    trusted: bool = Field(False, description="Say true to run programs without isolation.")
+    python: str | None = Field(None, description="Interpreter; None: the one that runs Cairn.")
+
+
+class Process(Sandbox):
+    """Sessions among this user's own processes."""
+
+    Config: ClassVar[type[SandboxConfig]] = ProcessConfig
+    name: ClassVar[str] = "process"
+    promises: ClassVar[str] = "nothing but limits on time, memory, output and disk"
+
+    def problem(self) -> str | None:
+        """Return that it was not asked for."""
+        if self._config.trusted:
+            return None
+        return "it isolates nothing: programs can do whatever you can; set trusted = true if that is meant"
+
+    @property
+    def _config(self) -> ProcessConfig:
+        assert isinstance(self.config, ProcessConfig)
+        return self.config
+
+    def launch(self, limits: Limits) -> FolderPlace:
+        """Start a place; see `base.Launch`."""
+        return FolderPlace(self._config.python or sys.executable, limits, None, None, b"")
+
+
+SANDBOX = Process

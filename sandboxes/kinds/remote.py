@@ -1,0 +1,262 @@
+"""Sandboxes on other machines, behind a server (`server.py`) that is spoken to over HTTP with a token.
+
+What did not reach the server (no connection, no room for a session) is tried again for a while; what may have is not:
+it is a `SandboxFailure`, as is a session that is gone. The token stands in no message and no record of a configuration.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import random
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast, get_args
+from urllib.parse import urlsplit
+
+import httpx2 as httpx
+from pydantic import Field, SecretStr, field_validator
+
+from cairn.core.errors import CairnError, SandboxFailure
+from cairn.core.printable import printable
+from cairn.sandboxes import _http, _wire
+from cairn.sandboxes.base import LimitName, Limits, Sandbox, SandboxConfig
+
+_LONGEST_WAIT_S = 10.0
+_SLACK_S = 10.0  # of the network, and of waiting for another request to the same session
+_KEPT_S = 30.0  # for which an idle connection is kept
+_MOST_JSON = 64 << 20
+_NOT_OURS = (404, 408, 429)  # refusals that say nothing against what was asked for
+_SHOWN = 300  # characters of a refusal
+
+
+class RemoteConfig(SandboxConfig):
+    """Which server, and how long to wait for it."""
+
+    url: str = Field("http://127.0.0.1:8600", description="Where `cairn sandbox serve` listens.")
+    token: SecretStr | None = Field(None, description="The server's token; better kept out of files of settings.")
+    token_file: str | None = Field(
+        None, description="File that holds the token. None, and no `token`: the variable CAIRN_SANDBOX_TOKEN does."
+    )
+    connect_s: float = Field(5.0, gt=0, description="Seconds until a connection must stand.")
+    start_s: float = Field(60.0, gt=0, description="Seconds until a new session must be there.")
+    retry_s: float = Field(60.0, ge=0, description="Seconds to go on asking a server that is not there or is full.")
+    backoff_s: float = Field(0.25, gt=0, description="Scale of the waits between: doubled each time, at random.")
+
+    @field_validator("url")
+    @classmethod
+    def _check_url(cls, url: str) -> str:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.password:
+            raise ValueError("expected an address such as http://sandboxes:8600, without a user name or password")
+        return url.rstrip("/")
+
+
+class Remote(Sandbox):
+    """Sessions on another machine."""
+
+    Config: ClassVar[type[SandboxConfig]] = RemoteConfig
+    name: ClassVar[str] = "remote"
+    promises: ClassVar[str] = "what the server's kind of sandbox promises; this machine runs nothing"
+
+    def __init__(self, config: SandboxConfig) -> None:
+        super().__init__(config)
+        self._making = threading.Lock()
+        self._client: Client | None = None
+        self._process = 0  # whose client it is: a fork shares no connections with its parent
+
+    def problem(self) -> str | None:
+        """Return why the server does not answer; once it has, later failures are those of sessions."""
+        try:
+            client = self._connected()
+            if not client.has_answered:
+                answer = client.ask("GET", "/sandbox", b"", client.config.connect_s, retry_s=0)
+                return None if answer.status == 200 else f"{client.refused(answer)}; is this a sandbox server?"
+        except CairnError as error:
+            return str(error)
+        return None
+
+    def launch(self, limits: Limits) -> RemotePlace:
+        """Start a place; see `base.Launch`."""
+        return RemotePlace(self._connected(), limits)
+
+    def close(self) -> None:
+        """End the connections; sessions that are open are closed by the server after a while."""
+        with self._making:
+            if self._client is not None:
+                self._client.close()
+                self._client = None
+
+    def _connected(self) -> Client:
+        assert isinstance(self.config, RemoteConfig)
+        with self._making:
+            if self._client is None or self._process != os.getpid():
+                self._client, self._process = Client(self.config), os.getpid()
+            return self._client
+
+
+class RemotePlace:
+    """A session at a server."""
+
+    def __init__(self, client: Client, limits: Limits) -> None:
+        """Open it.
+
+        Raises:
+            SandboxFailure: the server is not there, has no room, or could not start it.
+            CairnError: it refuses the token, or the limits.
+        """
+        self._client, self._hit = client, cast(LimitName | None, None)
+        self._most = limits.disk_bytes + limits.file_bytes + 4 * limits.output_bytes + _MOST_JSON
+        answer = client.ask("POST", "/sessions", limits.model_dump_json().encode(), client.config.start_s)
+        if answer.status != 201:
+            raise SandboxFailure(client.refused(answer))
+        try:
+            told = json.loads(answer.body)
+            self.home = str(told["home"])
+            self.env: Mapping[str, str] = {str(key): str(value) for key, value in told["env"].items()}
+            self._path, self._idle_s = f"/sessions/{told['id']}", float(told["idle_s"])
+            self._max_body = int(told["max_body_bytes"])
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise SandboxFailure(f"{client.config.url}: expected a session, got {answer.body!r:.100}") from None
+
+    def exchange(self, message: Mapping[str, Any], blob: bytes, timeout_s: float) -> tuple[dict[str, Any], bytes]:
+        """Send a request and return the answer; see `base.Place`."""
+        body = _wire.packed(message, blob)
+        if len(body) > self._max_body:
+            raise CairnError(
+                f"A request of {len(body)} bytes; the server takes {self._max_body} (its option --max-body-mib)"
+            )
+        answer = self._client.ask("POST", f"{self._path}?timeout_s={timeout_s:g}", body, timeout_s, most=self._most)
+        self._hit = answer.limit
+        if answer.status == 404:
+            raise SandboxFailure(
+                f"{self._client.config.url}: the session is gone: the server has begun anew, or has closed it because "
+                f"nobody used it for {self._idle_s:g} s (cairn sandbox serve --idle-s)"
+            )
+        if answer.status != 200:
+            raise SandboxFailure(self._client.refused(answer))
+        return _http.unpacked(answer.body)
+
+    def limit_hit(self) -> LimitName | None:
+        """Return what the server's control groups have enforced in the last request."""
+        hit, self._hit = self._hit, None
+        return hit
+
+    def close(self) -> None:
+        """End the session; if the server cannot be reached, it ends it by itself."""
+        with contextlib.suppress(CairnError):
+            self._client.ask("DELETE", self._path, b"", self._client.config.connect_s, retry_s=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a server answered."""
+
+    status: int
+    body: bytes
+    limit: LimitName | None  # that its control groups enforced; None: none
+
+
+class Client:
+    """A server; for any number of threads."""
+
+    def __init__(self, config: RemoteConfig) -> None:
+        """Read the token; connections are made as they are needed.
+
+        Raises:
+            CairnError: there is no token.
+        """
+        self.config = config
+        self.has_answered = False
+        given = None if config.token is None else config.token.get_secret_value()
+        headers = {"Authorization": f"Bearer {_http.token(given, config.token_file)}", "Accept-Encoding": "identity"}
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=_KEPT_S)
+        self._http = httpx.Client(headers=headers, limits=limits)
+        self._rng = random.Random()  # of waits alone
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: bytes,
+        timeout_s: float,
+        *,
+        retry_s: float | None = None,
+        most: int = _MOST_JSON,
+    ) -> Answer:
+        """Send a request and return its answer: 2xx, or a failure of the place or the server.
+
+        `retry_s`: to go on while the server is not there or is full, None: as the settings say; `most`: bytes.
+
+        Raises:
+            SandboxFailure: there is no answer.
+            CairnError: the server refuses the token, or what is asked for.
+        """
+        until = time.monotonic() + (self.config.retry_s if retry_s is None else retry_s)
+        for attempt in itertools.count(1):
+            try:
+                answer = self._once(method, path, body, timeout_s, most)
+                if answer.status != 503:
+                    return self._checked(answer)
+                trouble = self.refused(answer)
+            except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+                trouble = f"{self.config.url}: no server answers ({error}); start one there with: cairn sandbox serve"
+            wait = self._rng.uniform(0.0, min(_LONGEST_WAIT_S, self.config.backoff_s * 2.0 ** min(attempt, 20)))
+            if time.monotonic() + wait > until:
+                raise SandboxFailure(f"{trouble}; given up after {attempt} attempts (setting retry_s)")
+            time.sleep(wait)
+        raise AssertionError("attempts are counted without end")
+
+    def refused(self, answer: Answer) -> str:
+        """Return what a server said that did not do what it was asked for."""
+        try:
+            said = str(json.loads(answer.body)["error"])
+        except (ValueError, KeyError, TypeError):
+            said = answer.body.decode("utf-8", "replace")
+        return f"{self.config.url}: status {answer.status}: {printable(said[:_SHOWN])}"
+
+    def close(self) -> None:
+        """End all connections."""
+        self._http.close()
+
+    def _once(self, method: str, path: str, body: bytes, timeout_s: float, most: int) -> Answer:
+        """Send a request once.
+
+        Raises:
+            httpx.ConnectError, httpx.ConnectTimeout: it was not sent.
+            SandboxFailure: there is no whole answer.
+        """
+        parts = bytearray()
+        timeout = httpx.Timeout(timeout_s + _SLACK_S, connect=self.config.connect_s, pool=None)
+        try:
+            with self._http.stream(method, self.config.url + path, content=body, timeout=timeout) as response:
+                for part in response.iter_bytes():
+                    parts += part
+                    if len(parts) > most:
+                        raise SandboxFailure(f"{self.config.url}: an answer of more than {most} bytes")
+                limit = response.headers.get(_http.LIMIT_HEADER)
+                known = cast(LimitName, limit) if limit in get_args(LimitName) else None
+                return Answer(status=response.status_code, body=bytes(parts), limit=known)
+        except (httpx.ConnectError, httpx.ConnectTimeout):
+            raise
+        except httpx.HTTPError as error:
+            raise SandboxFailure(f"{self.config.url}: no answer ({type(error).__name__}: {error})") from error
+
+    def _checked(self, answer: Answer) -> Answer:
+        """Return an answer unless asking was wrong."""
+        if answer.status in (401, 403):
+            raise CairnError(
+                f"{self.config.url}: the server refuses the token; give it the same one that the server has, with "
+                f"`token_file` or the variable {_http.TOKEN_ENV}"
+            )
+        if 300 <= answer.status < 500 and answer.status not in _NOT_OURS:
+            raise CairnError(self.refused(answer))
+        self.has_answered = self.has_answered or answer.status in (200, 201)
+        return answer
+
+
+SANDBOX = Remote

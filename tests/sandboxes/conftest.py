@@ -1,0 +1,35 @@
+"""What sandboxes need besides this machine: an engine with an image, and a server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from cairn.sandboxes.kinds.bubblewrap import Bubblewrap, BubblewrapConfig
+from cairn.sandboxes.kinds.docker import DockerConfig
+from tests.sandboxes import engine, serving
+
+
+@pytest.fixture(scope="session")
+def container_config(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DockerConfig]:
+    """Give the settings of a docker sandbox that works here; skip where none can."""
+    with engine.engine(tmp_path_factory.mktemp("engine")) as problem:
+        if problem is not None:
+            pytest.skip(problem)
+        engine.make_image("ENV CAIRN_TEST=image", "VOLUME /data", 'ENTRYPOINT ["/usr/bin/false"]')
+        yield DockerConfig(image=engine.IMAGE)
+        engine.remove_images()
+
+
+@pytest.fixture(scope="session")
+def server_kind() -> str:
+    """Return the kind that servers of these tests serve: the strongest that works here without an engine."""
+    return "landlock" if Bubblewrap(BubblewrapConfig()).problem() else "bubblewrap"
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory, server_kind: str) -> Iterator[serving.Server]:
+    """Give a server that no test ends."""
+    with serving.server(tmp_path_factory.mktemp("server"), kind=server_kind) as running:
+        yield running

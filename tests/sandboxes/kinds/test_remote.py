@@ -1,0 +1,408 @@
+"""Sandboxes behind a server: who gets in, how much, what is tried again, and what is left when either end dies."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from cairn.cli.main import app
+from cairn.core.errors import CairnError, SandboxFailure
+from cairn.sandboxes import _http, _wire
+from cairn.sandboxes.base import Limits, Result
+from cairn.sandboxes.kinds.remote import Remote, RemoteConfig
+from tests.sandboxes import serving
+from tests.sandboxes.serving import TOKEN, Server
+from tests.sandboxes.test_contract import running, starts
+
+SMALL = Limits(wall_s=2, memory_bytes=64 << 20)
+pytestmark = pytest.mark.xdist_group("sandbox-remote")
+
+
+def said(message: Mapping[str, object], blob: bytes = b"") -> bytes:
+    return _wire.packed(message, blob)
+
+
+# -- who gets in -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("token", ["", "x", TOKEN[:-1], TOKEN + "x", TOKEN.upper()])
+def test_without_the_token_nothing_is_answered(server: Server, token: str) -> None:
+    path = server.opened()
+    for method, where in (("GET", "/sandbox"), ("POST", "/sessions"), ("POST", path), ("DELETE", path), ("GET", "/x")):
+        answer = server.post(where, b"{}", token, method)
+        assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+    assert server.post(path, b"", method="DELETE").status_code == 204
+
+
+def test_a_wrong_token_is_a_wrong_request_that_shows_no_token(server: Server) -> None:
+    wrong = server.remote(token="a-wrong-token-of-some-length")
+    with pytest.raises(CairnError) as refused:
+        wrong.launch(SMALL)
+    assert refused.type is CairnError  # no failure of an episode
+    for problem in (str(wrong.problem()), str(refused.value)):
+        assert "refuses the token" in problem
+        assert _http.TOKEN_ENV in problem
+        assert "a-wrong-token" not in problem
+
+
+def test_the_token_comes_from_settings_a_file_or_the_environment_and_stands_in_no_record(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(_http.TOKEN_ENV, raising=False)
+    without = server.remote(token=None)
+    assert "CAIRN_SANDBOX_TOKEN" in str(without.problem())
+    assert "secrets.token_urlsafe" in str(without.problem())
+    monkeypatch.setenv(_http.TOKEN_ENV, TOKEN)
+    assert server.remote(token=None).problem() is None
+    monkeypatch.setenv(_http.TOKEN_ENV, "the-token-of-another-server")
+    assert server.remote(token=None).problem() is not None
+    (tmp_path / "token").write_text(f"{TOKEN}\n")
+    assert server.remote(token=None, token_file=str(tmp_path / "token")).problem() is None
+    config = RemoteConfig.model_validate({"token": TOKEN})
+    assert TOKEN not in repr(config) + str(config.model_dump()) + config.model_dump_json()
+
+
+@pytest.mark.parametrize("token", ["", "short", "has blanks in between it", "ünprintable-in-ascii-it-is"])
+def test_a_token_that_can_be_none_is_refused_on_both_sides(tmp_path: Path, token: str) -> None:
+    file = tmp_path / "token"
+    file.write_text(token)
+    problem = Remote(RemoteConfig(token_file=str(file))).problem()
+    assert problem is not None
+    assert "expected a sandbox token of at least" in problem
+    served = CliRunner().invoke(app, ["sandbox", "serve", "--token-file", str(file)])
+    assert served.exit_code == 2
+    assert "expected a sandbox token of at least" in served.stderr
+
+
+@pytest.mark.parametrize("url", ["sandboxes:8600", "ftp://x", "http://", "http://me:secret@x"])
+def test_an_address_that_is_none_is_refused(url: str) -> None:
+    with pytest.raises(ValueError, match="expected an address"):
+        RemoteConfig(url=url)
+
+
+def test_it_listens_on_loopback_alone_and_says_that_it_is_up_to_anyone(server: Server) -> None:
+    port = int(server.url.rpartition(":")[2])
+    assert server.url == f"http://127.0.0.1:{port}"
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(("127.0.0.2", port), timeout=5)
+    assert server.post("/health", b"", token="", method="GET").json() == {"is_up": True}
+
+
+# -- how much ----------------------------------------------------------------------------------------------------------
+
+
+def test_only_what_clients_may_ask_reaches_a_place(server: Server) -> None:
+    path = server.opened()
+    hello: dict[str, object] = {
+        "do": "hello",
+        "home": "/",
+        "roots": [],
+        "confinement": None,
+        "limits": {},
+        "is_first": False,
+    }
+    for body in (said(hello), said({"do": "serve"}), said({}), b"", b"\0" * 8, said({"do": "shut"})[:-1], b"\xff" * 64):
+        answer = server.post(f"{path}?timeout_s=5", body)
+        assert answer.status_code == 400, answer.text
+    for timeout in ("", "?timeout_s=x", "?timeout_s=nan", "?timeout_s=-1", "?timeout_s=inf"):
+        assert server.post(path + timeout, said({"do": "shut"})).status_code == 400
+    answer = server.post(f"{path}?timeout_s=5", said({"do": "list", "max_files": 5}))
+    assert _http.unpacked(answer.content) == ({"entries": []}, b"")
+    assert server.post(path, b"", method="DELETE").status_code == 204
+
+
+def test_nobody_stays_longer_than_the_session_may(server: Server) -> None:
+    path = server.opened(wall_s=0.5)
+    message = {"do": "run", "argv": ["sleep", "60"], "env": {}, "wall_s": 50}
+    began = time.monotonic()
+    answer, _ = _http.unpacked(server.post(f"{path}?timeout_s=60", said(message)).content)
+    assert (answer["limit"], answer["signal"]) == ("wall", 9)
+    assert time.monotonic() - began < 5
+    server.post(path, b"", method="DELETE")
+
+
+def test_bodies_and_limits_and_sessions_have_their_most(tmp_path: Path, server_kind: str) -> None:
+    options = ("--sessions", "1", "--max-body-mib", "1", "--most", "wall_s=5", "--most", "memory_bytes=100000000")
+    with serving.server(tmp_path, *options, kind=server_kind) as server:
+        remote = server.remote()
+        with pytest.raises(CairnError, match=r"wall_s: 6.0 is asked for; this server gives at most 5.0"):
+            remote.session(Limits(wall_s=6, memory_bytes=64 << 20))
+        for wrong in (b"{", b'{"wall_s": "x"}', b'{"wal_s": 1}'):
+            assert server.post("/sessions", wrong).status_code == 400
+        with remote.session(SMALL) as session:
+            with pytest.raises(CairnError, match="--max-body-mib"):
+                session.write_file("x", bytes(2 << 20))
+            session.write_file("x", bytes(1000))  # nothing was lost
+            assert server.post("/sessions", bytes((1 << 20) + 1)).status_code == 413
+            with pytest.raises(SandboxFailure, match=r"all 1 sessions are in use; given up after 1 attempts"):
+                remote.session(SMALL)
+            threading.Timer(0.5, session.close).start()
+            with server.remote(retry_s=10.0).session(SMALL) as other:
+                assert other.run(["true"]).is_ok
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--kind", "remote"], "a kind of this machine"),
+        (["--kind", "bubblewarp"], "Did you mean 'bubblewrap'"),
+        (["--kind", "process"], "isolates nothing"),
+        (["--most", "wall=5"], "unknown key 'wall'"),
+        (["--set", "pyton=x"], "did you mean 'python'"),
+    ],
+)
+def test_what_cannot_be_served_is_refused(
+    options: list[str], complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(_http.TOKEN_ENV, TOKEN)
+    served = CliRunner().invoke(app, ["sandbox", "serve", *options])
+    assert served.exit_code == 2
+    assert complaint in served.stderr
+
+
+def test_a_port_that_is_taken_is_told(monkeypatch: pytest.MonkeyPatch, server_kind: str) -> None:
+    monkeypatch.setenv(_http.TOKEN_ENV, TOKEN)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        served = CliRunner().invoke(app, ["sandbox", "serve", "--kind", server_kind, "--port", port])
+    assert served.exit_code == 2
+    assert f"Cannot listen on 127.0.0.1 port {port}: Address already in use" in served.stderr
+
+
+def test_requests_to_one_session_get_their_own_answers_one_after_another_and_sessions_do_not_wait(
+    server: Server,
+) -> None:
+    one, other = server.opened(), server.opened()
+
+    def ask(path: str, word: str, seconds: str) -> None:
+        argv = ["sh", "-c", f"sleep {seconds}; echo {word}"]
+        message = said({"do": "run", "argv": argv, "env": {"PATH": "/usr/bin:/bin"}, "wall_s": 5})
+        answers.append((word, _http.unpacked(server.post(f"{path}?timeout_s=9", message).content)[1]))
+
+    def took(*asked: tuple[str, str, str]) -> float:
+        threads = [threading.Thread(target=ask, args=one_asked) for one_asked in asked]
+        began = time.monotonic()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return time.monotonic() - began
+
+    answers: list[tuple[str, bytes]] = []
+    assert took((one, "a", "0.5"), (one, "b", "0.5")) >= 1.0
+    assert took((one, "a", "0.5"), (other, "b", "0.5")) < 1.0
+    for _ in range(3):
+        took(*((one, f"{'x' * 500}{number}", "0") for number in range(8)))
+    assert len(answers) == 28
+    assert all(data == f"{word}\n".encode() for word, data in answers)
+    for path in (one, other):
+        server.post(path, b"", method="DELETE")
+
+
+# -- when either end is gone -------------------------------------------------------------------------------------------
+
+
+def test_a_session_that_nobody_uses_is_closed_and_said_to_be_gone(tmp_path: Path, server_kind: str) -> None:
+    mark = f"6{time.time_ns() % 10**7}.25"
+    with serving.server(tmp_path, "--idle-s", "1", kind=server_kind) as server:
+        session = server.remote().session(SMALL)
+        session.open(["sleep", mark])
+        for _ in range(3):
+            time.sleep(0.4)
+            assert session.run(["true"]).is_ok  # it is in use
+        assert starts(f"sleep {mark}")
+        time.sleep(1.6)
+        assert running(f"sleep {mark}") == []
+        with pytest.raises(SandboxFailure, match=r"the session is gone: .*--idle-s"):
+            session.run(["true"])
+        session.close()
+
+
+def test_a_server_that_ends_takes_its_sessions_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    marks = [f"5{time.time_ns() % 10**7}.{number}" for number in (1, 2)]
+    places = Path(tempfile.mkdtemp())
+    places.chmod(0o755)  # places have users of their own
+    monkeypatch.setenv("TMPDIR", str(places))
+    with serving.server(tmp_path, "--set", "trusted=true", kind="process") as server:
+        remote = server.remote()
+        sessions = [remote.session(SMALL) for _ in marks]
+        for session, mark in zip(sessions, marks, strict=True):
+            session.open(["sleep", mark])
+        answered: list[Result] = []
+        busy = threading.Thread(target=lambda: answered.append(sessions[0].run(["sleep", "1"])))
+        busy.start()
+        time.sleep(0.2)
+        assert len(list(places.iterdir())) == 2
+        assert server.end(signal.SIGTERM)[1] == ""
+        busy.join()
+        assert [result.is_ok for result in answered] == [True]  # what is under way is finished
+        assert [running(f"sleep {mark}") for mark in marks] == [[], []]
+        places.rmdir()  # nothing is left in it
+        with pytest.raises(SandboxFailure, match=r"no server answers .*given up after 1 attempts"):
+            sessions[1].run(["true"])
+        with pytest.raises(SandboxFailure, match="no server answers"):  # not CairnError: it had been there
+            remote.session(SMALL)
+        for session in sessions:
+            session.close()
+
+
+def test_a_killed_server_leaves_no_program_running(tmp_path: Path, server_kind: str) -> None:
+    mark = f"4{time.time_ns() % 10**7}.25"
+    with serving.server(tmp_path, kind=server_kind) as server:
+        server.remote().session(SMALL).open(["sleep", mark])
+        assert starts(f"sleep {mark}")
+        server.end(signal.SIGKILL)
+        until = time.monotonic() + 5
+        while running(f"sleep {mark}") and time.monotonic() < until:
+            time.sleep(0.02)
+        assert running(f"sleep {mark}") == []
+
+
+def test_a_server_that_is_not_there_yet_is_waited_for(tmp_path: Path, server_kind: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    remote = Remote(RemoteConfig.model_validate({"url": f"http://127.0.0.1:{port}", "token": TOKEN, "retry_s": 30}))
+    problem = remote.problem()
+    assert problem is not None
+    assert "start one there with: cairn sandbox serve" in problem
+    begun = threading.Event()
+
+    def begin() -> None:
+        time.sleep(0.5)
+        with serving.server(tmp_path, kind=server_kind, port=port):
+            begun.wait(30)
+
+    starting = threading.Thread(target=begin)
+    starting.start()
+    place = remote.launch(SMALL)
+    place.close()
+    begun.set()
+    starting.join()
+
+
+@contextmanager
+def answering(*answers: bytes) -> Iterator[tuple[str, list[bytes]]]:
+    """Give the address of a server that answers connection after connection with these bytes, and what it was sent."""
+    seen: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            for answer in answers:
+                connection, _ = listening.accept()
+                with connection:
+                    seen.append(connection.recv(1 << 16))
+                    connection.sendall(answer)
+
+        serving_ = threading.Thread(target=serve, daemon=True)
+        serving_.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}", seen
+        serving_.join(0.2)
+
+
+def reply(status: str, body: bytes) -> bytes:
+    return f"HTTP/1.1 {status}\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n".encode() + body
+
+
+CREATED = reply(
+    "201 Created", json.dumps({"id": "x", "home": "/work", "env": {}, "idle_s": 9, "max_body_bytes": 1 << 20}).encode()
+)
+
+
+@pytest.mark.parametrize(
+    ("answer", "complaint"),
+    [
+        (b"", "no answer"),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\nhalf", "no answer"),
+        (reply("502 Bad Gateway", b'{"error": "broken"}'), "status 502: broken"),
+        (reply("504 Gateway Timeout", b"late"), "status 504: late"),
+        (reply("408 Request Timeout", b"slow"), "status 408: slow"),
+        (reply("200 OK", b"no message"), "expected a message|announced"),
+    ],
+)
+def test_what_may_have_been_carried_out_is_not_sent_again(answer: bytes, complaint: str) -> None:
+    with answering(CREATED, answer, answer) as (url, seen):
+        place = Remote(RemoteConfig.model_validate({"url": url, "token": TOKEN, "retry_s": 5})).launch(SMALL)
+        with pytest.raises(SandboxFailure, match=complaint):
+            place.exchange({"do": "shut"}, b"", 2)
+        assert len(seen) == 2
+
+
+def test_an_answer_is_not_held_back_by_the_network(server: Server) -> None:
+    with server.remote().session(SMALL) as session:
+        session.write_file("x", b"x")
+        spent = []
+        for _ in range(15):
+            began = time.perf_counter()
+            session.read_file("x")
+            spent.append(time.perf_counter() - began)
+    assert sorted(spent)[7] < 0.03  # 0.04 s is what it takes where parts of an answer wait for each other
+
+
+def test_a_fork_makes_connections_of_its_own(server: Server) -> None:
+    remote = server.remote()
+    with remote.session(SMALL) as session:
+        if (child := os.fork()) == 0:
+            status = 1
+            with contextlib.suppress(Exception), remote.session(SMALL) as other:
+                status = 0 if all(other.run(["echo", "child"]).stdout == b"child\n" for _ in range(20)) else 2
+            os._exit(status)
+        assert all(session.run(["echo", "parent"]).stdout == b"parent\n" for _ in range(20))
+        assert os.waitpid(child, 0)[1] == 0
+
+
+def test_a_full_server_is_asked_again(tmp_path: Path) -> None:
+    full = reply("503 Service Unavailable", b'{"error": "full"}')
+    with answering(full, full, CREATED) as (url, seen):
+        config = {"url": url, "token": TOKEN, "retry_s": 10, "backoff_s": 0.01}
+        assert Remote(RemoteConfig.model_validate(config)).launch(SMALL).home == "/work"
+        assert len(seen) == 3
+
+
+def test_a_server_of_another_kind_is_told(server: Server) -> None:
+    with answering(reply("404 Not Found", b"nothing here")) as (url, _):
+        problem = Remote(RemoteConfig.model_validate({"url": url, "token": TOKEN})).problem()
+        assert problem is not None
+        assert "is this a sandbox server?" in problem
+
+
+def test_a_limit_that_the_servers_kernel_enforces_is_told_here(server: Server) -> None:
+    with server.remote().session(SMALL) as session:
+        assert session.run_python("held = [b'x' * (8 << 20) for _ in range(40)]").limit == "memory"
+        assert session.run(["true"]).limit is None
+
+
+# -- Kubernetes --------------------------------------------------------------------------------------------------------
+
+
+def test_the_manifest_starts_this_command_and_lets_nothing_else_through() -> None:
+    file = Path(__file__).parents[3] / "docs" / "sandboxes-kubernetes.yaml"
+    secret, deployment, service, policy = yaml.safe_load_all(file.read_text(encoding="utf-8"))
+    pod = deployment["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert container["command"] == ["cairn"]
+    assert len(secret["stringData"]["token"].replace(" ", "")) < 16  # what stands there is no token
+    args = [arg for arg in container["args"] if not arg.startswith("--token-file")]
+    token = ["--token-file", str(file)]  # none either, so it is refused once everything else is understood
+    served = CliRunner().invoke(app, [*args, *token])
+    assert (served.exit_code, "expected a sandbox token" in served.stderr) == (2, True), served.output
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}
+    }  # fmt: skip
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["automountServiceAccountToken"] is False
+    labels = deployment["spec"]["template"]["metadata"]["labels"]
+    assert service["spec"]["selector"] == labels == policy["spec"]["podSelector"]["matchLabels"]
+    assert policy["spec"]["egress"] == []

@@ -1,0 +1,159 @@
+"""Files of a hostile work folder: paths that lead out, links, pipes and races; snapshots; emptying."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cairn.sandboxes.base import FileRefused, Limits, Session
+from cairn.sandboxes.inside import files
+from tests.sandboxes.usable import SETTINGS, usable
+
+OUTSIDE = ["/etc/passwd", "../x", "a/../../x", "", ".", "a//b", "a/./b", "a\0b", "a/"]
+
+
+@pytest.fixture(scope="module", params=SETTINGS)
+def shared(request: pytest.FixtureRequest) -> Iterator[Session]:
+    with usable(request.param).session(Limits(file_bytes=1 << 20, disk_bytes=4 << 20, files=200)) as session:
+        yield session
+
+
+@pytest.fixture
+def session(shared: Session) -> Session:
+    shared.reset()
+    return shared
+
+
+def test_what_is_written_is_read(session: Session) -> None:
+    every = bytes(range(256))
+    session.write_file("a/b/c.bin", every, mode=0o755)
+    session.write_file("a/text", "text \udce9\n")
+    assert session.read_file("a/b/c.bin") == every
+    assert session.read_file("a/text") == b"text \xe9\n"
+    assert [(e.path, e.kind, e.size) for e in session.list_files()] == [
+        ("a", "folder", 0), ("a/b", "folder", 0), ("a/b/c.bin", "file", 256), ("a/text", "file", 7),
+    ]  # fmt: skip
+    assert session.run(["stat", "-c", "%a %U", "a/b/c.bin"]).stdout.startswith(b"755 ")
+    session.remove("a/b")
+    assert [entry.path for entry in session.list_files()] == ["a", "a/text"]
+
+
+@pytest.mark.parametrize("path", OUTSIDE)
+def test_paths_that_lead_elsewhere_are_refused(session: Session, path: str) -> None:
+    for request in (
+        lambda: session.write_file(path, "x"),
+        lambda: session.read_file(path),
+        lambda: session.remove(path),
+    ):
+        with pytest.raises(FileRefused, match="expected a path below the work folder"):
+            request()
+
+
+def test_links_are_not_followed(session: Session) -> None:
+    script = "echo kept > kept; ln -s /etc/passwd link; ln -s / folder; ln -s kept near; ln kept hard; mkfifo pipe"
+    assert session.run(["sh", "-c", script]).is_ok
+    for path in ("link", "folder/etc/passwd", "near"):
+        with pytest.raises(FileRefused, match="without following a link"):
+            session.read_file(path)
+    with pytest.raises(FileRefused, match="not a regular file"):
+        session.read_file("pipe")  # and does not wait for somebody to write into it
+    with pytest.raises(FileRefused, match="without following a link"):
+        session.write_file("folder/x", "x")
+    session.write_file("hard", "new")
+    session.write_file("link", "new")
+    session.write_file("pipe", "new")
+    assert session.read_file("kept") == b"kept\n"  # what the hard link was of is as it was
+    assert session.read_file("link") == b"new"
+    session.remove("folder")
+    assert session.run(["ls", "/usr"]).stdout
+
+
+def test_what_is_too_much_is_refused(session: Session) -> None:
+    with pytest.raises(FileRefused, match="a file may have 1048576"):
+        session.write_file("big", bytes((1 << 20) + 1))
+    session.write_file("a", bytes(1000))
+    with pytest.raises(FileRefused, match="1000 bytes; the limit is 999"):
+        session.read_file("a", max_bytes=999)
+    with pytest.raises(FileRefused, match="No such file"):
+        session.read_file("b")
+    session.write_file("c/d", "x")
+    with pytest.raises(FileRefused, match="a folder is there"):
+        session.write_file("c", "x")
+    session.run(["sh", "-c", "for i in $(seq 190); do : > $i; done"])
+    for i in range(20):
+        session.write_file(f"more-{i}", "")
+    with pytest.raises(FileRefused, match="more than 200 files"):
+        session.list_files()
+
+
+def test_a_snapshot_goes_into_any_session(session: Session) -> None:
+    script = "mkdir -p a/empty; printf x > a/f; chmod 755 a/f; ln -s f a/link; mkfifo a/pipe; printf yy > g; : > zero"
+    assert session.run(["sh", "-c", script]).is_ok
+    whole = session.snapshot()
+    session.remove("a/pipe")
+    before = session.digest()
+    session.run(["sh", "-c", "rm -rf a; echo changed > g; echo more > more"])
+    assert session.digest() != before
+    session.restore(whole)
+    assert session.digest() == before
+    assert session.run(["sh", "-c", "readlink a/link; stat -c %a a/f; cat g"]).output == "f\n755\nyy"
+    with usable("process").session() as other:
+        other.restore(whole)
+        assert other.digest() == before
+
+
+def test_the_digest_sees_contents_names_and_modes_and_not_times(session: Session) -> None:
+    session.write_file("a", "x")
+    first = session.digest()
+    session.run(["touch", "-d", "2001-01-01", "a"])
+    assert session.digest() == first
+    seen = {first}
+    for change in ("printf y > a", "mv a b", "chmod +x b", "mkdir c", "ln -s b c/d", "ln -sf a c/d"):
+        session.run(["sh", "-c", change])
+        seen.add(session.digest())
+    assert len(seen) == 7
+
+
+def test_a_race_against_links_is_not_won(session: Session) -> None:
+    """A program swaps a folder for a link to /etc all the time while files are written and read through it."""
+    script = "import os\nos.mkdir('d')\nwhile True:\n    os.rename('d', 'e'); os.symlink('/etc', 'd')\n" \
+             "    os.unlink('d'); os.rename('e', 'd')"  # fmt: skip
+    with usable(session.kind).session(session.limits) as own:
+        own.open(script)  # one program stays open while requests about files are answered
+        for _ in range(300):
+            for request in (lambda: own.write_file("d/passwd", "mine"), lambda: own.read_file("d/passwd")):
+                try:
+                    found = request()
+                except FileRefused:
+                    continue
+                assert found in (None, b"mine")
+
+
+def test_folders_without_a_bottom_or_without_rights_are_emptied(tmp_path: Path) -> None:
+    deep = tmp_path / "work"
+    deep.mkdir()
+
+    def dig() -> None:
+        import os
+
+        here = os.open(deep, os.O_RDONLY)
+        for _ in range(2000):
+            os.mkdir("d", dir_fd=here)
+            below = os.open("d", os.O_RDONLY, dir_fd=here)
+            os.close(here)
+            here = below
+        os.close(here)
+
+    thread = threading.Thread(target=dig)  # a descriptor of its own, no change of this process's folder
+    thread.start()
+    thread.join()
+    closed = deep / "closed" / "inner"
+    closed.mkdir(parents=True)
+    (closed / ".moved-1").write_text("a name that emptying uses")
+    closed.chmod(0)
+    closed.parent.chmod(0)
+    files.wipe(str(deep))
+    assert list(deep.iterdir()) == []

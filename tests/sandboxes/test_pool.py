@@ -1,0 +1,139 @@
+"""Sessions that are leased again and again: nothing of one episode for the next, nothing left on the machine."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cairn.core.errors import SandboxFailure
+from cairn.sandboxes.base import Limits
+from cairn.sandboxes.cgroups import _parents
+from cairn.sandboxes.pool import Pool, Turns
+from tests.sandboxes.usable import usable
+
+EPISODES = 1000
+LITTER = """
+import os, sys
+for folder in (".", "/tmp", "/dev/shm"):
+    open(os.path.join(folder, "left"), "w").close()
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        import time
+        time.sleep(600)
+    os._exit(0)
+print(sorted(name for folder in (".", "/tmp", "/dev/shm") for name in os.listdir(folder)))
+print(sum(name.isdigit() for name in os.listdir("/proc")) < 6)
+"""
+
+
+def _left() -> dict[str, set[str]]:
+    """Return what this process has on the machine: descriptors, children, mounts, control groups, folders."""
+    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    return {
+        "descriptors": set(os.listdir("/proc/self/fd")),
+        "children": {*children, *(pid for pid in os.listdir("/proc") if pid.isdigit() and _is_ours(pid))},
+        "mounts": {line for line in Path("/proc/self/mounts").read_text().splitlines() if "cairn" in line},
+        "groups": {str(path) for parent in _parents().values() for path in parent.glob(f"cairn-{os.getpid()}-*")},
+        "folders": {name for name in os.listdir("/tmp") if name.startswith(f"cairn-sandbox-{os.getpid()}-")},
+    }
+
+
+def _is_ours(pid: str) -> bool:
+    try:
+        return b"supervisor.py" in Path(f"/proc/{pid}/cmdline").read_bytes() and _parent(pid) == str(os.getpid())
+    except OSError:
+        return False
+
+
+def _parent(pid: str) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
+
+
+def test_nothing_is_left_after_many_episodes() -> None:
+    pool = Pool(usable("bubblewrap"), Limits(wall_s=5), keep=2)
+    before = _left()
+    for episode in range(EPISODES):
+        with pool.lease() as session:
+            said = session.run_python(LITTER)
+            assert said.stdout == b"['left', 'left', 'left']\nTrue\n", (episode, said)
+    assert pool.discarded == 0
+    pool.close()
+    after = _left()
+    assert {what: after[what] - before[what] for what in after} == {what: set() for what in after}
+
+
+def test_a_pool_keeps_so_many_and_gives_warm_ones_first() -> None:
+    pool = Pool(usable("bubblewrap"), keep=2)
+    pool.warm(5)
+    first, second, third = pool.take(), pool.take(), pool.take()
+    assert len({id(session) for session in (first, second, third)}) == 3
+    for session in (first, second, third):
+        pool.give_back(session)
+    assert pool.take() in (first, second)  # the third was too many
+    with pytest.raises(Exception, match="closed"):
+        third.run(["true"])
+    pool.close()
+
+
+def test_a_session_that_cannot_be_emptied_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = Pool(usable("bubblewrap"))
+    session = pool.take()
+
+    def fail() -> None:
+        raise SandboxFailure("something is left")
+
+    monkeypatch.setattr(session, "reset", fail)
+    pool.give_back(session)
+    assert pool.discarded == 1
+    with pool.lease() as other:
+        assert other is not session
+    pool.close()
+
+
+@pytest.fixture
+def started() -> Iterator[list[threading.Thread]]:
+    threads: list[threading.Thread] = []
+    yield threads
+    for thread in threads:
+        thread.join(10)
+
+
+def test_turns_are_bounded_and_go_round(started: list[threading.Thread]) -> None:
+    """One owner wants six turns, two others one each: nobody waits behind all six."""
+    turns, order, at_once, most = Turns(1), list[str](), [0], [0]
+    gate = threading.Event()
+
+    def work(owner: str) -> None:
+        with turns.turn(owner):
+            at_once[0] += 1
+            most[0] = max(most[0], at_once[0])
+            gate.wait(10)
+            order.append(owner)
+            at_once[0] -= 1
+
+    for owner in ("greedy", "greedy", "greedy", "greedy", "greedy", "greedy", "b", "c"):
+        started.append(threading.Thread(target=work, args=(owner,)))
+        started[-1].start()
+        time.sleep(0.05)  # they come in this order
+    gate.set()
+    for thread in started:
+        thread.join(10)
+    assert most == [1]
+    assert order[0] == "greedy"
+    assert set(order[1:4]) == {"greedy", "b", "c"}
+    assert len(order) == 8
+
+
+def test_a_turn_that_fails_is_passed_on() -> None:
+    turns = Turns(1)
+    for _ in range(3):
+        with pytest.raises(ZeroDivisionError), turns.turn("a"):
+            raise ZeroDivisionError
+    with turns.turn("b"):
+        pass
