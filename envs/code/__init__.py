@@ -1,0 +1,1 @@
+"""Writing, repairing and running code in a sandbox, over many turns."""

@@ -1,0 +1,165 @@
+"""Actions of the code environment: tool calls, as text or as JSON.
+
+Text: the tool's name and short arguments on the first line, what is long below it; ``edit_file`` takes three parts::
+
+    run_python              write_file notes/plan.txt        edit_file solution.py       shell ls -l
+    print(6 * 7)            first, read the tests            <<<<<<<
+                                                             return a - b
+                                                             =======
+                                                             return a + b
+                                                             >>>>>>>
+
+JSON: ``{"name": "read_file", "arguments": {"path": "solution.py"}}``, by the schemas in `TOOLS`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+_EDIT = re.compile(r"\A<{5,}[^\n]*\n(.*?)\n?={5,}\n(.*?)\n?>{5,}[^\n]*\s*\Z", re.DOTALL)
+_TEXT, _NUMBER = {"type": "string"}, {"type": "integer", "minimum": 1}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """What can be done."""
+
+    summary: str
+    properties: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # Any: JSON schema
+    optional: tuple[str, ...] = ()
+
+    @property
+    def required(self) -> list[str]:
+        """The arguments that must be given."""
+        return [name for name in self.properties if name not in self.optional]
+
+
+TOOLS: dict[str, Tool] = {
+    "run_python": Tool(
+        summary="Run Python in an interpreter that keeps its state; the value of the last line is shown.",
+        properties={"code": _TEXT},
+    ),
+    "shell": Tool(summary="Run a shell command in the work folder.", properties={"command": _TEXT}),
+    "write_file": Tool(
+        summary="Write a file, with its folders, over what is there.", properties={"path": _TEXT, "content": _TEXT}
+    ),
+    "edit_file": Tool(
+        summary="Replace a text that occurs exactly once in a file.",
+        properties={"path": _TEXT, "old": _TEXT, "new": _TEXT},
+    ),
+    "read_file": Tool(
+        summary="Show a file, or its lines from first to last.",
+        properties={"path": _TEXT, "first": _NUMBER, "last": _NUMBER},
+        optional=("first", "last"),
+    ),
+    "list_files": Tool(summary="List all files with their sizes."),
+    "run_tests": Tool(summary="Run the tests that the task shows."),
+    "submit": Tool(
+        summary="End the episode and be judged, with an answer where one is asked for.",
+        properties={"answer": _TEXT},
+        optional=("answer",),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A tool call that fits the tool."""
+
+    tool: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)  # Any: text or whole numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """An action that is no tool call; the text says what is expected."""
+
+    text: str
+
+
+def schemas() -> tuple[Mapping[str, Any], ...]:  # Any: JSON schema
+    """Return the tools as a model server takes them."""
+    return tuple(
+        {
+            "type": "function",
+            "function": {
+                "name": name,
+                "description": tool.summary,
+                "parameters": {
+                    "type": "object",
+                    "properties": dict(tool.properties),
+                    "required": tool.required,
+                    "additionalProperties": False,
+                },
+            },
+        }
+        for name, tool in TOOLS.items()
+    )
+
+
+def parse(action: str) -> Call | Mistake:
+    """Return the call in an action; any text is one or a mistake."""
+    text = action.strip("\r\n")
+    if text.lstrip().startswith("{"):
+        return _from_json(text)
+    head, _, body = text.partition("\n")
+    name, _, rest = head.strip().partition(" ")
+    if name not in TOOLS:
+        return Mistake(f"Unknown tool {name[:40]!r}. Tools: {', '.join(TOOLS)}.")
+    return _checked(name, _from_text(name, rest.strip(), body))
+
+
+def _from_text(name: str, rest: str, body: str) -> dict[str, Any]:  # Any: see Call
+    if name in ("run_python", "shell", "submit"):
+        given = "\n".join(part for part in (rest, body) if part)
+        key = {"run_python": "code", "shell": "command", "submit": "answer"}[name]
+        return {key: given} if given else {}
+    if name == "write_file":
+        return {"path": rest, "content": body if body.endswith("\n") or not body else body + "\n"}
+    if name == "edit_file":
+        parts = _EDIT.match(body)
+        return {"path": rest, **({"old": parts[1], "new": parts[2]} if parts else {})}
+    if name == "read_file":
+        path, *numbers = rest.split() or [""]
+        lines = {key: int(n) if n.isdecimal() else n for key, n in zip(("first", "last"), numbers, strict=False)}
+        return {"path": path, **lines}
+    return {}
+
+
+def _from_json(text: str) -> Call | Mistake:
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return Mistake(f"This is no JSON: {error}. Expected an object with name and arguments.")
+    name, arguments = said.get("name"), said.get("arguments", {})
+    if not isinstance(name, str) or name not in TOOLS:
+        return Mistake(f"Unknown tool {str(name)[:40]!r}. Tools: {', '.join(TOOLS)}.")
+    if not isinstance(arguments, dict):
+        return Mistake(f"Expected the arguments of {name} as an object.")
+    return _checked(name, arguments)
+
+
+def _checked(name: str, arguments: dict[str, Any]) -> Call | Mistake:  # Any: whatever came
+    tool = TOOLS[name]
+    wanted = ", ".join([*tool.required, *(f"{key} (optional)" for key in tool.optional)]) or "nothing"
+    missing = [key for key in tool.required if key not in arguments or (arguments[key] == "" and key != "new")]
+    missing = [key for key in missing if not (key == "content" and key in arguments)]
+    strange = [str(key)[:40] for key in arguments if key not in tool.properties]
+    wrong = [
+        key for key, value in arguments.items() if key in tool.properties and not _fits(value, tool.properties[key])
+    ]
+    if missing or strange or wrong:
+        said = [f"missing: {', '.join(missing)}"] * bool(missing) + [f"unknown: {', '.join(strange)}"] * bool(strange)
+        said += [f"of a wrong type: {', '.join(wrong)}"] * bool(wrong)
+        return Mistake(f"{name} takes {wanted}; {'; '.join(said)}.")
+    return Call(tool=name, arguments=arguments)
+
+
+def _fits(value: object, schema: Mapping[str, Any]) -> bool:  # Any: JSON schema
+    if schema["type"] == "string":
+        return isinstance(value, str)
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1

@@ -1,0 +1,340 @@
+"""The side of the tests: it runs them against code in another sandbox, which never sees what they expect.
+
+Objects of that code are stood for by `Remote`s, its classes by `RemoteClass`es, its modules by an import hook. What
+comes back is rebuilt from plain data, so a comparison with an expected value is one of builtin values, here. Given to
+the interpreter as its prelude; `run_tests` is called in a cell.
+"""
+
+import ast
+import importlib.abc
+import importlib.machinery
+import json
+import sys
+import types
+import unittest
+
+_ask_host, _host_error = _cairn_call, _cairn_error
+_exceptions = {}
+_seen = []  # lists, dictionaries and sets that were read from attributes: (object, name, value, its JSON)
+_MOST_SEEN = 32
+
+
+class CodeEnded(Exception):  # noqa: N818
+    """The tested code took too long or took its process down."""
+
+
+class BrokenTests(BaseException):
+    """What comes before the tests failed: no fault of the tested code."""
+
+
+def ask(do, *of, **by):
+    """Have the other side do something and return what it says."""
+    _write_back()
+    return _asked(do, of, by)
+
+
+def _asked(do, of, by):
+    request = {"do": do, "of": [encode(item, refer) for item in of], "by": {k: encode(v, refer) for k, v in by.items()}}
+    try:
+        reply = _ask_host("ask", request)
+    except _host_error as error:
+        raise CodeEnded(str(error)) from None
+    if "raised" in reply:
+        raise _exception(reply)
+    for given, now in zip(of, reply.get("changed", ())):
+        if now is not None:
+            _become(given, decode(now, resolve))
+    value = decode(reply["value"], resolve)
+    if do == "get" and isinstance(value, (list, dict, set)):
+        _seen[:] = [(of[0], of[1], value, reply["value"]), *_seen[: _MOST_SEEN - 1]]
+    return value
+
+
+def _write_back():
+    """Tests change lists and dictionaries that they read from an object: it gets them before it does anything."""
+    for place, (of, name, value, before) in enumerate(_seen):
+        if (now := encode(value, refer)) != before:
+            _seen[place] = (of, name, value, now)
+            _asked("set", (of, name, value), {})
+
+
+def _become(given, now):
+    """The other side has changed a list, dictionary or set that it was given."""
+    if isinstance(given, list) and isinstance(now, list):
+        given[:] = now
+    elif isinstance(given, (dict, set)) and isinstance(now, type(given)):
+        given.clear()
+        given.update(now)
+
+
+def refer(thing):
+    """Return what stands for something of the other side."""
+    if isinstance(thing, Remote):
+        return {"ref": object.__getattribute__(thing, "_number")}
+    if isinstance(thing, type) and hasattr(thing, "_remote_number"):
+        return {"ref": thing._remote_number}
+    raise TypeError(f"{type(thing).__name__} cannot be given to code in another process")
+
+
+def resolve(data):
+    """Return what stands here for something of the other side."""
+    if "class" in data:
+        return _class(data)
+    return Remote(data["ref"])
+
+
+def _class(data):
+    if data["bases"]:
+        return _exception_class(data)
+    return RemoteClass(data["name"], (Remote,), {"_remote_number": data["class"]})
+
+
+def _exception_class(data):
+    """Return a class to catch exceptions by, below those of its bases; the same one after each start."""
+    key = (data["module"], data["name"])
+    if key not in _exceptions:
+        bases = tuple(decode(base, resolve) for base in data["bases"])
+        try:
+            _exceptions[key] = RemoteException(data["name"], bases, {"__getattr__": _of_error})
+        except TypeError:  # builtin ones that do not go together here
+            _exceptions[key] = RemoteException(data["name"], bases[:1], {"__getattr__": _of_error})
+    _exceptions[key]._remote_number = data["class"]
+    return _exceptions[key]
+
+
+def _of_error(self, name):
+    if name.startswith("__") or "_remote" not in self.__dict__:
+        raise AttributeError(name)
+    return ask("get", self.__dict__["_remote"], name)
+
+
+def _exception(reply):
+    kind = decode(reply["raised"], resolve)
+    if not issubclass(kind, Exception):  # SystemExit and the like end the code, not its tests
+        return CodeEnded(f"{kind.__name__}: {reply['text']}")
+    arguments = decode(reply["args"], resolve) or ([reply["text"]] if reply["text"] else [])
+    error = kind.__new__(kind)
+    error.args = tuple(arguments)
+    error.__dict__["_remote"] = resolve(reply["error"])
+    return error
+
+
+class RemoteException(type):
+    """A class of exceptions of the other side: raised there, and caught here."""
+
+    def __call__(cls, *arguments):
+        return ask("call", Remote(cls._remote_number), *arguments)
+
+
+class RemoteClass(type):
+    """A class of the other side."""
+
+    def __call__(cls, *arguments, **named):
+        return ask("call", Remote(cls._remote_number), *arguments, **named)
+
+    def __getattr__(cls, name):
+        return ask("get", Remote(cls._remote_number), name)
+
+    def __instancecheck__(cls, thing):
+        if not isinstance(type(thing), type) or type(thing) is not Remote:
+            return False
+        return ask("isinstance", thing, Remote(cls._remote_number)) is True
+
+
+class Remote:
+    """An object of the other side."""
+
+    def __init__(self, number):
+        object.__setattr__(self, "_number", number)
+
+    def __getattr__(self, name):
+        return ask("get", self, name)
+
+    def __setattr__(self, name, value):
+        ask("set", self, name, value)
+
+    def __call__(self, *arguments, **named):
+        return ask("call", self, *arguments, **named)
+
+    def __iter__(self):
+        other = ask("iter", self)
+        while True:
+            try:
+                yield ask("next", other)
+            except StopIteration:
+                return
+
+    def __next__(self):
+        return ask("next", self)
+
+    def __eq__(self, other):
+        return ask("eq", self, other) is True if isinstance(other, Remote) else False
+
+    def __hash__(self):
+        return ask("hash", self)
+
+
+def _plain(name):
+    return lambda self, *arguments: ask(name.strip("_"), self, *arguments)
+
+
+for _name in ("len", "bool", "str", "repr", "int", "float", "getitem", "setitem", "delitem", "contains", "abs", "neg"):
+    setattr(Remote, f"__{_name}__", _plain(_name))
+for _name in ("lt", "le", "gt", "ge", "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):
+    setattr(Remote, f"__{_name}__", _plain(_name))
+
+
+class RemoteModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds the modules that the other side has."""
+
+    def __init__(self, names):
+        self.names = set(names)
+
+    def find_spec(self, name, path=None, target=None):
+        if name in self.names or name.split(".")[0] in self.names:
+            return importlib.machinery.ModuleSpec(name, self, is_package=True)
+        return None
+
+    def create_module(self, spec):
+        module = types.ModuleType(spec.name)
+        other = ask("import", spec.name)
+
+        def get(name, other=other, of=spec.name):
+            if name.startswith("__"):
+                raise AttributeError(name)
+            try:
+                return ask("get", other, name)
+            except AttributeError:
+                raise AttributeError(f"module {of!r} has no attribute {name!r}") from None
+
+        module.__getattr__ = get
+        return module
+
+    def exec_module(self, module):
+        pass
+
+
+def forget_modules(names):
+    """Have the next import ask again: the other side has started anew."""
+    _seen.clear()
+    for name in [n for n in sys.modules if n.split(".")[0] in names]:
+        del sys.modules[name]
+
+
+def run_tests(text):
+    """Run what a JSON text describes; return [[name, error or None], ...]."""
+    job = json.loads(text)
+    names = set(job["modules"])
+    sys.meta_path.insert(0, RemoteModules(names))
+    results = []
+
+    def anew():
+        forget_modules(names)
+        _ask_host("anew", {})
+
+    try:
+        for name, test in _RUNNERS[job["style"]](job, anew):
+            try:
+                test()
+                results.append([name, None])
+            except BrokenTests:
+                raise
+            except BaseException as error:
+                results.append([name, f"{type(error).__name__}: {error}"[:300]])
+    except (BrokenTests, SyntaxError):
+        raise
+    except Exception as error:  # what the tests use of the code is not there
+        results.append(["the tests could not begin", f"{type(error).__name__}: {error}"[:300]])
+    return json.dumps(results)
+
+
+def _prepared(job):
+    """Return the names that tests begin with; those of the submission are asked for."""
+    found = {"__name__": "tests"}
+    try:
+        exec(compile(job["prelude"], "<given>", "exec"), found)
+    except Exception as error:
+        raise BrokenTests(f"{type(error).__name__}: {error}") from error
+    for name, (module, attribute) in job["names"].items():
+        found[name] = getattr(importlib.import_module(module), attribute)
+    return found
+
+
+def _functions(job, anew):
+    """Every function test_...() is a test, with code that has started anew."""
+    tree = ast.parse(job["tests"])
+    for name in [node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test")]:
+
+        def test(name=name):
+            anew()
+            found = _prepared(job)
+            exec(compile(tree, "<tests>", "exec"), found)
+            found[name]()
+
+        yield name, test
+
+
+def _asserts(job, anew):
+    """Every assert statement is a test, in one run of the statements; inside loops and blocks they count as one."""
+    anew()
+    found = _prepared(job)
+    broken = []
+    for number, node in enumerate(ast.parse(job["tests"]).body):
+
+        def test(node=node):
+            if broken:
+                raise broken[0]
+            exec(compile(ast.Module([node], []), "<tests>", "exec"), found)
+
+        if any(isinstance(inner, ast.Assert) for inner in ast.walk(node)):
+            yield f"assertion {number + 1}", test
+        else:
+            try:
+                test()
+            except BaseException as error:
+                broken.append(error)
+
+
+def _unittest(job, anew):
+    """Every method of a TestCase is a test, with code that has started anew."""
+    tree = compile(job["tests"], "<tests>", "exec")
+    found = {"__name__": "tests"}
+    anew()
+    found = _prepared(job)
+    exec(tree, found)
+    cases = [
+        c
+        for c in found.values()
+        if isinstance(c, type) and issubclass(c, unittest.TestCase) and c.__module__ == "tests"
+    ]
+    for case in cases:
+        for name in unittest.TestLoader().getTestCaseNames(case):
+
+            def test(case=case.__name__, name=name):
+                anew()
+                again = _prepared(job)
+                exec(tree, again)
+                result = unittest.TestResult()
+                again[case](name).run(result)
+                wrong = result.failures + result.errors
+                if wrong:
+                    raise AssertionError(wrong[0][1].strip().splitlines()[-1])
+
+            yield f"{case.__name__}.{name}", test
+
+
+def _reference(job, anew):
+    """Every input is a test: the submission gives what the reference solution gives here, with numbers near enough."""
+    anew()
+    found = _prepared(job)
+    for number, text in enumerate(job["inputs"]):
+
+        def test(text=text):
+            expected = found["reference"](*ast.literal_eval(text))
+            given = found["candidate"](*ast.literal_eval(text))
+            assert found["is_same"](given, expected), f"differs for {text[:100]}"
+
+        yield f"input {number + 1}", test
+
+
+_RUNNERS = {"functions": _functions, "asserts": _asserts, "unittest": _unittest, "reference": _reference}

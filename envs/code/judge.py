@@ -1,0 +1,162 @@
+"""Hidden tests that hold: they run in one sandbox, the submission in another, and only plain values pass between them.
+
+The submission never has the expected values in its memory, on its disk or on its stack; it cannot patch what compares
+them, print a verdict, or leave early with success. It gets its own files and the task's given ones, written anew over
+whatever it made of them. What it answers is data, rebuilt as builtin values on the side of the tests.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from cairn.core.errors import RewardFailure
+from cairn.sandboxes.base import FileRefused, Session
+from cairn.sandboxes.interpreter import CallRefused, Interpreter
+from cairn.sandboxes.pool import Pool
+
+MODULES = (
+    "ast", "base64", "bisect", "collections", "copy", "datetime", "decimal", "fractions", "functools", "heapq",
+    "importlib", "itertools", "json", "math", "operator", "random", "re", "statistics", "string", "types", "typing",
+    "unittest",
+)  # fmt: skip
+_MOST_KNOWN = 4096
+_MOST_TIMEOUTS = 2  # code that hangs again and again is not waited for to the end of the tests
+_INSIDE = Path(__file__).parent / "inside"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """Hidden tests."""
+
+    style: Literal["functions", "asserts", "unittest", "reference"]  # what counts as a test: see `inside/tester.py`
+    tests: str = ""  # source
+    prelude: str = ""  # source that comes before the tests: trusted, and not the submission's
+    modules: tuple[str, ...]  # of the submission, with their packages' first names
+    names: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # what tests call it -> (module, attribute)
+    inputs: tuple[str, ...] = ()  # for "reference": arguments as literals
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What came of the hidden tests."""
+
+    passed: tuple[bool, ...]  # of each test; empty: none could begin
+    problems: tuple[str, ...]  # of those that failed, in their order
+
+    @property
+    def is_right(self) -> bool:
+        """Whether there were tests and all passed."""
+        return bool(self.passed) and all(self.passed)
+
+    @property
+    def share(self) -> float:
+        """Share of tests passed; 0 if none could begin."""
+        return sum(self.passed) / len(self.passed) if self.passed else 0.0
+
+
+class Judge:
+    """Judges submissions with sessions from a pool."""
+
+    def __init__(self, pool: Pool, *, call_s: float = 5.0, all_s: float = 60.0) -> None:
+        """`call_s`: seconds that one call of the submission may take; `all_s`: that all tests together may."""
+        self._pool, self._call_s, self._all_s = pool, call_s, all_s
+        self._known: dict[bytes, Verdict] = {}  # the last ones: episodes of a group often submit the same
+
+    def judge(self, files: Mapping[str, bytes], given: Mapping[str, bytes], job: Job) -> Verdict:
+        """Return what the tests say of the files; `given` files are put over them.
+
+        Raises:
+            SandboxFailure: a sandbox failed by itself.
+            RewardFailure: the tests did.
+        """
+        whole = {**files, **given}
+        key = _key(whole, job)
+        if key not in self._known:
+            with self._pool.lease() as code, self._pool.lease() as tests:
+                verdict = self._judged(code, tests, whole, job)
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.pop(next(iter(self._known)), None)
+            self._known[key] = verdict
+        return self._known[key]
+
+    def _judged(self, code: Session, tests: Session, files: Mapping[str, bytes], job: Job) -> Verdict:
+        try:
+            for path, data in files.items():
+                code.write_file(path, data)
+        except FileRefused as refused:
+            return Verdict(passed=(), problems=(str(refused),))
+        return self._verdict(code, tests, job)
+
+    def _verdict(self, code: Session, tests: Session, job: Job) -> Verdict:
+        for session in (code, tests):
+            session.warm(MODULES)
+        relay = _Relay(code, self._call_s, time.monotonic() + self._all_s)
+        interpreter = Interpreter(tests, _program("tester.py"), relay)
+        cell = interpreter.run(f"print(run_tests({json.dumps(asdict(job))!r}))", self._all_s)
+        lines = cell.stdout.decode("utf-8", "replace").splitlines()
+        if cell.limit == "wall":
+            return Verdict(passed=(), problems=(f"the tests took longer than {self._all_s:g} s",))
+        if cell.error is not None or not lines:
+            raise RewardFailure(f"Hidden tests failed by themselves: {cell.error}; {cell.stderr[-500:]!r}")
+        return _read(lines[-1])
+
+
+class _Relay:
+    """Carries what the tests ask to the submission, and its answers back."""
+
+    def __init__(self, code: Session, call_s: float, until: float) -> None:
+        self._code, self._call_s, self._until = code, call_s, until
+        self._is_open, self._timeouts = False, 0
+
+    def __call__(self, name: str, arguments: Mapping[str, Any]) -> object:  # Any: JSON
+        if name == "anew" or not self._is_open:
+            self._code.open(_program("answerer.py"))
+            self._is_open = True
+        if name == "anew":
+            return None
+        seconds = min(self._call_s, self._until - time.monotonic())
+        if seconds <= 0 or self._timeouts >= _MOST_TIMEOUTS:
+            raise CallRefused("the time for all tests is over")
+        result = self._code.talk(json.dumps(dict(arguments)), wall_s=seconds)
+        self._timeouts += result.limit == "wall"
+        if result.line is None:
+            self._is_open = False
+            raise CallRefused(f"the code's process ended ({result.limit or result.signal or result.exit_code})")
+        return self._object(result.line)
+
+    @staticmethod
+    def _object(line: str) -> dict[str, Any]:  # Any: JSON
+        try:
+            said = json.loads(line)
+        except (ValueError, RecursionError):
+            raise CallRefused("the code wrote into the conversation") from None
+        if not isinstance(said, dict) or not ({"value", "raised"} & set(said)):
+            raise CallRefused("the call took too long")
+        return said
+
+
+def _key(files: Mapping[str, bytes], job: Job) -> bytes:
+    whole = hashlib.blake2b(json.dumps(asdict(job)).encode(), digest_size=16)
+    for path, data in sorted(files.items()):
+        whole.update(f"{len(path)} {len(data)} {path}".encode("utf-8", "surrogateescape") + data)
+    return whole.digest()
+
+
+@cache
+def _program(name: str) -> str:
+    return (_INSIDE / "values.py").read_text() + "\n\n" + (_INSIDE / name).read_text()
+
+
+def _read(line: str) -> Verdict:
+    results: list[tuple[str, str | None]] = json.loads(line)
+    return Verdict(
+        passed=tuple(problem is None for _, problem in results),
+        problems=tuple(f"{name}: {problem}" for name, problem in results if problem is not None),
+    )

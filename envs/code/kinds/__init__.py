@@ -1,0 +1,1 @@
+"""The kinds of coding tasks; each module exports one `KIND`."""

@@ -1,0 +1,1 @@
+"""A bank: accounts, standing orders, interest and statements."""

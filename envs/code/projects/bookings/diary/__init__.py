@@ -1,0 +1,1 @@
+"""A diary of rooms: times, spans, and bookings that do not collide."""

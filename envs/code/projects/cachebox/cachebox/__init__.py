@@ -1,0 +1,1 @@
+"""A cache with weights, ages and an order of use."""

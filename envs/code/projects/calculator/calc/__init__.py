@@ -1,0 +1,1 @@
+"""A calculator: tokens, trees, values, and sessions with variables."""

@@ -1,0 +1,1 @@
+"""A stockroom: pieces, their costs, reservations and movements."""

@@ -1,0 +1,1 @@
+"""Compares and merges lists of lines, and keeps their history."""

@@ -1,0 +1,1 @@
+"""Orders of a shop: prices, states, payments and returns."""

@@ -1,0 +1,1 @@
+"""A network of lines and the best ways through it."""

@@ -1,0 +1,1 @@
+"""Plans jobs that need one another on a number of workers."""

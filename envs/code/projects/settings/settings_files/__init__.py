@@ -1,0 +1,1 @@
+"""Settings from texts that include one another."""

@@ -1,0 +1,1 @@
+"""Tables from text: reading, conditions, sorting, grouping."""

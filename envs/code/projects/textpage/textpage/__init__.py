@@ -1,0 +1,1 @@
+"""Sets a small markup as plain text: blocks, inline marks, wrapping, pages."""

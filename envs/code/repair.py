@@ -1,0 +1,227 @@
+"""Programs to repair: small projects of our own, broken by a seed.
+
+A project is a folder of `projects`: a README that says what it should do, a package of a few modules, tests that are
+shown (`visible`), tests that judge (`hidden`), faults made by hand, and the mutants that were seen to fail a hidden
+test (`vetted.json`, written by ``python -m cairn.benchmarks.vet_repairs``). `break_project` draws from both kinds.
+
+Nothing is run here: that a fault is noticed was found out before. Two faults together could in principle undo each
+other; the script looks for that.
+
+>>> broken = break_project(load_project("inventory"), seed=3)
+>>> broken.restored() == dict(load_project("inventory").files)
+True
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from cairn.core.errors import CairnError, UnknownNameError
+from cairn.core.seeding import python_generator
+
+VERSION = 1  # changes whenever a seed gives something else
+FOLDER = Path(__file__).parent / "projects"
+COLUMNS = ("file", "operator", "line", "start", "old", "new", "visible")  # of the rows of mutants in vetted.json
+BY_HAND = "by-hand/"  # what the operator of a fault made by hand begins with
+_NUM_FAULTS = (1, 2, 2, 3)  # each as often as it is listed
+_SHARE_BY_HAND = 0.5  # of seeds with a fault made by hand
+_SHARE_VISIBLE = 0.5  # of seeds with a fault that a visible test notices
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Edit:
+    """One piece of a file that is replaced; places are those of the original."""
+
+    path: str  # within the project
+    start: int  # in characters
+    line: int  # from 1
+    old: str  # what stands there
+    new: str
+
+    @property
+    def end(self) -> int:
+        """Where the replaced piece ends."""
+        return self.start + len(self.old)
+
+    def shares_line(self, other: Edit) -> bool:
+        """Return whether two edits concern one line, of which at most one can be made."""
+        last, other_last = self.line + self.old.count("\n"), other.line + other.old.count("\n")
+        return self.path == other.path and self.line <= other_last and other.line <= last
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fault:
+    """One mistake: edits that belong together."""
+
+    operator: str  # of `mutations`, or BY_HAND and the fault's name
+    edits: tuple[Edit, ...]
+    is_visible: bool  # whether a visible test notices it; a hidden one always does
+
+    def clashes(self, other: Fault) -> bool:
+        """Return whether two faults cannot be made together."""
+        return any(mine.shares_line(theirs) for mine in self.edits for theirs in other.edits)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Project:
+    """A program that is right, its tests, and how it can be broken."""
+
+    name: str
+    readme: str  # what the program should do
+    files: Mapping[str, str]  # path -> text, of the package alone
+    visible: str  # tests/visible.py
+    hidden: str  # tests/hidden.py
+    by_hand: tuple[Fault, ...]
+    mutants: tuple[Fault, ...]  # one edit each
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """All faults, those made by hand first."""
+        return self.by_hand + self.mutants
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """What was done to a file, in places of the broken text: what an oracle needs to undo it."""
+
+    path: str
+    line: int  # from 1
+    start: int  # in characters
+    operator: str
+    broken: str  # what stands there now
+    original: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Broken:
+    """A project with faults."""
+
+    project: str
+    seed: int
+    files: Mapping[str, str]  # path -> text, those without a fault too
+    changes: tuple[Change, ...]  # by path and place
+
+    def restored(self) -> dict[str, str]:
+        """Return the files with every change undone."""
+        files = dict(self.files)
+        for change in reversed(self.changes):
+            text = files[change.path]
+            files[change.path] = text[: change.start] + change.original + text[change.start + len(change.broken) :]
+        return files
+
+
+def projects() -> tuple[str, ...]:
+    """Return the names of all projects, sorted."""
+    return tuple(sorted(file.parent.name for file in FOLDER.glob("*/faults.toml")))
+
+
+@cache
+def load_project(name: str) -> Project:
+    """Return a project.
+
+    Raises:
+        UnknownNameError: there is none of this name.
+    """
+    files = sources(name)
+    vetted = json.loads((FOLDER / name / "vetted.json").read_text(encoding="utf-8"))
+    visible = vetted["by_hand"]
+    by_hand = tuple(
+        Fault(operator=BY_HAND + fault, edits=edits, is_visible=visible[fault])
+        for fault, edits in faults_by_hand(name).items()
+    )
+    return Project(
+        name=name,
+        readme=(FOLDER / name / "README.md").read_text(encoding="utf-8"),
+        files=files,
+        visible=(FOLDER / name / "tests" / "visible.py").read_text(encoding="utf-8"),
+        hidden=(FOLDER / name / "tests" / "hidden.py").read_text(encoding="utf-8"),
+        by_hand=by_hand,
+        mutants=tuple(_mutant(**dict(zip(COLUMNS, row, strict=True))) for row in vetted["mutants"]),
+    )
+
+
+def sources(name: str) -> dict[str, str]:
+    """Return the files of a project's package by path.
+
+    Raises:
+        UnknownNameError: there is no such project.
+    """
+    if name not in projects():
+        raise UnknownNameError("project", name, projects(), "cairn envs list code --tasks")
+    found = sorted((FOLDER / name).rglob("*.py"))
+    paths = [(file, file.relative_to(FOLDER / name)) for file in found]
+    return {path.as_posix(): file.read_text(encoding="utf-8") for file, path in paths if path.parts[0] != "tests"}
+
+
+def faults_by_hand(name: str) -> dict[str, tuple[Edit, ...]]:
+    """Return the edits of a project's faults made by hand, by the fault's name.
+
+    Raises:
+        CairnError: what should be replaced does not occur exactly once.
+    """
+    files = sources(name)
+    listed = tomllib.loads((FOLDER / name / "faults.toml").read_text(encoding="utf-8"))["fault"]
+    return {fault["name"]: tuple(_edit(name, files, **edit) for edit in fault["edit"]) for fault in listed}
+
+
+def break_project(project: Project, seed: int) -> Broken:
+    """Return the project with the faults that the seed draws."""
+    return apply_faults(project.name, project.files, draw_faults(project, seed), seed)
+
+
+def draw_faults(project: Project, seed: int) -> tuple[Fault, ...]:
+    """Return one to three faults, no two of them on one line."""
+    rng = python_generator("code/repair", VERSION, project.name, seed)
+    num_faults = rng.choice(_NUM_FAULTS)
+    is_by_hand = rng.random() < _SHARE_BY_HAND
+    is_visible = rng.random() < _SHARE_VISIBLE
+    chosen: list[Fault] = []
+    for turn in range(num_faults):
+        pool = project.by_hand if is_by_hand and turn == 0 else project.mutants
+        fitting = [fault for fault in pool if not any(fault.clashes(other) for other in chosen)]
+        # One fault that a visible test notices is enough; where none should, no fault may be such a one.
+        alike = [fault for fault in fitting if fault.is_visible == is_visible or (is_visible and turn > 0)]
+        chosen.append(_drawn(rng, alike or fitting))
+    return tuple(chosen)
+
+
+def apply_faults(name: str, files: Mapping[str, str], faults: Sequence[Fault], seed: int = 0) -> Broken:
+    """Return a project's files with these faults, none of which may clash."""
+    broken = dict(files)
+    changes = []
+    edits = [(edit, fault.operator) for fault in faults for edit in fault.edits]
+    shifts = dict.fromkeys(files, 0)
+    for edit, operator in sorted(edits, key=lambda pair: (pair[0].path, pair[0].start)):
+        text, start = broken[edit.path], edit.start + shifts[edit.path]
+        broken[edit.path] = text[:start] + edit.new + text[start + len(edit.old) :]
+        shifts[edit.path] += len(edit.new) - len(edit.old)
+        line = text.count("\n", 0, start) + 1
+        changes.append(
+            Change(path=edit.path, line=line, start=start, operator=operator, broken=edit.new, original=edit.old)
+        )
+    return Broken(project=name, seed=seed, files=broken, changes=tuple(changes))
+
+
+def _drawn(rng: random.Random, faults: Sequence[Fault]) -> Fault:
+    """Draw an operator first, so that those with many mutants are not all that is seen."""
+    operator = rng.choice(sorted({fault.operator for fault in faults}))
+    return rng.choice([fault for fault in faults if fault.operator == operator])
+
+
+def _edit(name: str, files: Mapping[str, str], file: str, old: str, new: str) -> Edit:
+    text = files.get(file, "")
+    if text.count(old) != 1:
+        raise CairnError(f"project {name}: expected once in {file!r}, found {text.count(old)} times: {old!r}")
+    start = text.index(old)
+    return Edit(path=file, start=start, line=text.count("\n", 0, start) + 1, old=old, new=new)
+
+
+def _mutant(*, file: str, operator: str, line: int, start: int, old: str, new: str, visible: bool) -> Fault:
+    edit = Edit(path=file, start=start, line=line, old=old, new=new)
+    return Fault(operator=operator, edits=(edit,), is_visible=visible)

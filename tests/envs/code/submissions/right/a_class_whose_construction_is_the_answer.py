@@ -1,0 +1,3 @@
+class add_all:
+    def __new__(cls, numbers):
+        return sum(numbers)

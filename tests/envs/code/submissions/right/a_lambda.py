@@ -1,0 +1,1 @@
+add_all = lambda numbers: sum(numbers)

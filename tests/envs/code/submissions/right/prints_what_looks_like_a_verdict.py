@@ -1,0 +1,3 @@
+print('[["a", "failed"]]')
+def add_all(numbers):
+    return sum(numbers)

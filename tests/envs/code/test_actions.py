@@ -1,0 +1,89 @@
+"""Tool calls: what is understood, and what each mistake is told."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cairn.envs.code.actions import TOOLS, Call, Mistake, parse, schemas
+from cairn.envs.code.workshop import Workshop
+
+EDIT = "edit_file a/b.py\n<<<<<<<\nold\n  line\n=======\nnew\n>>>>>>>"
+CALLS = [
+    ("run_python\nprint(1)\nx", Call(tool="run_python", arguments={"code": "print(1)\nx"})),
+    ("run_python print(1)", Call(tool="run_python", arguments={"code": "print(1)"})),
+    ("shell ls -l | wc", Call(tool="shell", arguments={"command": "ls -l | wc"})),
+    ("shell\nfor f in *\ndo echo $f; done", Call(tool="shell", arguments={"command": "for f in *\ndo echo $f; done"})),
+    ("write_file a b.txt\nx\ny", Call(tool="write_file", arguments={"path": "a b.txt", "content": "x\ny\n"})),
+    ("write_file a\n", Call(tool="write_file", arguments={"path": "a", "content": ""})),
+    (EDIT, Call(tool="edit_file", arguments={"path": "a/b.py", "old": "old\n  line", "new": "new"})),
+    (EDIT.replace("new\n", ""), Call(tool="edit_file", arguments={"path": "a/b.py", "old": "old\n  line", "new": ""})),
+    ("read_file a", Call(tool="read_file", arguments={"path": "a"})),
+    ("read_file a 3", Call(tool="read_file", arguments={"path": "a", "first": 3})),
+    ("read_file a 3 9", Call(tool="read_file", arguments={"path": "a", "first": 3, "last": 9})),
+    ("\nlist_files  \n", Call(tool="list_files")),
+    ("run_tests", Call(tool="run_tests")),
+    ("submit", Call(tool="submit")),
+    ("submit [1, 2]", Call(tool="submit", arguments={"answer": "[1, 2]"})),
+    ('{"name": "submit"}', Call(tool="submit")),
+    ('{"name": "read_file", "arguments": {"path": "a", "last": 2}}',
+     Call(tool="read_file", arguments={"path": "a", "last": 2})),
+    ('{"name": "write_file", "arguments": {"path": "a", "content": ""}}',
+     Call(tool="write_file", arguments={"path": "a", "content": ""})),
+]  # fmt: skip
+MISTAKES = [
+    ("", "Unknown tool ''. Tools: run_python, shell, write_file"),
+    ("look around", "Unknown tool 'look'"),
+    ("run_python", "run_python takes code; missing: code."),
+    ("write_file", "write_file takes path, content; missing: path."),
+    ("edit_file a\nno marks", "edit_file takes path, old, new; missing: old, new."),
+    ("read_file", "read_file takes path, first (optional), last (optional); missing: path."),
+    ("read_file a b", "of a wrong type: first."),
+    ("read_file a 0", "of a wrong type: first."),
+    ("{", "This is no JSON: "),
+    ("{}", "Unknown tool 'None'"),
+    ('{"name": ["submit"]}', "Unknown tool \"['submit']\""),
+    ('{"name": "submit", "arguments": 3}', "Expected the arguments of submit as an object."),
+    ('{"name": "shell", "arguments": {"command": 3, "x": 1}}', "unknown: x; of a wrong type: command."),
+    ('{"name": "read_file", "arguments": {"path": "a", "first": true}}', "of a wrong type: first."),
+]
+
+
+@pytest.mark.parametrize(("action", "call"), CALLS)
+def test_calls(action: str, call: Call) -> None:
+    assert parse(action) == call
+
+
+@pytest.mark.parametrize(("action", "said"), MISTAKES)
+def test_mistakes_are_told(action: str, said: str) -> None:
+    found = parse(action)
+    assert isinstance(found, Mistake)
+    assert said in found.text
+
+
+@given(
+    st.text()
+    | st.tuples(st.sampled_from(sorted(TOOLS)), st.text()).map(" ".join)
+    | st.recursive(st.none() | st.integers() | st.text(), lambda s: st.lists(s) | st.dictionaries(st.text(), s)).map(
+        json.dumps
+    )
+)
+def test_any_text_is_a_call_or_a_mistake(action: str) -> None:
+    found = parse(action)
+    assert isinstance(found, Mistake) or set(found.arguments) <= set(TOOLS[found.tool].properties)
+
+
+def test_every_tool_but_submit_is_one_of_the_workshop() -> None:
+    assert {f"_{name}" for name in TOOLS if name != "submit"} <= set(vars(Workshop))
+
+
+def test_schemas_are_those_of_a_model_server() -> None:
+    by_name = {schema["function"]["name"]: schema["function"]["parameters"] for schema in schemas()}
+    assert set(by_name) == set(TOOLS)
+    assert by_name["read_file"]["required"] == ["path"]
+    assert by_name["edit_file"]["required"] == ["path", "old", "new"]
+    assert not any(parameters["additionalProperties"] for parameters in by_name.values())
+    json.dumps(schemas())

@@ -1,0 +1,197 @@
+"""The code environment: tools and what they show, endings, anchors, and every kind of task solved by its reference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from cairn.core.errors import MissingDataError, SandboxFailure, UnknownNameError
+from cairn.envs.base import TextEnv
+from cairn.envs.code import tasks
+from cairn.envs.code.actions import TOOLS
+from cairn.envs.code.data import rows
+from cairn.envs.code.env import CodeEnv
+from cairn.envs.registry import make
+
+pytestmark = pytest.mark.xdist_group("code")
+TASK = "repair/bank-3"
+SAMPLE = {
+    "mbpp_plus": 3,
+    "quixbugs": 3,
+    "repair": 3,
+    "classeval": 4,
+}  # tasks of a kind that are tried here; benchmarks try all
+STUB = {"repair", "quixbugs", "humaneval", "classeval"}  # kinds whose work folder begins with something to submit
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[CodeEnv]:
+    env = make("code", kind="repair")
+    assert isinstance(env, CodeEnv)
+    yield env
+    env.close()
+
+
+@pytest.fixture
+def env(shared: CodeEnv) -> CodeEnv:
+    shared.reset(seed=0, options={"task": TASK})
+    return shared
+
+
+def said(env: TextEnv, action: str) -> str:
+    text, _, is_over, is_cut, _ = env.step(action)
+    assert not is_over
+    assert not is_cut
+    return text
+
+
+def test_a_day_at_work(env: CodeEnv) -> None:
+    files = said(env, "list_files")
+    assert "README.md  " in files
+    assert "visible_tests.py  " in files
+    assert said(env, "run_python\nx = 6\nx * 7") == "42\n"
+    assert said(env, "run_python\nprint(x)\n1 / 0").startswith(
+        '6\nTraceback (most recent call last):\n  File "<cell 2>"'
+    )
+    assert said(env, "shell echo out; echo err >&2; exit 3") == "out\nerr\n[exit status 3]"
+    assert said(env, "shell kill -SEGV $$") == "[ended by signal 11]"
+    assert said(env, "write_file notes/a.txt\none\ntwo\nthree") == "wrote notes/a.txt, 3 lines"
+    assert said(env, "read_file notes/a.txt 2 3") == "two\nthree\n"
+    assert said(env, "edit_file notes/a.txt\n<<<<<<<\ntwo\n=======\n2\n>>>>>>>") == "edited notes/a.txt"
+    assert said(env, "shell cat notes/a.txt") == "one\n2\nthree"
+    assert said(env, "edit_file notes/a.txt\n<<<<<<<\ne\n=======\n2\n>>>>>>>") == (
+        "notes/a.txt: the text to replace occurs 3 times; it must occur exactly once"
+    )
+    assert said(env, "read_file ../etc/passwd").startswith("'../etc/passwd': expected a path below the work folder")
+    assert said(env, "read_file nothing") == "nothing: No such file or directory"
+    tests = said(env, "run_tests")
+    assert "passed" in tests
+    assert said(env, "fly") == f"Unknown tool 'fly'. Tools: {', '.join(TOOLS)}."
+
+
+def test_long_outputs_lose_their_middle_and_say_so(env: CodeEnv) -> None:
+    text = said(env, "run_python\nprint('a' * 3000 + 'b' * 3000)")
+    assert text == "a" * 2000 + "\n[... 2001 characters left out ...]\n" + "b" * 1999 + "\n"
+
+
+def test_limits_are_told(shared: CodeEnv) -> None:
+    env = make("code", kind="repair", limits={"wall_s": 1})
+    env.reset(seed=0, options={"task": TASK})
+    text = said(env, "run_python\nkept = 1\nwhile True: pass")
+    assert text.endswith("KeyboardInterrupt\n[limit reached: wall]")
+    assert said(env, "run_python\nkept") == "1\n"  # what was there before is still there
+    assert said(env, "shell sleep 9") == "[limit reached: wall]"
+    env.close()
+
+
+def test_submitting_what_is_there_scores_the_share_and_the_reference_all(env: CodeEnv) -> None:
+    text, reward, is_over, is_cut, info = env.step("submit")
+    assert (is_over, is_cut, info["success"]) == (True, False, False)
+    passed, total = [int(word) for word in text.split() if word.isdigit()]
+    assert 0 < passed < total
+    assert reward == info["score"] == passed / total
+    assert play(env, TASK)["success"]
+
+
+def test_all_or_nothing() -> None:
+    env = make("code", kind="repair", score="all")
+    env.reset(seed=0, options={"task": TASK})
+    assert env.step("submit")[1] == 0.0
+    assert play(env, TASK)["score"] == 1.0
+    env.close()
+
+
+def test_the_last_turn_submits_what_is_there() -> None:
+    env = make("code", kind="repair", turn_limit=2)
+    _, info = env.reset(seed=0, options={"task": TASK})
+    env.step("list_files")
+    text, reward, is_over, is_cut, info = env.step("list_files")
+    assert (is_over, is_cut, info["success"]) == (False, True, False)
+    assert text.endswith("[No turn is left: what is there was submitted.]")
+    assert 0 < reward == info["score"] < 1
+    env.close()
+
+
+def test_turns_are_added_where_something_changed() -> None:
+    env = make("code", kind="repair", turn_limit=2, horizon={"control": "dynamic", "extension": 1})
+    for action, turns in (("list_files", 2), ("write_file a\nx", 3)):
+        env.reset(seed=0, options={"task": TASK})
+        for turn in range(1, turns + 1):
+            _, _, _, is_cut, _ = env.step(action.replace("a", str(turn)) if action != "list_files" else action)
+            assert is_cut == (turn == turns)
+    env.close()
+
+
+def test_an_edited_test_and_a_changed_readme_are_put_back(env: CodeEnv) -> None:
+    env.step("write_file visible_tests.py\ndef test_nothing():\n    pass")
+    text, reward, *_ = env.step("submit")
+    env.reset(seed=0, options={"task": TASK})
+    assert env.step("submit")[:2] == (text, reward)
+
+
+def test_anchors_are_of_the_folder_the_interpreter_and_what_is_shown(env: CodeEnv) -> None:
+    def anchor(*actions: str) -> int:
+        env.reset(seed=0, options={"task": TASK})
+        return int([env.step(action)[4]["anchor"] for action in actions][-1])
+
+    assert anchor("write_file a\nx", "list_files") == anchor("shell printf 'x\\n' > a", "list_files")
+    assert anchor("write_file a\nx", "list_files") != anchor("write_file a\ny", "list_files")
+    assert anchor("run_python\nx = 1", "list_files") != anchor("run_python\nx = 2", "list_files")
+    assert anchor("shell echo 1 > /tmp/a", "list_files") != anchor("shell echo 2 > /tmp/a", "list_files")
+    assert anchor("shell true", "shell true") == anchor("list_files", "shell true")
+
+
+def test_a_sandbox_that_dies_fails_the_episode_and_the_next_one_has_another(env: CodeEnv) -> None:
+    assert env._session is not None
+    env._session._place.close()
+    with pytest.raises(SandboxFailure, match="is gone"):
+        env.step("list_files")
+    assert play(env, TASK)["success"]
+
+
+def test_nothing_of_an_episode_is_left_for_the_next(env: CodeEnv) -> None:
+    for action in ("run_python\nx = 1", "shell echo x > /tmp/left; (sleep 60 &)", "write_file left\nx"):
+        env.step(action)
+    env.reset(seed=0, options={"task": TASK})
+    assert said(env, "shell ls /proc | grep -c '^[0-9]*$'") == "4"  # the supervisor, the shell, ls and grep
+    assert "left" not in said(env, "shell ls /tmp .")
+    assert "NameError" in said(env, "run_python\nx")
+
+
+def play(env: TextEnv, task: str) -> dict[str, Any]:  # Any: info of `step`
+    env.reset(seed=0, options={"task": task})
+    while True:
+        _, _, is_over, is_cut, info = env.step(env.oracle())
+        if is_over or is_cut:
+            return info
+
+
+@pytest.mark.parametrize("kind", tasks.names())
+def test_the_reference_solves_and_nothing_and_the_stub_do_not(kind: str) -> None:
+    env = make("code", kind=kind)
+    try:
+        ids = list(env.tasks())
+    except MissingDataError as error:
+        pytest.skip(str(error))
+    count = min(SAMPLE.get(kind, 8), len(ids))
+    for task in [ids[i * len(ids) // count] for i in range(count)]:
+        info = play(env, task)
+        assert info["success"], task
+        env.reset(seed=0, options={"task": task})
+        _, score, _, _, info = env.step("submit")
+        assert not info["success"], task
+        assert score == 0 or kind in STUB, task
+    env.close()
+
+
+def test_unknown_kinds_and_tasks_and_missing_files_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UnknownNameError, match="Did you mean 'repair'"):
+        make("code", kind="repairs")
+    env = make("code", kind="repair")
+    with pytest.raises(UnknownNameError, match="Unknown task of code 'repair/bank'"):
+        env.reset(options={"task": "repair/bank"})
+    monkeypatch.setenv("CAIRN_DATA", "/no/such/folder")
+    with pytest.raises(MissingDataError, match="Set CAIRN_DATA to the folder that holds other"):
+        rows("other.jsonl")
