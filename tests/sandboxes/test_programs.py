@@ -144,7 +144,14 @@ def test_closed_sessions_and_sandboxes_that_cannot_be_say_so() -> None:
 
 
 def test_closing_leaves_nothing() -> None:
+    before = _folders()
     session = usable("landlock").session(LIMITS)
+    assert _folders() > before
     session.run(["sh", "-c", "sleep 100 & mkdir -p a/b/c; echo x > a/b/c/d; chmod 0 a/b"])
     session.close()
-    assert not [name for name in os.listdir("/tmp") if name.startswith(f"cairn-sandbox-{os.getpid()}-")]
+    assert _folders() == before
+
+
+def _folders() -> set[str]:
+    """Return the folders of this process's sessions, those of other tests too."""
+    return {name for name in os.listdir("/tmp") if name.startswith(f"cairn-sandbox-{os.getpid()}-")}
