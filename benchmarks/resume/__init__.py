@@ -38,10 +38,13 @@ class Plan:
 
 FULL = Plan(
     20,
-    {"trainer.updates": 16, "imitation.episodes": 300, "imitation.epochs": 2, "eval.tasks": 20, "eval.every": 4},
-)
+    {
+        "trainer.updates": 8, "trainer.groups": 8, "trainer.group_size": 4, "imitation.episodes": 100,
+        "imitation.epochs": 1, "eval.tasks": 5, "eval.every": 4,
+    },
+)  # fmt: skip
 QUICK = Plan(
-    2,
+    1,
     {
         "trainer.updates": 2, "trainer.groups": 4, "trainer.group_size": 4, "imitation.episodes": 10,
         "imitation.epochs": 1, "eval.tasks": 2, "eval.every": 2,
