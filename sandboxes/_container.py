@@ -58,7 +58,7 @@ class ContainerPlace:
                     most = int(limits.memory_bytes * _MARGIN)
                     engine.update_container(self._id, mem_limit=most, memswap_limit=most)
             self._greet(limits, filter_)
-        except BaseException:
+        except BaseException:  # an interrupt too: the container is not left behind
             self._removed()
             raise
 

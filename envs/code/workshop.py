@@ -21,7 +21,7 @@ for name, test in list(names.items()):
         try:
             test()
             print(name, "passed")
-        except Exception:
+        except Exception:  # a test of the agent's failed, however it did
             failed += 1
             print(name, "FAILED")
             print("".join(traceback.format_exc().splitlines(keepends=True)[3:]))

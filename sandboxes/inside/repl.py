@@ -58,7 +58,7 @@ def carry_out(source, number, names):
         last = [tree.body.pop()] if tree.body and isinstance(tree.body[-1], ast.Expr) else []
         exec(compile(tree, file, "exec"), names)
         exec(compile(ast.Interactive(last), file, "single"), names)
-    except BaseException as error:
+    except BaseException as error:  # a cell may raise anything; the interpreter goes on
         frames = error.__traceback__
         while frames is not None and not frames.tb_frame.f_code.co_filename.startswith(_FRAME):
             frames = frames.tb_next

@@ -51,7 +51,7 @@ def _carried_out(code: str, main: types.ModuleType) -> int:
             return (end.code or 0) & 0xFF
         print(end.code, file=sys.stderr)
         return 1
-    except BaseException as error:
+    except BaseException as error:  # as Python does with what a program lets through
         show(error)
         return 1
     return 0

@@ -76,7 +76,7 @@ class Docker(Sandbox):
                     self._has_tidied = True
                 runtime = _RUNTIME if self._config.gvisor else None
                 return ContainerPlace(engine, self._image(engine), self._config.python, limits, runtime)
-            except BaseException:
+            except BaseException:  # an interrupt too: the connection is not left open
                 engine.close()
                 raise
         except _engine.EngineError as error:

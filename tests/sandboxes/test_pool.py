@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +10,7 @@ import pytest
 from cairn.core.errors import SandboxFailure
 from cairn.sandboxes.base import Limits
 from cairn.sandboxes.cgroups import _parents
-from cairn.sandboxes.pool import Pool, Turns
+from cairn.sandboxes.pool import Pool
 from tests.sandboxes.usable import usable
 
 EPISODES = 1000
@@ -94,46 +91,3 @@ def test_a_session_that_cannot_be_emptied_is_ended(monkeypatch: pytest.MonkeyPat
     with pool.lease() as other:
         assert other is not session
     pool.close()
-
-
-@pytest.fixture
-def started() -> Iterator[list[threading.Thread]]:
-    threads: list[threading.Thread] = []
-    yield threads
-    for thread in threads:
-        thread.join(10)
-
-
-def test_turns_are_bounded_and_go_round(started: list[threading.Thread]) -> None:
-    """One owner wants six turns, two others one each: nobody waits behind all six."""
-    turns, order, at_once, most = Turns(1), list[str](), [0], [0]
-    gate = threading.Event()
-
-    def work(owner: str) -> None:
-        with turns.turn(owner):
-            at_once[0] += 1
-            most[0] = max(most[0], at_once[0])
-            gate.wait(10)
-            order.append(owner)
-            at_once[0] -= 1
-
-    for owner in ("greedy", "greedy", "greedy", "greedy", "greedy", "greedy", "b", "c"):
-        started.append(threading.Thread(target=work, args=(owner,)))
-        started[-1].start()
-        time.sleep(0.05)  # they come in this order
-    gate.set()
-    for thread in started:
-        thread.join(10)
-    assert most == [1]
-    assert order[0] == "greedy"
-    assert set(order[1:4]) == {"greedy", "b", "c"}
-    assert len(order) == 8
-
-
-def test_a_turn_that_fails_is_passed_on() -> None:
-    turns = Turns(1)
-    for _ in range(3):
-        with pytest.raises(ZeroDivisionError), turns.turn("a"):
-            raise ZeroDivisionError
-    with turns.turn("b"):
-        pass

@@ -52,7 +52,7 @@ def answer(request):
         value = _DOINGS[request["do"]](*arguments, **named)
         changed = [encode(item, refer) if isinstance(item, (list, dict, set)) else None for item in arguments]
         return {"value": encode(value, refer), "changed": changed}
-    except BaseException as error:
+    except BaseException as error:  # the code may raise anything: told, and raised again on the other side
         kind = encode(type(error), refer)
         return {"raised": kind, "error": refer(error), "text": str(error)[:2000], "args": _told(error.args)}
 
@@ -60,7 +60,7 @@ def answer(request):
 def _told(arguments):
     try:
         return encode(list(arguments), refer)
-    except Exception:
+    except Exception:  # arguments that cannot be told; the text is
         return []
 
 

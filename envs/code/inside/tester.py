@@ -239,7 +239,7 @@ def run_tests(text):
                 results.append([name, None])
             except BrokenTests:
                 raise
-            except BaseException as error:
+            except BaseException as error:  # whatever ends a test, that of the tested code's making too, fails it
                 results.append([name, f"{type(error).__name__}: {error}"[:300]])
     except (BrokenTests, SyntaxError):
         raise
@@ -291,7 +291,7 @@ def _asserts(job, anew):
         else:
             try:
                 test()
-            except BaseException as error:
+            except BaseException as error:  # told by each assertion that comes after
                 broken.append(error)
 
 
