@@ -15,7 +15,7 @@ ASKS = {
     "plain": "Answer each message with one action and nothing else.",
     "tagged": "Answer each message with a thought inside <think> </think> tags, then one action inside "
     "<action> </action> tags.",
-    "tool": "Answer each message by calling the tool once, with one action.",
+    "tool": "Answer each message by calling one tool, once.",
 }
 _FALLBACK_CHARS = 30  # without tags, this much of the reply's end is the action
 

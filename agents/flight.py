@@ -7,7 +7,7 @@ environment, and both's answers back.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -107,7 +107,7 @@ class Flight:
             rng=self.rng,
             begun=self.begun,
             messages=self.prompt.messages,
-            tool=self.prompt.tool,
+            tools=self.prompt.tools,
             scene=Scene(
                 task_id=self.job.task.task_id,
                 turn=len(self.turns),
@@ -135,7 +135,8 @@ class Flight:
             EpisodeFailure: no prompt can be made of it.
         """
         text, reward, is_over, is_cut, info = answer
-        observation = self._add(self._turn(float(reward), seconds), text, info)
+        turn = self._turn(float(reward), info.get("channels", {}), seconds)
+        observation = self._add(turn, text, info)
         self.said = None
         if is_over or is_cut or self.is_late:
             self.observation = observation
@@ -176,7 +177,7 @@ class Flight:
         parts = [ids for turn in self.turns[first:] for ids in (turn.prompt_ids, turn.reply_ids) if ids is not None]
         return tuple(np.concatenate(parts).tolist())
 
-    def _turn(self, reward: float, seconds: float) -> Turn:
+    def _turn(self, reward: float, channels: Mapping[str, float], seconds: float) -> Turn:
         assert self.said is not None  # an environment answers actions
         reply = self.said.reply
         turn = Turn(
@@ -185,6 +186,7 @@ class Flight:
             action=self.said.parsed.action,
             reward=reward,
             is_valid=self.said.parsed.is_valid,
+            channels=channels,
             seconds=seconds,
         )
         if reply.text is not None:

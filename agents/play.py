@@ -30,7 +30,11 @@ def play(env: Environment, task: Task, choose: Choose, *, group_id: int = 0, ori
         while True:
             action = choose(observation)
             text, reward, is_over, is_cut, info = env.step(action)
-            turns.append(Turn(observation=observation, reply_text=action, action=action, reward=float(reward)))
+            channels = info.get("channels", {})
+            turn = Turn(
+                observation=observation, reply_text=action, action=action, reward=float(reward), channels=channels
+            )
+            turns.append(turn)
             observation = observe(text, info)
             if is_over or is_cut:
                 break
@@ -54,5 +58,9 @@ def play(env: Environment, task: Task, choose: Choose, *, group_id: int = 0, ori
 def observe(text: str, info: dict[str, Any]) -> Observation:
     """Return what an environment's reset or step showed."""
     return Observation(
-        text=text, anchor=int(info["anchor"]), admissible=info["admissible_actions"], image=info.get("image")
+        text=text,
+        anchor=int(info["anchor"]),
+        admissible=info["admissible_actions"],
+        image=info.get("image"),
+        tools=info.get("tools", ()),
     )

@@ -63,7 +63,9 @@ class StepTable:
     num_rows: int  # rows that the caller gave
     num_unscorable: int = 0  # episodes left out because a reward is NaN
     is_deterministic: bool = False  # the environment declares that state and action determine what follows
-    channels: Mapping[str, Floats] = field(default_factory=dict)  # [N] each: parts of the reward, tests passed, ...
+    channels: Mapping[str, Floats] = field(
+        default_factory=dict
+    )  # [N] each: parts of the reward, tests passed, ...; NaN: none
     length: Floats | None = None  # [N] tokens of the reply
     logprob: Floats | None = None  # [N] mean logprob of the reply's tokens
     value: Floats | None = None  # [N] estimate of the state's value, from whatever source the method names
@@ -108,6 +110,7 @@ class StepTable:
 
         Args:
             knows_next: where False, `next_anchor` is not read: nobody recorded the state; left out: all are known.
+            channels: NaN where a row has no value; methods that need one in every row say so.
             allow_unscorable: a NaN reward means that the episode could not be scored: it is left out of everything,
                 counted in `num_unscorable`, and has advantage 0. Otherwise NaN is an error.
 
@@ -138,7 +141,9 @@ class StepTable:
         columns: dict[str, npt.NDArray[Any]] = {**ids, **keys, **flags, **floats}  # Any: of several types
         check_lengths({**columns, **{f"channel {name!r}": x for name, x in parts.items()}})
         kept, num_unscorable = scorable(columns, allow_unscorable)
-        check_finite({**floats, **{f"channel {name!r}": x for name, x in parts.items()}}, kept)
+        check_finite(
+            {**floats, **{f"channel {name!r}": np.where(np.isnan(x), 0.0, x) for name, x in parts.items()}}, kept
+        )
         order = np.flatnonzero(kept)
         order = order[np.lexsort((ids["turn"][order], ids["episode"][order], ids["group"][order]))]
         check_episodes(columns, order)
@@ -164,7 +169,7 @@ class StepTable:
             is_deterministic: what the environment declares.
 
         Raises:
-            CairnError: an episode failed, or its turns do not name the same reward channels as the others'.
+            CairnError: an episode failed.
         """
         for episode in episodes:
             if episode.is_failed:
@@ -173,7 +178,7 @@ class StepTable:
                 )
         rows = [(e, i, t, turn) for i, e in enumerate(episodes) for t, turn in enumerate(e.turns)]
         following = [_next_anchor(e, t) for e, _, t, _ in rows]
-        names = _channel_names([turn.channels for *_, turn in rows])
+        names = sorted({name for *_, turn in rows for name in turn.channels})
         return cls.from_columns(
             group=[e.group_id for e, *_ in rows],
             episode=[i for _, i, _, _ in rows],
@@ -186,7 +191,7 @@ class StepTable:
             valid=[turn.is_valid for *_, turn in rows],
             success=[bool(e.success) for e, *_ in rows],
             truncated=[e.ending.kind == "truncated" for e, *_ in rows],
-            channels={name: [turn.channels[name] for *_, turn in rows] for name in names},
+            channels={name: [turn.channels.get(name, np.nan) for *_, turn in rows] for name in names},
             length=[0 if turn.reply_ids is None else len(turn.reply_ids) for *_, turn in rows],
             logprob=_mean_logprobs([turn.reply_logprobs for *_, turn in rows]),
             is_deterministic=is_deterministic,
@@ -210,18 +215,24 @@ class StepTable:
         """Whether a row is its episode's last, [N]."""
         return np.append(self.turn[1:] == 0, True)[: len(self)]
 
-    def channel(self, name: str) -> Floats:
-        """Return a channel, float64 [N].
+    def channel(self, name: str, absent: float | None = None) -> Floats:
+        """Return a channel, float64 [N]; a row without a value counts as `absent`.
 
         Raises:
-            CairnError: the table has none of this name.
+            CairnError: the table has none of this name; or a row has no value, and `absent` is None.
         """
         if name not in self.channels:
             raise CairnError(
                 f"StepTable: expected a channel {name!r}, got {sorted(self.channels)}; "
                 "give it to StepTable.from_columns in `channels`, one value a row"
             )
-        return self.channels[name]
+        found = self.channels[name]
+        if absent is not None:
+            return np.where(np.isnan(found), absent, found)
+        if np.isnan(found).any():
+            row = int(self.order[np.flatnonzero(np.isnan(found))[0]])
+            raise CairnError(f"StepTable: every row needs the channel {name!r} here; row {row} has none (NaN)")
+        return found
 
     def to_caller(self, values: Floats) -> Floats:
         """Return per-row values in the caller's row order; rows of unscorable episodes get 0."""
@@ -266,14 +277,6 @@ def _next_anchor(episode: Episode, turn: int) -> int | None:
     if turn + 1 < len(episode.turns):
         return episode.turns[turn + 1].observation.anchor
     return None if episode.final is None else episode.final.anchor
-
-
-def _channel_names(channels: Sequence[Mapping[str, float]]) -> list[str]:
-    names = sorted(channels[0]) if channels else []
-    for row, found in enumerate(channels):
-        if sorted(found) != names:
-            raise CairnError(f"StepTable: every turn needs the channels {names}, got {sorted(found)} in row {row}")
-    return names
 
 
 def _mean_logprobs(logprobs: Sequence[npt.NDArray[np.float32] | None]) -> Floats | None:

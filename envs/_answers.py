@@ -48,7 +48,13 @@ def _checked_info(info: Any) -> dict[str, Any]:
     actions = info.get("admissible_actions")
     if actions is not None and not (isinstance(actions, (tuple, list)) and all(isinstance(a, str) for a in actions)):
         raise _garbage("info['admissible_actions'] must be texts, or None", actions)
-    return {**info, "admissible_actions": None if actions is None else tuple(actions)}
+    channels, tools = info.get("channels", {}), info.get("tools", ())
+    if not isinstance(channels, dict) or not all(isinstance(k, str) and _is_number(x) for k, x in channels.items()):
+        raise _garbage("info['channels'] must map names to finite numbers", channels)
+    if not isinstance(tools, (tuple, list)) or not all(isinstance(tool, dict) for tool in tools):
+        raise _garbage("info['tools'] must be JSON schemas", tools)
+    admissible = None if actions is None else tuple(actions)
+    return {**info, "admissible_actions": admissible, "channels": channels, "tools": tuple(tools)}
 
 
 def _is_number(value: Any) -> bool:

@@ -11,14 +11,17 @@ anchor              64-bit key of the true state, scoped to the task (not of the
 admissible_actions  tuple of every action that would do something, or None where the environment does not say
 success             whether the task is solved
 score               in ``meta.reward_range``
+channels            mapping of numbers that the action earned beside its reward: its parts, tests passed; often empty
+tools               tuple of JSON schemas of functions; empty where actions are free text. An action may then be a call,
+                    ``{"name": ..., "arguments": {...}}``, as text
 ==================  ==================================================================================================
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import gymnasium
@@ -28,6 +31,7 @@ from cairn.core.config import Config, build
 from cairn.core.errors import CairnError, UnknownNameError
 from cairn.core.keys import bytes_key, text_key
 from cairn.core.seeding import python_generator
+from cairn.envs.tools import Schema
 
 _MOST_COMPARED = 20_000  # task ids among which the nearest to an unknown one is looked for
 
@@ -63,6 +67,7 @@ class Outcome:
     is_over: bool = False  # the task has ended; budgets are not the environment's business
     success: bool = False
     score: float = 0.0
+    channels: Mapping[str, float] = field(default_factory=dict)  # see the module's docstring
 
 
 class TextSpace(gymnasium.Space[str]):
@@ -146,6 +151,10 @@ class TextEnv(gymnasium.Env[str, str]):
     def admissible(self) -> tuple[str, ...] | None:
         """Return every action that would do something, sorted; None where that is not known."""
         return None
+
+    def tools(self) -> tuple[Schema, ...]:
+        """Return the functions that an action may call, as model servers take them; none where actions are text."""
+        return ()
 
     def oracle_action(self, name: str) -> str:
         """Return what the named oracle does next, from any state."""
@@ -243,6 +252,8 @@ class TextEnv(gymnasium.Env[str, str]):
             "admissible_actions": self.admissible(),
             "success": self._last.success,
             "score": self._last.score,
+            "channels": self._last.channels,
+            "tools": self.tools(),
         }
 
     def _pick_task(self, options: dict[str, Any]) -> str:

@@ -120,10 +120,9 @@ def compare(
 
 
 def _channels(stored: tuple[str | None, ...]) -> dict[str, list[float]]:
-    """Return the channels that every turn has."""
+    """Return every channel that some turn has; NaN where a turn does not."""
     parts = [json.loads(x) if x else {} for x in stored]
-    names = set.intersection(*(set(part) for part in parts))
-    return {name: [float(part[name]) for part in parts] for name in sorted(names)}
+    return {name: [float(part.get(name, np.nan)) for part in parts] for name in sorted(set().union(*parts))}
 
 
 def _replies(stored: tuple[bytes | None, ...]) -> list[npt.NDArray[np.float32]] | None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from cairn.agents.backend import Message
-from cairn.agents.calls import Tool
 from cairn.agents.parse import Parsed
 from cairn.core.records import Observation
+from cairn.envs.tools import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Prompt:
     ids: tuple[int, ...]
     extends: bool  # they follow the previous turn's prompt and reply; else they are the whole prompt
     messages: tuple[Message, ...] = ()  # the whole prompt as text, of a context that makes no ids
-    tool: Tool | None = None  # beside messages: what is to be called
+    tools: tuple[Schema, ...] = ()  # beside messages: what may be called
 
 
 class Context(Protocol):

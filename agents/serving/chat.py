@@ -1,13 +1,14 @@
-"""Replies as chat completions: a conversation in text, and perhaps a tool, in; text or a call of the tool out."""
+"""Replies as chat completions: a conversation in text, and perhaps tools, in; text or calls of them out."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from cairn.agents.backend import Finish, Message, Reply, Request
-from cairn.agents.calls import Answer, Tool, ToolCall
+from cairn.agents.calls import Answer, ToolCall
 from cairn.agents.config import SamplingConfig
 from cairn.agents.serving.fields import clean, first_choice, text_of, wrong
 from cairn.core.errors import ConfigError
@@ -33,8 +34,8 @@ class ChatCompletions:
             "max_tokens": self._sampling.max_reply_tokens,
             "seed": request.rng.getrandbits(31),
         }
-        if request.tool is not None:
-            body["tools"] = [_tool(request.tool)]
+        if request.tools:
+            body["tools"] = _clean(request.tools)
         chars = sum(len(message.content) for message in request.messages)
         return body, chars // _CHARS_A_TOKEN + self._sampling.max_reply_tokens
 
@@ -49,7 +50,7 @@ class ChatCompletions:
         if not isinstance(message, dict):
             raise wrong("choices[0].message: an object", message)
         text = text_of(message.get("content"), "content") or text_of(message.get("refusal"), "refusal")
-        if request.tool is not None:
+        if request.tools:
             turn = 0 if request.scene is None else request.scene.turn
             text = Answer(text, _calls(message.get("tool_calls"), turn)).written()
         return text_reply(text, "length" if choice.get("finish_reason") == "length" else "end", version)
@@ -78,20 +79,13 @@ def _message(message: Message) -> dict[str, Any]:
     return out | {"tool_calls": [{"id": message.call.id, "type": "function", "function": function}]}
 
 
-def _tool(tool: Tool) -> dict[str, Any]:
-    argument: dict[str, Any] = {"type": "string"}
-    if tool.choices is not None:
-        argument["enum"] = [clean(choice) for choice in tool.choices]
-    parameters = {
-        "type": "object",
-        "properties": {tool.argument: argument},
-        "required": [tool.argument],
-        "additionalProperties": False,
-    }
-    return {
-        "type": "function",
-        "function": {"name": tool.name, "description": tool.description, "parameters": parameters},
-    }
+def _clean(value: Any) -> Any:  # Any: JSON
+    """Return JSON whose texts can be sent."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        return {clean(key): _clean(each) for key, each in value.items()}
+    return [_clean(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _calls(value: Any, turn: int) -> tuple[ToolCall, ...]:  # Any: JSON

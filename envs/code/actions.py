@@ -20,6 +20,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from cairn.envs.tools import Schema, function_schema
+
 _EDIT = re.compile(r"\A<{5,}[^\n]*\n(.*?)\n?={5,}\n(.*?)\n?>{5,}[^\n]*\s*\Z", re.DOTALL)
 _TEXT, _NUMBER = {"type": "string"}, {"type": "integer", "minimum": 1}
 
@@ -28,6 +30,7 @@ _TEXT, _NUMBER = {"type": "string"}, {"type": "integer", "minimum": 1}
 class Tool:
     """What can be done."""
 
+    form: str  # its arguments as text; \\n: a new line
     summary: str
     properties: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # Any: JSON schema
     optional: tuple[str, ...] = ()
@@ -40,30 +43,40 @@ class Tool:
 
 TOOLS: dict[str, Tool] = {
     "run_python": Tool(
+        form=r"\nCODE",
         summary="Run Python in an interpreter that keeps its state; the value of the last line is shown.",
         properties={"code": _TEXT},
     ),
-    "shell": Tool(summary="Run a shell command in the work folder.", properties={"command": _TEXT}),
+    "shell": Tool(form=" COMMAND", summary="Run a shell command in the work folder.", properties={"command": _TEXT}),
     "write_file": Tool(
-        summary="Write a file, with its folders, over what is there.", properties={"path": _TEXT, "content": _TEXT}
+        form=r" PATH\nCONTENT",
+        summary="Write a file, with its folders, over what is there.",
+        properties={"path": _TEXT, "content": _TEXT},
     ),
     "edit_file": Tool(
+        form=r" PATH\n<<<<<<<\nOLD\n=======\nNEW\n>>>>>>>",
         summary="Replace a text that occurs exactly once in a file.",
         properties={"path": _TEXT, "old": _TEXT, "new": _TEXT},
     ),
     "read_file": Tool(
+        form=" PATH [FIRST [LAST]]",
         summary="Show a file, or its lines from first to last.",
         properties={"path": _TEXT, "first": _NUMBER, "last": _NUMBER},
         optional=("first", "last"),
     ),
-    "list_files": Tool(summary="List all files with their sizes."),
-    "run_tests": Tool(summary="Run the tests that the task shows."),
+    "list_files": Tool(form="", summary="List all files with their sizes."),
+    "run_tests": Tool(form="", summary="Run the tests that the task shows."),
     "submit": Tool(
+        form=" [ANSWER]",
         summary="End the episode and be judged, with an answer where one is asked for.",
         properties={"answer": _TEXT},
         optional=("answer",),
     ),
 }
+USAGE = "\n".join(
+    [r"Actions, one a turn, as text (\n: a new line) or as JSON with name and arguments:"]
+    + [f"  {name}{tool.form}: {tool.summary}" for name, tool in TOOLS.items()]
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,24 +94,9 @@ class Mistake:
     text: str
 
 
-def schemas() -> tuple[Mapping[str, Any], ...]:  # Any: JSON schema
+def schemas() -> tuple[Schema, ...]:
     """Return the tools as a model server takes them."""
-    return tuple(
-        {
-            "type": "function",
-            "function": {
-                "name": name,
-                "description": tool.summary,
-                "parameters": {
-                    "type": "object",
-                    "properties": dict(tool.properties),
-                    "required": tool.required,
-                    "additionalProperties": False,
-                },
-            },
-        }
-        for name, tool in TOOLS.items()
-    )
+    return tuple(function_schema(name, tool.summary, tool.properties, tool.required) for name, tool in TOOLS.items())
 
 
 def parse(action: str) -> Call | Mistake:

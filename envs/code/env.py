@@ -7,24 +7,25 @@ Sandbox failures end an episode as failed, never as scored.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 import random
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from cairn.core.errors import CairnError, SandboxFailure
+from cairn.core.errors import SandboxFailure
 from cairn.envs.base import EnvConfig, EnvMeta, Outcome, TextEnv
 from cairn.envs.code import tasks
-from cairn.envs.code.actions import TOOLS, Mistake, parse, schemas
+from cairn.envs.code.actions import USAGE, Call, Mistake, parse, schemas
 from cairn.envs.code.horizon import Horizon, HorizonConfig
 from cairn.envs.code.judge import Judge
+from cairn.envs.code.scoring import Scored, scored
 from cairn.envs.code.workshop import Workshop
+from cairn.envs.tools import Schema
 from cairn.sandboxes.base import FileRefused, Limits, Session
 from cairn.sandboxes.pool import Pool
 from cairn.sandboxes.registry import new_sandbox
@@ -40,6 +41,11 @@ class CodeConfig(EnvConfig):
     sandbox: str = Field("auto", description="Kind of sandbox; auto: the best that works here.")
     limits: Limits = Field(Limits(), description="Of the agent's programs.")
     score: Literal["share", "all"] = Field("share", description="Share of hidden tests passed, or 1 for all of them.")
+    tests: Literal["end", "turns"] = Field(
+        "end",
+        description="When hidden tests run: at the end, or also after every turn, for credit that weighs tests. What "
+        "they say before the end is in the turns' channels and is not shown.",
+    )
     most_chars: int = Field(4000, ge=200, description="Characters shown of an output; its middle is left out beyond.")
     horizon: HorizonConfig = Field(HorizonConfig(), description="How turns are counted out.")
 
@@ -90,6 +96,7 @@ class CodeEnv(TextEnv):
             self._shop.connect(self._work.prelude, self._work.call)
         self._cells: list[str] = []
         self._has_ended = False
+        self._channels: Mapping[str, float] | None = None
         self._text = self._introduction()
         return self._text
 
@@ -131,7 +138,7 @@ class CodeEnv(TextEnv):
                 return f"write_file {path}\n{text}" if text.endswith("\n") else _as_json("write_file", path, text)
         return "submit" if problem.answer is None else f"submit {problem.answer}"
 
-    def tools(self) -> tuple[Any, ...]:  # Any: JSON schemas
+    def tools(self) -> tuple[Schema, ...]:
         """Return the tools' schemas."""
         return schemas()
 
@@ -156,9 +163,8 @@ class CodeEnv(TextEnv):
         return self._session
 
     def _introduction(self) -> str:
-        lines = [self._problem.instruction, "", f"Tools: {', '.join(TOOLS)}."]
-        files = self._shop.use(parse("list_files"))  # type: ignore[arg-type]  # a call, not a mistake
-        return "\n".join([*lines, "Files:", files])
+        files = self._shop.use(Call(tool="list_files"))
+        return "\n".join((self._problem.instruction, "", USAGE, "", "Files:", files))
 
     def _counted(self, text: str, changed: bool) -> Outcome:
         """Count the turn; the last one is judged as if it had submitted."""
@@ -169,41 +175,28 @@ class CodeEnv(TextEnv):
             judged = self._judged(None, is_over=False)
             judged.text = f"{self._text}\n[No turn is left: what is there was submitted.]"
             return judged
-        return Outcome(self._text)
+        return Outcome(self._text, channels=self._passed_so_far(changed))
 
     def _judged(self, answer: str | None, is_over: bool) -> Outcome:
         self._has_ended = True
-        score, said = self._score(answer)
-        self._text = said
-        return Outcome(said, reward=score, is_over=is_over, success=score >= 1.0, score=score)
+        found = self._scored(answer)
+        score = found.score if self.config.score == "share" else float(found.score >= 1.0)
+        self._text = found.text
+        outcome = Outcome(found.text, reward=score, is_over=is_over, success=score >= 1.0, score=score)
+        outcome.channels = found.channels
+        return outcome
 
-    def _score(self, answer: str | None) -> tuple[float, str]:
-        problem = self._problem
-        if problem.answer is not None:
-            is_right = answer is not None and _equal(answer, problem.answer)
-            return float(is_right), "Right." if is_right else "Not right."
-        if self._work is not None:
-            score, said = self._work.judge(answer)
-            return (score if self.config.score == "share" else float(score >= 1.0)), said
-        if problem.job is None:
-            raise CairnError(f"{self.task_id}: a task without hidden tests, answer or world cannot be judged")
-        given = {path: problem.files[path].encode() for path in problem.given}
-        try:
-            verdict = _judge(self.config.sandbox).judge(self._submission(), given, problem.job)
-        except FileRefused as refused:
-            return 0.0, f"Not judged: {refused}"
-        share = verdict.share if self.config.score == "share" else float(verdict.is_right)
-        return share, f"{sum(verdict.passed)} of {len(verdict.passed)} hidden tests passed."
-
-    def _submission(self) -> dict[str, bytes]:
-        """Return the folder's regular files."""
+    def _scored(self, answer: str | None) -> Scored:
         assert self._session is not None
-        found, at, snapshot = {}, 0, self._session.snapshot()
-        for path, kind, size, *_ in snapshot.entries:
-            if kind == "file":
-                found[path] = snapshot.data[at : at + size]
-                at += size
-        return found
+        return scored(self._problem, self._work, answer, self._session, lambda: _judge(self.config.sandbox))
+
+    def _passed_so_far(self, changed: bool) -> Mapping[str, float]:
+        """Return which hidden tests the folder passes as it is, where that is asked after every turn."""
+        if self.config.tests == "end" or self._problem.job is None:
+            return {}
+        if changed or self._channels is None:
+            self._channels = self._scored(None).channels
+        return self._channels
 
     def _folder(self) -> str:
         assert self._session is not None
@@ -234,14 +227,6 @@ def _pool(sandbox: str, limits: Limits) -> Pool:
 @cache
 def _judge(sandbox: str) -> Judge:
     return Judge(_pool(sandbox, _JUDGE_LIMITS))
-
-
-def _equal(answer: str, expected: str) -> bool:
-    """Compare literals by value; what is no literal is not equal."""
-    try:
-        return bool(ast.literal_eval(answer.strip()) == ast.literal_eval(expected))
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return False
 
 
 def _as_json(name: str, path: str, content: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import warnings
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from cairn.envs.laws.subject import Frame, LawBroken, Subject, constant, explore
 
 
 def declaration(subject: Subject) -> str:
-    """Name, version, limits, reward range, oracle and tasks are declared and make sense."""
+    """Name, version, limits, reward range, oracle, tasks and tools are declared and make sense."""
     env = subject.env
     meta = env.meta
     low, high = meta.reward_range
@@ -32,6 +33,9 @@ def declaration(subject: Subject) -> str:
     require(bool(names), "tasks() is empty")
     require(len(set(names)) == len(names), "tasks() names a task twice")
     require(names == list(env.tasks()) == list(subject.make().tasks()), "tasks() does not keep its order")
+    tools = json.loads(json.dumps(env.tools()))
+    called = [tool["function"]["name"] for tool in tools]
+    require(len(set(called)) == len(called), f"tools() names a function twice: {called}")
     return (
         f"{meta.name} version {meta.version}, {len(names)} tasks, {meta.turn_limit} turns, scores {low:g} to {high:g}"
     )

@@ -9,8 +9,10 @@ import pytest
 from cairn.agents.backend import Message
 from cairn.agents.calls import Answer, ToolCall, read_answer
 from cairn.agents.context.messages import Messages, MessagesConfig
+from cairn.agents.parse import Parsed
 from cairn.core.errors import ConfigError
 from cairn.core.records import Observation
+from cairn.envs.tools import function_schema
 
 
 def messages(**settings: Any) -> Messages:
@@ -93,7 +95,7 @@ def test_a_call_is_answered_by_the_tool_and_anything_else_by_the_user() -> None:
     of.record(seen("text 0"), "go", (), both)
     of.record(seen("text 1"), "", (), Answer("I would rather not.").written())
     of.record(seen("text 2"), "", (), Answer("", (call("{"),)).written())
-    made = ToolCall("one", "act", '{"action": "go"}')
+    made = ToolCall("one", "act", '{"action": "go", "why": "x"}')
     assert of.prompt(seen("text 3")).messages == (
         Message("user", "Play.\n\ntext 0"),
         Message("assistant", "Hm.", made),
@@ -121,10 +123,25 @@ def test_a_conversation_that_starts_anew_begins_with_no_tools_answer() -> None:
 @pytest.mark.parametrize(("count", "is_listed"), [(0, False), (1, True), (100, True), (101, False)])
 def test_the_tool_lists_actions_while_they_are_few(count: int, is_listed: bool) -> None:
     actions = tuple(f"go {i}" for i in range(count))
-    tool = messages(format="tool").prompt(seen("A hall.", *actions)).tool
-    assert tool is not None
-    assert tool.choices == (actions if is_listed else None)
-    assert messages().prompt(seen("A hall.", *actions)).tool is None
+    (tool,) = messages(format="tool").prompt(seen("A hall.", *actions)).tools
+    argument = {"type": "string", "enum": list(actions)} if is_listed else {"type": "string"}
+    assert tool["function"]["name"] == "act"
+    assert tool["function"]["parameters"]["properties"] == {"action": argument}
+    assert messages().prompt(seen("A hall.", *actions)).tools == ()
+
+
+def test_an_environments_own_tools_are_offered_and_a_call_of_one_is_the_action() -> None:
+    tool = function_schema("read_file", "Show a file.", {"path": {"type": "string"}}, ["path"])
+    desk, of = Observation(text="A desk.", anchor=1, tools=(tool,)), messages(format="tool")
+    assert of.prompt(desk).tools == (tool,)
+    reply = Answer("Reading.", (ToolCall("c", "read_file", ' {"path": "\\u00e9"}'),)).written()
+    action = '{"name": "read_file", "arguments": {"path": "\u00e9"}}'
+    assert of.parse(reply) == Parsed(action=action, is_valid=True)
+    of.record(desk, action, (), reply)
+    made = ToolCall("c", "read_file", '{"path": "\u00e9"}')
+    assert of.prompt(desk).messages[1:] == (Message("assistant", "Reading.", made), Message("tool", "A desk.", made))
+    for arguments in ("", "[]", "{"):
+        assert not of.parse(Answer("", (ToolCall("c", "read_file", arguments),)).written()).is_valid
 
 
 def test_an_answer_as_text_comes_back() -> None:

@@ -20,14 +20,16 @@ from typer.testing import CliRunner
 from cairn.agents.agent import load_agent
 from cairn.agents.backend import Message, Reply, Request
 from cairn.agents.backends.openai import OpenAIBackend, OpenAIConfig
-from cairn.agents.calls import Tool, read_answer
+from cairn.agents.calls import read_answer
 from cairn.agents.config import SamplingConfig
 from cairn.agents.evaluate import evaluate
 from cairn.agents.report import Report
 from cairn.cli.main import app
 from cairn.core.config import build, nest
 from cairn.core.errors import ConfigError, EpisodeFailure, ModelFailure
-from cairn.core.records import Episode
+from cairn.core.records import Ending, Episode
+from cairn.envs.code.actions import TOOLS
+from cairn.envs.tools import function_schema
 from cairn.trainer.config import load_run_config
 from tests.agents.serving import Server, running
 from tests.agents.test_hf import trained_on
@@ -133,11 +135,30 @@ def assert_well_formed(messages: Sequence[dict[str, Any]]) -> None:
 
 def test_the_tool_is_offered_with_the_admissible_actions(server: Server) -> None:
     server.script()
-    reply = one(backend(server), request(tool=Tool("act", "Do it.", "action", ("go", "stay \ud800"))))
-    assert read_answer(reply.text).asked("act", "action") == "take key"
+    act = function_schema("act", "Do it.", {"action": {"type": "string", "enum": ("go", "stay \ud800")}}, ["action"])
+    reply = one(backend(server), request(tools=(act,)))
+    made = read_answer(reply.text).first()
+    assert made is not None
+    assert (made[0].name, made[1]) == ("act", {"action": "take key"})
     (tool,) = server.bodies()[0]["tools"]
     assert tool["function"]["name"] == "act"
     assert tool["function"]["parameters"]["properties"] == {"action": {"type": "string", "enum": ["go", "stay ?"]}}
+
+
+def test_an_environments_tools_are_called(server: Server) -> None:
+    def asks(name: str, arguments: str) -> dict[str, Any]:
+        call = {"id": name, "type": "function", "function": {"name": name, "arguments": arguments}}
+        return {"change": {"message": {"role": "assistant", "content": None, "tool_calls": [call]}}}
+
+    server.script([asks("run_python", '{"code": "6 * 7"}'), asks("read_file", "{}"), asks("submit", "{}")])
+    told = settings(server, **{"agent.context.messages.format": "tool"})
+    _, (episode,) = evaluate("openai:m", "code", config={"kind": "repair"}, tasks=["repair/bank-3"], settings=told)
+    assert [turn.is_valid for turn in episode.turns] == [True] * 3
+    assert episode.ending == Ending.terminated()
+    first, *_, last = server.bodies()
+    assert [tool["function"]["name"] for tool in first["tools"]] == list(TOOLS)
+    answers = [message["content"] for message in last["messages"] if message["role"] == "tool"]
+    assert answers == ["42\n", "read_file takes path, first (optional), last (optional); missing: path."]
 
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "act", "arguments": '{"action": "wait"}'}}

@@ -145,7 +145,7 @@ def test_optional_columns_are_sorted_like_the_others() -> None:
         ("group", [0.5, 3, 5, 3, 3], "group must be an integer of 64 bits, got 0.5 in row 0"),
         ("reward", [0.0, 0.0, np.nan, 0.0, 0.0], "pass allow_unscorable=True"),
         ("value", [0, 0, 0, np.inf, 0], "value must be finite, got inf in row 3"),
-        ("channels", {"tests": [0, 0, np.nan, 0, 0]}, "channel 'tests' must be finite, got nan in row 2"),
+        ("channels", {"tests": [0, 0, np.inf, 0, 0]}, "channel 'tests' must be finite, got inf in row 2"),
         ("channels", {"tests": [0]}, "one value a row, got lengths .*channel 'tests'.: 1"),
         ("success", [False, True, True, False, True], r"episode 7 has both True and False \(row 1\)"),
         ("truncated", [False, True, True, False, True], "truncated is a fact of the episode; episode 7"),
@@ -208,11 +208,14 @@ def test_replies_have_lengths_and_mean_logprobs() -> None:
     assert built.logprob.tolist() == [-2.0]
 
 
-def test_every_turn_has_the_same_channels() -> None:
+def test_turns_may_have_channels_that_others_do_not() -> None:
     one, two = episode(1, "look"), episode(1, "go")
     one = replace(one, turns=(replace(one.turns[0], channels={"tests": 0.5, "style": 0.1}),))
-    with pytest.raises(CairnError, match=r"needs the channels \['style', 'tests'\], got \[\] in row 1"):
-        StepTable.from_episodes([one, two])
+    built = StepTable.from_episodes([two, one])
+    np.testing.assert_array_equal(built.channels["tests"], [np.nan, 0.5])
+    assert built.channel("tests", absent=0.0).tolist() == [0.0, 0.5]
+    with pytest.raises(CairnError, match="every row needs the channel 'tests' here; row 0 has none"):
+        built.channel("tests")
     built = StepTable.from_episodes([one])
     assert {name: x.tolist() for name, x in built.channels.items()} == {"tests": [0.5], "style": [0.1]}
 

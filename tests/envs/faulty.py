@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cairn.envs.base import EnvMeta, Outcome, TextEnv
+from cairn.envs.tools import Schema, function_schema
 
 COLOURS = ("amber", "blue", "coral", "green")
 
@@ -69,6 +70,11 @@ WON = Outcome("Won.", 1.0, is_over=True, success=True, score=1.0)
 
 class WithoutVersion(Sound):
     meta = replace(Sound.meta, version=0)
+
+
+class HasAToolTwice(Sound):
+    def tools(self) -> tuple[Schema, ...]:
+        return (function_schema("go", "Go.", {}, ()),) * 2
 
 
 class ResetsToAList(Sound):
@@ -250,6 +256,8 @@ class Troublesome(Sound):
                 return Outcome(str(len(bytearray(1 << 40))))
             case "nan":
                 return Outcome("", reward=float("nan"))
+            case "channel":
+                return Outcome("", channels={"tests": float("nan")})
             case "number":
                 return Outcome(17)  # type: ignore[arg-type]  # the fault
             case "object":

@@ -11,6 +11,7 @@ from tests.envs import faulty
 
 FAULTS = [
     ("declaration", faulty.WithoutVersion, "version must be 1 or more, got 0"),
+    ("declaration", faulty.HasAToolTwice, "names a function twice: ['go', 'go']"),
     ("gymnasium", faulty.ResetsToAList, "was not a tuple"),
     ("errors", faulty.TakesAnyTask, "an unknown task must raise UnknownNameError"),
     ("budget", faulty.NeverTruncates, "not over after 1 turns"),

@@ -73,7 +73,8 @@ def test_both_kinds_give_the_same_episode_as_the_environment_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    ("action", "cause"), [("raise", "raised"), ("nan", "garbage"), ("number", "garbage"), ("object", "garbage")]
+    ("action", "cause"),
+    [("raise", "raised"), ("nan", "garbage"), ("number", "garbage"), ("object", "garbage"), ("channel", "garbage")],
 )
 def test_a_fault_ends_the_episode_and_not_the_pool(pool: EnvPool, action: str, cause: str) -> None:
     assert cause in fail(pool, action)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -18,8 +19,10 @@ from cairn.agents.report import Report
 from cairn.core.errors import CairnError, ConfigError
 from cairn.core.store import RunStore
 from cairn.trainer.listener import Listener
+from cairn.trainer.offline import stored_steps
 from cairn.trainer.run import Run
 from cairn.trainer.train import train
+from tests.agents.tiny import shared
 
 ROOT = Path(__file__).parents[2]
 DOORS: dict[str, Any] = {
@@ -129,7 +132,9 @@ KILLED = """
 import sys
 from pathlib import Path
 from cairn.trainer.listener import Listener
+from cairn.trainer.offline import stored_steps
 from cairn.trainer.train import train
+from tests.agents.tiny import shared
 from tests.trainer import test_train
 
 class Tell(Listener):
@@ -204,7 +209,9 @@ INTERRUPTED = """
 import sys
 from pathlib import Path
 from cairn.trainer.listener import Listener
+from cairn.trainer.offline import stored_steps
 from cairn.trainer.train import train
+from tests.agents.tiny import shared
 from tests.trainer.test_train import DOORS, SMALL
 
 class Tell(Listener):
@@ -338,6 +345,22 @@ def test_other_methods_train(method: str, tmp_path: Path) -> None:
     found = metrics(train(DOORS, settings, folder=tmp_path).folder)
     assert [step for step, _ in found["advantage_std"]] == [1, 2]
     assert max(value for _, value in found["advantage_std"]) > 0
+
+
+def test_hidden_tests_of_code_reach_the_method_that_weighs_them(tmp_path: Path) -> None:
+    code = {"id": "code", "config": {"kind": "repair", "turn_limit": 2, "tests": "turns", "most_chars": 200}}
+    small = {"updates": 1, "groups": 2, "group_size": 2, "threads": 1}
+    shared().save(tmp_path / "model")  # a tokenizer of its own would hear the oracle repair many projects first
+    tables = {"name": "code", "env": code, "trainer": small, "credit": {"method": "verpo"}}
+    tables |= {"model": {"path": str(tmp_path / "model")}, "eval": {"tasks": 1, "every": 1000}}
+    tables |= {"sampling": {"slots": 4, "max_context": 4096, "max_reply_tokens": 8}, "imitation": {"episodes": 0}}
+    run = train(tables, folder=tmp_path / "run")
+    with RunStore(run.folder / "run.sqlite") as store:
+        table, _ = stored_steps(store, update=1)
+    assert len(table) == 8
+    names = sorted(table.channels)
+    assert names[0] == "test/0"
+    assert not np.isnan(table.channel(names[0])).any()
 
 
 def test_anchors_may_be_observations_that_are_alike(tmp_path: Path) -> None:

@@ -49,8 +49,8 @@ def compute(table: StepTable, config: GDPOConfig) -> Floats:
         raise CairnError("credit 'gdpo': whiten = 'tokens' needs the column length, which this StepTable has not")
     group = table.group[table.first_rows]
     total = np.zeros(len(group))
-    for name, channel in table.channels.items():
-        score = np.bincount(table.episode, channel).astype(np.float64)
+    for name in table.channels:
+        score = np.bincount(table.episode, table.channel(name)).astype(np.float64)
         term = relative(score, group, scale="std", epsilon=config.epsilon)
         total += config.weights.get(name, 1.0) * term
     if config.whiten == "tokens":

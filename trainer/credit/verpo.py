@@ -8,10 +8,11 @@
     R_{i,t} = sum_j w_j [turn t passes test j]
     A_{i,t} = (score_i gamma^T_i - mean over the group's episodes) + beta (R_{i,t} - mean over the group's turns)
 
-T_i: the episode's number of turns. Each channel of `tests` is one test, 1 where it passed at that turn, 0 where not;
-`reward` holds the outcome. Averaging units: as written. No division by a deviation, which would undo the weights.
-Degenerate cases: a test that all turns pass, or none, has a finite weight and moves nothing; a group of one has no
-first term, and its turns are compared with each other. Another task's test counts as one that nobody passes.
+T_i: the episode's number of turns. Each channel of `tests` is one test, 1 where it passed at that turn, 0 where not; a
+turn at which it was not run passes it not. `reward` holds the outcome. Averaging units: as written. No division by a
+deviation, which would undo the weights. Degenerate cases: a test that all turns pass, or none, has a finite weight and
+moves nothing; a group of one has no first term, and its turns are compared with each other; a test that no turn of a
+group has a value for is another task's, and none of this one's.
 Source: 2601.03525, known from notes on its equations: alpha, sigma, delta, beta and gamma are placeholders. Departures:
 none known. Cost O(J^2) a group for J tests.
 """
@@ -42,12 +43,13 @@ class VeRPOConfig(Config):
 def compute(table: StepTable, config: VeRPOConfig) -> Floats:
     """Return one advantage a row, float64 [N]."""
     names = config.tests or tuple(table.channels)
-    tests = [table.channel(name) for name in names]
+    tests = [table.channel(name, absent=0.0) for name in names]
     turns = np.bincount(table.group)
     rate = np.stack([np.bincount(table.group, test) / turns for test in tests])  # [J, G]
+    was_run = np.stack([np.bincount(table.group, ~np.isnan(table.channels[name])) > 0 for name in names])  # [J, G]
     density = np.zeros_like(rate)
-    for other in rate:
-        density += np.exp(-((rate - other) ** 2) / (2 * config.sigma**2))
+    for other, counts in zip(rate, was_run, strict=True):
+        density += counts * np.exp(-((rate - other) ** 2) / (2 * config.sigma**2))
     weight = np.exp(-config.alpha * rate) / (density + config.delta)
     passed = np.zeros(len(table))
     for test, worth in zip(tests, weight, strict=True):

@@ -95,6 +95,30 @@ def test_submitting_what_is_there_scores_the_share_and_the_reference_all(env: Co
     assert play(env, TASK)["success"]
 
 
+def test_the_last_turn_tells_which_hidden_tests_passed(env: CodeEnv) -> None:
+    assert env.step("list_files")[4]["channels"] == {}
+    _, score, *_, info = env.step("submit")
+    channels = info["channels"]
+    assert list(channels) == [f"test/{i}" for i in range(len(channels))]
+    assert set(channels.values()) == {0.0, 1.0}
+    assert sum(channels.values()) / len(channels) == score
+    env.reset(seed=0, options={"task": TASK})
+    env.step("shell rm -r bank")
+    assert set(env.step("submit")[4]["channels"].values()) == {0.0}
+
+
+def test_hidden_tests_may_run_after_every_turn_and_are_not_shown() -> None:
+    env = make("code", kind="repair", tests="turns")
+    env.reset(seed=0, options={"task": TASK})
+    text, reward, *_, begun = env.step("list_files")
+    assert "hidden" not in text
+    assert (reward, begun["score"]) == (0.0, 0.0)
+    assert env.step("shell rm -r bank")[4]["channels"] != begun["channels"]
+    env.reset(seed=0, options={"task": TASK})
+    assert env.step("submit")[4]["channels"] == begun["channels"]
+    env.close()
+
+
 def test_all_or_nothing() -> None:
     env = make("code", kind="repair", score="all")
     env.reset(seed=0, options={"task": TASK})

@@ -100,6 +100,16 @@ def test_a_group_of_one_compares_its_turns_with_each_other() -> None:
     np.testing.assert_allclose(advantages(table, "verpo"), [0.303265, -0.303265], atol=1e-6)
 
 
+def test_a_turn_without_tests_passes_none_and_a_test_of_another_task_is_none_of_this() -> None:
+    # task 0 has test 0 alone, run at one of two turns: rate .5, exp(-.5) / 1 = .606530; so has task 1, of test 1
+    nan = np.nan
+    found = advantages(steps([[1, nan], [nan, nan], [nan, 0], [nan, 1]], group=[0, 0, 1, 1]), "verpo")
+    np.testing.assert_allclose(found, [0.303265, -0.303265, -0.303265, 0.303265], atol=1e-6)
+    # run and passed by none, it is a test of the task: densities 1 + exp(-3.125) = 1.043937, so .581003 instead
+    found = advantages(steps([[1, 0], [0, 0]]), "verpo")
+    np.testing.assert_allclose(found, [0.290501, -0.290501], atol=1e-6)
+
+
 def test_channels_are_needed() -> None:
     with pytest.raises(CairnError, match="credit 'verpo' needs channels"):
         advantages(outcomes(1, 0), "verpo")
