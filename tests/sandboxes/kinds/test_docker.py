@@ -149,7 +149,6 @@ def test_an_engine_out_of_sight_has_the_supervisor_watch(sandbox: Docker, monkey
         assert session.run_python(code).limit == "processes"
 
 
-@pytest.mark.slow
 def test_no_attack_succeeds(sandbox: Docker) -> None:
     trials = list(run_battery(sandbox))
     assert [f"{trial.attack.name}: {trial.problem}" for trial in trials if trial.problem is not None] == []
