@@ -5,6 +5,7 @@ Kinds whose data is not there have a row that says so. Two environments play at 
 
 from __future__ import annotations
 
+import ast
 import random
 import statistics
 import time
@@ -43,7 +44,13 @@ def _kind(kind: str, quick: bool) -> Iterator[Row]:
     yield row(f"code, {kind}: solved by the reference, of {count}", solved, "share", ">= 1")
     yield row(f"code, {kind}: a whole episode of the reference, judged", seconds, "s")
     few = chosen[:: max(1, count // 50)]
-    for name, policy in (("nothing but submitting", _nothing), ("20 turns at random", _at_random)):
+    senseless: dict[str, Callable[[TextEnv, random.Random], str]] = {
+        "nothing but submitting": _nothing,
+        "20 turns at random": _at_random,
+    }
+    if tasks.problem(chosen[0]).solution:
+        senseless["the reference's functions without their bodies"] = _stub
+    for name, policy in senseless.items():
         yield row(f"code, {kind}: solved by {name}, of {len(few)}", _share(kind, few, policy)[0], "share", "<= 0")
 
 
@@ -74,6 +81,20 @@ def _reference(env: TextEnv, _: random.Random) -> str:
 
 def _nothing(_env: TextEnv, _: random.Random) -> str:
     return "submit"
+
+
+def _stub(env: TextEnv, _: random.Random) -> str:
+    files = list(tasks.problem(env.task_id).solution.items())
+    return f"write_file {files[env.turn][0]}\n{_emptied(files[env.turn][1])}" if env.turn < len(files) else "submit"
+
+
+def _emptied(source: str) -> str:
+    """Return a module whose functions do nothing."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            node.body = [ast.Pass()]
+    return ast.unparse(tree) + "\n"
 
 
 def _at_random(_env: TextEnv, rng: random.Random) -> str:
