@@ -32,8 +32,8 @@ class Pool(Protocol):
     """Lends environments to episodes."""
 
     @property
-    def is_slow(self) -> bool:
-        """Whether calls may take long, so that each needs a thread of its own."""
+    def threads(self) -> int:
+        """How many calls may go on at once, each in a thread; 0: one after another, in the caller's own."""
 
     def lease(self) -> Any:  # Any: an `agents.play.Environment` that knows its pool
         """Return an environment that nobody else has."""
@@ -80,7 +80,8 @@ class Engine:
         self._sampling: set[int] = set()  # slots; all others wait for their environments
         self.free = list(range(self.backend.num_slots))[::-1]  # the last one is taken first
         self._inbox: queue.SimpleQueue[_Arrival] = queue.SimpleQueue()
-        self._threads = ThreadPoolExecutor(self.backend.num_slots) if self.pool.is_slow else None
+        # Whoever waits for a thread is served in the order of arrival: one call an episode, so episodes take turns.
+        self._threads = ThreadPoolExecutor(self.pool.threads) if self.pool.threads else None
 
     def pump(self, next_job: Callable[[], Job | None]) -> list[tuple[Job, Episode]]:
         """Begin what can be begun, do a unit of work, and return the episodes that ended.

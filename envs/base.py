@@ -54,6 +54,7 @@ class EnvMeta:
     oracles: tuple[str, ...] = ()  # names, the default first; every one succeeds through the public actions
     oracle_success: float = 1.0  # share of tasks on which the weakest oracle is promised to reach the best score
     can_snapshot: bool = False
+    waits: bool = False  # calls wait for other processes, such as a sandbox or a browser: several may go on at once
     is_deterministic: bool = True  # equal anchors and equal actions give equal anchors, texts and rewards
     max_action_chars: int = 4096  # longer actions reach `act` cut to one more than this, so that they can be told apart
 

@@ -8,6 +8,7 @@ Not a sandbox: an environment is trusted code that may have faults.
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 import weakref
@@ -34,6 +35,13 @@ class KeepConfig(Config):
 
     kind: Literal["inside", "processes"] = Field(
         "inside", description="Inside this process (fast, trusting), or each in a process of its own (slower, limited)."
+    )
+    threads: int | None = Field(
+        None,
+        ge=0,
+        description="Environments that may be at work at once, in threads; 0: one after another, in the caller's, as "
+        "runs need that are to be equal bit for bit. None: all worker processes; inside, as many as there are cores "
+        "where environments wait for other processes (a sandbox, a browser), else 0.",
     )
     restart_limit: int = Field(100, ge=0, description="Failed environments that are replaced before the pool gives up.")
     limits: Limits = Limits()
@@ -146,9 +154,13 @@ class EnvPool:
         self._finalizer = weakref.finalize(self, _kill_all, self._seats)
 
     @property
-    def is_slow(self) -> bool:
-        """Whether calls may take long: those to worker processes."""
-        return self.config.kind == "processes"
+    def threads(self) -> int:
+        """How many environments may be at work at once, each in a thread; 0: one after another, in the caller's own."""
+        if self.config.threads is not None:
+            return self.config.threads
+        if self.config.kind == "processes":
+            return self.config.size
+        return len(os.sched_getaffinity(0)) if registry.load(self._env_id).meta.waits else 0
 
     def lease(self, timeout_s: float | None = None) -> EnvHandle:
         """Return an environment, warm if there is one; waits while all are leased.

@@ -42,7 +42,8 @@ def compare(modes: dict[str, Mode], quick: bool) -> list[Row]:
 def played(world: World, mode: Mode) -> float:
     """Return the episodes a second of the real engine, without the first update, which only fills the pipe."""
     source = world.episodes()
-    backend, pool = _Sleeper(world), _Pool(source)
+    backend = _Sleeper(world)
+    pool = _Pool(source, backend.num_slots)
     engine = Engine(backend, pool, Manner(new_context=_Silent, decode=lambda _: "go", constrain=False))
     rules = ScheduleConfig(over_provision=mode.over_provision, staleness=mode.staleness)
     batch = max(int(world.in_flight / world.group / mode.batches), 1)
@@ -65,10 +66,8 @@ def _jobs(number: int, size: int) -> list[Job]:
 class _Pool:
     """Environments that take as long as their plan says."""
 
-    is_slow = True
-
-    def __init__(self, source: Iterator[Plan]) -> None:
-        self._source, self._lock = source, threading.Lock()
+    def __init__(self, source: Iterator[Plan], threads: int) -> None:
+        self._source, self._lock, self.threads = source, threading.Lock(), threads
 
     def lease(self) -> _Env:
         """Return an environment with the next episode's plan."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -31,6 +32,7 @@ from cairn.sandboxes.pool import Pool
 from cairn.sandboxes.registry import new_sandbox
 
 _JUDGE_LIMITS = Limits(wall_s=120.0, cpu_s=120.0)
+_FIRST = threading.Lock()  # environments in several threads make what they share once
 
 
 class CodeConfig(EnvConfig):
@@ -60,6 +62,7 @@ class CodeEnv(TextEnv):
         reward_range=(0.0, 1.0),
         summary="Write, repair and run code in a sandbox, judged by hidden tests that the code never sees.",
         oracles=("reference",),
+        waits=True,
         is_deterministic=False,  # programs may read a clock or draw numbers
         max_action_chars=1 << 17,
     )
@@ -157,7 +160,8 @@ class CodeEnv(TextEnv):
                 return self._session
             except SandboxFailure:
                 self.close()
-        pool = _pool(self.config.sandbox, self.config.limits)
+        with _FIRST:
+            pool = _pool(self.config.sandbox, self.config.limits)
         self._session = pool.take()
         self._release = weakref.finalize(self, pool.give_back, self._session)
         return self._session
@@ -188,7 +192,9 @@ class CodeEnv(TextEnv):
 
     def _scored(self, answer: str | None) -> Scored:
         assert self._session is not None
-        return scored(self._problem, self._work, answer, self._session, lambda: _judge(self.config.sandbox))
+        with _FIRST:
+            judge = _judge(self.config.sandbox)
+        return scored(self._problem, self._work, answer, self._session, judge)
 
     def _passed_so_far(self, changed: bool) -> Mapping[str, float]:
         """Return which hidden tests the folder passes as it is, where that is asked after every turn."""

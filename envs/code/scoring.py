@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cairn.core.errors import CairnError
@@ -21,9 +21,7 @@ class Scored:
     channels: Mapping[str, float] = field(default_factory=dict)  # "test/0", ...: 1 for a hidden test passed, 0 if not
 
 
-def scored(
-    problem: Problem, work: Work | None, answer: str | None, session: Session, judge: Callable[[], Judge]
-) -> Scored:
+def scored(problem: Problem, work: Work | None, answer: str | None, session: Session, judge: Judge) -> Scored:
     """Return what the session's folder, the answer or the world is worth.
 
     Raises:
@@ -41,7 +39,7 @@ def scored(
         raise CairnError("a task without hidden tests, answer or world cannot be judged")
     given = {path: problem.files[path].encode() for path in problem.given}
     try:
-        verdict = judge().judge(_submission(session), given, problem.job)
+        verdict = judge.judge(_submission(session), given, problem.job)
     except FileRefused as refused:
         verdict = Verdict(passed=(), problems=(f"Not judged: {refused}",))
     if not verdict.passed:

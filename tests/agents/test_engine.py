@@ -30,7 +30,7 @@ MANNER = Manner(new_context=lambda: Transcript(TranscriptConfig(), shared().enco
 class Threads:
     """A pool whose environments take as long as `wait` says, each in the engine's threads."""
 
-    is_slow = True
+    threads = 4
 
     def __init__(self, wait: Callable[[str], None] = lambda _: None) -> None:
         self.wait = wait
@@ -89,7 +89,15 @@ def actions(episodes: Iterable[Episode]) -> list[list[str]]:
 
 
 class Inline(Threads):
-    is_slow = False
+    threads = 0
+
+
+def test_no_more_environments_work_at_once_than_the_pool_has_threads_for() -> None:
+    pool = Threads(lambda _: time.sleep(0.02))
+    pool.threads = 2
+    found = collect(Engine(backend(), pool, MANNER), jobs(8))
+    assert pool.most == 2
+    assert actions(found) == actions(collect(Engine(backend(), Inline(), MANNER), jobs(8)))
 
 
 def test_slow_environments_work_at_the_same_time_and_play_what_fast_ones_do() -> None:

@@ -72,6 +72,16 @@ def test_both_kinds_give_the_same_episode_as_the_environment_itself() -> None:
     assert frames[0][0] == plain.reset(seed=3, options={"task": TASK})
 
 
+def test_environments_that_wait_for_other_processes_work_in_threads_unless_told_otherwise() -> None:
+    def threads(env_id: str, **settings: Any) -> int:
+        return EnvPool(env_id, pool=PoolConfig(size=5, **settings)).threads
+
+    assert threads(TROUBLE) == 0
+    assert threads(TROUBLE, kind="processes") == 5
+    assert threads("code") == len(os.sched_getaffinity(0))
+    assert [threads("code", threads=count) for count in (0, 3)] == [0, 3]
+
+
 @pytest.mark.parametrize(
     ("action", "cause"),
     [("raise", "raised"), ("nan", "garbage"), ("number", "garbage"), ("object", "garbage"), ("channel", "garbage")],

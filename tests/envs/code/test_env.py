@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -173,6 +174,21 @@ def test_a_sandbox_that_dies_fails_the_episode_and_the_next_one_has_another(env:
     with pytest.raises(SandboxFailure, match="is gone"):
         env.step("list_files")
     assert play(env, TASK)["success"]
+
+
+def test_environments_in_several_threads_keep_apart() -> None:
+    def work(number: int) -> list[str]:
+        env = make("code", kind="repair")
+        env.reset(seed=0, options={"task": f"repair/bank-{number}"})
+        actions = [f"run_python\nkept = {number}", "shell sleep 0.2", "run_python\nkept", "submit"]
+        texts = [env.step(action)[0] for action in actions]
+        env.close()
+        return texts[2:]
+
+    with ThreadPoolExecutor(3) as threads:
+        together = list(threads.map(work, range(3, 6)))
+    assert together == [work(number) for number in range(3, 6)]
+    assert [text for text, _ in together] == ["3\n", "4\n", "5\n"]
 
 
 def test_nothing_of_an_episode_is_left_for_the_next(env: CodeEnv) -> None:
