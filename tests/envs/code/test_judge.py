@@ -101,6 +101,13 @@ def test_a_share_is_of_all_tests(judge: Judge) -> None:
     assert verdict.problems == ("assertion 2: AssertionError: ", "assertion 3: AssertionError: ")
 
 
+def test_functions_that_code_puts_in_place_of_others_are_the_ones_called(judge: Judge) -> None:
+    source = "def f():\n    global f\n    f = lambda: 2\n    return 1\ndef g():\n    global f\n    del f"
+    tests = "import solution\ndef test():\n    assert [solution.f(), solution.f()] == [1, 2]\n    solution.g()\n"
+    tests += "    assert not hasattr(solution, 'f')"
+    assert judged(judge, source, Job(style="functions", tests=tests, modules=("solution",))).is_right
+
+
 def test_given_files_are_put_back(judge: Judge) -> None:
     job = Job(
         style="functions",
