@@ -6,6 +6,7 @@ import contextlib
 import functools
 import io
 import os
+import socket
 import time
 import zipfile
 from collections.abc import Mapping
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from cairn.core.errors import SandboxFailure
-from cairn.sandboxes import _engine, _wire, seccomp
+from cairn.sandboxes import _engine, _line, _wire, seccomp
 from cairn.sandboxes._attached import Attached
 from cairn.sandboxes._local import INSIDE, MODULES
 from cairn.sandboxes.base import LimitName, Limits
@@ -34,9 +35,18 @@ class ContainerPlace:
     """A container and the connection to it."""
 
     def __init__(
-        self, engine: Any, image: Mapping[str, Any], python: str, limits: Limits, runtime: str | None
+        self,
+        engine: Any,
+        image: Mapping[str, Any],
+        python: str,
+        limits: Limits,
+        runtime: str | None,
+        *,
+        has_network: bool = False,
     ) -> None:  # Any: the SDK has no types
         """Start it and wait for the supervisor's answer; from then on the connection is closed with it.
+
+        `has_network`: programs may use the container's own, and `listener` can be called.
 
         Raises:
             SandboxFailure: it did not start; with what it said.
@@ -46,10 +56,13 @@ class ContainerPlace:
         self._stream: Attached | None = None
         self.home = _HOME
         self.env: Mapping[str, str] = _environment(image)
-        filter_ = seccomp.program(machine=_MACHINES.get(image["Architecture"], image["Architecture"]))
+        machine = _MACHINES.get(image["Architecture"], image["Architecture"])
+        filter_ = seccomp.program(has_network=has_network, machine=machine)
+        self._line = _line.Line() if has_network else None
         try:
             with _engine.errors_told():
-                self._id = engine.create_container(**_settings(engine, image, python, limits, runtime))["Id"]
+                folder = None if self._line is None else self._line.folder
+                self._id = engine.create_container(**_settings(engine, image, python, limits, runtime, folder))["Id"]
                 asked = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
                 self._stream = Attached(engine.attach_socket(self._id, params=asked))  # first: nothing is missed
                 engine.start(self._id)
@@ -74,6 +87,20 @@ class ContainerPlace:
                 f"A container did not answer within {timeout_s:g} s or is gone: {self._stream.said() or error}"
             ) from error
 
+    def listener(self, port: int) -> socket.socket:
+        """Return a socket that listens in the container's own network: what connects to it there is accepted here.
+
+        Raises:
+            SandboxFailure: nothing can listen there, or the engine is not on this machine.
+        """
+        assert self._line is not None
+        answer, _ = self.exchange({"do": "listen", "port": port, "path": _line.PATH}, b"", _START_S)
+        if "error" in answer:
+            raise SandboxFailure(f"A container's supervisor hands out no socket: {answer['error']}")
+        listener = self._line.received(_START_S)
+        self._line.close()
+        return listener
+
     def limit_hit(self) -> LimitName | None:
         """Return what the control group has enforced since the last call, or what brought the container down."""
         return self._group.limit_hit() or ("memory" if self._is_gone and self._was_killed() else None)
@@ -95,6 +122,7 @@ class ContainerPlace:
             "watches_processes": not self._group.limits_processes,
         }
         known |= {"has_own_disk": True, "own_processes": None, "address_space": None}
+        known["has_network"] = self._line is not None
         confinement = {"readable": [], "writable": [], "devices": [], "landlock": False}
         place = {"home": self.home, "roots": ["/tmp", "/dev/shm"], "confinement": confinement, "is_first": True}
         answer, _ = self.exchange({"do": "hello", **place, "limits": known}, filter_, _START_S)
@@ -132,6 +160,8 @@ class ContainerPlace:
             remove(self._engine, self._id)
         if self._stream is not None:
             self._stream.close()
+        if self._line is not None:
+            self._line.close()
 
 
 class _ContainerGroup(Group):
@@ -158,9 +188,9 @@ def remove_left_over(engine: Any) -> None:
 
 
 def _settings(
-    engine: Any, image: Mapping[str, Any], python: str, limits: Limits, runtime: str | None
+    engine: Any, image: Mapping[str, Any], python: str, limits: Limits, runtime: str | None, line: Path | None
 ) -> dict[str, Any]:
-    """Return what a container is made of."""
+    """Return what a container is made of; `line`: the folder of a socket file that its supervisor may connect to."""
     boot = (INSIDE / "boot.py").read_text(encoding="utf-8")
     return {
         "image": image["Id"],
@@ -185,6 +215,7 @@ def _settings(
             cpu_period=_PERIOD_US,
             cpu_quota=max(1000, int(limits.cpus * _PERIOD_US)),
             tmpfs=_folders(image, limits),
+            binds=None if line is None else {str(line): {"bind": _line.FOLDER, "mode": "ro"}},
             ulimits=[{"Name": "core", "Soft": 0, "Hard": 0}],
             log_config={"Type": "none"},  # else the engine keeps all that is said in a file
             init=False,

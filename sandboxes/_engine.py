@@ -43,6 +43,12 @@ def connect(version: str | None = None) -> Any:
         return docker.APIClient(version=version or "auto", timeout=TIMEOUT_S, **docker.utils.kwargs_from_env())
 
 
+def is_of_this_machine() -> bool:
+    """Whether the engine that the environment names is reached by a socket file."""
+    where = os.environ.get("DOCKER_HOST")
+    return not where or where.startswith("unix://")
+
+
 @contextlib.contextmanager
 def errors_told() -> Iterator[None]:
     """Turn the SDK's errors into `EngineError`, and what HTTP and sockets add to them.

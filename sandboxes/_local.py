@@ -107,6 +107,24 @@ class LocalPlace:
         except (OSError, ValueError) as error:
             raise SandboxFailure(f"A sandbox did not answer within {timeout_s:g} s or is gone: {error}") from error
 
+    def listener(self, port: int) -> socket.socket:
+        """Return a socket that listens in the place's own network: what connects to it there is accepted here.
+
+        Raises:
+            SandboxFailure: nothing can listen there.
+        """
+        try:
+            self._socket.settimeout(_START_S)
+            self._socket.sendall(_wire.packed({"do": "listen", "port": port, "path": ""}, b""))
+            _, fds, _, _ = socket.recv_fds(self._socket, 1, 1, socket.MSG_CMSG_CLOEXEC)
+            if not fds:
+                raise SandboxFailure(f"A sandbox's supervisor cannot listen on port {port} of its own network")
+            listener = socket.socket(fileno=fds[0])
+            _wire.received(self._read, _START_S)
+        except OSError as error:
+            raise SandboxFailure(f"A sandbox's supervisor hands out no socket: {error}") from error
+        return listener
+
     def limit_hit(self) -> LimitName | None:
         """Return what the control group has enforced since the last call."""
         return self._group.limit_hit()

@@ -16,7 +16,8 @@ from typing import Any, ClassVar, Literal, Protocol
 from pydantic import Field
 
 from cairn.core.config import Config
-from cairn.core.errors import CairnError, SandboxFailure
+from cairn.core.errors import CairnError, ConfigError, SandboxFailure
+from cairn.sandboxes.network import Destination
 
 LimitName = Literal["wall", "cpu", "memory", "processes", "file", "disk", "files", "output"]
 Kind = Literal["file", "folder", "link", "other"]
@@ -63,6 +64,8 @@ class Result:
     peak_memory_bytes: int  # the most seen at once, or of its largest process
     limit: LimitName | None  # that ended it or made it fail; None: none did
     line: str | None = None  # of the open program: what it answered; None: it has ended
+    refused: tuple[str, ...] = ()  # by the network's list since the last result: the first different ones, in words
+    num_refused: int = 0  # of all such connections
     is_lost: bool = False  # the place went down with it: the session starts anew, empty
 
     @property
@@ -322,6 +325,8 @@ def _result(answer: Mapping[str, Any], data: bytes, enforced: LimitName | None) 
         cpu_s=float(answer["cpu_s"]),
         peak_memory_bytes=int(answer["peak_memory"]),
         limit=enforced if enforced is not None and has_failed else answer["limit"],
+        refused=tuple(map(str, answer.get("refused", ()))),  # there where a place has a network
+        num_refused=int(answer.get("num_refused", 0)),
         line=None if answer["ended"] else data[:line].decode("utf-8", "surrogatepass"),
     )
 
@@ -337,8 +342,17 @@ class Launch(Protocol):
         """
 
 
+class NoNetworkError(ConfigError):
+    """A network was asked for of a kind of sandbox that can give none."""
+
+
 class SandboxConfig(Config):
     """What every kind of sandbox can be told; kinds add their own fields."""
+
+    network: tuple[Destination, ...] = Field(
+        (),
+        description="What programs may reach: 'host:port', '*.domain:port', 'name:port@address'. Some kinds refuse it.",
+    )
 
 
 class Sandbox:
@@ -348,7 +362,16 @@ class Sandbox:
     name: ClassVar[str]
     promises: ClassVar[str]  # one line for listings: what it keeps programs from
 
+    no_network: ClassVar[str | None] = "its programs have none"  # and what to do; None: it keeps to `config.network`
+
     def __init__(self, config: SandboxConfig) -> None:
+        """Check what no kind may ignore.
+
+        Raises:
+            NoNetworkError: a network is asked for.
+        """
+        if config.network and self.no_network is not None:
+            raise NoNetworkError(f"The sandbox {self.name!r} takes no `network`: {self.no_network}")
         self.config = config
 
     def problem(self) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any
 from cairn.core.config import build
 from cairn.core.errors import CairnError
 from cairn.core.plugins import SANDBOXES
-from cairn.sandboxes.base import Sandbox
+from cairn.sandboxes.base import NoNetworkError, Sandbox
 
 _PREFERRED = ("bubblewrap", "landlock")  # of those that isolate and need no server
 
@@ -25,7 +25,11 @@ def new_sandbox(name: str = "auto", **config: Any) -> Sandbox:  # Any: the kind'
         return kind(build(kind.Config, config, f"sandbox {name!r}"))
     problems = []
     for candidate in _PREFERRED:
-        sandbox = new_sandbox(candidate, **config)
+        try:
+            sandbox = new_sandbox(candidate, **config)
+        except NoNetworkError as error:  # another may
+            problems.append(f"{candidate}: {error}")
+            continue
         problem = sandbox.problem()
         if problem is None:
             return sandbox

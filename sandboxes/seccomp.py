@@ -14,14 +14,15 @@ import struct
 from cairn.core.errors import CairnError
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_NUMBER, _ARCH, _ARGUMENT_0, _ARGUMENT_1 = 0, 4, 16, 24  # offsets in struct seccomp_data, low words
+_NUMBER, _ARCH, _ARGUMENT_0, _ARGUMENT_1, _ARGUMENT_2 = 0, 4, 16, 24, 32  # offsets in struct seccomp_data, low words
 _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
 _EPERM, _ENOSYS, _EAFNOSUPPORT = 1, 38, 97
 _NEWEST = 463  # calls from here on are not there, as far as programs can tell
 _X32 = 0x40000000
 _NEW_NAMESPACES = 0x7E020080  # CLONE_NEWTIME, NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
-_UNIX, _INET, _INET6 = 1, 2, 10
-_STREAM, _KIND = 1, 0xF
+_UNIX, _INET = 1, 2
+_STREAM, _KIND, _TCP = 1, 0xF, 6
+_AND = 0x54
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 
 # Numbers from the kernel's own tables: (x86_64, aarch64); None: the architecture does not have the call.
@@ -53,7 +54,7 @@ _ARCHES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
 
 def program(*, has_network: bool = False, machine: str | None = None) -> bytes:
-    """Return the filter for a machine, by default this one; `has_network`: TCP is allowed.
+    """Return the filter for a machine, by default this one; `has_network`: TCP over IPv4 is allowed.
 
     Raises:
         CairnError: there is no table of calls for this kind of machine.
@@ -80,11 +81,15 @@ def program(*, has_network: bool = False, machine: str | None = None) -> bytes:
 
 
 def _families(has_network: bool) -> list[bytes]:
-    """Return the rules for socket(family, kind): within the machine, and streams to others where there is a network."""
+    """Return the rules for socket(family, kind, protocol): Unix sockets, and TCP where there is a network.
+
+    Other streams over IPv4, such as SCTP and MPTCP, are large parts of the kernel that nobody here needs.
+    """
     rules = [_op(_LOAD, _ARGUMENT_0), _op(_EQUAL, _UNIX, 0, 1), _op(_RETURN, _ALLOW)]
     if has_network:
-        streams = [_op(_LOAD, _ARGUMENT_1), _op(0x54, _KIND), _op(_EQUAL, _STREAM, 0, 1), _op(_RETURN, _ALLOW)]
-        rules += [_op(_EQUAL, _INET, 1, 0), _op(_EQUAL, _INET6, 0, len(streams)), *streams]
+        protocol = [_op(_LOAD, _ARGUMENT_2), _op(_EQUAL, 0, 1, 0), _op(_EQUAL, _TCP, 0, 1), _op(_RETURN, _ALLOW)]
+        kind = [_op(_LOAD, _ARGUMENT_1), _op(_AND, _KIND), _op(_EQUAL, _STREAM, 0, len(protocol)), *protocol]
+        rules += [_op(_EQUAL, _INET, 0, len(kind)), *kind]
     return [*rules, _op(_RETURN, _ERROR | _EAFNOSUPPORT)]
 
 

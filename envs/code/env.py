@@ -14,7 +14,7 @@ import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -41,6 +41,10 @@ class CodeConfig(EnvConfig):
     kind: str = Field("tools", description="Kind of task: see docs/envs/code.md.")
     split: str | None = Field(None, description="Which tasks tasks() lists; None: the kind's first split.")
     sandbox: str = Field("auto", description="Kind of sandbox; auto: the best that works here.")
+    sandbox_settings: dict[str, Any] = Field(  # Any: each kind has its own
+        default_factory=dict,
+        description="Of that kind, as docs/plugins.md has them: an image, a network by allow-list.",
+    )
     limits: Limits = Field(Limits(), description="Of the agent's programs.")
     score: Literal["share", "all"] = Field("share", description="Share of hidden tests passed, or 1 for all of them.")
     tests: Literal["end", "turns"] = Field(
@@ -161,10 +165,14 @@ class CodeEnv(TextEnv):
             except SandboxFailure:
                 self.close()
         with _FIRST:
-            pool = _pool(self.config.sandbox, self.config.limits)
+            pool = _pool(*self._place(), self.config.limits)
         self._session = pool.take()
         self._release = weakref.finalize(self, pool.give_back, self._session)
         return self._session
+
+    def _place(self) -> tuple[str, str]:
+        """Return the sandbox's kind and its settings, as what is shared is found by."""
+        return self.config.sandbox, json.dumps(self.config.sandbox_settings, sort_keys=True)
 
     def _introduction(self) -> str:
         files = self._shop.use(Call(tool="list_files"))
@@ -193,7 +201,7 @@ class CodeEnv(TextEnv):
     def _scored(self, answer: str | None) -> Scored:
         assert self._session is not None
         with _FIRST:
-            judge = _judge(self.config.sandbox)
+            judge = _judge(*self._place())
         return scored(self._problem, self._work, answer, self._session, judge)
 
     def _passed_so_far(self, changed: bool) -> Mapping[str, float]:
@@ -225,14 +233,16 @@ def _ids(kind: str, split: str) -> tuple[str, ...]:
 
 
 @cache
-def _pool(sandbox: str, limits: Limits) -> Pool:
+def _pool(sandbox: str, settings: str, limits: Limits) -> Pool:
     """Return the sessions that all environments of this process share."""
-    return Pool(new_sandbox(sandbox), limits)
+    return Pool(new_sandbox(sandbox, **json.loads(settings)), limits)
 
 
 @cache
-def _judge(sandbox: str) -> Judge:
-    return Judge(_pool(sandbox, _JUDGE_LIMITS))
+def _judge(sandbox: str, settings: str) -> Judge:
+    """Return who judges for them: never with a network, which tests have no use for."""
+    apart = {name: value for name, value in json.loads(settings).items() if name != "network"}
+    return Judge(_pool(sandbox, json.dumps(apart, sort_keys=True), _JUDGE_LIMITS))
 
 
 def _as_json(name: str, path: str, content: str) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _HERTZ = os.sysconf("SC_CLK_TCK")
 _ENDED = (b"Z", b"X")
+_SOCKET_BYTES = 1 << 16  # beside what is in its queues
 _WALK_EVERY = 5  # looks between two counts of what lies on a disk that has no limit of its own
 
 
@@ -69,6 +70,8 @@ class Watch:
             self.peak = max(self.peak, used := self._memory(pids))
             if used > self.limits["memory_bytes"]:
                 return "memory"
+        if self.limits.get("has_network") and _in_sockets(most := self.limits["memory_bytes"]) > most:
+            return "memory"  # which not every control group counts
         if self.cpu_s() > self.limits["cpu_s"]:
             return "cpu"
         if self.limits["watches_processes"] and len(pids) > self.limits["processes"]:
@@ -188,6 +191,23 @@ def _descendants(of: int, parents: dict[int, int]) -> set[int]:
 def _number(path: str, place: int) -> int:
     with contextlib.suppress(OSError, IndexError), open(path, "rb") as file:
         return int(file.read().split()[place])
+    return 0
+
+
+def _in_sockets(enough: int) -> int:
+    """Return the bytes in TCP sockets of this network; 0 where there are so few that they cannot come to so many.
+
+    The kernel gives their number at once, and takes milliseconds for the list of them.
+    """
+    most = _number("/proc/sys/net/ipv4/tcp_rmem", 2) + _number("/proc/sys/net/ipv4/tcp_wmem", 2)
+    with contextlib.suppress(OSError, IndexError, ValueError):
+        with open("/proc/net/sockstat", "rb") as file:
+            count = int(file.read().partition(b"TCP: inuse ")[2].split()[0])
+        if most and count * most < enough:
+            return 0
+        with open("/proc/net/tcp", "rb") as file:
+            queues = [line.split()[4].split(b":") for line in file.readlines()[1:]]
+        return sum(_SOCKET_BYTES + int(sent, 16) + int(received, 16) for sent, received in queues)
     return 0
 
 

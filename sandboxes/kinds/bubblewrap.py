@@ -1,9 +1,10 @@
 """Namespaces without a daemon: each session in a bubblewrap of its own, for root and for ordinary users.
 
 The place has a read-only root with the system's /usr and nothing else of the host; a work folder, /tmp and /dev/shm in
-memory, each with a size; its own processes, users, host name and messages; and an empty network. Calls that could lead
-out are refused by seccomp. Root gives up its rights before bubblewrap starts: to the kernel, a user of a sandbox that
-root has started would be root. Bubblewrap itself is started with an empty environment, because programs may read it.
+memory, each with a size; its own processes, users, host name and messages; and a network of its own, which is empty or
+has one way out, to the addresses of a list (`network`). Calls that could lead out are refused by seccomp. Root gives up
+its rights before bubblewrap starts: to the kernel, a user of a sandbox that root has started would be root. Bubblewrap
+itself is started with an empty environment, because programs may read it.
 
 Not kept from programs: the kernel's own faults, what the hardware leaks, and the version of the system.
 """
@@ -24,11 +25,15 @@ from pydantic import AfterValidator, Field
 from cairn.core.errors import CairnError
 from cairn.sandboxes import seccomp
 from cairn.sandboxes._local import INSIDE, MODULES, LocalPlace, unprivileged_user
-from cairn.sandboxes.base import Limits, Sandbox, SandboxConfig
+from cairn.sandboxes._networked import NetworkedPlace
+from cairn.sandboxes.base import Limits, Place, Sandbox, SandboxConfig
+from cairn.sandboxes.network import AllowList
 
 _HOME = "/work"
 _PYTHONS = ("/usr/bin/python3", "/usr/local/bin/python3")
 _SHM_BYTES = 1 << 20
+_SYSTEM = ("/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d")
+_CERTIFICATES = ("/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/pki/ca-trust/extracted", "/etc/pki/tls/certs")
 _OWN = ("/tmp", "/dev", "/proc", _HOME)
 
 
@@ -56,6 +61,7 @@ class Bubblewrap(Sandbox):
     Config: ClassVar[type[SandboxConfig]] = BubblewrapConfig
     name: ClassVar[str] = "bubblewrap"
     promises: ClassVar[str] = "files, processes, network, users and memory of the host are out of reach"
+    no_network: ClassVar[str | None] = None
 
     def problem(self) -> str | None:
         """Return what is missing, and how to get it."""
@@ -72,11 +78,11 @@ class Bubblewrap(Sandbox):
         assert isinstance(self.config, BubblewrapConfig)
         return self.config
 
-    def launch(self, limits: Limits) -> LocalPlace:
+    def launch(self, limits: Limits) -> Place:
         """Start a place; see `base.Launch`."""
         user = unprivileged_user()
         with contextlib.ExitStack() as stack:
-            filter_fd = stack.enter_context(_memory_file(seccomp.program()))
+            filter_fd = stack.enter_context(_memory_file(seccomp.program(has_network=bool(self._config.network))))
             fds = {name: stack.enter_context(_memory_file((INSIDE / name).read_bytes())) for name in MODULES}
             hello = {
                 "roots": ["/tmp", "/dev/shm"],
@@ -84,9 +90,10 @@ class Bubblewrap(Sandbox):
                 "limits": {
                     "has_own_disk": True,
                     "address_space": None,
+                    "has_network": bool(self._config.network),
                 },
             }
-            return LocalPlace(
+            place = LocalPlace(
                 list(_command(limits, self._config, filter_fd, fds)),
                 home=_HOME,
                 limits=limits,
@@ -95,6 +102,9 @@ class Bubblewrap(Sandbox):
                 hello=hello,
                 pass_fds=[filter_fd, *fds.values()],
             )
+        if self._config.network:
+            return NetworkedPlace(place, AllowList(self._config.network))
+        return place
 
 
 def interpreter(chosen: str | None) -> str:
@@ -118,7 +128,7 @@ def _command(limits: Limits, config: BubblewrapConfig, filter_fd: int, fds: dict
             yield from ("--symlink", os.readlink(link), f"/{name}")
         elif link.is_dir():
             yield from ("--ro-bind", f"/{name}", f"/{name}")
-    for path in ("/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d"):
+    for path in (*_SYSTEM, *(_CERTIFICATES if config.network else ())):
         yield from ("--ro-bind-try", path, path)
     for path in config.binds:
         yield from ("--ro-bind", path, path)

@@ -1,9 +1,10 @@
 """Containers: each session is one of Docker's, on this machine or wherever DOCKER_HOST says.
 
-The container has no network, a read-only root, no capabilities and no way to new ones, a user of no rights, Docker's
-own seccomp profile with ours on top of it for programs, and limits on memory, processes and CPU. Files go into sizes of
-memory: the work folder, /tmp and /dev/shm. Its process 1 is the supervisor, which ends with its standard input: if
-Cairn dies, so does what runs in its containers. With `gvisor`, programs talk to gVisor's kernel in place of the host's.
+The container has a network of its own, which is empty or has one way out, to the addresses of a list (`network`); a
+read-only root, no capabilities and no way to new ones, a user of no rights, Docker's own seccomp profile with ours on
+top of it for programs, and limits on memory, processes and CPU. Files go into sizes of memory: the work folder, /tmp
+and /dev/shm. Its process 1 is the supervisor, which ends with its standard input: if Cairn dies, so does what runs in
+its containers. With `gvisor`, programs talk to gVisor's kernel in place of the host's.
 
 Not kept from programs: with `gvisor` off, the kernel's own faults; what the hardware leaks; what the image holds.
 """
@@ -19,7 +20,9 @@ from pydantic import Field
 from cairn.core.errors import CairnError, MissingExtraError, SandboxFailure
 from cairn.sandboxes import _engine
 from cairn.sandboxes._container import ContainerPlace, remove_left_over
-from cairn.sandboxes.base import Limits, Sandbox, SandboxConfig
+from cairn.sandboxes._networked import NetworkedPlace
+from cairn.sandboxes.base import Limits, NoNetworkError, Place, Sandbox, SandboxConfig
+from cairn.sandboxes.network import AllowList
 
 _RUNTIME = "runsc"
 
@@ -41,9 +44,12 @@ class Docker(Sandbox):
     Config: ClassVar[type[SandboxConfig]] = DockerConfig
     name: ClassVar[str] = "docker"
     promises: ClassVar[str] = "files, processes, network, users and memory of the host are out of reach; own images"
+    no_network: ClassVar[str | None] = None
 
     def __init__(self, config: SandboxConfig) -> None:
         super().__init__(config)
+        if self._config.gvisor and config.network:
+            raise NoNetworkError("The sandbox 'docker' takes no `network` with gVisor, which hands out no sockets")
         self._version: str | None = None  # of the engine's protocol
         self._has_tidied = False
 
@@ -66,7 +72,7 @@ class Docker(Sandbox):
             except (CairnError, _engine.EngineError) as error:
                 return str(error)
 
-    def launch(self, limits: Limits) -> ContainerPlace:
+    def launch(self, limits: Limits) -> Place:
         """Start a place; see `base.Launch`."""
         try:
             engine = self._connected()
@@ -74,13 +80,21 @@ class Docker(Sandbox):
                 if not self._has_tidied:
                     remove_left_over(engine)
                     self._has_tidied = True
-                runtime = _RUNTIME if self._config.gvisor else None
-                return ContainerPlace(engine, self._image(engine), self._config.python, limits, runtime)
+                return self._place(engine, limits)
             except BaseException:  # an interrupt too: the connection is not left open
                 engine.close()
                 raise
         except _engine.EngineError as error:
             raise SandboxFailure(f"A container did not start: {error}") from error
+
+    def _place(self, engine: Any, limits: Limits) -> Place:
+        network, runtime = self._config.network, _RUNTIME if self._config.gvisor else None
+        place = ContainerPlace(
+            engine, self._image(engine), self._config.python, limits, runtime, has_network=bool(network)
+        )
+        if network:
+            return NetworkedPlace(place, AllowList(network))
+        return place
 
     def _connected(self) -> Any:  # Any: the SDK has no types
         engine = _engine.connect(self._version)
@@ -96,6 +110,8 @@ class Docker(Sandbox):
                 f"the engine has no runtime {_RUNTIME!r}, only {', '.join(sorted(runtimes))}; install gVisor and make "
                 "it known (sudo runsc install, then restart Docker), or set gvisor = false"
             )
+        if self._config.network and not _engine.is_of_this_machine():
+            return "`network` needs an engine of this machine, by a socket file; run `cairn sandbox serve` on the other"
         if self._config.build is not None:
             _engine.digest(Path(self._config.build))
         elif _engine.image(engine, self._config.image) is None:

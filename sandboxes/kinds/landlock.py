@@ -38,6 +38,9 @@ class Landlock(Sandbox):
     Config: ClassVar[type[SandboxConfig]] = LandlockConfig
     name: ClassVar[str] = "landlock"
     promises: ClassVar[str] = "files, connections and processes of the host are out of reach; no namespaces of its own"
+    no_network: ClassVar[str | None] = (
+        "it has no network of its own, and Landlock tells ports apart but no addresses; use the sandbox 'bubblewrap'"
+    )
 
     def problem(self) -> str | None:
         """Return what is missing."""

@@ -24,6 +24,9 @@ class Process(Sandbox):
     Config: ClassVar[type[SandboxConfig]] = ProcessConfig
     name: ClassVar[str] = "process"
     promises: ClassVar[str] = "nothing but limits on time, memory, output and disk"
+    no_network: ClassVar[str | None] = (
+        "its programs have this machine's network, and nothing holds them to a list; use the sandbox 'bubblewrap'"
+    )
 
     def problem(self) -> str | None:
         """Return that it was not asked for."""

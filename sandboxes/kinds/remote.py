@@ -62,6 +62,9 @@ class Remote(Sandbox):
     Config: ClassVar[type[SandboxConfig]] = RemoteConfig
     name: ClassVar[str] = "remote"
     promises: ClassVar[str] = "what the server's kind of sandbox promises; this machine runs nothing"
+    no_network: ClassVar[str | None] = (
+        "what may be reached is said where the sandboxes are: cairn sandbox serve --set 'network=[...]'"
+    )
 
     def __init__(self, config: SandboxConfig) -> None:
         super().__init__(config)

@@ -1,4 +1,4 @@
-"""What sandboxes need besides this machine: an engine with an image, and a server."""
+"""What sandboxes need besides this machine: an engine with an image, a server, and what a network leads to."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from cairn.sandboxes.base import Session
 from cairn.sandboxes.kinds.bubblewrap import Bubblewrap, BubblewrapConfig
 from cairn.sandboxes.kinds.docker import DockerConfig
 from tests.sandboxes import engine, serving
+from tests.sandboxes.listening import LIMITS, Listener, listener, networked
 
 
 @pytest.fixture(scope="session")
@@ -33,3 +35,34 @@ def server(tmp_path_factory: pytest.TempPathFactory, server_kind: str) -> Iterat
     """Give a server that no test ends."""
     with serving.server(tmp_path_factory.mktemp("server"), kind=server_kind) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def listed() -> Iterator[Listener]:
+    """Give a server of the host that programs of `network_session` may reach."""
+    with listener() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def other() -> Iterator[Listener]:
+    """Give a server of the host that they may not."""
+    with listener() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def lasting_network(listed: Listener) -> Iterator[Session]:
+    """Give a session for all tests of a module."""
+    with networked(listed.address).session(LIMITS) as session:
+        yield session
+
+
+@pytest.fixture
+def network_session(lasting_network: Session, listed: Listener, other: Listener) -> Session:
+    """Give an empty session with a network, and servers that nobody has come to yet."""
+    lasting_network.reset()
+    for one in (listed, other):
+        one.visits.clear()
+        one.ended.clear()
+    return lasting_network

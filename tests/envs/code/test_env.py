@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cairn.core.errors import MissingDataError, SandboxFailure, UnknownNameError
+from cairn.core.errors import ConfigError, MissingDataError, SandboxFailure, UnknownNameError
 from cairn.envs.base import TextEnv
 from cairn.envs.code import tasks
 from cairn.envs.code.actions import TOOLS
@@ -118,6 +118,16 @@ def test_hidden_tests_may_run_after_every_turn_and_are_not_shown() -> None:
     env.reset(seed=0, options={"task": TASK})
     assert env.step("submit")[4]["channels"] == begun["channels"]
     env.close()
+
+
+def test_the_sandbox_has_the_settings_that_are_given() -> None:
+    env = make("code", kind="repair", sandbox="bubblewrap", sandbox_settings={"network": ["127.0.0.1:9"]})
+    env.reset(seed=0, options={"task": TASK})
+    assert said(env, "shell echo $http_proxy") == "http://127.0.0.1:3128"
+    assert env.step("submit")[4]["channels"]
+    env.close()
+    with pytest.raises(ConfigError, match="takes no `network`"):
+        make("code", sandbox="process", sandbox_settings={"network": ["127.0.0.1:9"]}).reset()
 
 
 def test_all_or_nothing() -> None:

@@ -45,9 +45,9 @@ def test_a_hole_is_noticed(monkeypatch: pytest.MonkeyPatch, hole: str, noticed: 
     sandbox = usable("bubblewrap")
     whole = bubblewrap._command
     if hole == "no seccomp":
-        monkeypatch.setattr(seccomp, "program", lambda: seccomp._op(seccomp._RETURN, seccomp._ALLOW))
+        monkeypatch.setattr(seccomp, "program", lambda **_: seccomp._op(seccomp._RETURN, seccomp._ALLOW))
     elif hole == "the host's network":
-        monkeypatch.setattr(seccomp, "program", lambda: seccomp._op(seccomp._RETURN, seccomp._ALLOW))
+        monkeypatch.setattr(seccomp, "program", lambda **_: seccomp._op(seccomp._RETURN, seccomp._ALLOW))
         monkeypatch.setattr(bubblewrap, "_command", lambda *a: _with(whole(*a), "--die-with-parent", "--share-net"))
     else:
         bind = ("--bind", "/tmp", "/tmp", "--bind", "/tmp", "/var/tmp")

@@ -9,6 +9,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -22,12 +23,15 @@ from cairn.sandboxes import _container, _engine
 from cairn.sandboxes._attached import Attached
 from cairn.sandboxes._container import ContainerPlace
 from cairn.sandboxes.base import Limits, Session
+from cairn.sandboxes.battery.attack import attacks
 from cairn.sandboxes.battery.trial import run_battery
 from cairn.sandboxes.kinds.docker import Docker, DockerConfig
 from tests.sandboxes import engine as engines
+from tests.sandboxes.listening import listener
 
 MIB = 1 << 20
 LIMITS = Limits(wall_s=8, cpu_s=5, memory_bytes=96 * MIB, processes=16, disk_bytes=4 * MIB, file_bytes=4 * MIB)
+ASK = "import urllib.request; print(urllib.request.urlopen('http://{}/', timeout=20).read())"
 pytestmark = pytest.mark.xdist_group("sandbox-docker")
 
 
@@ -51,6 +55,56 @@ def engine(container_config: DockerConfig) -> Iterator[Any]:  # Any: the SDK has
 def containers(engine: Any) -> dict[str, str]:
     """Return the state of every container by its identifier."""
     return {found["Id"]: found["State"] for found in engine.containers(all=True)}
+
+
+# -- a network by allow-list -------------------------------------------------------------------------------------------
+
+
+def test_a_listed_address_is_reached_and_no_other(container_config: DockerConfig) -> None:
+    with listener() as listed, listener() as other:
+        sandbox = Docker(container_config.model_copy(update={"network": (listed.address,)}))
+        with sandbox.session(LIMITS) as session:
+            reached = session.run_python(ASK.format(listed.address))
+            assert (reached.output, reached.num_refused) == ("b'body of /'\n", 0)
+            refused = session.run_python(ASK.format(other.address))
+            assert "HTTP Error 403: Not allowed by the sandbox" in refused.output
+            assert refused.refused == (f"{other.address}: it is not on the list",)
+            session.reset()
+            assert session.run(["python3", "-c", ASK.format(listed.address)]).output == "b'body of /'\n"
+            assert (
+                session.run(["sh", "-c", "test -e /cairn && ! test -e /cairn/socket && ! echo > /cairn/x"]).exit_code
+                == 0
+            )
+            names = ("tcp", "udp", "raw", "socket", "streams", "kill", "parent", "namespaces")
+            chosen = [attack for attack in attacks() if any(name in attack.name.lower() for name in names)]
+            problems = [trial.problem for trial in run_battery(sandbox, chosen)]
+        assert problems == [None] * len(chosen)
+        assert len(chosen) > 8
+        assert other.visits == []
+
+
+def test_a_network_needs_an_engine_of_this_machine(
+    container_config: DockerConfig, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    sandbox = Docker(container_config.model_copy(update={"network": ("pypi.org:443",)}))
+    monkeypatch.setattr(_engine, "is_of_this_machine", lambda: False)
+    assert "needs an engine of this machine" in (sandbox.problem() or "")
+    monkeypatch.undo()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr("cairn.sandboxes._line.PATH", "/elsewhere")  # as where the engine has other folders
+    with pytest.raises(SandboxFailure, match=r"hands out no socket: .*No such file"):
+        sandbox.session(LIMITS)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("where", "is_here"), [(None, True), ("unix:///x", True), ("ssh://other", False), ("tcp://127.0.0.1:1", False)]
+)
+def test_which_engines_are_of_this_machine(monkeypatch: pytest.MonkeyPatch, where: str | None, is_here: bool) -> None:
+    monkeypatch.delenv("DOCKER_HOST", raising=False)
+    if where is not None:
+        monkeypatch.setenv("DOCKER_HOST", where)
+    assert _engine.is_of_this_machine() is is_here
 
 
 # -- what programs are kept from ---------------------------------------------------------------------------------------
