@@ -249,8 +249,6 @@ def run_tests(text):
                 raise
             except BaseException as error:  # whatever ends a test, that of the tested code's making too, fails it
                 results.append([name, f"{type(error).__name__}: {error}"[:300]])
-    except (BrokenTests, SyntaxError):
-        raise
     except Exception as error:  # what the tests use of the code is not there
         results.append(["the tests could not begin", f"{type(error).__name__}: {error}"[:300]])
     return json.dumps(results)
@@ -268,9 +266,16 @@ def _prepared(job):
     return found
 
 
+def _parsed(source):
+    try:
+        return ast.parse(source)
+    except SyntaxError as error:
+        raise BrokenTests(f"SyntaxError: {error}") from error
+
+
 def _functions(job, anew):
     """Every function test_...() is a test, with code that has started anew."""
-    tree = ast.parse(job["tests"])
+    tree = _parsed(job["tests"])
     for name in [node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test")]:
 
         def test(name=name):
@@ -284,10 +289,11 @@ def _functions(job, anew):
 
 def _asserts(job, anew):
     """Every assert statement is a test, in one run of the statements; inside loops and blocks they count as one."""
+    tree = _parsed(job["tests"])
     anew()
     found = _prepared(job)
     broken = []
-    for number, node in enumerate(ast.parse(job["tests"]).body):
+    for number, node in enumerate(tree.body):
 
         def test(node=node):
             if broken:
@@ -305,7 +311,7 @@ def _asserts(job, anew):
 
 def _unittest(job, anew):
     """Every method of a TestCase is a test, with code that has started anew."""
-    tree = compile(job["tests"], "<tests>", "exec")
+    tree = compile(_parsed(job["tests"]), "<tests>", "exec")
     found = {"__name__": "tests"}
     anew()
     found = _prepared(job)

@@ -108,6 +108,18 @@ def test_functions_that_code_puts_in_place_of_others_are_the_ones_called(judge: 
     assert judged(judge, source, Job(style="functions", tests=tests, modules=("solution",))).is_right
 
 
+@pytest.mark.parametrize("style", JOBS)
+@pytest.mark.parametrize(
+    "source", ["def add_all(numbers:", "raise SyntaxError('not mine')", "raise BaseException", "\0"]
+)
+def test_code_that_cannot_be_loaded_scores_nothing_and_is_no_failure_of_ours(
+    judge: Judge, style: str, source: str
+) -> None:
+    verdict = judged(judge, source, JOBS[style])
+    assert verdict.share == 0.0
+    assert not verdict.is_right
+
+
 def test_given_files_are_put_back(judge: Judge) -> None:
     job = Job(
         style="functions",
