@@ -22,6 +22,8 @@ help:
 
 # The default sandbox; where it cannot be installed, its tests say so and are skipped.
 BWRAP := $(shell command -v bwrap)
+# The browser of the GUI environments; likewise.
+CHROMIUM := $(firstword $(shell command -v chromium chromium-browser google-chrome))
 
 $(READY): pyproject.toml setup.py constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -41,6 +43,9 @@ compare: $(READY)
 test: $(READY)
 ifeq ($(BWRAP),)
 	-test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -qq -y --no-install-recommends bubblewrap
+endif
+ifeq ($(CHROMIUM),)
+	-test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core
 endif
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow and not gpu and not vllm"
 

@@ -1,0 +1,83 @@
+"""The only way out of a page: a proxy that answers for the sites of an episode, and for nothing else.
+
+A site is an ASGI application under a host name, without a server or a port: ``http://mail/`` is whatever application
+the episode has put there. Everything else is refused and recorded: other names, this machine's own ports, HTTPS,
+WebSockets.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import uvicorn
+
+Scope = MutableMapping[str, Any]  # Any: ASGI's
+Site = Callable[[Scope, Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[None]]], Awaitable[None]]
+_TOLD = 50  # refusals that are kept
+
+
+class Gate:
+    """A proxy on a port of the loopback address; made and used in one event loop."""
+
+    def __init__(self) -> None:
+        self.sites: Mapping[str, Site] = {}
+        self.refused: list[str] = []  # what was asked for and is no site; the first ones
+        self.num_refused = 0
+        self._socket = socket.socket()
+        self._socket.bind(("127.0.0.1", 0))
+        config = uvicorn.Config(
+            self._answer,
+            log_config=None,
+            interface="asgi3",
+            proxy_headers=False,
+            lifespan="off",
+            ws="none",
+            server_header=False,
+        )
+        self._server = uvicorn.Server(config)
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def url(self) -> str:
+        """Where the proxy is."""
+        return f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+
+    async def start(self) -> None:
+        """Begin to answer."""
+        self._server.config.load()
+        self._task = asyncio.create_task(self._server._serve([self._socket]))
+        while not self._server.started:
+            await asyncio.sleep(0.001)
+
+    async def stop(self) -> None:
+        """End; connections that are open end too."""
+        self._server.should_exit = self._server.force_exit = True
+        if self._task is not None:
+            await self._task
+
+    def begin(self, sites: Mapping[str, Site]) -> None:
+        """Answer for these sites from now on, and forget what was refused."""
+        self.sites, self.refused, self.num_refused = dict(sites), [], 0
+
+    async def _answer(self, scope: Scope, receive: Callable[[], Awaitable[Any]], send: Any) -> None:  # Any: ASGI's
+        target = urlsplit(scope["path"])
+        site = self.sites.get(target.netloc.removesuffix(":80")) if target.scheme == "http" else None
+        if site is None or scope["method"] == "CONNECT":
+            await self._refuse(
+                f"{scope['method']} {scope['path'] or scope.get('raw_path', b'').decode('latin-1')}", send
+            )
+            return
+        path = target.path or "/"
+        await site({**scope, "path": path, "raw_path": path.encode(), "server": (target.netloc, 80)}, receive, send)
+
+    async def _refuse(self, what: str, send: Any) -> None:  # Any: ASGI's
+        self.num_refused += 1
+        if len(self.refused) < _TOLD:
+            self.refused.append(what[:200])
+        head = [(b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store")]
+        await send({"type": "http.response.start", "status": 403, "headers": head})
+        await send({"type": "http.response.body", "body": b"This address cannot be reached from here."})

@@ -1,0 +1,147 @@
+"""A page: one isolated context of a browser with its tabs, leased to one episode after another.
+
+Between two leases cookies, storage, cached answers and history go, and time and chance begin anew; more than
+that a document cannot leave behind. What documents want and do not get (downloads, further tabs, addresses that are no
+site) is refused and noted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Mapping
+
+from playwright.async_api import BrowserContext
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Page as Driven
+
+from cairn.core.errors import SandboxFailure
+from cairn.sandboxes._gate import Gate, Site
+from cairn.sandboxes._tab import CLOSED, Tab
+
+MOST_TABS = 8
+_MOST_NOTICES, _MOST_ROUNDS = 100, 3
+
+
+class Page:
+    """Tabs that share nothing with those of other pages; used in the browser's event loop only."""
+
+    def __init__(self, context: BrowserContext, gate: Gate) -> None:
+        """Made by `open_page`."""
+        self.context, self.gate = context, gate
+        self.tabs: list[Tab] = []
+        self.active = 0  # which tab is in front
+        self.notices: list[str] = []  # in this lease, the first ones
+        self.leases = 0
+        self._seed = 0
+        self._is_ours = False  # the tab that opens next
+        self._coming = list[Driven]()  # tabs that documents have opened
+        self._closing = set[asyncio.Task[None]]()
+        context.on("page", self._opened)
+
+    @property
+    def tab(self) -> Tab:
+        """The tab in front.
+
+        Raises:
+            SandboxFailure: there is none.
+        """
+        if not self.tabs:
+            raise SandboxFailure("A page of the browser has no tab")
+        return self.tabs[min(self.active, len(self.tabs) - 1)]
+
+    async def begin(self, sites: Mapping[str, Site], url: str, seed: int) -> str | None:
+        """Show `url` as nobody has before; return why it could not be reached, or None."""
+        self.leases += 1
+        self.notices, self._seed = [], seed & 0x7FFFFFFF
+        self.gate.begin(sites)
+        for tab in self.tabs[1:]:
+            await self._close(tab)
+        if not self.tabs:
+            await self._new_tab()
+        self.active = 0
+        await self.tab.begin(self._seed)
+        await self.tab.go("about:blank")  # what was there could write as it is being emptied
+        await self.context.clear_cookies()
+        for host in sites:
+            await self.tab.send("Storage.clearDataForOrigin", origin=f"http://{host}", storageTypes="all")
+        await self.tab.send("Page.resetNavigationHistory")  # documents see how long it is
+        problem = await self.tab.go(url)
+        if not self.tabs:
+            await self._new_tab()
+            return "its tab had to be closed"
+        await self.tab.send("Page.resetNavigationHistory")
+        return problem
+
+    async def settle(self) -> None:
+        """Let a step's time pass in every tab, and take in those that it opened or closed."""
+        for tab in list(self.tabs):
+            await tab.advance()
+        for _ in range(_MOST_ROUNDS):
+            await self._take_in()
+        self._refuse(self._coming)
+        if not self.tabs:
+            self.notice("closed: the last tab; an empty one is in its place")
+            await self._new_tab()
+        self.active = min(self.active, len(self.tabs) - 1)
+
+    def notice(self, text: str) -> None:
+        """Keep a note for whoever looks."""
+        if len(self.notices) < _MOST_NOTICES:
+            self.notices.append(text)
+
+    async def close(self) -> None:
+        """End it."""
+        with contextlib.suppress(PlaywrightError):  # the browser is gone
+            await self.context.close()
+        await self.gate.stop()
+
+    def _opened(self, driven: Driven) -> None:
+        if not self._is_ours:
+            self._coming.append(driven)
+
+    async def _new_tab(self) -> None:
+        self._is_ours = True
+        try:
+            await self._add(await self.context.new_page())
+        finally:
+            self._is_ours = False
+
+    async def _take_in(self) -> None:
+        """Show the tabs that documents have opened, as far as there is room."""
+        coming, self._coming = self._coming, []
+        room = MOST_TABS - len(self.tabs)
+        self._refuse(coming[room:])
+        for driven in coming[:room]:
+            with contextlib.suppress(PlaywrightError):  # it was closed again at once
+                await self._add(driven)
+                self.active = len(self.tabs) - 1
+                await self.tabs[-1].advance()
+
+    def _refuse(self, coming: list[Driven]) -> None:
+        for driven in coming:
+            self.notice(f"refused: a further tab; there may be {MOST_TABS}")
+            task = asyncio.ensure_future(driven.close())
+            self._closing.add(task)
+            task.add_done_callback(self._closed)
+
+    def _closed(self, task: asyncio.Task[None]) -> None:
+        self._closing.discard(task)
+        if not task.cancelled():
+            task.exception()  # of one that was gone already
+
+    async def _add(self, driven: Driven) -> None:
+        tab = Tab(driven, await self.context.new_cdp_session(driven), self.notice)
+        self.tabs.append(tab)
+        driven.on("close", lambda _: self._gone(tab))
+        await tab.prepare(self._seed)
+
+    async def _close(self, tab: Tab) -> None:
+        self._gone(tab)
+        with contextlib.suppress(PlaywrightError):  # it is gone
+            await tab.driven.close()
+
+    def _gone(self, tab: Tab) -> None:
+        if tab in self.tabs:
+            self.tabs.remove(tab)
+        tab.end(CLOSED)

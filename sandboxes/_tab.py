@@ -1,0 +1,152 @@
+"""One tab of a leased page: time stands still in it but for what each step gives, and a step ends when it is at rest.
+
+Time is Chromium's virtual time. Clocks, timers and intervals of a document go on by exactly what `advance` says, and
+wait while anything is asked of the network, navigations included; so a step is over when all that it began is, without
+sleeping. Every document's clock begins at the same moment. Scripts get their frames by timers, as many each time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from playwright.async_api import CDPSession, Dialog, Download
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Page as Driven
+
+from cairn.core.errors import SandboxFailure
+
+STEP_MS = 100  # of virtual time
+BEGINNING_MS = 1_900_000_000_000  # what clocks say when a document begins: since 1970
+CLOSED = "A tab of the browser is closed"
+_MOST_DIALOGS = 20  # of a step; a document that asks for more is closed
+_SCRIPT = """
+(() => {
+  const RealDate = Date, shift = RealDate.now() - BEGINNING, now = () => RealDate.now() - shift;
+  window.Date = new Proxy(RealDate, {
+    construct: (date, given) => given.length ? new date(...given) : new date(now()),
+    apply: () => new RealDate(now()).toString(),
+    get: (date, name) => name === "now" ? now : Reflect.get(date, name),
+  });
+  performance.now = () => now() - BEGINNING;
+  window.requestAnimationFrame = f => setTimeout(() => f(performance.now()), 16);
+  window.cancelAnimationFrame = n => clearTimeout(n);
+  let state = SEED;
+  const next = () => {
+    state = (state + 0x6D2B79F5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+  Math.random = next;
+  crypto.getRandomValues = a => {
+    for (let i = 0; i < a.length; i++) a[i] = Math.floor(next() * 4294967296);
+    return a;
+  };
+  const style = document.createElement("style");
+  style.textContent = "*, *::before, *::after { animation: none !important; transition: none !important; " +
+    "caret-color: transparent !important }";
+  const put = () => document.documentElement && document.documentElement.appendChild(style);
+  put() || document.addEventListener("DOMContentLoaded", put);
+})();
+"""
+
+
+class Tab:
+    """A document that is shown, and what Chromium can be asked to do with it."""
+
+    def __init__(self, driven: Driven, cdp: CDPSession, notice: Callable[[str], None]) -> None:
+        """`notice`: told of what the document wanted and did not get, or was answered at once."""
+        self.driven, self._cdp, self._notice = driven, cdp, notice
+        self._num_dialogs = 0
+        self._script: str | None = None  # what runs first in each document
+        self._rested = asyncio.Event()
+        self._end = asyncio.get_running_loop().create_future()  # why there is no document any more
+
+    async def prepare(self, seed: int) -> None:
+        """Listen to the document, and begin."""
+        self._cdp.on("Emulation.virtualTimeBudgetExpired", lambda _: self._rested.set())
+        self.driven.on("dialog", self._dialog)
+        self.driven.on("download", self._download)
+        self.driven.on("crash", lambda _: self.end("A page of the browser crashed"))
+        await self._cdp.send("Page.enable")
+        await self.begin(seed)
+
+    async def begin(self, seed: int) -> None:
+        """Have clocks stand still, and chance in documents from now on follow from the seed."""
+        if self._script is not None:
+            await self.send("Page.removeScriptToEvaluateOnNewDocument", identifier=self._script)
+        await self.send("Emulation.setVirtualTimePolicy", policy="pause")
+        script = _SCRIPT.replace("SEED", str(seed)).replace("BEGINNING", str(BEGINNING_MS))
+        self._script = (await self.send("Page.addScriptToEvaluateOnNewDocument", source=script))["identifier"]
+
+    async def send(self, method: str, **params: Any) -> dict[str, Any]:  # Any: of Chromium's protocol
+        """Have Chromium do something.
+
+        Raises:
+            SandboxFailure: there is no document any more.
+            PlaywrightError: it cannot be done.
+        """
+        answer = asyncio.ensure_future(self._cdp.send(method, params))
+        await asyncio.wait((answer, self._end), return_when=asyncio.FIRST_COMPLETED)
+        if not answer.done():
+            answer.cancel()
+            raise SandboxFailure(self._end.result())
+        found: dict[str, Any] = answer.result()
+        return found
+
+    async def advance(self, milliseconds: int = STEP_MS) -> None:
+        """Let so much time pass in the document, after whatever it is waiting for; nothing, if it closes itself.
+
+        Raises:
+            SandboxFailure: it crashed.
+        """
+        self._rested.clear()
+        self._num_dialogs = 0
+        try:
+            policy = {"policy": "pauseIfNetworkFetchesPending", "budget": milliseconds}
+            await self.send("Emulation.setVirtualTimePolicy", **policy)
+            await self._rested.wait()
+        except (PlaywrightError, SandboxFailure):
+            if not self.is_closed:
+                raise
+        if self._end.done() and not self.is_closed:
+            raise SandboxFailure(self._end.result())
+
+    async def go(self, url: str) -> str | None:
+        """Go to an address and let the document load; return why it could not be reached, or None."""
+        answer = await self.send("Page.navigate", url=url)
+        if "errorText" in answer:
+            return str(answer["errorText"])
+        await self.advance()
+        return None
+
+    async def _dialog(self, dialog: Dialog) -> None:
+        """Accept what only tells, or asks whether to leave; decline questions, which nobody can answer in time."""
+        self._num_dialogs += 1
+        self._notice(f"{dialog.type}: {dialog.message[:200]}")
+        try:
+            if self._num_dialogs > _MOST_DIALOGS:
+                self._notice("closed: it opened dialogs without an end")
+                await self.driven.close()
+            elif dialog.type in ("alert", "beforeunload"):
+                await dialog.accept()
+            else:
+                await dialog.dismiss()
+        except PlaywrightError:  # the document is gone, and its dialog with it
+            pass
+
+    def _download(self, download: Download) -> None:
+        self._notice(f"refused: a download of {download.url[:200]}")
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it has been closed, by us or by itself."""
+        return self._end.done() and self._end.result() == CLOSED
+
+    def end(self, why: str) -> None:
+        """There is no document any more: wake whoever waits for it."""
+        if not self._end.done():
+            self._end.set_result(why)
+        self._rested.set()

@@ -1,0 +1,216 @@
+"""A real browser for environments: one Chromium a process, and in it isolated pages that are kept warm.
+
+A page reaches the sites that its lease names, which are applications of this process, and nothing else: no host, no
+port of this machine, no file. What crashes or hangs fails its episode only, and is replaced; a browser that has grown
+past its memory is replaced when its pages have come back.
+
+Not kept from documents: faults of Chromium itself. Its own sandbox is on wherever this process is not root.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import threading
+from collections.abc import Coroutine, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from playwright.async_api import Browser as Chromium
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Playwright, async_playwright
+from pydantic import Field
+
+from cairn.core.config import Config
+from cairn.core.errors import ConfigError, SandboxFailure
+from cairn.sandboxes._gate import Gate
+from cairn.sandboxes._loop import Loop
+from cairn.sandboxes._page import Page
+
+T = TypeVar("T")
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+_ARGUMENTS = (
+    "--disable-features=HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,OptimizationHints,MediaRouter,Translate",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--font-render-hinting=none",
+    "--force-color-profile=srgb",
+    "--hide-scrollbars",
+)
+_START_S, _END_S = 60.0, 10.0
+
+
+class BrowserConfig(Config):
+    """Which browser, how large its pages are, and when it is replaced."""
+
+    path: str | None = Field(None, description="Chromium or Chrome; None: Playwright's own, or one on the PATH.")
+    width: int = Field(1024, ge=100, description="Of a page, in pixels.")
+    height: int = Field(768, ge=100, description="Of a page, in pixels.")
+    keep: int = Field(8, ge=0, description="Pages that wait warm for a lease.")
+    leases: int = Field(200, ge=1, description="After so many a page is replaced.")
+    memory_bytes: int = Field(3 << 30, ge=1 << 28, description="Of all its processes; beyond, the browser is replaced.")
+    step_s: float = Field(20.0, gt=0, description="Seconds after which a page hangs.")
+
+
+def find_browser(path: str | None = None) -> str:
+    """Return the browser to start: the one named, Playwright's own, or one on the PATH.
+
+    Raises:
+        ConfigError: there is none; the text says how to get one.
+    """
+    if path is not None:
+        if not os.access(path, os.X_OK):
+            raise ConfigError(f"browser.path: {path!r} is no program")
+        return path
+    folder = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH", Path.home() / ".cache" / "ms-playwright"))
+    own = sorted(folder.glob("chromium-*/chrome-linux*/chrome"))
+    found = [str(own[-1])] if own else [name for name in map(shutil.which, _NAMES) if name]
+    if not found:
+        raise ConfigError(
+            "There is no Chromium: apt-get install chromium, or playwright install chromium, or name one in `path`"
+        )
+    return found[0]
+
+
+class Browser:
+    """One Chromium and its pages; any thread may lease one."""
+
+    def __init__(self, config: BrowserConfig | None = None) -> None:
+        """Start nothing yet."""
+        self.config = config or BrowserConfig()
+        self.replaced = 0  # pages and browsers that crashed, hung or grew too large
+        self._path = find_browser(self.config.path)
+        self._lock = threading.Lock()
+        self._loop: Loop | None = None
+        self._driver: Playwright | None = None
+        self._chromium: Chromium | None = None
+        self._idle: list[Page] = []
+        self._num_leased = 0
+
+    @contextlib.contextmanager
+    def lease(self) -> Iterator[Page]:
+        """Give a page that nobody else has; it comes back when the block ends."""
+        page = self.take()
+        try:
+            yield page
+        finally:
+            self.give_back(page)
+
+    def take(self) -> Page:
+        """Return a page that nobody else has; `Page.begin` makes it new.
+
+        Raises:
+            SandboxFailure: the browser does not start.
+        """
+        with self._lock:
+            self._start()
+            page = self._idle.pop() if self._idle else None
+            self._num_leased += 1
+        try:
+            return page or self.run(self._new_page(), _START_S)
+        except SandboxFailure:
+            with self._lock:
+                self._num_leased -= 1
+            raise
+
+    def give_back(self, page: Page, *, is_well: bool = True) -> None:
+        """Keep a page for the next lease, or end it: one that is not well, or has had its leases."""
+        with self._lock:
+            self._num_leased -= 1
+            is_ours = self._chromium is not None and page.context.browser is self._chromium
+            if is_ours and is_well and page.leases < self.config.leases and len(self._idle) < self.config.keep:
+                self._idle.append(page)
+                return
+            self.replaced += not is_well
+            with contextlib.suppress(SandboxFailure):  # it hangs: the browser goes when its pages are back
+                self.run(page.close(), _END_S)
+
+    def run(self, work: Coroutine[Any, Any, T], timeout_s: float | None = None) -> T:  # Any: what coroutines take
+        """Carry out something with a page in the browser's own event loop.
+
+        Raises:
+            SandboxFailure: the page crashed, hangs, or is gone. It is not to be kept.
+        """
+        assert self._loop is not None
+        try:
+            return self._loop.run(work, self.config.step_s if timeout_s is None else timeout_s)
+        except TimeoutError:
+            raise SandboxFailure("A page of the browser hangs") from None
+        except PlaywrightError as error:
+            raise SandboxFailure(f"A page of the browser failed: {error.message.splitlines()[0]:.300}") from error
+
+    def close(self) -> None:
+        """End the browser and its pages."""
+        with self._lock:
+            self._stop()
+            if self._loop is not None and self._driver is not None:
+                self._loop.run(self._driver.stop(), _END_S)
+                self._loop.close()
+            self._loop = self._driver = None
+
+    # -- helpers, under the lock -------------------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        if self._chromium is not None and (not self._chromium.is_connected() or self._is_worn()):
+            self.replaced += 1
+            self._stop()
+        if self._chromium is None:
+            self._loop = self._loop or Loop("cairn-browser")
+            self._chromium = self.run(self._launched(), _START_S)
+
+    def _is_worn(self) -> bool:
+        return self._num_leased == 0 and self.memory_bytes() > self.config.memory_bytes
+
+    def _stop(self) -> None:
+        chromium, self._chromium = self._chromium, None
+        idle, self._idle = self._idle, []
+        if chromium is not None:
+            for page in idle:
+                with contextlib.suppress(SandboxFailure):  # it goes with its browser
+                    self.run(page.close(), _END_S)
+            with contextlib.suppress(SandboxFailure):  # it is gone
+                self.run(chromium.close(), _END_S)
+
+    async def _launched(self) -> Chromium:
+        self._driver = self._driver or await async_playwright().start()
+        return await self._driver.chromium.launch(
+            executable_path=self._path,
+            args=list(_ARGUMENTS),
+            ignore_default_args=["--disable-popup-blocking"],  # without a click there are none
+            chromium_sandbox=os.geteuid() != 0,
+        )
+
+    async def _new_page(self) -> Page:
+        assert self._chromium is not None
+        gate = Gate()
+        await gate.start()
+        context = await self._chromium.new_context(
+            proxy={"server": gate.url, "bypass": "<-loopback>"},
+            viewport={"width": self.config.width, "height": self.config.height},
+            service_workers="block",
+            accept_downloads=False,
+            locale="en-US",
+            timezone_id="UTC",
+        )
+        return Page(context, gate)
+
+    def memory_bytes(self) -> int:
+        """Return the memory of all its processes: what each has for itself."""
+        if self._chromium is None:
+            return 0
+        return sum(map(_own_bytes, self.run(self._processes(), _END_S)))
+
+    async def _processes(self) -> list[int]:
+        assert self._chromium is not None
+        session = await self._chromium.new_browser_cdp_session()
+        found = (await session.send("SystemInfo.getProcessInfo"))["processInfo"]
+        await session.detach()
+        return [int(process["id"]) for process in found]
+
+
+def _own_bytes(pid: int) -> int:
+    try:
+        _, resident, shared, *_ = Path(f"/proc/{pid}/statm").read_text().split()
+    except OSError:  # it has ended
+        return 0
+    return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,237 @@
+"""A real Chromium: what a page shows its document, what documents cannot do, and what is left of them."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from cairn.core.errors import ConfigError, SandboxFailure
+from cairn.sandboxes._page import MOST_TABS, Page
+from cairn.sandboxes._tab import BEGINNING_MS
+from cairn.sandboxes.browser import Browser, BrowserConfig, find_browser
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+SHOWS = "<p id=c></p><script>c.textContent = [%s].join(' ')</script>"
+TICKS = """<script>
+ticks = frames_ = 0;
+setInterval(() => ticks++, 10);
+(function frame() { frames_++; requestAnimationFrame(frame) })();
+</script>"""
+
+
+class Documents:
+    """A site whose documents a test writes."""
+
+    def __init__(self, documents: Mapping[str, str]) -> None:
+        self._documents = documents
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # Any: ASGI's
+        async def answer(request: Request) -> Response:
+            if request.method == "POST":
+                return RedirectResponse("/after", 303)
+            return HTMLResponse(self._documents.get(request.url.path, ""))
+
+        app = Starlette(routes=[Route("/{path:path}", answer, methods=["GET", "POST"])])
+        await app(scope, receive, send)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    try:
+        find_browser()
+    except ConfigError as error:
+        pytest.skip(str(error))
+    made = Browser(BrowserConfig(width=400, height=300))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    with browser.lease() as found:
+        yield found
+
+
+async def evaluated(page: Page, expression: str) -> Any:  # Any: JSON
+    answer = await page.tab.send("Runtime.evaluate", expression=expression, returnByValue=True)
+    return answer["result"].get("value")
+
+
+def shown(browser: Browser, page: Page, document: str, expression: str = "c.textContent", seed: int = 0) -> Any:
+    """Return what an expression is in a document when it is at rest."""
+
+    async def look() -> Any:
+        await page.begin({"site": Documents({"/": document})}, "http://site/", seed)
+        await page.settle()
+        return await evaluated(page, expression)
+
+    return browser.run(look())
+
+
+def test_the_same_seed_gives_the_same_document_in_a_page_that_others_have_had(browser: Browser) -> None:
+    document = SHOWS % "Date.now(), new Date().toISOString(), Math.random(), performance.now()"
+    with browser.lease() as page:
+        first, other = (shown(browser, page, document, seed=seed) for seed in (5, 6))
+        again = shown(browser, page, document, seed=5)
+    fresh = Browser(BrowserConfig(width=400, height=300))
+    with fresh.lease() as page:
+        anew = shown(fresh, page, document, seed=5)
+    fresh.close()
+    assert first == again == anew != other
+    assert first.split()[0] == str(BEGINNING_MS)
+
+
+def test_time_goes_on_by_what_a_step_gives(browser: Browser, page: Page) -> None:
+    assert shown(browser, page, TICKS, f"[ticks, frames_, Date.now() - {BEGINNING_MS}]") == [20, 13, 200]
+
+
+def test_a_step_waits_for_what_it_asks_of_the_network(browser: Browser, page: Page) -> None:
+    documents = {"/": "<form method=post action=/go><button>Go</button></form>", "/after": "<h1>After</h1>"}
+
+    async def post() -> tuple[str, str]:
+        await page.begin({"site": Documents(documents)}, "http://site/", 0)
+        await evaluated(page, "document.querySelector('button').click()")
+        await page.settle()
+        return await evaluated(page, "location.href"), await evaluated(page, "document.body.innerText")
+
+    assert browser.run(post()) == ("http://site/after", "After")
+
+
+def test_nothing_of_a_lease_is_left_for_the_next(browser: Browser, page: Page) -> None:
+    document = SHOWS % "localStorage.x, sessionStorage.x, document.cookie, history.length"
+    document += (
+        "<script>localStorage.x = sessionStorage.x = 1; document.cookie = 'a=b'; history.pushState(1, '')</script>"
+    )
+    assert [shown(browser, page, document) for _ in range(3)] == ["   2"] * 3
+
+
+def test_no_address_but_the_sites_is_reached_and_what_was_asked_is_told(browser: Browser, page: Page) -> None:
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        server.settimeout(0.2)
+        port = server.getsockname()[1]
+        document = f"""<img src="http://127.0.0.1:{port}/a"><img src="http://localhost:{port}/b"><script>
+        fetch("http://[::1]:{port}/c").catch(() => 0); new WebSocket("ws://127.0.0.1:{port}/");
+        setTimeout(() => location = "http://127.0.0.1:{port}/d", 10)</script>"""
+        text = shown(browser, page, document, "document.body.innerText")
+        with pytest.raises(TimeoutError):
+            server.accept()
+    assert text == "This address cannot be reached from here."
+    assert {f"GET http://127.0.0.1:{port}/a", f"GET http://localhost:{port}/b"} <= set(page.gate.refused)
+    assert page.gate.num_refused >= 4
+
+
+@pytest.mark.parametrize(
+    ("document", "notice"),
+    [
+        ("<a id=a href='data:application/octet-stream,x' download=x>x</a><script>a.click()</script>", "a download of"),
+        ("<script>setTimeout(() => { for (;;) alert('more') })</script>", "dialogs without an end"),
+        ("<script>confirm('sure?') || (document.title = 'declined')</script>", "confirm: sure?"),
+    ],
+)
+def test_what_is_refused_or_answered_at_once_is_noted(browser: Browser, page: Page, document: str, notice: str) -> None:
+    shown(browser, page, document, "1")
+    assert notice in " ".join(page.notices)
+
+
+def test_documents_open_no_tabs_by_themselves_and_few_when_clicked(browser: Browser, page: Page) -> None:
+    storm = "<button style='position:fixed;inset:0'>x</button><script>"
+    storm += "many = () => { for (let i = 0; i < 12; i++) window.open('/' + i) }; many();"
+    storm += "document.querySelector('button').onclick = many</script>"
+    assert shown(browser, page, storm, "1") == 1
+    assert len(page.tabs) == 1
+
+    async def click() -> None:
+        await page.tab.driven.mouse.click(50, 50)
+        await page.settle()
+
+    browser.run(click())
+    assert 1 < len(page.tabs) <= MOST_TABS
+
+
+@pytest.mark.parametrize(
+    ("document", "title"),
+    [
+        ("<script>location = 'file:///etc/passwd'</script>", ""),
+        ("<script>navigator.serviceWorker.register('/').then(() => document.title = 'in', () => 0)</script>", ""),
+    ],
+)
+def test_what_cannot_be_done_changes_nothing(browser: Browser, page: Page, document: str, title: str) -> None:
+    assert shown(browser, page, document, "[location.href, document.title]") == ["http://site/", title]
+
+
+@pytest.mark.parametrize("when", [0, 150])
+def test_an_empty_tab_stands_in_for_the_last_one_if_that_is_closed(browser: Browser, page: Page, when: int) -> None:
+    document = f"<script>setTimeout(() => {{ for (;;) alert('more') }}, {when})</script>"
+    assert shown(browser, page, document, "location.href") == "about:blank"
+    assert shown(browser, page, SHOWS % 6) == "6"
+
+
+def test_a_document_of_a_hundred_thousand_elements_is_shown(browser: Browser, page: Page) -> None:
+    document = "<div id=d></div><script>d.innerHTML = '<p>x</p>'.repeat(100000)</script>"
+    assert shown(browser, page, document, "document.querySelectorAll('p').length") == 100_000
+
+
+def test_a_page_that_hangs_or_crashes_fails_by_itself_and_the_next_one_is_well(browser: Browser) -> None:
+    impatient = Browser(BrowserConfig(step_s=5))
+    page = impatient.take()
+    with pytest.raises(SandboxFailure, match="hangs"):
+        shown(impatient, page, "<script>setTimeout(() => { for (;;); })</script>", "1")
+    impatient.give_back(page, is_well=False)
+    page = impatient.take()
+    shown(impatient, page, "", "1")
+    with pytest.raises(SandboxFailure, match="crashed"):
+        impatient.run(page.tab.send("Page.crash"))
+    impatient.give_back(page, is_well=False)
+    with impatient.lease() as page:
+        assert shown(impatient, page, SHOWS % 7) == "7"
+    assert impatient.replaced == 2
+    impatient.close()
+
+
+def test_a_browser_that_is_killed_or_has_grown_too_large_is_replaced() -> None:
+    browser = Browser(BrowserConfig(memory_bytes=1 << 28))
+    with browser.lease() as page:
+        shown(browser, page, "", "1")
+        eats = "a = []; for (let i = 0; i < 40; i++) a.push(new Uint8Array(1 << 23).fill(i)); a.length"
+        assert browser.run(evaluated(page, eats)) == 40
+        assert browser.memory_bytes() > 1 << 28
+    with browser.lease() as page:
+        assert shown(browser, page, SHOWS % 8) == "8"
+        assert browser.memory_bytes() < 1 << 28
+    assert browser.replaced == 1
+    browser.close()
+
+
+def test_pages_of_several_threads_do_not_wait_for_each_other(browser: Browser) -> None:
+    found: dict[int, str] = {}
+
+    def work(number: int) -> None:
+        with browser.lease() as page:
+            found[number] = shown(browser, page, SHOWS % number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {number: str(number) for number in range(4)}
+
+
+def test_without_a_browser_it_is_said_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigError, match="'/no/such' is no program"):
+        find_browser("/no/such")
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", "/nowhere")
+    with pytest.raises(ConfigError, match="apt-get install chromium"):
+        find_browser()
