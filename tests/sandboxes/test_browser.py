@@ -16,7 +16,8 @@ from starlette.routing import Route
 from cairn.core.errors import ConfigError, SandboxFailure
 from cairn.sandboxes._page import MOST_TABS, Page
 from cairn.sandboxes._tab import BEGINNING_MS
-from cairn.sandboxes.browser import Browser, BrowserConfig, find_browser
+from cairn.sandboxes.browser import Browser, BrowserConfig
+from cairn.sandboxes.find_browser import find_browser
 
 pytestmark = pytest.mark.xdist_group("browser")
 

@@ -1,0 +1,31 @@
+"""Where a Chromium is; starts none, and needs nothing installed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from cairn.core.errors import ConfigError
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+
+
+def find_browser(path: str | None = None) -> str:
+    """Return the browser to start: the one named, Playwright's own, or one on the PATH.
+
+    Raises:
+        ConfigError: there is none; the text says how to get one.
+    """
+    if path is not None:
+        if not os.access(path, os.X_OK):
+            raise ConfigError(f"browser.path: {path!r} is no program")
+        return path
+    folder = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH", Path.home() / ".cache" / "ms-playwright"))
+    own = sorted(folder.glob("chromium-*/chrome-linux*/chrome"))
+    found = [str(own[-1])] if own else [name for name in map(shutil.which, _NAMES) if name]
+    if not found:
+        raise ConfigError(
+            "There is no Chromium: apt-get install chromium, or playwright install chromium, or name one in `path`"
+        )
+    return found[0]
