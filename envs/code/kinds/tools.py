@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from cairn.envs.code.office.calls import OfficeError
-from cairn.envs.code.office.documentation import documentation
-from cairn.envs.code.office.task import Task
-from cairn.envs.code.office.tasks import make_task, templates
-from cairn.envs.code.office.validator import judge
 from cairn.envs.code.problem import Problem
+from cairn.envs.office.calls import OfficeError
+from cairn.envs.office.documentation import documentation
+from cairn.envs.office.task import Task
+from cairn.envs.office.tasks import make_task, templates
+from cairn.envs.office.validator import judge
 from cairn.sandboxes.interpreter import CallRefused
 
 _SEEDS = {"train": range(1000, 2000), "test": range(100)}

@@ -1,0 +1,35 @@
+"""The web applications, found by discovery.
+
+Every module here without a leading underscore exports `APP`, whose name, the module's, is its host's.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from functools import cache
+
+from cairn.envs.gui.deeds import Deed
+from cairn.envs.gui.site import Site
+from cairn.envs.office.task import Step
+from cairn.envs.office.world import World
+
+
+@cache
+def sites() -> dict[str, Site]:
+    """Return all sites by name, sorted."""
+    names = sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+    found = {name: importlib.import_module(f"{__name__}.{name}").APP for name in names}
+    for name, each in found.items():
+        assert isinstance(each, Site), f"{name} must export APP, a Site"
+        assert each.name == name, f"the site {each.name!r} stands in the module {name}"
+    return found
+
+
+def deeds(world: World, step: Step) -> Iterator[Deed]:
+    """Yield what a person does on the pages to carry out a step.
+
+    Each deed is worked out when it is asked for, of the world as it is then: carry out the one before it first.
+    """
+    yield from sites()[step.app].how[step.name](world, step)

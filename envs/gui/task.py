@@ -1,0 +1,38 @@
+"""What a task on web pages is: as in the office, and of one of two tiers.
+
+The reference steps give the state that is wanted; `apps.deeds` says how a person carries each out on the pages. An
+answer is a whole number or a text, which the agent sends to the user; the page that the last of the plan's `looks`
+leads to has it. An oracle looks, takes the steps, and sends the answer.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from cairn.envs.office import task
+from cairn.envs.office.task import Plan
+from cairn.envs.office.world import World
+
+Tier = Literal["simple", "workflow"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Template(task.Template):
+    """A kind of task on pages."""
+
+    tier: Tier  # simple: one application; workflow: what is read in one is done in another
+
+
+def simple(name: str, level: int, app: str, make: Callable[[World, random.Random], Plan]) -> Template:
+    """Return a template of one application; level 1: one page, 2: a search or two pages, 3: several things or steps."""
+    return Template(name=name, level=level, apps=(app,), make=make, tier="simple")
+
+
+def workflow(
+    name: str, level: int, apps: tuple[str, ...], make: Callable[[World, random.Random], Plan]
+) -> Template:  # fmt: skip
+    """Return a template over several applications."""
+    return Template(name=name, level=level, apps=apps, make=make, tier="workflow")

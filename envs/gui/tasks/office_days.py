@@ -1,0 +1,24 @@
+"""Workflows that programs are asked for as well (`envs.office.tasks`); here they are done on pages."""
+
+from __future__ import annotations
+
+from cairn.envs.gui.task import workflow
+from cairn.envs.office.tasks import templates
+
+# Those of moderate length whose instructions name no call and ask for no answer.
+_TAKEN = (
+    "book-first-slot",
+    "invite-group",
+    "share-with-group",
+    "send-newest-version",
+    "send-minutes",
+    "reply-phone",
+    "move-on-request",
+    "plan-visit",
+    "settle-requests",
+    "dinner-shares",
+)
+TEMPLATES = tuple(
+    workflow(f"office-{name}", templates()[name].level, templates()[name].apps, templates()[name].make)
+    for name in _TAKEN
+)

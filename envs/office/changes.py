@@ -1,0 +1,123 @@
+"""What changed between two worlds, told so that it can be compared: records that are new or gone, and single fields.
+
+Not told: what follows from other changes or from the clock (balances, times of sending and of writing), the ids of new
+records, and white space at the ends of a file's lines. A field that holds a set changes element by element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from cairn.envs.office.calls import shown
+from cairn.envs.office.world import DESK, World
+
+DERIVED: Mapping[str, frozenset[str]] = {table: names for app in DESK for table, names in app.derived.items()}
+FREE = frozenset(field for app in DESK for field in app.free)
+SETS = frozenset(field for app in DESK for field in app.sets)
+_TITLES = {table: field for app in DESK for table, field in app.titles.items()}  # otherwise the name or path
+
+Values = Mapping[str, object]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """One difference."""
+
+    table: str
+    key: str  # of the record
+    what: str  # "new", "gone", a field, or a field and the element that came ("labels +") or went ("labels -")
+    value: object  # all values of a new record, nothing of one that is gone, else the field's new value or the element
+    told: str  # in words, for people
+
+    @property
+    def place(self) -> tuple[str, str, str, object]:
+        """Where it is and, for fields, what it came to; equal for equal changes of existing records."""
+        return self.table, self.key, self.what, None if self.what in ("new", "gone") else self.value
+
+
+def changes(before: World, after: World) -> list[Change]:
+    """Return everything that is different, apart from what the module's text leaves out."""
+    reading = _Reading(before, after)
+    found: list[Change] = []
+    tables = before.tables
+    for table, records in after.tables.items():
+        old = tables[table]
+        if records == old:  # almost all are: quick, because equal records are the same
+            continue
+        found += [reading.gone(table, key, record) for key, record in old.items() if key not in records]
+        for key, record in records.items():
+            if key not in old:
+                found.append(reading.new(table, key, record))
+            elif record is not old[key]:
+                found += reading.fields(table, key, old[key], record)
+    return found
+
+
+class _Reading:
+    """Reads records in one way before and after: sets as sets, new ids by what they stand for."""
+
+    def __init__(self, before: World, after: World) -> None:
+        self.before, self.after = before, after
+        self.threads = {mail.thread for mail in before.mail.mails.values()}
+
+    def gone(self, table: str, key: str, record: Any) -> Change:  # Any, here and below: a record of any table
+        told = f"{_title(table, key, record)} is gone"
+        return Change(table=table, key=key, what="gone", value=None, told=told)
+
+    def new(self, table: str, key: str, record: Any) -> Change:
+        values = self.values(table, record)
+        told = ", ".join(f"{name} {shown(_sorted(value))}" for name, value in values.items() if value not in ("", ()))
+        return Change(table=table, key=key, what="new", value=values, told=f"new in {table}: {told}")
+
+    def fields(self, table: str, key: str, old: Any, new: Any) -> Iterator[Change]:
+        title = _title(table, key, old)
+        was, now = self.values(table, old), self.values(table, new)
+        for name in now:
+            before, after = was[name], now[name]
+            if isinstance(before, frozenset) and isinstance(after, frozenset):
+                for sign, elements in (("+", after - before), ("-", before - after)):
+                    for each in sorted(elements):
+                        told = f"{title}: {name} {'got' if sign == '+' else 'lost'} {shown(each)}"
+                        yield Change(table=table, key=key, what=f"{name} {sign}", value=each, told=told)
+            elif before != after:
+                told = f"{title}: {name} is {shown(after)}, was {shown(before)}"
+                yield Change(table=table, key=key, what=name, value=after, told=told)
+
+    def values(self, table: str, record: Any) -> dict[str, object]:
+        left_out = DERIVED.get(table, frozenset())
+        names = (field.name for field in fields(record) if field.name not in left_out)
+        return {name: self._value(table, name, getattr(record, name)) for name in names}
+
+    def _value(self, table: str, name: str, value: Any) -> object:
+        if (table, name) == ("groups", "members"):
+            value = map(self._stable, value)
+        if (table, name) in SETS:
+            return frozenset(value)
+        if (table, name) in (("transactions", "party"), ("comments", "issue")):
+            return self._stable(value)
+        if (table, name) == ("mails", "thread"):
+            return value if value in self.threads else "a new one"
+        if (table, name) == ("files", "text"):
+            return "\n".join(line.rstrip() for line in value.splitlines()).strip("\n")
+        return value
+
+    def _stable(self, key: str) -> str:
+        """Return what stands for a record: its id if it was there before, else what makes it unique."""
+        if key in self.after.contacts.contacts and key not in self.before.contacts.contacts:
+            return f"new contact {self.after.contacts.contacts[key].address}"
+        if key in self.after.payments.payees and key not in self.before.payments.payees:
+            return f"new payee {self.after.payments.payees[key].reference}"
+        if key in self.after.issues.issues and key not in self.before.issues.issues:
+            return f"new issue {self.after.issues.issues[key].title}"
+        return key
+
+
+def _sorted(value: object) -> object:
+    return sorted(value) if isinstance(value, frozenset) else value
+
+
+def _title(table: str, key: str, record: Any) -> str:
+    title = getattr(record, _TITLES.get(table, "name"), "")
+    return f"{table} {key!r}" + (f" ({title})" if title and title != key else "")

@@ -1,0 +1,145 @@
+"""Says whether a task is done: every change that is wanted was made, and no other.
+
+What is wanted follows from the task's steps, carried out on a copy of the world before. Existing records are compared
+field by field. A new record may have any id, any place in the order, and any wording in its free text, as long as that
+contains the figures that it must; it must not contain a heap of others, so that a text with every number says nothing.
+Any other change is collateral damage, and takes the whole score.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from cairn.envs.office.changes import FREE, Change, changes
+from cairn.envs.office.task import Answer, Step, Task
+from cairn.envs.office.world import World
+
+MAX_OTHER_FIGURES = 8  # in a free text, besides those that it must contain
+_FIGURE = re.compile(r"\d+(?:[.:-]\d+)*")
+
+Makers = Mapping[tuple[str, str], Step]  # (table, key of a new record) -> the step that made it
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """What came of a task."""
+
+    success: bool  # all made, none besides
+    score: float  # 0 to 1: the share of what was wanted; 0 with any collateral damage
+    problems: tuple[str, ...]  # in words: what is missing, what was not asked for
+
+
+def judge(before: World, after: World, task: Task, answer: object) -> Verdict:
+    """Compare the world after with what the task wants of the world before; `answer` counts only where one is asked."""
+    expected, makers = _expected(before, task.steps)
+    wanted, made = changes(before, expected), changes(before, after)
+    missing, damage = _compare(wanted, made, makers)
+    problems = [f"missing: {change.told}" for change in missing] + [f"not asked for: {each.told}" for each in damage]
+    num_wanted, num_missing = len(wanted), len(missing)
+    if task.answer is not None:
+        num_wanted += 1
+        if not is_same_answer(task.answer, answer):
+            num_missing += 1
+            problems.append(f"wrong answer: {answer!r:.200}")
+    score = 0.0 if damage else 1 - num_missing / num_wanted
+    return Verdict(success=not problems, score=score, problems=tuple(problems))
+
+
+def carry_out(world: World, step: Step) -> None:
+    """Carry out one step of a reference."""
+    world.call(step.app, step.name, step.arguments)
+
+
+def is_same_answer(expected: Answer, given: object) -> bool:
+    """Return whether an answer is right: numbers by value, texts but for case and spaces, lists in any order."""
+    if isinstance(expected, tuple):
+        if not isinstance(given, list | tuple) or not all(isinstance(each, str) for each in given):
+            return False
+        return sorted(map(_plain, expected)) == sorted(map(_plain, given))
+    if isinstance(expected, int):
+        if isinstance(given, str):
+            return given.strip() == str(expected)
+        return isinstance(given, int | float) and not isinstance(given, bool) and given == expected
+    return isinstance(given, str) and _plain(given) == _plain(expected)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _expected(before: World, steps: Sequence[Step]) -> tuple[World, Makers]:
+    """Return the world that is wanted, and which step made what is new in it, where it must say something."""
+    world = before.copy()
+    makers: dict[tuple[str, str], Step] = {}
+    for step in steps:
+        known = {table: set(records) for table, records in world.tables.items()} if step.says else {}
+        carry_out(world, step)
+        tables = world.tables
+        for table, keys in known.items():
+            makers.update({(table, key): step for key in tables[table] if key not in keys})
+    return world, makers
+
+
+def _compare(wanted: list[Change], made: list[Change], makers: Makers) -> tuple[list[Change], list[Change]]:
+    """Return what is wanted and not made, and what is made and not wanted."""
+    places = {change.place for change in made if change.what != "new"}
+    missing = [change for change in wanted if change.what != "new" and change.place not in places]
+    places = {change.place for change in wanted if change.what != "new"}
+    damage = [change for change in made if change.what != "new" and change.place not in places]
+    lost, left = _match(
+        [change for change in wanted if change.what == "new"],
+        [change for change in made if change.what == "new"],
+        makers,
+    )
+    return missing + lost, damage + left
+
+
+def _match(wanted: list[Change], made: list[Change], makers: Makers) -> tuple[list[Change], list[Change]]:
+    """Pair as many new records as possible with wanted ones, by augmenting paths; return those without a partner."""
+    fits = [[at for at, change in enumerate(made) if _is_wanted(change, wish, makers)] for wish in wanted]
+    partner: dict[int, int] = {}  # of made -> of wanted
+
+    def pair(wish: int, tried: set[int]) -> bool:
+        for at in fits[wish]:
+            if at not in tried:
+                tried.add(at)
+                if at not in partner or pair(partner[at], tried):
+                    partner[at] = wish
+                    return True
+        return False
+
+    lost = [wish for at, wish in enumerate(wanted) if not pair(at, set())]
+    return lost, [change for at, change in enumerate(made) if at not in partner]
+
+
+def _is_wanted(change: Change, wish: Change, makers: Makers) -> bool:
+    if change.table != wish.table:
+        return False
+    given, asked = change.value, wish.value
+    assert isinstance(given, dict)  # both are new
+    assert isinstance(asked, dict)
+    fixed = [name for name in asked if (wish.table, name) not in FREE]
+    if any(given[name] != asked[name] for name in fixed):
+        return False
+    maker = makers.get((wish.table, wish.key))
+    return maker is None or _says("\n".join(given[name] for name in given if name not in fixed), maker)
+
+
+def _says(text: str, maker: Step) -> bool:
+    """Return whether a text has every figure or word of a step as a whole, and few other figures."""
+    text = re.sub(r"(?<=\d),(?=\d{3})", "", text).casefold()  # 1,250.00
+    text = re.sub(r"(?<=\d)t(?=\d\d:\d\d)", " ", text)  # 2031-05-04T09:30
+    wanted = [each.casefold() for each in maker.says]
+    if not all(re.search(rf"(?<![\w.]){re.escape(each)}(?![\w]|\.\d)", text) for each in wanted):
+        return False
+    for each in wanted:
+        text = text.replace(each, " ")
+    others = _FIGURE.findall(text)
+    forms = {_form(figure) for each in wanted for figure in _FIGURE.findall(each)}
+    return len(others) <= MAX_OTHER_FIGURES and not (maker.says_only and forms & {_form(other) for other in others})
+
+
+def _form(figure: str) -> str:
+    return re.sub(r"\d", "9", figure)

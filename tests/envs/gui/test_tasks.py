@@ -1,0 +1,133 @@
+"""Laws of the tasks on pages, for every template by discovery; in Chromium they are played by `test_browser.py`."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import cache
+
+import pytest
+
+from cairn.core.errors import UnknownNameError
+from cairn.envs.gui.apps import deeds, sites
+from cairn.envs.gui.task import Template
+from cairn.envs.gui.tasks import make_task, templates
+from cairn.envs.office.calls import OfficeError
+from cairn.envs.office.task import Step, Task
+from cairn.envs.office.validator import carry_out, judge
+from cairn.envs.office.world import World
+from tests.envs.gui.reader import Reader
+
+SEEDS = (0, 1)
+each_template = pytest.mark.parametrize("template", templates())
+
+
+@cache
+def task(template: str, seed: int) -> Task:
+    return make_task(template, seed)
+
+
+def played(given: Task) -> World:
+    """The world after a person has done all steps on the pages."""
+    world = given.world.copy()
+    reader = Reader(world)
+    for step in given.steps:
+        carry_out_on(reader, world, step)
+    return world
+
+
+def carry_out_on(reader: Reader, world: World, step: Step) -> None:
+    for deed in deeds(world, step):
+        reader.do(deed)
+    assert not reader.alerts(), (step, reader.alerts())
+
+
+@each_template
+def test_the_oracle_succeeds_on_the_pages(template: str) -> None:
+    for given in (task(template, seed) for seed in SEEDS):
+        verdict = judge(given.world, played(given), given, given.answer)
+        assert (verdict.success, verdict.score, verdict.problems) == (True, 1.0, ())
+
+
+@each_template
+def test_an_answer_stands_on_the_page_that_the_oracle_looks_at(template: str) -> None:
+    for given in (task(template, seed) for seed in SEEDS):
+        assert (given.answer is None) == (not given.looks)
+        reader = Reader(world := given.world.copy())
+        for look in given.looks:
+            carry_out_on(reader, world, look)
+        assert world.state() == given.world.state()
+        answer = rf"(?<!\w){re.escape(str(given.answer))}(?!\w)"
+        assert given.answer is None or re.search(answer, reader.words())
+
+
+@each_template
+def test_doing_nothing_scores_nothing(template: str) -> None:
+    for seed in range(10):
+        given = task(template, seed)
+        verdict = judge(given.world, given.world.copy(), given, None)
+        assert (verdict.success, verdict.score) == (False, 0.0)
+
+
+@each_template
+def test_each_step_is_needed_and_none_may_be_added(template: str) -> None:
+    given = task(template, 2)
+    extra = given.world.copy()
+    for step in given.steps:
+        carry_out(extra, step)
+    extra.call("contacts", "create_group", {"group": "Not asked for"})
+    assert judge(given.world, extra, given, given.answer).score == 0.0
+    for at in range(len(given.steps)):
+        world = given.world.copy()
+        try:
+            for step in given.steps[:at] + given.steps[at + 1 :]:
+                carry_out(world, step)
+        except OfficeError:  # a step that needs the one left out
+            continue
+        assert not judge(given.world, world, given, given.answer).success
+
+
+@each_template
+def test_a_task_is_the_same_each_time_and_seeds_differ(template: str) -> None:
+    first, again = task(template, 0), make_task(template, 0)
+    assert again.world.state() == first.world.state()
+    assert (again.instruction, again.steps, again.answer) == (first.instruction, first.steps, first.answer)
+    assert task(template, 1).world.state() != first.world.state()
+    assert not first.world.log
+
+
+@each_template
+def test_the_instruction_knows_no_id(template: str) -> None:
+    given = task(template, 0)
+    ids = {
+        key
+        for name in ("mails", "events", "contacts", "payees", "transactions", "requests", "accounts", "issues", "rows")
+        for key in given.world.tables[name]
+    }
+    assert not [key for key in ids if key in given.instruction]
+
+
+@each_template
+def test_what_a_template_says_of_itself_is_so(template: str) -> None:
+    told, given = templates()[template], task(template, 0)
+    assert isinstance(told, Template)
+    assert set(told.apps) <= set(sites())
+    assert {step.app for step in given.steps} <= set(told.apps)
+    assert (told.tier == "simple") == (len(told.apps) == 1)
+    assert isinstance(given.answer, int | str | None)
+    assert given.answer is not None or given.steps
+
+
+def test_there_are_ten_tasks_an_application_of_every_level_and_many_workflows() -> None:
+    found = templates().values()
+    counts = Counter(each.apps[0] for each in found if each.tier == "simple")
+    assert set(counts) == set(sites())
+    assert min(counts.values()) >= 10
+    for app in sites():
+        assert {each.level for each in found if each.apps == (app,)} == {1, 2, 3}
+    assert sum(each.tier == "workflow" for each in found) >= 15
+
+
+def test_an_unknown_template_is_told_with_the_nearest() -> None:
+    with pytest.raises(UnknownNameError, match="mail-archive"):
+        make_task("mail-archiv", 0)
