@@ -253,7 +253,7 @@ class TextEnv(gymnasium.Env[str, str]):
             "admissible_actions": self.admissible(),
             "success": self._last.success,
             "score": self._last.score,
-            "channels": self._last.channels,
+            "channels": dict(self._last.channels),
             "tools": self.tools(),
         }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 Schema = Mapping[str, Any]  # Any: JSON
@@ -12,7 +13,7 @@ def function_schema(name: str, description: str, properties: Schema, required: S
     """Return a function that takes these arguments and no others, in the form of OpenAI's interface."""
     parameters = {
         "type": "object",
-        "properties": dict(properties),
+        "properties": deepcopy(dict(properties)),
         "required": list(required),
         "additionalProperties": False,
     }

@@ -79,14 +79,15 @@ def test_what_is_cancelled_gives_its_turn_and_its_session_back() -> None:
 
         async def long() -> None:
             async with pool.lease() as session:
-                await session.run(["sleep", "0.6"])
+                await session.run(["sleep", "2"])
 
         async def waiting() -> None:
             async with pool.turn("x"):
                 raise AssertionError("it was cancelled")
 
         task = asyncio.create_task(long())
-        await asyncio.sleep(0.3)
+        while pool._free:  # it has the only turn when its program runs
+            await asyncio.sleep(0.01)
         other = asyncio.create_task(waiting())
         await asyncio.sleep(0)
         for each in (other, task):

@@ -9,7 +9,6 @@ from cairn.envs.office.tasks import templates
 _TAKEN = (
     "book-first-slot",
     "invite-group",
-    "share-with-group",
     "send-newest-version",
     "send-minutes",
     "reply-phone",

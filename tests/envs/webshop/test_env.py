@@ -32,7 +32,7 @@ def test_the_promised_names_of_settings_and_tasks() -> None:
     assert list(env.tasks()) == [f"goal/{index}" for index in range(500)]
     text, info = env.reset(seed=0, options={"task": "goal/0"})
     assert text.startswith("WebShop [SEP] Instruction: [SEP] Find me double sided, machine washable decorative pillows")
-    assert sorted(info) == ["admissible_actions", "anchor", "score", "success", "task_id"]
+    assert sorted(info) == ["admissible_actions", "anchor", "channels", "score", "success", "task_id", "tools"]
     env.reset(options={"task": "goal/6909"})  # of another split
     with pytest.raises(UnknownNameError):
         env.reset(options={"task": "goal/6910"})
