@@ -65,12 +65,12 @@ class Page:
         await self.context.clear_cookies()
         for host in sites:
             await self.tab.send("Storage.clearDataForOrigin", origin=f"http://{host}", storageTypes="all")
-        await self.tab.send("Page.resetNavigationHistory")  # documents see how long it is
+        await self.tab.forget()  # documents see how long history is
         problem = await self.tab.go(url)
         if not self.tabs:
             await self._new_tab()
             return "its tab had to be closed"
-        await self.tab.send("Page.resetNavigationHistory")
+        await self.tab.forget()
         return problem
 
     async def settle(self) -> None:

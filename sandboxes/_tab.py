@@ -20,6 +20,7 @@ from cairn.core.errors import SandboxFailure
 STEP_MS = 100  # of virtual time
 BEGINNING_MS = 1_900_000_000_000  # what clocks say when a document begins: since 1970
 CLOSED = "A tab of the browser is closed"
+_SWAP_S = 0.005
 _MOST_DIALOGS = 20  # of a step; a document that asks for more is closed
 _SCRIPT = """
 (() => {
@@ -121,6 +122,17 @@ class Tab:
             return str(answer["errorText"])
         await self.advance()
         return None
+
+    async def forget(self) -> None:
+        """Leave no address to go back to."""
+        while True:
+            try:
+                await self.send("Page.resetNavigationHistory")
+                return
+            except PlaywrightError as error:
+                if "active page" not in error.message:
+                    raise
+            await asyncio.sleep(_SWAP_S)  # another process of the browser's is about to show the document
 
     async def _dialog(self, dialog: Dialog) -> None:
         """Accept what only tells, or asks whether to leave; decline questions, which nobody can answer in time."""
