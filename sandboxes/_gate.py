@@ -27,6 +27,7 @@ class Gate:
         self.sites: Mapping[str, Site] = {}
         self.refused: list[str] = []  # what was asked for and is no site; the first ones
         self.num_refused = 0
+        self.visited = set[str]()  # hosts that were asked; whoever empties what they have left clears it
         self._socket = socket.socket()
         self._socket.bind(("127.0.0.1", 0))
         config = uvicorn.Config(
@@ -71,6 +72,7 @@ class Gate:
                 f"{scope['method']} {scope['path'] or scope.get('raw_path', b'').decode('latin-1')}", send
             )
             return
+        self.visited.add(target.netloc.removesuffix(":80"))
         path = target.path or "/"
         await site({**scope, "path": path, "raw_path": path.encode(), "server": (target.netloc, 80)}, receive, send)
 

@@ -25,11 +25,12 @@ from cairn.core.config import Config
 from cairn.core.errors import SandboxFailure
 from cairn.sandboxes._gate import Gate
 from cairn.sandboxes._loop import Loop
-from cairn.sandboxes._page import Page
 from cairn.sandboxes.find_browser import find_browser
+from cairn.sandboxes.page import Page
 
 T = TypeVar("T")
 _ARGUMENTS = (
+    "--enable-blink-features=ComputedAccessibilityInfo",  # roles and names, for scripts of ours
     "--disable-features=HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,OptimizationHints,MediaRouter,Translate",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--font-render-hinting=none",
@@ -91,6 +92,12 @@ class Browser:
             with self._lock:
                 self._num_leased -= 1
             raise
+
+    def has(self, page: Page) -> bool:
+        """Return whether a page is of the browser that runs now."""
+        with self._lock:
+            chromium = self._chromium
+            return chromium is not None and chromium.is_connected() and page.context.browser is chromium
 
     def give_back(self, page: Page, *, is_well: bool = True) -> None:
         """Keep a page for the next lease, or end it: one that is not well, or has had its leases."""

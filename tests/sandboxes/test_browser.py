@@ -14,10 +14,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from cairn.core.errors import ConfigError, SandboxFailure
-from cairn.sandboxes._page import MOST_TABS, Page
-from cairn.sandboxes._tab import BEGINNING_MS
 from cairn.sandboxes.browser import Browser, BrowserConfig
 from cairn.sandboxes.find_browser import find_browser
+from cairn.sandboxes.page import MOST_TABS, Page
+from cairn.sandboxes.tab import BEGINNING_MS
 
 pytestmark = pytest.mark.xdist_group("browser")
 

@@ -17,7 +17,7 @@ from playwright.async_api import Page as Driven
 
 from cairn.core.errors import SandboxFailure
 from cairn.sandboxes._gate import Gate, Site
-from cairn.sandboxes._tab import CLOSED, Tab
+from cairn.sandboxes.tab import CLOSED, Tab
 
 MOST_TABS = 8
 _MOST_NOTICES, _MOST_ROUNDS = 100, 3
@@ -54,18 +54,18 @@ class Page:
         """Show `url` as nobody has before; return why it could not be reached, or None."""
         self.leases += 1
         self.notices, self._seed = [], seed & 0x7FFFFFFF
-        self.gate.begin(sites)
+        left, self.gate.visited = self.gate.visited, set()
+        self.gate.begin({})
         for tab in self.tabs[1:]:
             await self._close(tab)
         if not self.tabs:
             await self._new_tab()
         self.active = 0
         await self.tab.begin(self._seed)
-        await self.tab.go("about:blank")  # what was there could write as it is being emptied
-        await self.context.clear_cookies()
-        for host in sites:
-            await self.tab.send("Storage.clearDataForOrigin", origin=f"http://{host}", storageTypes="all")
+        await self.tab.leave()  # what was there could write as it is being emptied
+        await asyncio.gather(self.context.clear_cookies(), *map(self._clear, left))
         await self.tab.forget()  # documents see how long history is
+        self.gate.begin(sites)
         problem = await self.tab.go(url)
         if not self.tabs:
             await self._new_tab()
@@ -85,6 +85,18 @@ class Page:
             await self._new_tab()
         self.active = min(self.active, len(self.tabs) - 1)
 
+    async def open_tab(self) -> bool:
+        """Show an empty tab in front; return whether there was room for it."""
+        if len(self.tabs) >= MOST_TABS:
+            return False
+        await self._new_tab()
+        self.active = len(self.tabs) - 1
+        return True
+
+    async def close_tab(self, index: int) -> None:
+        """Close a tab; `settle` puts an empty one in the place of the last."""
+        await self._close(self.tabs[index])
+
     def notice(self, text: str) -> None:
         """Keep a note for whoever looks."""
         if len(self.notices) < _MOST_NOTICES:
@@ -95,6 +107,9 @@ class Page:
         with contextlib.suppress(PlaywrightError):  # the browser is gone
             await self.context.close()
         await self.gate.stop()
+
+    async def _clear(self, host: str) -> None:
+        await self.tab.send("Storage.clearDataForOrigin", origin=f"http://{host}", storageTypes="all")
 
     def _opened(self, driven: Driven) -> None:
         if not self._is_ours:
@@ -143,5 +158,7 @@ class Page:
 
     def _gone(self, tab: Tab) -> None:
         if tab in self.tabs:
+            at = self.tabs.index(tab)
             self.tabs.remove(tab)
+            self.active -= at < self.active
         tab.end(CLOSED)

@@ -62,6 +62,7 @@ class Tab:
         self.driven, self._cdp, self._notice = driven, cdp, notice
         self._num_dialogs = 0
         self._script: str | None = None  # what runs first in each document
+        self._frame = ""  # Chromium's name of what shows the document
         self._rested = asyncio.Event()
         self._end = asyncio.get_running_loop().create_future()  # why there is no document any more
 
@@ -71,7 +72,8 @@ class Tab:
         self.driven.on("dialog", self._dialog)
         self.driven.on("download", self._download)
         self.driven.on("crash", lambda _: self.end("A page of the browser crashed"))
-        await self._cdp.send("Page.enable")
+        await asyncio.gather(self.send("Page.enable"), self.send("Accessibility.enable"))  # roles and names stay known
+        self._frame = (await self.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
         await self.begin(seed)
 
     async def begin(self, seed: int) -> None:
@@ -96,6 +98,25 @@ class Tab:
             raise SandboxFailure(self._end.result())
         found: dict[str, Any] = answer.result()
         return found
+
+    async def call(self, script: str, expression: str) -> Any:  # Any: JSON
+        """Return the value of an expression after a script, in a world of its own that the document does not see.
+
+        Raises:
+            SandboxFailure: it raised, or there is no document any more.
+            PlaywrightError: it cannot be done.
+        """
+        world = await self.send("Page.createIsolatedWorld", frameId=self._frame, worldName="cairn")
+        answer = await self.send(
+            "Runtime.evaluate",
+            expression=f"{script}\n{expression}",
+            contextId=world["executionContextId"],
+            returnByValue=True,
+        )
+        if "exceptionDetails" in answer:
+            told = answer["exceptionDetails"].get("exception", {}).get("description", "without a word")
+            raise SandboxFailure(f"A page of the browser cannot be read: {told:.300}")
+        return answer["result"].get("value")
 
     async def advance(self, milliseconds: int = STEP_MS) -> None:
         """Let so much time pass in the document, after whatever it is waiting for; nothing, if it closes itself.
@@ -122,6 +143,15 @@ class Tab:
             return str(answer["errorText"])
         await self.advance()
         return None
+
+    async def leave(self) -> None:
+        """Go to an empty document, which has nothing to load."""
+        await self.send("Page.navigate", url="about:blank")
+
+    async def history(self) -> tuple[int, list[str]]:
+        """Return which of the addresses that were gone through is shown, and all of them."""
+        found = await self.send("Page.getNavigationHistory")
+        return found["currentIndex"], [entry["url"] for entry in found["entries"]]
 
     async def forget(self) -> None:
         """Leave no address to go back to."""

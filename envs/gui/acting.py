@@ -1,0 +1,255 @@
+"""Carries out actions on a page, as a hand with mouse and keyboard would; what cannot be done is told, not raised."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from playwright.async_api import Error as PlaywrightError
+
+from cairn.envs.gui.actions import Call
+from cairn.envs.gui.looking import View, reader
+from cairn.sandboxes.page import Page
+from cairn.sandboxes.tab import Tab
+
+Arguments = dict[str, Any]  # Any: see actions.Call
+_ELEMENTS = ("bid", "from_bid", "to_bid")
+_DRAG_STEPS = 5
+_MOST_TYPED = 4096
+
+
+class Refused(Exception):  # noqa: N818  (an outcome that the agent is told)
+    """An action that cannot be carried out; the text says why."""
+
+
+async def carry_out(page: Page, view: View, call: Call) -> None:
+    """Do what a call says, on the elements of the page as `view` has them, and let a step's time pass.
+
+    Raises:
+        Refused: it cannot be done.
+        SandboxFailure: the page crashed or hangs.
+    """
+    given = dict(call.arguments)
+    places = {name: _place(view, value) for name, value in given.items() if name in _ELEMENTS}
+    try:
+        await _HOW[call.name](page, places, given)
+    except PlaywrightError as error:
+        if "Unknown key" not in error.message:
+            raise
+        raise Refused(error.message.splitlines()[0][:200]) from None
+    await page.settle()
+
+
+def _place(view: View, bid: str) -> int:
+    at = view.place(bid)
+    if at is None:
+        raise Refused(f"There is no element {bid[:20]!r} on this page.")
+    return at
+
+
+async def _ask(tab: Tab, expression: str) -> Any:  # Any: JSON
+    return await tab.call(reader(), f"cairn.{expression}")
+
+
+async def _point(tab: Tab, at: int) -> tuple[float, float]:
+    found = await _ask(tab, f"point({at})")
+    if "problem" in found:
+        raise Refused(f"The element {found['problem']}.")
+    return found["x"], found["y"]
+
+
+async def _mouse(tab: Tab, kind: str, x: float, y: float, button: str = "none", count: int = 0) -> None:
+    held = {"none": 0, "left": 1, "right": 2, "middle": 4}[button] if kind != "mouseReleased" else 0
+    await tab.send(
+        "Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, buttons=held, clickCount=count
+    )  # fmt: skip
+
+
+async def _click_at(tab: Tab, x: float, y: float, button: str = "left", times: int = 1) -> None:
+    events = [_mouse(tab, "mouseMoved", x, y)]
+    for count in range(1, times + 1):
+        events += [_mouse(tab, kind, x, y, button, count) for kind in ("mousePressed", "mouseReleased")]
+    await asyncio.gather(*events)
+
+
+async def _click(page: Page, places: dict[str, int], given: Arguments, times: int = 1) -> None:
+    tab = page.tab
+    await _click_at(tab, *await _point(tab, places["bid"]), given.get("button", "left"), times)
+
+
+async def _dblclick(page: Page, places: dict[str, int], given: Arguments) -> None:
+    await _click(page, places, given, 2)
+
+
+async def _hover(page: Page, places: dict[str, int], given: Arguments) -> None:
+    await _mouse(page.tab, "mouseMoved", *await _point(page.tab, places["bid"]))
+
+
+async def _fill(page: Page, places: dict[str, int], given: Arguments) -> None:
+    text = given.get("value", "")
+    if len(text) > _MOST_TYPED:
+        raise Refused(f"A text may have {_MOST_TYPED} characters.")
+    found = await _ask(page.tab, f"ready({places['bid']}, {json.dumps(text)})")
+    if "problem" in found:
+        raise Refused(f"The element {found['problem']}.")
+    if found["type"]:
+        await _type(page.tab, text)
+
+
+async def _type(tab: Tab, text: str) -> None:
+    """Put a text in place of what is selected."""
+    if text:
+        await tab.send("Input.insertText", text=text.encode("utf-8", "replace").decode())
+    else:
+        await tab.driven.keyboard.press("Delete")
+
+
+async def _check(page: Page, places: dict[str, int], given: Arguments, wanted: bool = True) -> None:
+    is_checked = await _ask(page.tab, f"isChecked({places['bid']})")
+    if is_checked is None:
+        raise Refused("The element is nothing to tick.")
+    if is_checked != wanted:
+        await _click(page, places, given)
+
+
+async def _uncheck(page: Page, places: dict[str, int], given: Arguments) -> None:
+    await _check(page, places, given, wanted=False)
+
+
+async def _told(answer: Awaitable[str | None]) -> None:
+    if (problem := await answer) is not None:
+        raise Refused(f"The element {problem}.")
+
+
+async def _select(page: Page, places: dict[str, int], given: Arguments) -> None:
+    wanted = [given["options"]] if isinstance(given["options"], str) else list(given["options"])
+    await _told(_ask(page.tab, f"choose({places['bid']}, {json.dumps(wanted)})"))
+
+
+async def _press(page: Page, places: dict[str, int], given: Arguments) -> None:
+    await _told(_ask(page.tab, f"focus({places['bid']})"))
+    await page.tab.driven.keyboard.press(given["key_comb"])
+
+
+async def _focus(page: Page, places: dict[str, int], given: Arguments) -> None:
+    await _told(_ask(page.tab, f"focus({places['bid']})"))
+
+
+async def _drag(page: Page, places: dict[str, int], given: Arguments) -> None:
+    start = await _point(page.tab, places["from_bid"])
+    await _drag_between(page.tab, start, await _point(page.tab, places["to_bid"]))
+
+
+async def _drag_between(tab: Tab, start: tuple[float, float], end: tuple[float, float]) -> None:
+    await _mouse(tab, "mouseMoved", *start)
+    await _mouse(tab, "mousePressed", *start, "left", 1)
+    for step in range(1, _DRAG_STEPS + 1):
+        x, y = (a + (b - a) * step / _DRAG_STEPS for a, b in zip(start, end, strict=True))
+        await _mouse(tab, "mouseMoved", x, y, "left")
+        await tab.advance(20)  # what follows the mouse does so by frames
+    await _mouse(tab, "mouseReleased", *end, "left", 1)
+
+
+async def _mouse_drag(page: Page, places: dict[str, int], given: Arguments) -> None:
+    await _drag_between(page.tab, (given["from_x"], given["from_y"]), (given["to_x"], given["to_y"]))
+
+
+async def _scroll(page: Page, places: dict[str, int], given: Arguments) -> None:
+    await _ask(page.tab, f"scroll({json.dumps(given['delta_x'])}, {json.dumps(given['delta_y'])})")
+
+
+async def _mouse_move(page: Page, places: dict[str, int], given: Arguments) -> None:
+    await _mouse(page.tab, "mouseMoved", given["x"], given["y"])
+
+
+async def _mouse_click(page: Page, places: dict[str, int], given: Arguments) -> None:
+    await _click_at(page.tab, given["x"], given["y"], given.get("button", "left"))
+
+
+async def _mouse_dblclick(page: Page, places: dict[str, int], given: Arguments) -> None:
+    await _click_at(page.tab, given["x"], given["y"], times=2)
+
+
+async def _keyboard_type(page: Page, places: dict[str, int], given: Arguments) -> None:
+    if len(given["text"]) > _MOST_TYPED:
+        raise Refused(f"A text may have {_MOST_TYPED} characters.")
+    if given["text"]:
+        await _type(page.tab, given["text"])
+
+
+async def _keyboard_press(page: Page, places: dict[str, int], given: Arguments) -> None:
+    await page.tab.driven.keyboard.press(given["key"])
+
+
+async def _goto(page: Page, places: dict[str, int], given: Arguments) -> None:
+    url = given["url"] if "://" in given["url"] else f"http://{given['url']}"
+    if not url.lower().startswith(("http://", "https://")):
+        raise Refused("Addresses begin with http://.")
+    if (problem := await page.tab.go(url)) is not None:
+        raise Refused(f"It could not be reached: {problem}.")
+
+
+async def _move_in_history(page: Page, by: int) -> None:
+    history = await page.tab.send("Page.getNavigationHistory")
+    at = history["currentIndex"] + by
+    if not 0 <= at < len(history["entries"]):
+        raise Refused("The tab's history ends here.")
+    await page.tab.send("Page.navigateToHistoryEntry", entryId=history["entries"][at]["id"])
+
+
+async def _go_back(page: Page, places: dict[str, int], given: Arguments) -> None:
+    await _move_in_history(page, -1)
+
+
+async def _go_forward(page: Page, places: dict[str, int], given: Arguments) -> None:
+    await _move_in_history(page, 1)
+
+
+async def _new_tab(page: Page, places: dict[str, int], given: Arguments) -> None:
+    if not await page.open_tab():
+        raise Refused("There is no room for another tab.")
+
+
+async def _tab_close(page: Page, places: dict[str, int], given: Arguments) -> None:
+    await page.close_tab(page.active)
+
+
+async def _tab_focus(page: Page, places: dict[str, int], given: Arguments) -> None:
+    if given["index"] >= len(page.tabs):
+        raise Refused(f"There are {len(page.tabs)} tabs, counted from 0.")
+    page.active = given["index"]
+
+
+async def _noop(page: Page, places: dict[str, int], given: Arguments) -> None:
+    pass
+
+
+_HOW: dict[str, Callable[[Page, dict[str, int], Arguments], Awaitable[None]]] = {
+    "click": _click,
+    "dblclick": _dblclick,
+    "hover": _hover,
+    "fill": _fill,
+    "clear": _fill,
+    "check": _check,
+    "uncheck": _uncheck,
+    "select_option": _select,
+    "press": _press,
+    "focus": _focus,
+    "drag_and_drop": _drag,
+    "scroll": _scroll,
+    "mouse_move": _mouse_move,
+    "mouse_click": _mouse_click,
+    "mouse_dblclick": _mouse_dblclick,
+    "mouse_drag_and_drop": _mouse_drag,
+    "keyboard_type": _keyboard_type,
+    "keyboard_press": _keyboard_press,
+    "goto": _goto,
+    "go_back": _go_back,
+    "go_forward": _go_forward,
+    "new_tab": _new_tab,
+    "tab_close": _tab_close,
+    "tab_focus": _tab_focus,
+    "noop": _noop,
+}

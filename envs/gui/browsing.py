@@ -1,0 +1,293 @@
+"""What environments in a browser share: a page of a real Chromium, actions on it, and what is told of it.
+
+A subclass says which sites there are, how a task begins, what has come of it, and what of the true state stands outside
+the pages. Sites are applications of this process (see `sandboxes.browser`): a page reaches nothing else.
+
+The anchor is the state outside the pages and, of each tab, its address and its accessibility tree with values and
+states, without the elements' numbers. Where going back is allowed (`history`), it has the addresses gone through too,
+so that fewer states are met again.
+
+A page that crashes or hangs fails the episode; it is never scored.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import Field
+
+from cairn.core.errors import MissingExtraError, SandboxFailure
+from cairn.envs.base import EnvConfig, Outcome, TextEnv
+from cairn.envs.gui.actions import FUNCTIONS, Call, Mistake, parse, schemas, usage, written
+from cairn.envs.tools import Schema
+
+if TYPE_CHECKING:
+    from cairn.envs.gui.looking import View
+    from cairn.sandboxes.browser import Browser
+    from cairn.sandboxes.page import Page
+
+_HISTORY = ("go_back", "go_forward")
+_MOST_OPTIONS = 20  # of a list, as admissible actions
+_FIRST = threading.Lock()  # environments in several threads share a browser
+
+
+class GuiConfig(EnvConfig):
+    """How pages are shown, and what may be done on them."""
+
+    width: int = Field(1024, ge=100, le=4096, description="Of the window, in pixels.")
+    height: int = Field(768, ge=100, le=4096, description="Of the window, in pixels.")
+    token_budget: int = Field(
+        3000, ge=50, description="Of a page's text, at 4 characters a token; what is least useful is left out beyond."
+    )
+    image: bool = Field(False, description="Whether observations have a screenshot too, a PNG.")
+    marks: bool = Field(False, description="Whether screenshots show elements' numbers.")
+    history: bool = Field(False, description="Whether there is a way back: states are then told apart by it.")
+    browser: str | None = Field(None, description="Path of Chromium or Chrome; None: Playwright's, or on the PATH.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """How a task begins."""
+
+    goal: str
+    url: str
+    sites: Mapping[str, Any]  # Any: ASGI applications, by host name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What came of a task that is over."""
+
+    score: float
+    success: bool
+    text: str
+
+
+class GuiEnv(TextEnv):
+    """Base of environments in a browser. Subclasses implement `open`, `judge`, `hidden` and an oracle."""
+
+    Config: ClassVar[type[EnvConfig]] = GuiConfig
+    config: GuiConfig
+    without: ClassVar[tuple[str, ...]] = ()  # functions that make no sense here
+    everything: ClassVar[bool] = False  # what has no role can be acted on too
+
+    # -- what a subclass says ----------------------------------------------------------------------------------------
+
+    def open(self, task_id: str, rng: random.Random) -> Opening:
+        """Prepare the task's world."""
+        raise NotImplementedError
+
+    async def prepare(self, page: Page) -> str:
+        """Do on the loaded page what comes before the agent; returns what is added to the goal."""
+        return ""
+
+    async def judge(self, page: Page, message: str | None) -> Verdict | None:
+        """Return what has come of the task; None: it goes on. `message`: what the user was told, if anything."""
+        raise NotImplementedError
+
+    def hidden(self) -> bytes:
+        """Return what of the true state does not show on the pages."""
+        return b""
+
+    def next_call(self, name: str) -> Call:
+        """Return what the named oracle does next."""
+        raise NotImplementedError
+
+    # -- what this class does ----------------------------------------------------------------------------------------
+
+    def setup(self) -> None:
+        """Start nothing yet: a page is taken when an episode starts.
+
+        Raises:
+            MissingExtraError: Playwright is not installed.
+        """
+        self._first_limit = self.turn_limit
+        self._page: Page | None = None
+        self.view: View | None = None
+        self._others: tuple[View, ...] = ()
+        self._history: tuple[str, ...] = ()
+        self._image: bytes | None = None
+        self.acted: tuple[int, int, int, int] | None = None  # box of the element that was acted on last
+        self._functions = tuple(
+            name for name in FUNCTIONS if name not in self.without and (self.config.history or name not in _HISTORY)
+        )
+        self._browser = self._open_browser()
+
+    def start(self, task_id: str, rng: random.Random) -> str:
+        """Show the task's first page."""
+        self.turn_limit = self._first_limit
+        seed = rng.getrandbits(31)
+        opening = self.open(task_id, rng)
+        self._release_if_lost()
+        self._has_ended, self._message, self._num_told = False, "", 0
+        self._goal = opening.goal
+        try:
+            self._browser.run(self._begin(self._page_at_hand(), opening, seed))
+        except SandboxFailure:
+            self._lose_page()
+            raise
+        return "\n".join((f"Goal: {self._goal}", "", usage(self._functions), "", self._told("")))
+
+    def act(self, action: str) -> Outcome:
+        """Carry out a call, and say what the page shows then."""
+        if len(action) > self.meta.max_action_chars:
+            return Outcome(self._told(f"An action may have {self.meta.max_action_chars} characters."))
+        call = parse(action, self._functions)
+        if isinstance(call, Mistake):
+            return Outcome(self._told(call.text))
+        try:
+            verdict, error = self._browser.run(self._step(self._page_at_hand(), call))
+        except SandboxFailure:
+            self._lose_page()
+            raise
+        if verdict is None:
+            return Outcome(self._told(error))
+        self._has_ended = True
+        return Outcome(verdict.text, verdict.score, is_over=True, success=verdict.success, score=verdict.score)
+
+    def state(self) -> bytes:
+        """Return what stands outside the pages, and what each tab shows."""
+        assert self.view is not None
+        shown = [_canonical(view) for view in (self.view, *self._others)]
+        index = self._page.active if self._page is not None else 0
+        parts = json.dumps([shown, index, self._history, self._has_ended], ensure_ascii=True).encode()
+        return b"%d:%b%b" % (len(parts), parts, self.hidden())
+
+    def admissible(self) -> tuple[str, ...] | None:
+        """Return clicks, choices from lists, and other tabs; texts and points, which have no end, are not named."""
+        if self._has_ended or self.view is None:
+            return ()
+        calls = []
+        for node in self.view.nodes:
+            if node.bid and "disabled" not in node.states:
+                calls.append(Call(name="click", arguments={"bid": node.bid}))
+                for option in dict.fromkeys(node.options[:_MOST_OPTIONS]):
+                    calls.append(Call(name="select_option", arguments={"bid": node.bid, "options": option}))
+        for index in range(len(self._others) + 1):
+            if self._others and self._page is not None and index != self._page.active:
+                calls.append(Call(name="tab_focus", arguments={"index": index}))
+        return tuple(sorted({written(call) for call in calls}))
+
+    def tools(self) -> tuple[Schema, ...]:
+        """Return the functions' schemas."""
+        return schemas(self._functions)
+
+    def oracle_action(self, name: str) -> str:
+        """Return the oracle's next call as text."""
+        return written(self.next_call(name))
+
+    def close(self) -> None:
+        """Give the page back."""
+        if self._page is not None:
+            self._release()
+            self._page = None
+
+    # -- helpers -----------------------------------------------------------------------------------------------------
+
+    def _open_browser(self) -> Browser:
+        try:
+            with _FIRST:
+                return _browser(self.config.browser, self.config.width, self.config.height)
+        except ImportError:
+            raise MissingExtraError(f"The environment {self.meta.name!r}", "gui") from None
+
+    def _page_at_hand(self) -> Page:
+        if self._page is None:
+            self._page = self._browser.take()
+            self._release = weakref.finalize(self, self._browser.give_back, self._page)
+        return self._page
+
+    def _release_if_lost(self) -> None:
+        """Give a page back whose browser has gone."""
+        if self._page is not None and not self._browser.has(self._page):
+            self._lose_page()
+
+    def _lose_page(self) -> None:
+        if self._page is not None:
+            self._release.detach()
+            self._browser.give_back(self._page, is_well=False)
+            self._page = None
+
+    async def _begin(self, page: Page, opening: Opening, seed: int) -> None:
+        problem = await page.begin(opening.sites, opening.url, seed)
+        if problem is not None:
+            raise SandboxFailure(f"{opening.url} could not be opened: {problem}")
+        self._goal = f"{self._goal}{await self.prepare(page)}"
+        self.acted = None
+        await self._look(page)
+
+    async def _step(self, page: Page, call: Call) -> tuple[Verdict | None, str]:
+        from cairn.envs.gui.acting import Refused, carry_out
+
+        assert self.view is not None
+        error, message = "", None
+        at = self.view.place(str(call.arguments.get("bid", "")))
+        self.acted = None if at is None else self.view.nodes[at].box
+        try:
+            if call.name == "send_msg_to_user":
+                message = str(call.arguments["text"])
+            else:
+                await carry_out(page, self.view, call)
+        except Refused as refused:
+            error = str(refused)
+            await page.settle()
+        verdict = await self.judge(page, message)
+        await self._look(page)
+        return verdict, error
+
+    async def _look(self, page: Page) -> None:
+        from cairn.envs.gui.looking import look
+        from cairn.envs.gui.picture import screenshot
+
+        self.view = await look(page.tab, everything=self.everything)
+        self._others = tuple([await look(tab) for tab in page.tabs if tab is not page.tab])
+        self._history = tuple([json.dumps(await tab.history()) for tab in page.tabs]) if self.config.history else ()
+        if self.config.image:
+            self._image = await screenshot(page.tab, self.view if self.config.marks else None)
+
+    def _told(self, error: str) -> str:
+        assert self.view is not None
+        assert self._page is not None
+        from cairn.envs.gui.telling import quoted, tell
+
+        lines = [f"Error: {error}"] if error else []
+        notices = self._page.notices
+        lines += [f"Noticed: {quoted(notice)}" for notice in notices[self._num_told :]]
+        self._num_told = len(notices)
+        if self._others:
+            lines += [
+                f"Tab {index}: {quoted(tab.driven.url)}{' (in front)' if index == self._page.active else ''}"
+                for index, tab in enumerate(self._page.tabs)
+            ]
+        lines.append(f"Page {quoted(self.view.title)} at {quoted(self.view.url)}")
+        return "\n".join((*lines, tell(self.view, self.config.token_budget)))
+
+    def _info(self) -> dict[str, Any]:
+        info = super()._info()
+        return {**info, "image": self._image} if self.config.image else info
+
+
+@cache
+def _browser(path: str | None, width: int, height: int) -> Browser:
+    """Return the browser that all environments of this process with such pages share.
+
+    Raises:
+        ImportError: Playwright is not installed.
+        MissingExtraError: there is no Chromium.
+    """
+    from cairn.sandboxes.browser import Browser, BrowserConfig
+
+    return Browser(BrowserConfig(path=path, width=width, height=height))
+
+
+def _canonical(view: View) -> list[object]:
+    """Return what a page shows, without numbers of elements and places."""
+    nodes = [(node.parent, node.role, node.name, node.value, node.states, node.options) for node in view.nodes]
+    return [view.url, view.title, nodes, view.left, view.scroll]

@@ -1,0 +1,226 @@
+// Reads and prepares elements for `looking.py` and `acting.py`, in a world that the document's own scripts do not see.
+(() => {
+  if (globalThis.cairn) return;
+  const SILENT = new Set(["SCRIPT", "STYLE", "NOSCRIPT", "TEMPLATE", "LINK", "META", "HEAD"]);
+  const ACTED_ON = new Set([
+    "button", "checkbox", "combobox", "link", "listbox", "menuitem", "menuitemcheckbox", "menuitemradio", "option",
+    "radio", "scrollbar", "searchbox", "slider", "spinbutton", "switch", "tab", "textbox", "treeitem",
+  ]);
+  const TYPED = new Set(["text", "search", "email", "url", "tel", "password", "number"]);
+  const MOST_CHARS = 400;
+  let elements = [];
+
+  // A form's or document's own properties give way to what stands in it under their names: these do not.
+  const own = (type, name) => {
+    const found = Object.getOwnPropertyDescriptor(type.prototype, name);
+    return found.get ? (it) => found.get.call(it) : (it, ...given) => found.value.apply(it, given);
+  };
+  const [nodeType, childNodes, ownerDocument, isConnected, contains, rootOf, parentOf] =
+    ["nodeType", "childNodes", "ownerDocument", "isConnected", "contains", "getRootNode", "parentElement"].map((n) => own(Node, n));
+  const [tagName, attribute, hasAttribute, isShown, shadowRoot, numChildren, roleOf, nameOf, rectOf, rectsOf, closest, below, show] =
+    ["tagName", "getAttribute", "hasAttribute", "checkVisibility", "shadowRoot", "childElementCount", "computedRole",
+      "computedName", "getBoundingClientRect", "getClientRects", "closest", "querySelectorAll", "scrollIntoView"].map((n) => own(Element, n));
+  const [isEditable, isDraggable, textOf, focusOn] =
+    ["isContentEditable", "draggable", "innerText", "focus"].map((n) => own(HTMLElement, n));
+  const [bodyOf, titleOf, rootElement, allOf, focusedIn, viewOf] =
+    ["body", "title", "documentElement", "querySelectorAll", "activeElement", "defaultView"].map((n) => own(Document, n));
+  const isHtml = (element) => element instanceof HTMLElement;
+
+  const tidy = (text) => {
+    const plain = (text || "").replace(/\s+/g, " ").trim();
+    return plain.length > MOST_CHARS ? plain.slice(0, MOST_CHARS) + "…" : plain;
+  };
+  const box = (rect, dx, dy) => [rect.x + dx, rect.y + dy, rect.width, rect.height].map(Math.round);
+
+  function valueOf(element) {
+    const tag = tagName(element);
+    if (tag === "SELECT") return Array.from(element.selectedOptions, (option) => tidy(option.label)).join(", ");
+    if (tag === "TEXTAREA") return tidy(element.value);
+    if (tag === "PROGRESS" || tag === "METER") return String(element.value);
+    if (tag === "INPUT") {
+      if (["checkbox", "radio", "submit", "button", "reset", "image", "file"].includes(element.type)) return null;
+      return element.type === "password" ? "•".repeat(Math.min(element.value.length, 40)) : tidy(element.value);
+    }
+    return isHtml(element) && isEditable(element) && roleOf(element) === "textbox" ? tidy(textOf(element)) : null;
+  }
+
+  function statesOf(element) {
+    const found = [];
+    const says = (name) => attribute(element, "aria-" + name);
+    if (element.checked === true || says("checked") === "true") found.push("checked");
+    if (element.disabled === true || says("disabled") === "true") found.push("disabled");
+    if (element.readOnly === true) found.push("read-only");
+    if (says("selected") === "true" || says("current") === "page") found.push("selected");
+    if (says("pressed") === "true") found.push("pressed");
+    if (says("expanded") !== null) found.push(says("expanded") === "true" ? "expanded" : "collapsed");
+    const its = ownerDocument(element);
+    if (focusedIn(its) === element && element !== bodyOf(its)) found.push("focused");
+    return found;
+  }
+
+  function isActedOn(element, role, isPointed, isLeaf, everything) {
+    if (ACTED_ON.has(role) || hasAttribute(element, "onclick") || hasAttribute(element, "tabindex")) return true;
+    if (isHtml(element) && (isEditable(element) || (isDraggable(element) && tagName(element) !== "IMG"))) return true;
+    return isPointed || (everything && isLeaf);
+  }
+
+  // Rows: [parent, role, name, value, states, can be acted on, [x, y, width, height], options]; a text's role is "text".
+  function look(everything, most) {
+    elements = [];
+    const rows = [];
+    let left = 0;
+
+    const text = (node, parent, dx, dy) => {
+      const said = tidy(node.data);
+      if (!said) return;
+      if (rows.length >= most) return void left++;
+      const range = new Range();
+      range.selectNodeContents(node);
+      rows.push([parent, "text", said, null, [], 0, box(range.getBoundingClientRect(), dx, dy), null]);
+      elements.push(null);
+    };
+
+    const element = (node, parent, dx, dy, pointer) => {
+      if (SILENT.has(tagName(node)) || attribute(node, "aria-hidden") === "true") return;
+      if (!isShown(node, { visibilityProperty: true, contentVisibilityAuto: true })) return;
+      if (rows.length >= most) { left += 1 + below(node, "*").length; return; }
+      const at = rows.length, role = roleOf(node) || "generic";
+      const points = getComputedStyle(node).cursor === "pointer";
+      const shadow = shadowRoot(node);
+      const isLeaf = !numChildren(node) && !shadow;
+      const acted = isActedOn(node, role, points && !pointer, isLeaf, everything) ? 1 : 0;
+      const options = tagName(node) === "SELECT" ? Array.from(node.options, (option) => tidy(option.label)) : null;
+      rows.push([parent, role, tidy(nameOf(node)), valueOf(node), statesOf(node), acted,
+        box(rectOf(node), dx, dy), options]);
+      elements.push(node);
+      if (options) return;
+      const frame = tagName(node) === "IFRAME" && node.contentDocument && bodyOf(node.contentDocument);
+      if (frame) {
+        const place = rectOf(node);
+        element(frame, at, dx + place.x + node.clientLeft, dy + place.y + node.clientTop, false);
+      }
+      for (const child of childNodes(shadow || node)) visit(child, at, dx, dy, points);
+    };
+
+    const visit = (node, parent, dx, dy, pointer) => {
+      if (nodeType(node) === Node.TEXT_NODE) text(node, parent, dx, dy);
+      else if (nodeType(node) === Node.ELEMENT_NODE) element(node, parent, dx, dy, pointer);
+    };
+
+    const modal = Array.from(allOf(document, "dialog:modal")).pop();
+    const html = rootElement(document), root = modal || bodyOf(document) || html;
+    if (root) visit(root, -1, 0, 0, false);
+    return {
+      title: tidy(titleOf(document)), rows, left, scroll: [Math.round(scrollX), Math.round(scrollY)],
+      size: [innerWidth, innerHeight], height: html ? html.scrollHeight : 0,
+    };
+  }
+
+  const frameOffset = (element) => {
+    let dx = 0, dy = 0;
+    for (let view = viewOf(ownerDocument(element)); view && view !== window; view = view.parent) {
+      const frame = rectOf(view.frameElement);
+      dx += frame.x + view.frameElement.clientLeft;
+      dy += frame.y + view.frameElement.clientTop;
+    }
+    return [dx, dy];
+  };
+
+  // Brings an element into view; returns its middle, or what is in the way.
+  function point(at) {
+    const element = elements[at];
+    if (!element || !isConnected(element)) return { problem: "is not there any more" };
+    const [dx, dy] = frameOffset(element);
+    const place = () => rectsOf(element)[0] || rectOf(element);
+    const middle = () => { const r = place(); return [r.x + r.width / 2 + dx, r.y + r.height / 2 + dy]; };
+    const isIn = ([x, y]) => x >= 0 && y >= 0 && x < innerWidth && y < innerHeight;
+    if (!isIn(middle())) show(element, { block: "center", inline: "center", behavior: "instant" });
+    const [x, y] = middle();
+    if (!isIn([x, y])) return { problem: "cannot be brought into view" };
+    if (element.disabled === true) return { problem: "is disabled" };
+    const hit = rootOf(element).elementFromPoint(x - dx, y - dy);
+    const label = hit && closest(hit, "label");
+    const reaches = !hit || hit === element || contains(element, hit) || contains(hit, element) ||
+      (label && label.control === element);
+    return reaches ? { x, y } : { problem: "is covered by " + tidy(roleOf(hit) + " " + nameOf(hit)) };
+  }
+
+  function focus(at) {
+    const element = elements[at];
+    if (!element || !isConnected(element)) return "is not there any more";
+    show(element, { block: "nearest", behavior: "instant" });
+    if (isHtml(element)) focusOn(element, { preventScroll: true });
+    return null;
+  }
+
+  const announce = (element) => {
+    element.dispatchEvent(new Event("input", { bubbles: true, composed: true }));
+    element.dispatchEvent(new Event("change", { bubbles: true }));
+  };
+
+  // Makes a field ready for text: focused, with all of it selected. Fields that take no typing get their value here.
+  function ready(at, text) {
+    const element = elements[at];
+    const problem = focus(at);
+    if (problem) return { problem };
+    if (element.disabled) return { problem: "is disabled" };
+    if (element.readOnly) return { problem: "is read-only" };
+    if (isHtml(element) && isEditable(element)) {
+      ownerDocument(element).getSelection().selectAllChildren(element);
+      return { type: true };
+    }
+    if (tagName(element) === "TEXTAREA" || (tagName(element) === "INPUT" && TYPED.has(element.type))) {
+      element.select();
+      return { type: true };
+    }
+    if (tagName(element) !== "INPUT" || ["checkbox", "radio", "submit", "button", "reset", "file", "image"].includes(element.type))
+      return { problem: "takes no text" };
+    const before = element.value;
+    element.value = text;
+    if (element.value !== text) {
+      const took = element.value;
+      element.value = before;
+      return { problem: `is a field for a ${element.type}, which ${JSON.stringify(text)} is none of (it took ${JSON.stringify(took)})` };
+    }
+    announce(element);
+    return { type: false };
+  }
+
+  function choose(at, wanted) {
+    const element = elements[at];
+    const problem = focus(at);
+    if (problem) return problem;
+    if (tagName(element) !== "SELECT") return "is no list to choose from";
+    if (element.disabled) return "is disabled";
+    const fits = (option, text) => tidy(option.label) === text || option.value === text;
+    const options = Array.from(element.options);
+    const missing = wanted.find((text) => !options.some((option) => fits(option, text) && !option.disabled));
+    if (missing !== undefined) return "has no option " + JSON.stringify(missing);
+    if (wanted.length > 1 && !element.multiple) return "takes one option";
+    const chosen = wanted.map((text) => options.find((option) => fits(option, text) && !option.disabled));
+    for (const option of options) option.selected = chosen.includes(option);
+    announce(element);
+    return null;
+  }
+
+  const isChecked = (at) => {
+    const element = elements[at];
+    if (!element) return null;
+    if (typeof element.checked === "boolean") return element.checked;
+    const says = attribute(element, "aria-checked");
+    return says === null ? null : says === "true";
+  };
+
+  function scroll(dx, dy) {
+    let element = document.elementFromPoint(innerWidth / 2, innerHeight / 2);
+    const moves = (e) => {
+      const [x, y] = [e.scrollLeft, e.scrollTop];
+      e.scrollBy({ left: dx, top: dy, behavior: "instant" });
+      return e.scrollLeft !== x || e.scrollTop !== y;
+    };
+    for (; element; element = parentOf(element)) if (moves(element)) return;
+    moves(rootElement(document));
+  }
+
+  globalThis.cairn = { look, point, focus, ready, choose, isChecked, scroll };
+})();

@@ -1,0 +1,166 @@
+"""Web applications of an office: mail, calendar, files, issues, sheets, settings, contacts, payments.
+
+A task is over when the user has been told; it is judged by the applications' own data: all that was wanted, and
+nothing else, has changed. The score is the share of what was wanted, 0 with anything else changed; all of it is
+success.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field
+
+from cairn.envs.base import EnvConfig, EnvMeta
+from cairn.envs.gui.actions import Call
+from cairn.envs.gui.apps import deeds, sites
+from cairn.envs.gui.browsing import GuiConfig, GuiEnv, Opening, Verdict
+from cairn.envs.gui.deeds import Deed
+from cairn.envs.gui.site import site
+from cairn.envs.gui.tasks import make_task, templates
+from cairn.envs.office.validator import judge
+
+if TYPE_CHECKING:
+    from cairn.sandboxes.page import Page
+
+Split = Literal["train", "valid", "test"]
+_SEEDS: dict[Split, range] = {"train": range(100), "valid": range(100, 120), "test": range(120, 140)}
+
+
+class AppsConfig(GuiConfig):
+    """Which tasks."""
+
+    split: Split = Field("train", description="Which seeds of each template tasks() lists.")
+    tier: Literal["all", "simple", "workflow"] = Field(
+        "all", description="Tasks in one application, tasks across several, or both."
+    )
+    apps: tuple[str, ...] = Field((), description="Only tasks that need no other applications; none: all tasks.")
+
+
+class AppsEnv(GuiEnv):
+    """Work in web applications."""
+
+    meta = EnvMeta(
+        name="gui/apps",
+        version=1,
+        turn_limit=80,
+        reward_range=(0.0, 1.0),
+        summary="Eight web applications of an office in a real browser, judged by their own data.",
+        oracles=("clerk",),
+        waits=True,
+    )
+    Config: ClassVar[type[EnvConfig]] = AppsConfig
+    config: AppsConfig
+
+    def setup(self) -> None:
+        """Make the applications, over the world of the episode at hand."""
+        super().setup()
+        served = site(sites(), lambda request: self._world)
+        self._sites = dict.fromkeys(sites(), served)
+
+    def tasks(self) -> Sequence[str]:
+        """Return the split's tasks, ``template/seed``."""
+        return _ids(self.config.split, self.config.tier, self.config.apps)
+
+    def has_task(self, task_id: str) -> bool:
+        """Return whether there is such a template, and the seed is a number."""
+        template, _, seed = task_id.rpartition("/")
+        return template in templates() and seed.isascii() and seed.isdigit() and str(int(seed[:9])) == seed
+
+    def task_type(self, task_id: str) -> str:
+        """Return the template's tier."""
+        return templates()[task_id.rpartition("/")[0]].tier
+
+    def open(self, task_id: str, rng: random.Random) -> Opening:
+        """Furnish the office."""
+        template, _, seed = task_id.rpartition("/")
+        self._task = make_task(template, int(seed))
+        self._world = self._task.world.copy()
+        self._oracle = _Clerk(self)
+        return Opening(goal=self._task.instruction, url=f"http://{self._task.template.apps[0]}/", sites=self._sites)
+
+    async def judge(self, page: Page, message: str | None) -> Verdict | None:
+        """Compare the world with what was wanted, when the user has been told."""
+        if message is None:
+            return None
+        found = judge(self._task.world, self._world, self._task, message)
+        return Verdict(score=found.score, success=found.success, text="\n".join(("The task is over.", *found.problems)))
+
+    def hidden(self) -> bytes:
+        """Return the applications' data."""
+        return self._world.state()
+
+    def next_call(self, name: str) -> Call:
+        """Return the clerk's next call."""
+        return self._oracle.next_call()
+
+
+class _Clerk:
+    """Looks, takes the reference's steps as a person would on the pages, and tells the user.
+
+    It begins a step anew when the page is not as it left it, and gives up on a step that cannot be carried out.
+    """
+
+    def __init__(self, env: AppsEnv) -> None:
+        self._env = env
+        self._steps = [*env._task.looks, *env._task.steps]
+        self._num_done = 0
+        self._deeds: Iterator[Deed] | None = None
+        self._planned: tuple[int, Call] | None = None  # the turn that it is for
+        self._expected: int | None = None  # the turn after the last of ours
+
+    def next_call(self) -> Call:
+        turn = self._env.turn
+        if self._planned is None or self._planned[0] != turn:
+            if turn != self._expected:
+                self._deeds = None
+            self._planned, self._expected = (turn, self._choose()), turn + 1
+        return self._planned[1]
+
+    def _choose(self) -> Call:
+        for _ in range(2):  # the second time from the step's beginning
+            while self._num_done < len(self._steps):
+                if self._deeds is None:
+                    self._deeds = deeds(self._env._world, self._steps[self._num_done])
+                try:
+                    return self._as_call(next(self._deeds))
+                except StopIteration:
+                    self._deeds = None
+                    self._num_done += 1
+                except LookupError:
+                    self._deeds = None
+                    break
+        answer = self._env._task.answer
+        return Call(name="send_msg_to_user", arguments={"text": "Done." if answer is None else str(answer)})
+
+    def _as_call(self, deed: Deed) -> Call:
+        if deed.verb == "goto":
+            return Call(name="goto", arguments={"url": deed.text})
+        assert self._env.view is not None
+        fits = [each for each in self._env.view.nodes if each.bid and (each.role, each.name) == (deed.role, deed.name)]
+        if len(fits) != 1:
+            raise LookupError(f"{len(fits)} elements are {deed.role} {deed.name!r}")
+        bid = {"bid": fits[0].bid}
+        if deed.verb == "fill":
+            return Call(name="fill", arguments={**bid, "value": deed.text})
+        if deed.verb == "select":
+            return Call(name="select_option", arguments={**bid, "options": deed.text})
+        if deed.verb == "press":
+            return Call(name="press", arguments={**bid, "key_comb": deed.text})
+        return Call(name=deed.verb, arguments=bid)
+
+
+@cache
+def _ids(split: Split, tier: str, apps: tuple[str, ...]) -> tuple[str, ...]:
+    chosen = [
+        name
+        for name, each in templates().items()
+        if tier in ("all", each.tier) and (not apps or set(each.apps) <= set(apps))
+    ]
+    return tuple(f"{name}/{seed}" for name in chosen for seed in _SEEDS[split])
+
+
+ENV = AppsEnv
