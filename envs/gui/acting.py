@@ -16,6 +16,7 @@ from cairn.sandboxes.tab import Tab
 
 Arguments = dict[str, Any]  # Any: see actions.Call
 _ELEMENTS = ("bid", "from_bid", "to_bid")
+_HELD = {"none": 0, "left": 1, "right": 2, "middle": 4}  # as the protocol has it
 _DRAG_STEPS = 5
 _MOST_TYPED = 4096
 
@@ -61,10 +62,18 @@ async def _point(tab: Tab, at: int) -> tuple[float, float]:
 
 
 async def _mouse(tab: Tab, kind: str, x: float, y: float, button: str = "none", count: int = 0) -> None:
-    held = {"none": 0, "left": 1, "right": 2, "middle": 4}[button] if kind != "mouseReleased" else 0
-    await tab.send(
-        "Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, buttons=held, clickCount=count
-    )  # fmt: skip
+    held = 0 if kind == "mouseReleased" else _HELD[button]
+    await tab.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, buttons=held, clickCount=count)
+
+
+async def _move(tab: Tab, x: float, y: float, button: str = "none") -> None:
+    """Move the mouse. Documents take moves in with a frame or with what comes next: a release of nothing, unseen."""
+    held = _HELD[button]
+    moved = {"x": x, "y": y, "buttons": held}
+    await asyncio.gather(
+        tab.send("Input.dispatchMouseEvent", type="mouseMoved", button=button, **moved),
+        tab.send("Input.dispatchMouseEvent", type="mouseReleased", button="none", **moved),
+    )
 
 
 async def _click_at(tab: Tab, x: float, y: float, button: str = "left", times: int = 1) -> None:
@@ -84,7 +93,7 @@ async def _dblclick(page: Page, places: dict[str, int], given: Arguments) -> Non
 
 
 async def _hover(page: Page, places: dict[str, int], given: Arguments) -> None:
-    await _mouse(page.tab, "mouseMoved", *await _point(page.tab, places["bid"]))
+    await _move(page.tab, *await _point(page.tab, places["bid"]))
 
 
 async def _fill(page: Page, places: dict[str, int], given: Arguments) -> None:
@@ -143,12 +152,11 @@ async def _drag(page: Page, places: dict[str, int], given: Arguments) -> None:
 
 
 async def _drag_between(tab: Tab, start: tuple[float, float], end: tuple[float, float]) -> None:
-    await _mouse(tab, "mouseMoved", *start)
+    await _move(tab, *start)
     await _mouse(tab, "mousePressed", *start, "left", 1)
     for step in range(1, _DRAG_STEPS + 1):
         x, y = (a + (b - a) * step / _DRAG_STEPS for a, b in zip(start, end, strict=True))
-        await _mouse(tab, "mouseMoved", x, y, "left")
-        await tab.advance(20)  # what follows the mouse does so by frames
+        await _move(tab, x, y, "left")
     await _mouse(tab, "mouseReleased", *end, "left", 1)
 
 
@@ -161,7 +169,7 @@ async def _scroll(page: Page, places: dict[str, int], given: Arguments) -> None:
 
 
 async def _mouse_move(page: Page, places: dict[str, int], given: Arguments) -> None:
-    await _mouse(page.tab, "mouseMoved", given["x"], given["y"])
+    await _move(page.tab, given["x"], given["y"])
 
 
 async def _mouse_click(page: Page, places: dict[str, int], given: Arguments) -> None:

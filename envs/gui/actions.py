@@ -3,18 +3,28 @@
 Text: one call with literals, ``click('417')``, ``fill('80', "Garden fence")``, ``scroll(0, 300)``.
 JSON: ``{"name": "fill", "arguments": {"bid": "80", "value": "Garden fence"}}``, by the schemas that `schemas` returns.
 
-Nothing is evaluated: a call is read as a syntax tree, and only names, texts, numbers and lists of texts are taken.
+Nothing is evaluated, and Python's own parser is not asked, as deep nesting breaks it for good: a call is a name with
+texts, numbers and lists of texts.
 """
 
 from __future__ import annotations
 
-import ast
 import json
+import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from cairn.envs.tools import Schema, function_schema
+
+_CALL = re.compile(r"([A-Za-z_]\w*)\s*\((.*)\)", re.DOTALL)
+_TOKEN = re.compile(
+    r"""\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|-?\d{1,20}(?:\.\d{0,20})?(?:[eE][-+]?\d{1,3})?|[A-Za-z_]\w*(?=\s*=)|[\[\],=]|$)\s*""",
+    re.DOTALL | re.ASCII,
+)
+_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"'}
 
 _TEXT, _NUMBER = {"type": "string"}, {"type": "number"}
 _TEXTS = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}
@@ -116,7 +126,7 @@ def parse(action: str, names: tuple[str, ...]) -> Call | Mistake:
     text = action.strip()
     try:
         name, given = _from_json(text) if text.startswith("{") else _from_call(text)
-    except (ValueError, SyntaxError, RecursionError, MemoryError):  # whatever the parsers find in hostile texts
+    except (ValueError, RecursionError):  # whatever is found in hostile texts
         return Mistake(f"Expected one call such as click('417'), got {action[:80]!r}.")
     if name not in names:
         return Mistake(f"There is no function {name[:40]!r} here. Functions: {', '.join(names)}.")
@@ -137,19 +147,58 @@ def _from_json(text: str) -> tuple[str, dict[str, object]]:
 
 
 def _from_call(text: str) -> tuple[str, dict[str, object]]:
-    tree = ast.parse(text, mode="eval").body
-    if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name):
+    found = _CALL.fullmatch(text)
+    if found is None:
         raise ValueError("no call")
-    name = tree.func.id
+    name, tokens = found[1], _tokens(found[2])
     known = list(FUNCTIONS[name].properties) if name in FUNCTIONS else []
     given: dict[str, object] = {}
-    for at, each in enumerate(tree.args):
-        given[known[at] if at < len(known) else f"argument {at + 1}"] = ast.literal_eval(each)
-    for keyword in tree.keywords:
-        if keyword.arg is None or keyword.arg in given:
-            raise ValueError("no call")
-        given[keyword.arg] = ast.literal_eval(keyword.value)
+    while tokens:
+        key = known[len(given)] if len(given) < len(known) else f"argument {len(given) + 1}"
+        if len(tokens) > 1 and tokens[1] == "=":
+            key, tokens = tokens[0], tokens[2:]
+        if key in given:
+            raise ValueError("given twice")
+        given[key], tokens = _value(tokens)
+        if tokens and (tokens[0] != "," or not tokens[1:]):
+            raise ValueError("expected a comma")
+        tokens = tokens[1:]
     return name, given
+
+
+def _tokens(text: str) -> list[str]:
+    found, at = [], 0
+    while at < len(text):
+        token = _TOKEN.match(text, at)
+        if token is None:
+            raise ValueError("no literal")
+        found += [token[1]] if token[1] else []
+        at = token.end()
+    return found
+
+
+def _value(tokens: list[str]) -> tuple[object, list[str]]:
+    """Return the literal that comes first, and what follows it."""
+    if not tokens:
+        raise ValueError("no literal")
+    first, rest = tokens[0], tokens[1:]
+    if first[0] in "'\"":
+        return _ESCAPE.sub(_unescaped, first[1:-1]), rest
+    if first == "[":
+        end = rest.index("]")
+        inside = rest[:end]
+        if any(token != "," for token in inside[1::2]) or any(token[0] not in "'\"" for token in inside[::2]):
+            raise ValueError("no list of texts")
+        return [_value([token])[0] for token in inside[::2]], rest[end + 1 :]
+    return (float(first) if set(first) & set(".eE") else int(first)), rest
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    code = found[1]
+    if code[0] in "xuU" and len(code) > 1:
+        number = int(code[1:], 16)
+        return chr(number) if number <= sys.maxunicode else found[0]
+    return _ESCAPED.get(code, found[0])
 
 
 def _checked(name: str, given: dict[str, object]) -> Call | Mistake:

@@ -49,6 +49,7 @@ class GuiConfig(EnvConfig):
     image: bool = Field(False, description="Whether observations have a screenshot too, a PNG.")
     marks: bool = Field(False, description="Whether screenshots show elements' numbers.")
     history: bool = Field(False, description="Whether there is a way back: states are then told apart by it.")
+    step_s: float = Field(20.0, gt=0, description="Seconds after which a page hangs: its episode has failed then.")
     browser: str | None = Field(None, description="Path of Chromium or Chrome; None: Playwright's, or on the PATH.")
 
 
@@ -194,7 +195,7 @@ class GuiEnv(TextEnv):
     def _open_browser(self) -> Browser:
         try:
             with _FIRST:
-                return _browser(self.config.browser, self.config.width, self.config.height)
+                return _browser(self.config.browser, self.config.width, self.config.height, self.config.step_s)
         except ImportError:
             raise MissingExtraError(f"The environment {self.meta.name!r}", "gui") from None
 
@@ -275,7 +276,7 @@ class GuiEnv(TextEnv):
 
 
 @cache
-def _browser(path: str | None, width: int, height: int) -> Browser:
+def _browser(path: str | None, width: int, height: int, step_s: float) -> Browser:
     """Return the browser that all environments of this process with such pages share.
 
     Raises:
@@ -284,7 +285,7 @@ def _browser(path: str | None, width: int, height: int) -> Browser:
     """
     from cairn.sandboxes.browser import Browser, BrowserConfig
 
-    return Browser(BrowserConfig(path=path, width=width, height=height))
+    return Browser(BrowserConfig(path=path, width=width, height=height, step_s=step_s))
 
 
 def _canonical(view: View) -> list[object]:

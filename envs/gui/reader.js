@@ -84,11 +84,12 @@
       if (SILENT.has(tagName(node)) || attribute(node, "aria-hidden") === "true") return;
       if (!isShown(node, { visibilityProperty: true, contentVisibilityAuto: true })) return;
       if (rows.length >= most) { left += 1 + below(node, "*").length; return; }
-      const at = rows.length, role = roleOf(node) || "generic";
+      const at = rows.length, isField = tagName(node) === "INPUT";
+      const role = roleOf(node) || (isField ? node.type : "generic");
       const points = getComputedStyle(node).cursor === "pointer";
       const shadow = shadowRoot(node);
       const isLeaf = !numChildren(node) && !shadow;
-      const acted = isActedOn(node, role, points && !pointer, isLeaf, everything) ? 1 : 0;
+      const acted = isField || isActedOn(node, role, points && !pointer, isLeaf, everything) ? 1 : 0;
       const options = tagName(node) === "SELECT" ? Array.from(node.options, (option) => tidy(option.label)) : null;
       rows.push([parent, role, tidy(nameOf(node)), valueOf(node), statesOf(node), acted,
         box(rectOf(node), dx, dy), options]);
@@ -130,15 +131,16 @@
   function point(at) {
     const element = elements[at];
     if (!element || !isConnected(element)) return { problem: "is not there any more" };
-    const [dx, dy] = frameOffset(element);
-    const place = () => rectsOf(element)[0] || rectOf(element);
-    const middle = () => { const r = place(); return [r.x + r.width / 2 + dx, r.y + r.height / 2 + dy]; };
+    const middle = () => {
+      const [dx, dy] = frameOffset(element), place = rectsOf(element)[0] || rectOf(element);
+      return [place.x + place.width / 2 + dx, place.y + place.height / 2 + dy];
+    };
     const isIn = ([x, y]) => x >= 0 && y >= 0 && x < innerWidth && y < innerHeight;
     if (!isIn(middle())) show(element, { block: "center", inline: "center", behavior: "instant" });
     const [x, y] = middle();
     if (!isIn([x, y])) return { problem: "cannot be brought into view" };
     if (element.disabled === true) return { problem: "is disabled" };
-    const hit = rootOf(element).elementFromPoint(x - dx, y - dy);
+    const [dx, dy] = frameOffset(element), hit = rootOf(element).elementFromPoint(x - dx, y - dy);
     const label = hit && closest(hit, "label");
     const reaches = !hit || hit === element || contains(element, hit) || contains(hit, element) ||
       (label && label.control === element);

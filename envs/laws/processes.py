@@ -54,18 +54,19 @@ def _play_there(env: EnvHandle, task: str, seed: int, actions: list[str]) -> lis
 
 
 def leaks(subject: Subject) -> str:
-    """A thousand resets, each followed by an action, leave no memory, files or threads behind."""
+    """Resets (all told a thousand), each followed by an action, leave no memory, files or threads behind."""
     episodes = subject.episodes(8)
-    for round_ in range(NUM_RESETS // 4):  # what is loaded once and kept is no leak
+    num_resets = subject.scaled(NUM_RESETS)
+    for round_ in range(num_resets // 4):  # what is loaded once and kept is no leak
         _touch(subject, episodes[round_ % len(episodes)])
     memory, files, threads = _resident_bytes(), _open_files(), threading.active_count()
-    for round_ in range(NUM_RESETS):
+    for round_ in range(num_resets):
         _touch(subject, episodes[round_ % len(episodes)])
     growth = _resident_bytes() - memory
-    require(growth <= MAX_GROWTH_BYTES, f"memory grew by {growth >> 10} KiB over {NUM_RESETS} resets")
-    require(_open_files() <= files, f"open files went from {files} to {_open_files()} over {NUM_RESETS} resets")
+    require(growth <= MAX_GROWTH_BYTES, f"memory grew by {growth >> 10} KiB over {num_resets} resets")
+    require(_open_files() <= files, f"open files went from {files} to {_open_files()} over {num_resets} resets")
     require(threading.active_count() <= threads, f"threads went from {threads} to {threading.active_count()}")
-    return f"{NUM_RESETS} resets, {growth >> 10} KiB"
+    return f"{num_resets} resets, {growth >> 10} KiB"
 
 
 def _touch(subject: Subject, episode: tuple[str, int]) -> None:

@@ -57,7 +57,7 @@ def anchors(subject: Subject) -> str:
     future: dict[tuple[int, str], tuple[tuple[object, ...], str]] = {}
     owner: dict[int, str] = {}
     revisits = 0
-    for task in subject.tasks(8):
+    for task in subject.tasks(subject.scaled(8)):
         known: dict[int, list[str]] = {}
         for walk in range(6):
             frames = list(play(subject.env, task, walk % 2, _retrace(known, task, walk), 2 * _STEPS))

@@ -32,6 +32,7 @@ class Subject:
 
     env_id: str  # registered id or dotted path
     config: Mapping[str, Any] = field(default_factory=dict)
+    share: float = 1.0  # of the episodes and resets that a law takes; less for a quicker look
 
     @cached_property
     def env(self) -> TextEnv:
@@ -48,8 +49,13 @@ class Subject:
         count = min(limit, len(names))
         return [names[i * len(names) // count] for i in range(count)]
 
+    def scaled(self, count: int) -> int:
+        """Return the examination's share of so many."""
+        return max(1, round(count * self.share))
+
     def episodes(self, count: int) -> list[tuple[str, int]]:
-        """Return `count` pairs of task and seed; tasks come again, with other seeds, where there are too few."""
+        """Return the share of `count` pairs of task and seed; tasks come again, with other seeds, where too few."""
+        count = self.scaled(count)
         names = self.tasks(count)
         return [(names[i % len(names)], i) for i in range(count)]
 

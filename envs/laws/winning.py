@@ -45,7 +45,7 @@ def oracle_succeeds(subject: Subject) -> str:
             share >= promised, f"oracle {name!r} solved {share:.0%}, promised {promised:.0%}; first lost task: {lost!r}"
         )
         shares.append(f"{name} {share:.0%}")
-    return f"{', '.join(shares)} of {NUM_TASKS} episodes"
+    return f"{', '.join(shares)} of {subject.scaled(NUM_TASKS)} episodes"
 
 
 def constant_agent(subject: Subject) -> str:
@@ -73,11 +73,12 @@ def _share(subject: Subject, policy: Callable[[str, int], Policy]) -> tuple[floa
     """Return the share of episodes solved, or played as well as they can be, and the first task that was not."""
     env = subject.env
     lost = []
-    for task, seed in subject.episodes(NUM_TASKS):
+    episodes = subject.episodes(NUM_TASKS)
+    for task, seed in episodes:
         info = last(env, task, seed, policy(task, seed)).info
         if not info["success"] and (env.can_solve(task) or info["score"] < env.best_score(task)):
             lost.append(task)
-    return 1 - len(lost) / NUM_TASKS, lost[0] if lost else None
+    return 1 - len(lost) / len(episodes), lost[0] if lost else None
 
 
 def hostile_text(subject: Subject) -> str:

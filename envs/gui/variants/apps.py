@@ -79,6 +79,7 @@ class AppsEnv(GuiEnv):
         template, _, seed = task_id.rpartition("/")
         self._task = make_task(template, int(seed))
         self._world = self._task.world.copy()
+        self._known: tuple[int, bytes] | None = None  # length of the log -> the data
         self._oracle = _Clerk(self)
         return Opening(goal=self._task.instruction, url=f"http://{self._task.template.apps[0]}/", sites=self._sites)
 
@@ -90,8 +91,11 @@ class AppsEnv(GuiEnv):
         return Verdict(score=found.score, success=found.success, text="\n".join(("The task is over.", *found.problems)))
 
     def hidden(self) -> bytes:
-        """Return the applications' data."""
-        return self._world.state()
+        """Return the applications' data; worked out anew when something was asked of them."""
+        asked = len(self._world.log)
+        if self._known is None or self._known[0] != asked:
+            self._known = (asked, self._world.state())
+        return self._known[1]
 
     def next_call(self, name: str) -> Call:
         """Return the clerk's next call."""

@@ -1,0 +1,248 @@
+"""Every action in a real Chromium: what it does to a page, and what is told when it cannot be done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+pytest.importorskip("playwright", reason="needs Playwright: pip install 'cairn-rl[gui]'")
+
+from tests.envs.gui.browser import CHROMIUM
+from tests.envs.gui.pages import PagesEnv, bid, find
+
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
+    pytest.mark.xdist_group("browser"),
+]
+SAYS = """<p id=said role=status style='position: fixed; bottom: 0; height: 20px'></p>
+<script>var say = text => said.textContent += text + ' '</script>"""
+
+
+@contextmanager
+def opened(document: str, **config: Any) -> Iterator[PagesEnv]:  # Any: GuiConfig's
+    env = PagesEnv({"first": SAYS + document, "second": "<title>Second</title><a href=/first>Back</a>"}, **config)
+    env.reset(seed=0, options={"task": "first"})
+    yield env
+    env.close()
+
+
+def said(env: PagesEnv) -> list[str]:
+    """Return what the page's scripts have said."""
+    assert env.view is not None
+    at = next(at for at, node in enumerate(env.view.nodes) if node.role == "status")
+    return [word for node in env.view.nodes if node.parent == at for word in node.name.split()]
+
+
+def test_clicks_are_those_of_a_hand() -> None:
+    with opened("""<button>Go</button><script>
+        for (const kind of ["click", "dblclick", "contextmenu"])
+          document.querySelector("button").addEventListener(kind, e => say(kind + e.isTrusted));
+        </script>""") as env:
+        go = bid(env, "button", "Go")
+        env.step(f"click('{go}')")
+        env.step(f"click('{go}', 'right')")
+        assert said(env) == ["clicktrue", "contextmenutrue"]
+        env.step(f"dblclick(bid='{go}')")
+        assert said(env)[2:] == ["clicktrue", "clicktrue", "dblclicktrue"]
+
+
+def test_a_call_may_be_json() -> None:
+    with opened("<button onclick=\"say('done')\">Go</button>") as env:
+        env.step(f'{{"name": "click", "arguments": {{"bid": "{bid(env, "button", "Go")}"}}}}')
+        assert said(env) == ["done"]
+
+
+def test_points_of_the_window_can_be_clicked_and_dragged() -> None:
+    with opened("""<div style="position: absolute; left: 200px; top: 100px; width: 100px; height: 50px"
+        onmousedown="say('down')" onmousemove="event.buttons && say('drag')" ondblclick="say('twice')"></div>
+        <script>addEventListener("mouseup", e => say(`up${e.clientX},${e.clientY}`))</script>""") as env:
+        env.step("mouse_click(250, 125)")
+        assert said(env) == ["down", "up250,125"]
+        env.step("mouse_dblclick(250, 125)")
+        assert said(env)[-1] == "twice"
+        env.step("mouse_drag_and_drop(210, 110, 290, 140)")
+        assert "drag" in said(env)
+        assert said(env)[-1] == "up290,140"
+
+
+def test_one_element_is_dragged_onto_another() -> None:
+    with opened("""<button id=a>A</button><div style="height: 200px"></div><button id=b>B</button><script>
+        a.onmousedown = () => say("took"); b.onmouseup = () => say("dropped");
+        b.onmouseover = e => e.buttons && say("over")</script>""") as env:
+        env.step(f"drag_and_drop('{bid(env, 'button', 'A')}', '{bid(env, 'button', 'B')}')")
+        assert said(env) == ["took", "over", "dropped"]
+
+
+def test_the_mouse_rests_on_an_element() -> None:
+    with opened("<button onmouseenter=\"say('here')\">Go</button>") as env:
+        env.step(f"hover('{bid(env, 'button', 'Go')}')")
+        assert said(env) == ["here"]
+        env.step("mouse_move(500, 500)")
+        env.step(f"hover('{bid(env, 'button', 'Go')}')")
+        assert said(env) == ["here", "here"]
+
+
+@pytest.mark.parametrize(
+    ("field", "role", "text"),
+    [
+        ("<input aria-label=F value=old>", "textbox", "new 'text' \u00e9\U0001f600"),
+        ("<textarea aria-label=F>old</textarea>", "textbox", "one two"),
+        ("<input type=number aria-label=F>", "spinbutton", "42"),
+        ("<input type=date aria-label=F>", "date", "2031-05-04"),
+        ("<input type=range min=0 max=10 aria-label=F>", "slider", "7"),
+        ("<div contenteditable role=textbox aria-label=F>old</div>", "textbox", "anew"),
+    ],
+)
+def test_fields_are_filled_and_tell_of_it(field: str, role: str, text: str) -> None:
+    with opened(
+        f"{field}<script>addEventListener('input', () => said.dataset.n = 1 + +(said.dataset.n || 0))</script>"
+    ) as env:
+        assert env.view is not None
+        (node,) = [node for node in env.view.nodes if node.name == "F"]
+        env.step(f"fill('{node.bid}', {text!r})")
+        (node,) = [node for node in env.view.nodes if node.name == "F"]
+        assert node.value == text
+
+
+def test_a_field_is_emptied() -> None:
+    with opened("<input aria-label=F value=old>") as env:
+        env.step(f"clear('{bid(env, 'textbox', 'F')}')")
+        assert find(env, "textbox", "F").value == ""
+
+
+@pytest.mark.parametrize(
+    ("element", "action", "told"),
+    [
+        ("<input aria-label=F readonly value=old>", "fill('{}', 'x')", "is read-only"),
+        ("<input aria-label=F disabled value=old>", "fill('{}', 'x')", "is disabled"),
+        ("<input aria-label=F disabled>", "click('{}')", "is disabled"),
+        ("<input aria-label=F type=date>", "fill('{}', 'tomorrow')", "is a field for a date"),
+        ("<button aria-label=F>x</button>", "fill('{}', 'x')", "takes no text"),
+        ("<button aria-label=F>x</button>", "check('{}')", "nothing to tick"),
+        ("<button aria-label=F>x</button>", "select_option('{}', 'x')", "no list to choose from"),
+        ("<select aria-label=F><option>a</select>", "select_option('{}', 'b')", "has no option"),
+        ("<button aria-label=F>x</button>", "press('{}', 'Entre')", "Unknown key"),
+        ("<button aria-label=F>x</button><div style='position:fixed;inset:0' role=img aria-label=Veil></div>",
+         "click('{}')", "is covered by image Veil"),
+        ("<button aria-label=F>x</button>", "click('1234567')", "no element '1234567'"),
+        ("<button aria-label=F>x</button>", "tab_focus(3)", "There are 1 tabs"),
+        ("<button aria-label=F>x</button>", "goto('file:///etc/passwd')", "begin with http"),
+        ("<button aria-label=F>x</button>", "go_back()", "no function 'go_back'"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_told_and_changes_nothing(element: str, action: str, told: str) -> None:
+    with opened(element) as env:
+        assert env.view is not None
+        before = env.view
+        (node,) = [node for node in before.nodes if node.name == "F"]
+        text, reward, is_over, _, _ = env.step(action.format(node.bid))
+        assert text.startswith("Error: ")
+        assert told in text.splitlines()[0]
+        assert (reward, is_over) == (0.0, False)
+        assert [node.value for node in env.view.nodes] == [node.value for node in before.nodes]
+
+
+def test_boxes_are_ticked_once() -> None:
+    with opened("<label><input type=checkbox>Box</label><label><input type=radio>Way</label>") as env:
+        box, way = bid(env, "checkbox", "Box"), bid(env, "radio", "Way")
+        for action in (f"check('{box}')", f"check('{box}')", f"check('{way}')"):
+            env.step(action)
+        assert find(env, "checkbox", "Box").states[:1] == find(env, "radio", "Way").states[:1] == ("checked",)
+        env.step(f"uncheck('{box}')")
+        assert "checked" not in find(env, "checkbox", "Box").states
+
+
+def test_options_are_chosen_by_text() -> None:
+    with opened("""<select aria-label=One onchange="say(value)"><option value=1>a<option value=2>b</select>
+        <select aria-label=More multiple><option>c<option>d<option>e</select>""") as env:
+        env.step(f"select_option('{bid(env, 'combobox', 'One')}', 'b')")
+        assert (find(env, "combobox", "One").value, said(env)) == ("b", ["2"])
+        env.step(f"select_option('{bid(env, 'listbox', 'More')}', ['c', 'e'])")
+        assert find(env, "listbox", "More").value == "c, e"
+
+
+def test_keys_are_pressed_in_elements_and_where_the_focus_is() -> None:
+    with opened(
+        "<form method=post action=/second><input aria-label=A name=a><input aria-label=B name=b><button>S</button></form>"
+    ) as env:
+        env.step(f"focus('{bid(env, 'textbox', 'A')}')")
+        env.step("keyboard_type('first')")
+        env.step("keyboard_press('Tab')")
+        env.step("keyboard_type('second')")
+        assert (find(env, "textbox", "A").value, find(env, "textbox", "B").value) == ("first", "second")
+        env.step(f"press('{bid(env, 'textbox', 'A')}', 'Control+a')")
+        env.step("keyboard_type('anew')")
+        env.step(f"press('{bid(env, 'textbox', 'B')}', 'Enter')")
+        assert env.posted == ["a=anew&b=second"]
+        assert env.view is not None
+        assert env.view.url == "http://site/second"
+
+
+def test_pages_scroll_by_themselves_and_when_told() -> None:
+    with opened("<div style='height: 3000px'></div><button onclick=\"say(scrollY)\">Low</button>") as env:
+        assert env.view is not None
+        env.step("scroll(0, 300)")
+        assert env.view.scroll == (0, 300)
+        env.step(f"click('{bid(env, 'button', 'Low')}')")
+        assert env.view.scroll[1] > 2000
+
+
+def test_elements_in_frames_are_acted_on() -> None:
+    frame = "<p>x</p><button onclick=\"parent.say('inside')\">In</button>"
+    with opened(
+        f"<div style='height: 900px'></div><iframe srcdoc='{frame.replace(chr(39), '&#39;')}'></iframe>"
+    ) as env:
+        env.step(f"click('{bid(env, 'button', 'In')}')")
+        assert said(env) == ["inside"]
+
+
+def test_tabs_open_change_and_close() -> None:
+    with opened("<a href=/second target=_blank>New</a>") as env:
+        text, *_ = env.step(f"click('{bid(env, 'link', 'New')}')")
+        assert 'Tab 1: "http://site/second" (in front)' in text
+        assert env.view is not None
+        assert env.view.title == "Second"
+        env.step("tab_focus(0)")
+        assert bid(env, "link", "New")
+        env.step("tab_close()")
+        assert env.view.title == "Second"
+        env.step("new_tab()")
+        assert env.view.url == "about:blank"
+        env.step("goto('site/second')")
+        assert env.view.title == "Second"
+
+
+def test_there_is_a_way_back_where_the_settings_say_so() -> None:
+    with opened("<a href=/second>Go</a>", history=True) as env:
+        first = env.anchor()
+        env.step(f"click('{bid(env, 'link', 'Go')}')")
+        env.step("go_back()")
+        assert bid(env, "link", "Go")
+        assert env.anchor() != first  # there is a way forward now
+        env.step("go_forward()")
+        assert env.view is not None
+        assert env.view.title == "Second"
+        text, *_ = env.step("go_forward()")
+        assert text.startswith("Error: The tab's history ends here.")
+
+
+def test_other_addresses_are_not_reached() -> None:
+    with opened("") as env:
+        text, *_ = env.step("goto('http://elsewhere/')")
+        assert "cannot be reached" in text
+
+
+def test_dialogs_are_answered_and_told() -> None:
+    with opened("<button onclick=\"alert('Careful'); say(confirm('Sure?'))\">Go</button>") as env:
+        text, *_ = env.step(f"click('{bid(env, 'button', 'Go')}')")
+        assert text.splitlines()[:2] == ['Noticed: "alert: Careful"', 'Noticed: "confirm: Sure?"']
+        assert said(env) == ["false"]
+        assert "Noticed" not in env.step("noop()")[0]
+
+
+def test_the_task_is_over_when_the_user_was_told() -> None:
+    with opened("") as env:
+        assert env.step("send_msg_to_user('yes')")[1:3] == (1.0, True)

@@ -1,0 +1,88 @@
+"""Calls in text and JSON: what is understood, and that nothing else is."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cairn.envs.gui.actions import FUNCTIONS, Call, Mistake, parse, schemas, usage, written
+
+ALL = tuple(FUNCTIONS)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "arguments"),
+    [
+        ("click('12')", "click", {"bid": "12"}),
+        ("click(12)", "click", {"bid": "12"}),
+        (' click( bid = "12", button="right" ) ', "click", {"bid": "12", "button": "right"}),
+        ("fill('3', 'it\\'s \\u00e9')", "fill", {"bid": "3", "value": "it's \u00e9"}),
+        ("select_option('3', ['a', 'b'])", "select_option", {"bid": "3", "options": ["a", "b"]}),
+        ("scroll(0, -300.5)", "scroll", {"delta_x": 0, "delta_y": -300.5}),
+        ("fill('3', 'two\nlines')", "fill", {"bid": "3", "value": "two\nlines"}),
+        ("fill('3', '\\d\\')')", "fill", {"bid": "3", "value": "\\d')"}),
+        ("noop()", "noop", {}),
+        ('{"name": "noop"}', "noop", {}),
+        ('{"name": "tab_focus", "arguments": {"index": 1}}', "tab_focus", {"index": 1}),
+    ],
+)
+def test_calls_are_understood(text: str, name: str, arguments: dict[str, object]) -> None:
+    assert parse(text, ALL) == Call(name=name, arguments=arguments)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "one call"),
+        ("click", "one call"),
+        ("click('1') click('2')", "one call"),
+        ("click('1')\nclick('2')", "one call"),
+        ("__import__('os').system('id')", "one call"),
+        ("click(open('/etc/passwd').read())", "one call"),
+        ("click(*['1'])", "one call"),
+        ("click(**{'bid': '1'})", "one call"),
+        ("click('1', bid='1')", "one call"),
+        ("(" * 4000, "one call"),
+        ("-" * 4000 + "1", "one call"),
+        ("click('1',)", "one call"),
+        ("click('1' '2')", "one call"),
+        ("select_option('1', [['a']])", "one call"),
+        ("select_option('1', ['a' 'b'])", "one call"),
+        ("click(bid=)", "one call"),
+        ("{", "one call"),
+        ('{"name": 3}', "one call"),
+        ("print('x')", "no function 'print'"),
+        ("click()", "missing: bid"),
+        ("click('1', 'left', 'x')", "unknown: argument 3"),
+        ("click('1', 'thumb')", "wrong kind: button"),
+        ("fill('1', 2)", "wrong kind: value"),
+        ("scroll(True, 0)", "wrong kind: delta_x"),
+        ("scroll(1e999, 0)", "wrong kind: delta_x"),
+        ("tab_focus(-1)", "wrong kind: index"),
+        ("tab_focus(0.5)", "wrong kind: index"),
+        ("select_option('1', [2])", "wrong kind: options"),
+    ],
+)
+def test_what_is_no_call_is_told(text: str, told: str) -> None:
+    found = parse(text, ALL)
+    assert isinstance(found, Mistake)
+    assert told in found.text
+
+
+def test_only_the_functions_at_hand_can_be_called() -> None:
+    assert isinstance(parse("noop()", ("click",)), Mistake)
+    assert [each["function"]["name"] for each in schemas(("click", "noop"))] == ["click", "noop"]
+    assert "noop()" in usage(("noop",))
+    assert "click" not in usage(("noop",)).partition("\n")[2]
+
+
+@given(st.text() | st.from_regex(r"[a-z_]{1,9}\([^\n]{0,40}\)"))
+def test_any_text_is_a_call_or_a_mistake(text: str) -> None:
+    assert isinstance(parse(text, ALL), Call | Mistake)
+
+
+@given(st.text(max_size=20), st.text(max_size=200))
+def test_a_call_is_understood_as_it_is_written(bid: str, value: str) -> None:
+    call = Call(name="fill", arguments={"bid": bid, "value": value})
+    assert parse(written(call), ALL) == call

@@ -1,0 +1,129 @@
+"""What is seen of a page: roles, names, numbers, and how a budget cuts it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("playwright", reason="needs Playwright: pip install 'cairn-rl[gui]'")
+
+from cairn.envs.gui.browsing import _browser
+from cairn.envs.gui.looking import Node, View
+from cairn.envs.gui.telling import CHARS_PER_TOKEN, tell
+from tests.envs.gui.browser import CHROMIUM
+from tests.envs.gui.pages import PagesEnv, bid
+
+browser = [pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"), pytest.mark.xdist_group("browser")]
+PAGE = """<title>Shop</title><h1>Tea</h1><p>Black <b>and</b> green.</p>
+<nav aria-label=Ways><a href=/a>Home</a> <a href=/b>Home</a></nav>
+<p hidden>secret</p><p style='visibility:hidden'>secret</p><p aria-hidden=true>secret</p>
+<label>Size <select><option>small<option selected>large</select></label>
+<input type=password aria-label=Word value=hunter2><button disabled>Buy</button>"""
+
+
+@contextmanager
+def opened(document: str, **config: Any) -> Iterator[PagesEnv]:  # Any: GuiConfig's
+    env = PagesEnv({"it": document}, **config)
+    env.reset(seed=0, options={"task": "it"})
+    yield env
+    env.close()
+
+
+class TestPage:
+    pytestmark = browser
+
+    def test_a_page_as_text(self) -> None:
+        with opened(PAGE) as env:
+            assert env.view is not None
+            ids = {(node.role, node.name): node.bid for node in env.view.nodes if node.bid}
+            first, second = (node.bid for node in env.view.nodes if node.name == "Home" and node.bid)
+            assert tell(env.view, 1000).splitlines() == [
+                'heading "Tea"',
+                '"Black"',
+                '"and"',
+                '"green."',
+                'navigation "Ways"',
+                f'  [{first}] link "Home"',
+                f'  [{second}] link "Home"',
+                '"Size"',
+                f'[{ids["combobox", "Size"]}] combobox "Size": "large" of "small", "large"',
+                f'[{ids["textbox", "Word"]}] textbox "Word": "\u2022\u2022\u2022\u2022\u2022\u2022\u2022"',
+                f'[{ids["button", "Buy"]}] button "Buy" (disabled)',
+            ]
+
+    def test_only_the_dialogue_in_front_is_seen(self) -> None:
+        with opened(
+            "<button>Behind</button><dialog id=d><button>Yes</button></dialog><script>d.showModal()</script>"
+        ) as env:
+            assert bid(env, "button", "Yes")
+            assert "Behind" not in env.step("noop()")[0]
+
+    def test_an_element_keeps_its_number_while_the_page_changes_around_it(self) -> None:
+        document = "<div id=d></div><button onclick=\"d.innerHTML = '<button>New</button><p>text</p>'\">Add</button>"
+        with opened(document) as env:
+            before = bid(env, "button", "Add")
+            env.step(f"click('{before}')")
+            assert bid(env, "button", "New") != before == bid(env, "button", "Add")
+
+    def test_equal_pages_have_equal_texts_pictures_and_anchors_in_a_fresh_browser(self) -> None:
+        document = PAGE + "<script>document.body.append(Math.random(), ' ', Date.now())</script>"
+        seen = []
+        for _ in range(2):
+            _browser.cache_clear()
+            with opened(document, image=True) as env:
+                text, info = env.reset(seed=3, options={"task": "it"})
+                seen.append((text, info["image"], info["anchor"]))
+            env._browser.close()
+        _browser.cache_clear()
+        assert seen[0] == seen[1]
+
+    def test_a_picture_has_the_size_of_the_window_and_shows_numbers_where_asked(self) -> None:
+        from io import BytesIO
+
+        from PIL import Image
+
+        pictures = []
+        for marks in (False, True):
+            with opened(PAGE, image=True, marks=marks, width=400, height=300) as env:
+                pictures.append(Image.open(BytesIO(env.reset(seed=0, options={"task": "it"})[1]["image"])))
+        assert [picture.size for picture in pictures] == [(400, 300), (400, 300)]
+        assert pictures[0].convert("RGB").tobytes() != pictures[1].convert("RGB").tobytes()
+
+    def test_values_and_states_make_other_anchors_and_numbers_do_not(self) -> None:
+        with opened("<label><input type=checkbox>Box</label><input aria-label=F>") as env:
+            first = env.anchor()
+            env.step(f"fill('{bid(env, 'textbox', 'F')}', 'x')")
+            second = env.anchor()
+            env.step(f"clear('{bid(env, 'textbox', 'F')}')")
+            third = env.anchor()
+            env.step(f"check('{bid(env, 'checkbox', 'Box')}')")
+            assert len({first, second, third, env.anchor()}) == 4  # the focus has moved, too
+
+
+def view(*nodes: Node) -> View:
+    return View(title="", url="", nodes=nodes, left=0, scroll=(0, 0), size=(100, 100), height=1000)
+
+
+def node(name: str, y: int, bid: str = "") -> Node:
+    role = "button" if bid else "text"
+    return Node(parent=-1, role=role, name=name, value=None, states=(), box=(0, y, 10, 10), options=(), bid=bid)
+
+
+def test_a_budget_cuts_what_is_least_useful_first_and_counts_it() -> None:
+    nodes = (node("near", 10), node("low", 900), node("lower", 950), node("Go", 20, "1"), node("Low", 920, "2"))
+    lines = ['"near"', '"low"', '"lower"', '[1] button "Go"', '[2] button "Low"']
+    for dropped in ([], [2], [2, 1], [2, 1, 4], [2, 1, 4, 3]):
+        kept = [line for at, line in enumerate(lines) if at not in dropped]
+        budget = -(-sum(len(line) + 1 for line in kept) // CHARS_PER_TOKEN)
+        said = tell(view(*nodes), budget).splitlines()
+        assert said == kept + ([f"({len(dropped)} more lines are left out for length.)"] if dropped else [])
+
+
+def test_what_was_not_read_is_counted_too() -> None:
+    assert (
+        tell(replace(view(node("near", 10)), left=7), 100).splitlines()[-1] == "(7 more lines are left out for length.)"
+    )
