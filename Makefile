@@ -67,6 +67,7 @@ check: $(READY)
 	$(BIN)/cairn plugins --markdown | diff docs/plugins.md - || { echo "docs/plugins.md is stale: make docs"; exit 1; }
 	$(BIN)/cairn plugins --algorithms docs/creditbench.json | diff docs/algorithms.md - || { echo "docs/algorithms.md is stale: make docs"; exit 1; }
 	$(BIN)/cairn plugins --attacks | diff docs/attacks.md - || { echo "docs/attacks.md is stale: make docs"; exit 1; }
+	$(BIN)/cairn plugins --gui-tasks | diff docs/envs/gui-tasks.md - || { echo "docs/envs/gui-tasks.md is stale: make docs"; exit 1; }
 	$(BIN)/python -m pytest tests/test_architecture.py
 
 fix: $(READY)
@@ -80,3 +81,4 @@ docs: $(READY)
 	$(BIN)/cairn plugins --markdown > docs/plugins.md
 	$(BIN)/cairn plugins --algorithms docs/creditbench.json > docs/algorithms.md
 	$(BIN)/cairn plugins --attacks > docs/attacks.md
+	$(BIN)/cairn plugins --gui-tasks > docs/envs/gui-tasks.md

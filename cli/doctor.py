@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from cairn.cli._output import Json, show_json, show_table
-from cairn.core.errors import ConfigError
+from cairn.core.errors import MissingProgramError
 from cairn.sandboxes.find_browser import find_browser
 
 PACKAGES = (
@@ -150,7 +150,7 @@ def _environments() -> Iterator[Finding]:
 def _programs() -> Iterator[Finding]:
     try:
         yield Finding(what="browser", is_well=True, found=find_browser())
-    except ConfigError:
+    except MissingProgramError:
         found = "none (for graphical environments)"
         yield Finding(what="browser", is_well=None, found=found, mend="apt-get install chromium")
     docker = shutil.which("docker")

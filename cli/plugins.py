@@ -22,10 +22,11 @@ def plugins(
         Path | None, typer.Option(help="Print docs/algorithms.md, with the measurements of this file.")
     ] = None,
     attacks: Annotated[bool, typer.Option("--attacks", help="Print docs/attacks.md.")] = False,
+    gui_tasks: Annotated[bool, typer.Option("--gui-tasks", help="Print docs/envs/gui-tasks.md.")] = False,
     as_json: Json = False,
 ) -> None:
     """List the extension points and their plug-ins."""
-    from cairn.cli import _algorithm_page, _attack_page
+    from cairn.cli import _algorithm_page, _attack_page, _gui_page
     from cairn.cli import _plugin_page as page
     from cairn.core.errors import UnknownNameError
     from cairn.core.plugins import POINTS
@@ -41,6 +42,9 @@ def plugins(
         return
     if attacks:
         typer.echo(_attack_page.page(), nl=False)
+        return
+    if gui_tasks:
+        typer.echo(_gui_page.page(), nl=False)
         return
     rows = [(each.name, name, place, page.summary(place)) for each in chosen for name, place in each.places().items()]
     if as_json:

@@ -39,6 +39,10 @@ class MissingExtraError(CairnError):
         )
 
 
+class MissingProgramError(CairnError):
+    """A program that is no Python package is not installed. The message says how to get it."""
+
+
 class MissingDataError(CairnError):
     """A benchmark's files are not there. The message says where they were looked for and how to point at them."""
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cairn.core.errors import MissingDataError, MissingExtraError
+from cairn.core.errors import MissingDataError, MissingExtraError, MissingProgramError
 from cairn.envs.laws import contract, processes, sameness, winning
 from cairn.envs.laws.subject import LawBroken, Subject
 
@@ -63,14 +63,14 @@ def check_law(name: str, subject: Subject) -> Report:
     """Check one law.
 
     Raises:
-        MissingDataError, MissingExtraError: the environment cannot run here.
+        MissingDataError, MissingExtraError, MissingProgramError: the environment cannot run here.
     """
     start = time.perf_counter()
     try:
         holds, detail = True, LAWS[name](subject)
     except LawBroken as broken:
         holds, detail = False, str(broken)
-    except (MissingDataError, MissingExtraError):
+    except (MissingDataError, MissingExtraError, MissingProgramError):
         raise
     except Exception as error:  # noqa: BLE001  (an environment that raises breaks the law; the report says how)
         holds, detail = False, f"raised {type(error).__name__}: {error}"

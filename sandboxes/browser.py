@@ -31,6 +31,7 @@ from cairn.sandboxes.page import Page
 T = TypeVar("T")
 _ARGUMENTS = (
     "--enable-blink-features=ComputedAccessibilityInfo",  # roles and names, for scripts of ours
+    "--run-all-compositor-stages-before-draw",  # else pictures of a page whose time stands still may never come
     "--disable-features=HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,OptimizationHints,MediaRouter,Translate",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--font-render-hinting=none",
@@ -94,10 +95,11 @@ class Browser:
             raise
 
     def has(self, page: Page) -> bool:
-        """Return whether a page is of the browser that runs now."""
+        """Return whether a page is well, and of the browser that runs now."""
         with self._lock:
             chromium = self._chromium
-            return chromium is not None and chromium.is_connected() and page.context.browser is chromium
+            is_there = chromium is not None and chromium.is_connected() and page.context.browser is chromium
+            return is_there and page.is_well
 
     def give_back(self, page: Page, *, is_well: bool = True) -> None:
         """Keep a page for the next lease, or end it: one that is not well, or has had its leases."""

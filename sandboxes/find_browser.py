@@ -6,7 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
-from cairn.core.errors import ConfigError
+from cairn.core.errors import ConfigError, MissingProgramError
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
@@ -15,7 +15,8 @@ def find_browser(path: str | None = None) -> str:
     """Return the browser to start: the one named, Playwright's own, or one on the PATH.
 
     Raises:
-        ConfigError: there is none; the text says how to get one.
+        ConfigError: the one named is none.
+        MissingProgramError: there is none; the text says how to get one.
     """
     if path is not None:
         if not os.access(path, os.X_OK):
@@ -25,7 +26,7 @@ def find_browser(path: str | None = None) -> str:
     own = sorted(folder.glob("chromium-*/chrome-linux*/chrome"))
     found = [str(own[-1])] if own else [name for name in map(shutil.which, _NAMES) if name]
     if not found:
-        raise ConfigError(
+        raise MissingProgramError(
             "There is no Chromium: apt-get install chromium, or playwright install chromium, or name one in `path`"
         )
     return found[0]

@@ -50,6 +50,11 @@ class Page:
             raise SandboxFailure("A page of the browser has no tab")
         return self.tabs[min(self.active, len(self.tabs) - 1)]
 
+    @property
+    def is_well(self) -> bool:
+        """Whether none of its tabs has crashed."""
+        return not any(tab.has_crashed for tab in self.tabs)
+
     async def begin(self, sites: Mapping[str, Site], url: str, seed: int) -> str | None:
         """Show `url` as nobody has before; return why it could not be reached, or None."""
         self.leases += 1

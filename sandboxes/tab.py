@@ -188,6 +188,11 @@ class Tab:
         """Whether it has been closed, by us or by itself."""
         return self._end.done() and self._end.result() == CLOSED
 
+    @property
+    def has_crashed(self) -> bool:
+        """Whether it shows nothing any more, without having been closed."""
+        return self._end.done() and not self.is_closed
+
     def end(self, why: str) -> None:
         """There is no document any more: wake whoever waits for it."""
         if not self._end.done():

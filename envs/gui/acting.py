@@ -9,6 +9,7 @@ from typing import Any
 
 from playwright.async_api import Error as PlaywrightError
 
+from cairn.core.errors import SandboxFailure
 from cairn.envs.gui.actions import Call
 from cairn.envs.gui.looking import View, reader
 from cairn.sandboxes.page import Page
@@ -33,6 +34,7 @@ async def carry_out(page: Page, view: View, call: Call) -> None:
         SandboxFailure: the page crashed or hangs.
     """
     given = dict(call.arguments)
+    tab = page.tab
     places = {name: _place(view, value) for name, value in given.items() if name in _ELEMENTS}
     try:
         await _HOW[call.name](page, places, given)
@@ -40,6 +42,9 @@ async def carry_out(page: Page, view: View, call: Call) -> None:
         if "Unknown key" not in error.message:
             raise
         raise Refused(error.message.splitlines()[0][:200]) from None
+    except SandboxFailure:
+        if not tab.is_closed:  # else the document has had its tab closed: that is what came of it
+            raise
     await page.settle()
 
 

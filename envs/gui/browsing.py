@@ -108,6 +108,7 @@ class GuiEnv(TextEnv):
 
         Raises:
             MissingExtraError: Playwright is not installed.
+            MissingProgramError: there is no Chromium.
         """
         self._first_limit = self.turn_limit
         self._page: Page | None = None
@@ -281,7 +282,7 @@ def _browser(path: str | None, width: int, height: int, step_s: float) -> Browse
 
     Raises:
         ImportError: Playwright is not installed.
-        MissingExtraError: there is no Chromium.
+        MissingProgramError: there is no Chromium.
     """
     from cairn.sandboxes.browser import Browser, BrowserConfig
 

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from cairn.core.errors import ConfigError, SandboxFailure
+from cairn.core.errors import ConfigError, MissingProgramError, SandboxFailure
 from cairn.sandboxes.browser import Browser, BrowserConfig
 from cairn.sandboxes.find_browser import find_browser
 from cairn.sandboxes.page import MOST_TABS, Page
@@ -49,7 +49,7 @@ class Documents:
 def browser() -> Iterator[Browser]:
     try:
         find_browser()
-    except ConfigError as error:
+    except MissingProgramError as error:
         pytest.skip(str(error))
     made = Browser(BrowserConfig(width=400, height=300))
     yield made
@@ -234,5 +234,5 @@ def test_without_a_browser_it_is_said_how_to_get_one(monkeypatch: pytest.MonkeyP
         find_browser("/no/such")
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", "/nowhere")
-    with pytest.raises(ConfigError, match="apt-get install chromium"):
+    with pytest.raises(MissingProgramError, match="apt-get install chromium"):
         find_browser()

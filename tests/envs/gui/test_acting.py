@@ -166,7 +166,7 @@ def test_options_are_chosen_by_text() -> None:
 
 def test_keys_are_pressed_in_elements_and_where_the_focus_is() -> None:
     with opened(
-        "<form method=post action=/second><input aria-label=A name=a><input aria-label=B name=b><button>S</button></form>"
+        "<form method=post action=/second><input aria-label=A name=a><input aria-label=B name=b><button>S</button>"
     ) as env:
         env.step(f"focus('{bid(env, 'textbox', 'A')}')")
         env.step("keyboard_type('first')")
