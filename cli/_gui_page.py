@@ -20,10 +20,10 @@ def page() -> str:
     """Return the page."""
     from cairn.envs.gui.tasks import make_task, templates
 
-    rows = [
-        f"| `{name}` | {each.tier} | {each.level} | {', '.join(each.apps)} | {_cell(make_task(name, 0).instruction)} |\n"
-        for name, each in templates().items()
-    ]
+    rows = []
+    for name, each in templates().items():
+        example = _cell(make_task(name, 0).instruction)
+        rows.append(f"| `{name}` | {each.tier} | {each.level} | {', '.join(each.apps)} | {example} |\n")
     return _HEAD + "".join(rows)
 
 

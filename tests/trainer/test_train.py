@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -361,6 +362,33 @@ def test_hidden_tests_of_code_reach_the_method_that_weighs_them(tmp_path: Path) 
     names = sorted(table.channels)
     assert names[0] == "test/0"
     assert not np.isnan(table.channel(names[0])).any()
+
+
+def test_steps_in_a_browser_are_credited_each(tmp_path: Path) -> None:
+    pytest.importorskip("playwright", reason="needs Playwright: pip install 'cairn-rl[gui]'")
+    if shutil.which("chromium") is None:
+        pytest.skip("needs Chromium")
+    pages = {"id": "gui/apps-mail", "config": {"turn_limit": 3, "token_budget": 60}}
+    small = {"updates": 1, "groups": 2, "group_size": 4}
+    shared().save(tmp_path / "model")
+    tables = {
+        "name": "gui",
+        "env": pages,
+        "trainer": small,
+        "credit": {"method": "gigpo"},
+        "agent": {"constrain": True},
+    }
+    tables |= {"model": {"path": str(tmp_path / "model")}, "eval": {"tasks": 1, "every": 1000}}
+    tables |= {"sampling": {"slots": 8, "max_context": 8192, "max_reply_tokens": 32}, "imitation": {"episodes": 0}}
+    run = train(tables, folder=tmp_path / "run")
+    with RunStore(run.folder / "run.sqlite") as store:
+        table, _ = stored_steps(store, update=1)
+        advantages = [
+            value for (value,) in store.rows("SELECT advantage FROM turns ORDER BY episode, turn") if value is not None
+        ]
+    assert len(table) == 24
+    assert len(set(table.anchor.tolist())) < 24  # states are met again
+    assert len(advantages) == 24
 
 
 def test_anchors_may_be_observations_that_are_alike(tmp_path: Path) -> None:

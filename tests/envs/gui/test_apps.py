@@ -1,0 +1,123 @@
+"""The office's applications in a real Chromium: the oracle solves every template, whoever does nothing solves none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from cairn.core.errors import UnknownNameError
+from cairn.envs.gui.tasks import templates
+
+pytest.importorskip("playwright", reason="needs Playwright: pip install 'cairn-rl[gui]'")
+
+from cairn.envs.gui.apps import sites
+from cairn.envs.gui.variants.apps import AppsEnv
+from cairn.envs.gui.variants.apps_mail import MailEnv
+from tests.envs.gui.browser import CHROMIUM
+from tests.envs.gui.pages import bid
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+SEEDS = 20
+NAMES = sorted(templates())
+SHARDS = 8  # of the templates, for several processes
+
+
+@pytest.fixture(scope="module")
+def env() -> Iterator[AppsEnv]:
+    made = AppsEnv()
+    yield made
+    made.close()
+
+
+def play(env: AppsEnv, task: str) -> float:
+    """Return the oracle's score."""
+    env.reset(seed=0, options={"task": task})
+    is_over = is_cut = False
+    while not (is_over or is_cut):
+        text, score, is_over, is_cut, info = env.step(env.oracle())
+    assert info["success"], f"{task}: {text}"
+    return score
+
+
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_the_oracle_solves_every_template(env: AppsEnv, shard: int) -> None:
+    assert [play(env, f"{name}/{shard}") for name in NAMES[shard::SHARDS]] == [1.0] * len(NAMES[shard::SHARDS])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_the_oracle_solves_every_template_at_every_seed(env: AppsEnv, name: str) -> None:
+    assert [play(env, f"{name}/{seed}") for seed in range(SEEDS)] == [1.0] * SEEDS
+
+
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_whoever_does_nothing_scores_nothing(env: AppsEnv, shard: int) -> None:
+    for name in NAMES[shard::SHARDS]:
+        env.reset(seed=0, options={"task": f"{name}/0"})
+        assert env.step("send_msg_to_user('Done.')")[1:3] == (0.0, True), name
+
+
+def test_anything_else_that_was_changed_takes_the_whole_score(env: AppsEnv) -> None:
+    env.reset(seed=0, options={"task": "mail-label/0"})
+    actions: list[str] = []
+    while not env.oracle().startswith("send_msg"):
+        actions.append(env.oracle())
+        env.step(actions[-1])
+    env.step("goto('http://mail/')")
+    assert env.view is not None
+    other = next(node.bid for node in env.view.nodes if node.role == "button" and node.name.startswith("Archive: "))
+    env.step(f"click('{other}')")
+    text, score, *_ = env.step("send_msg_to_user('Done.')")
+    assert score == 0.0
+    assert "not asked for" in text
+
+
+def test_half_of_what_was_wanted_is_half_of_the_score(env: AppsEnv) -> None:
+    from cairn.envs.gui.tasks import make_task
+
+    task = next(
+        f"{name}/0" for name in NAMES if len(make_task(name, 0).steps) == 2 and make_task(name, 0).answer is None
+    )
+    env.reset(seed=0, options={"task": task})
+    while env._oracle._num_done < 1:
+        env.step(env.oracle())
+        env.oracle()
+    assert env.step("send_msg_to_user('Done.')")[1] == 0.5
+
+
+def test_a_state_that_is_met_again_by_another_way_has_the_same_anchor(env: AppsEnv) -> None:
+    _, info = env.reset(seed=0, options={"task": "mail-label/0"})
+    first = info["anchor"]
+    env.step(f"click('{bid(env, 'link', 'Sent')}')")
+    _, _, _, _, info = env.step(f"click('{bid(env, 'link', 'Trash')}')")
+    by_way = info["anchor"]
+    env.reset(seed=1, options={"task": "mail-label/0"})
+    _, _, _, _, info = env.step(f"click('{bid(env, 'link', 'Trash')}')")
+    assert info["anchor"] == by_way != first
+
+
+def test_the_applications_are_eight_and_their_tasks_of_two_tiers() -> None:
+    assert len(sites()) == 8
+    tiers = [each.tier for each in templates().values()]
+    assert (len(tiers), sorted(set(tiers))) == (129, ["simple", "workflow"])
+    for app in sites():
+        simple = [each for each in templates().values() if each.apps == (app,)]
+        assert len(simple) >= 10, app
+        assert {each.level for each in simple} == {1, 2, 3}, app
+
+
+def test_tasks_are_chosen_by_tier_and_application() -> None:
+    assert {task.partition("-")[0] for task in MailEnv().tasks()} == {"mail"}
+    workflows = AppsEnv(tier="workflow", apps=("mail", "calendar"), split="test").tasks()
+    assert workflows
+    assert all(set(templates()[task.rpartition("/")[0]].apps) == {"mail", "calendar"} for task in workflows)
+    assert not set(workflows) & set(AppsEnv(split="train").tasks())
+
+
+@pytest.mark.parametrize(
+    "task", ["mail-label", "mail-label/", "mail-label/-1", "mail-label/01", "mail-label/1e3", "x/0"]
+)
+def test_what_is_no_task_is_refused(env: AppsEnv, task: str) -> None:
+    with pytest.raises(UnknownNameError):
+        env.reset(options={"task": task})
