@@ -1,9 +1,10 @@
-"""`cairn envs`: list environments, check them against the laws, start a new one, serve one as web pages."""
+"""`cairn envs`: list environments, check them against the laws, start a new one, record one, serve one as web pages."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -68,6 +69,45 @@ def new(
         typer.echo(f"wrote {path}")
     for step in created.next_steps:
         typer.echo(f"next: {step}")
+
+
+@commands.command()
+def record(
+    name: Name,
+    out: Annotated[Path, typer.Option(help="New file: JSON lines; compressed if its name ends in .gz.")],
+    agent: Annotated[str, typer.Option(help="Who plays; as in cairn eval.")] = "oracle",
+    tasks: Annotated[int, typer.Option(min=1, help="How many, evenly spread over the split.")] = 10,
+    seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
+    temperature: Annotated[float, typer.Option(min=0.0, help="Of sampling; 0: the most probable token.")] = 0.4,
+    unsolved: Annotated[bool, typer.Option("--unsolved", help="Keep episodes that did not solve their task.")] = False,
+    settings: Settings = [],
+    agent_settings: Annotated[
+        list[str],
+        typer.Option("--agent-set", metavar="KEY=VALUE", help="A setting of the agent; may be given again."),
+    ] = [],
+    as_json: Json = False,
+) -> None:
+    """Record an agent on web pages, for gui/replay."""
+    from cairn.agents.record import record as run
+    from cairn.core.config import parse_flags
+    from cairn.core.errors import CairnError
+    from cairn.envs.gui.recording_file import check_free, write
+
+    check_free(out)
+    recording, left_out = run(
+        agent, name, config=parse_flags(settings), settings=parse_flags(agent_settings), tasks=tasks, seed=seed,
+        temperature=temperature, unsolved=unsolved,
+    )  # fmt: skip
+    if not recording.episodes:
+        raise CairnError(f"No episode to record; left out: {dict(left_out)}")
+    write(recording, out)
+    num_moves = sum(len(episode.moves) for episode in recording.episodes)
+    counts = {"episodes": len(recording.episodes), "moves": num_moves, "left_out": dict(left_out)}
+    if as_json:
+        show_json({"file": str(out), **counts, "bytes": out.stat().st_size})
+        return
+    said = ", ".join(f"{count} {reason}" for reason, count in left_out.items()) or "none"
+    typer.echo(f"{out}: {len(recording.episodes)} episodes, {num_moves} actions; left out: {said}")
 
 
 @commands.command()

@@ -135,7 +135,8 @@ def parse(action: str, names: tuple[str, ...]) -> Call | Mistake:
 
 def written(call: Call) -> str:
     """Return a call as text."""
-    return f"{call.name}({', '.join(map(repr, call.arguments.values()))})"
+    given = [call.arguments[name] for name in FUNCTIONS[call.name].properties if name in call.arguments]
+    return f"{call.name}({', '.join(map(repr, given))})"
 
 
 def _from_json(text: str) -> tuple[str, dict[str, object]]:

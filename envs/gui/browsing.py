@@ -101,6 +101,11 @@ class GuiEnv(TextEnv):
         """Return what the named oracle does next."""
         raise NotImplementedError
 
+    @property
+    def goal(self) -> str:
+        """What is asked for in the episode at hand."""
+        return self._goal
+
     # -- what this class does ----------------------------------------------------------------------------------------
 
     def setup(self) -> None:

@@ -1,0 +1,65 @@
+"""Notes, while an environment in a browser is played, which elements the actions are about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cairn.core.records import Episode
+from cairn.envs.gui.actions import Call, Mistake, parse
+from cairn.envs.gui.browsing import GuiEnv
+from cairn.envs.gui.recording import Element, RecordedEpisode, Taken, recorded
+
+if TYPE_CHECKING:
+    from cairn.envs.gui.looking import View
+
+
+class Recorder:
+    """Plays as the environment does."""
+
+    def __init__(self, env: GuiEnv) -> None:
+        self.env = env
+        self.functions = tuple(str(tool["function"]["name"]) for tool in env.tools())
+        self._taken: list[Taken | None] = []
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        """Start an episode, as the environment does."""
+        self._taken = []
+        return self.env.reset(seed=seed, options=options)
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Carry out an action, as the environment does."""
+        self._taken.append(self._read(action))
+        return self.env.step(action)
+
+    def oracle(self, name: str | None = None) -> str:
+        """Return the named oracle's next action."""
+        return self.env.oracle(name)
+
+    def recorded(self, episode: Episode) -> RecordedEpisode | None:
+        """Return the record of the episode that was played last; None: nothing was done in it.
+
+        Raises:
+            ValueError: it failed.
+        """
+        return recorded(episode, self._taken, self.env.goal, self.env.task_type(episode.task.task_id))
+
+    def _read(self, action: str) -> Taken | None:
+        if len(action) > self.env.meta.max_action_chars:
+            return None
+        call = parse(action, self.functions)
+        if isinstance(call, Mistake) or self.env.view is None:
+            return None
+        return Taken(call=call, element=_element(self.env.view, call))
+
+
+def _element(view: View, call: Call) -> Element | None:
+    """Return the element that a call names, or the last in the document of those under the point that it names."""
+    given = call.arguments
+    bid = given.get("bid", given.get("from_bid"))
+    elements = [Element(bid=node.bid, role=node.role, name=node.name, box=node.box) for node in view.nodes if node.bid]
+    if bid is not None:
+        return next((each for each in elements if each.bid == bid), None)
+    x, y = given.get("x", given.get("from_x")), given.get("y", given.get("from_y"))
+    if x is None or y is None:
+        return None
+    return next((each for each in reversed(elements) if each.holds(x, y)), None)

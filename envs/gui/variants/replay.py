@@ -1,0 +1,247 @@
+"""Recorded episodes on web pages as an environment, without a browser: UI-S1's semi-online replay.
+
+What the recording did is what is expected. An action that matches the recorded call leads to what was shown next. Any
+other call is a divergence: while `patches` are left the recorded call is taken in its place, and the text says so;
+without one left the episode is over. What is no call at all is told, as it is in a browser, and changes nothing.
+
+::
+
+    step reward = 0.1 format + 0.9 action
+    format: 1 for a call, else 0
+    action: 1 for a match, 0.5 for the right function alone, 0.1 for another call, 0 for what is none
+
+The reward of a turn is that, or with `rewards = "recorded"` what the recorded environment gave, as long as nothing has
+been patched, else 0. Channels hold the parts: format, function, element and text (1 where they are the recorded call's,
+0 in a call of another function), match, patched, and step, the number of the recorded call. The score is the share of
+recorded calls that were matched: the progress of UI-S1's offline metric with `patches = 0`. Success: all of them.
+
+The anchor is the recorded one while nothing has been patched, so that replays and the environment that was recorded
+share states. Where a recording comes to an anchor again, and after a patch, it is a key of the episode, the step and
+the number of patches.
+
+Source: 2509.11543 and X-PLUG/MobileAgent, `UI-S1`; its weights are those of the code. Departures: the history keeps the
+model's own action, with the text saying what was done in its place, and no thought is made up for it; what is no call
+is not patched, and takes a turn; a number, or a point in the element's box, names an element. The way that was recorded
+is one of many: other ways to the goal count as divergences.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from cairn.core.errors import CairnError, MissingDataError
+from cairn.core.records import Observation
+from cairn.envs.base import EnvConfig, EnvMeta, Outcome, TextEnv
+from cairn.envs.gui.actions import Mistake, parse, schemas, written
+from cairn.envs.gui.matching import Likeness, Match, likeness
+from cairn.envs.gui.recording import RecordedEpisode
+from cairn.envs.gui.recording_file import read
+from cairn.envs.tools import Schema
+
+SHIPPED = Path(__file__).parents[1] / "recordings" / "mail.jsonl.gz"  # cairn envs record; see docs/envs/gui.md
+
+
+class ReplayConfig(EnvConfig):
+    """Which recording, and how strictly it is followed."""
+
+    path: str | None = Field(None, description="Of a recording; None: a small one of the mail that comes along.")
+    patches: int = Field(
+        2, ge=-1, description="Divergences of an episode in whose place the recorded call is taken; -1: all of them."
+    )
+    match: Match = Field("exact", description="tolerant: texts are equal up to case and spaces, scrolls by direction.")
+    rewards: Literal["steps", "recorded"] = Field(
+        "steps", description="What a turn earns: UI-S1's step reward, or what the recorded environment gave."
+    )
+
+
+class ReplayEnv(TextEnv):
+    """Follow a recording."""
+
+    meta = EnvMeta(
+        name="gui/replay",
+        version=1,
+        turn_limit=100,
+        reward_range=(0.0, 1.0),
+        summary="Recorded episodes on web pages, replayed without a browser; divergences are patched (UI-S1).",
+        oracles=("recorded",),
+        can_snapshot=True,
+    )
+    Config: ClassVar[type[EnvConfig]] = ReplayConfig
+    config: ReplayConfig
+
+    def setup(self) -> None:
+        """Read the recording.
+
+        Raises:
+            MissingDataError: there is none.
+            CairnError: it is none, or longer than the turns that there are.
+        """
+        file = Path(self.config.path).expanduser() if self.config.path else SHIPPED
+        self._tracks, self._functions = _load(file)
+        longest = max(len(track.episode.moves) for track in self._tracks.values())
+        if longest > self.meta.turn_limit and self.config.turn_limit is None:
+            raise CairnError(f"{file}: an episode has {longest} turns; set turn_limit to as many or more")
+
+    def tasks(self) -> Sequence[str]:
+        """Return the recorded tasks in the recording's order; further episodes of one are TASK#2, TASK#3."""
+        return tuple(self._tracks)
+
+    def task_type(self, task_id: str) -> str:
+        """Return the kind that the recorded environment says."""
+        return self._tracks[task_id].episode.task_type
+
+    def start(self, task_id: str, rng: random.Random) -> str:
+        """Show what was shown first."""
+        self._track = self._tracks[task_id]
+        self._at, self._num_patched, self._is_lost = 0, 0, False
+        return self._shown().text
+
+    def act(self, action: str) -> Outcome:
+        """Compare an action with the recorded one, and go on as far as that allows."""
+        if len(action) > self.meta.max_action_chars:
+            return self._mistaken(f"An action may have {self.meta.max_action_chars} characters.")
+        call = parse(action, self._functions)
+        if isinstance(call, Mistake):
+            return self._mistaken(call.text)
+        move = self._track.episode.moves[self._at]
+        like = likeness(call, move.taken, self.config.match)
+        if like.matches:
+            return self._go_on(like, "", 0.0 if self._num_patched else move.reward)
+        if 0 <= self.config.patches <= self._num_patched:
+            self._is_lost = True
+            return self._outcome("The episode is over: the recording goes on otherwise.", like, self._at, 0.0)
+        self._num_patched += 1
+        return self._go_on(like, f"In place of this, the recorded action was taken: {written(move.taken.call)}\n", 0.0)
+
+    def state(self) -> bytes:
+        """Return where in which episode this is, and what had to be patched."""
+        return json.dumps([self.task_id, self._at, self._num_patched, self._is_lost]).encode()
+
+    def anchor(self) -> int:
+        """Return the recorded anchor where it says all; see the module's docstring."""
+        recorded = self._track.anchors[self._at]
+        return super().anchor() if recorded is None or self._num_patched or self._is_lost else recorded
+
+    def admissible(self) -> tuple[str, ...] | None:
+        """Return what the recorded environment named."""
+        return () if self._has_ended else self._shown().admissible
+
+    def tools(self) -> tuple[Schema, ...]:
+        """Return the recorded functions' schemas."""
+        return schemas(self._functions)
+
+    def oracle_action(self, name: str) -> str:
+        """Return the recorded call."""
+        moves = self._track.episode.moves
+        return written(moves[min(self._at, len(moves) - 1)].taken.call)
+
+    def save_state(self) -> tuple[int, int, bool]:
+        """Return where this is."""
+        return self._at, self._num_patched, self._is_lost
+
+    def load_state(self, saved: tuple[int, int, bool]) -> None:
+        """Go there."""
+        self._at, self._num_patched, self._is_lost = saved
+
+    # -- helpers -----------------------------------------------------------------------------------------------------
+
+    @property
+    def _has_ended(self) -> bool:
+        return self._is_lost or self._at == len(self._track.episode.moves)
+
+    def _shown(self) -> Observation:
+        episode = self._track.episode
+        return episode.moves[self._at].shown if self._at < len(episode.moves) else episode.final
+
+    def _mistaken(self, problem: str) -> Outcome:
+        channels = dict.fromkeys(("format", "function", "element", "text", "match", "patched"), 0.0)
+        return Outcome(
+            f"Error: {problem}\n{_page(self._shown().text)}",
+            score=self._score(),
+            channels={**channels, "step": float(self._at)},
+        )
+
+    def _go_on(self, like: Likeness, remark: str, recorded: float) -> Outcome:
+        self._at += 1
+        return self._outcome(f"{remark}{self._shown().text}", like, self._at - 1, recorded)
+
+    def _outcome(self, text: str, like: Likeness, step: int, recorded: float) -> Outcome:
+        parts = {"function": like.function, "element": like.element, "text": like.text, "match": like.matches}
+        channels = {"format": 1.0, **{name: float(part) for name, part in parts.items()}}
+        action = 1.0 if like.matches else 0.5 if like.function else 0.1
+        return Outcome(
+            text,
+            recorded if self.config.rewards == "recorded" else 0.1 + 0.9 * action,
+            is_over=self._has_ended,
+            success=self._has_ended and not self._is_lost and not self._num_patched,
+            score=self._score(),
+            channels={**channels, "patched": float(self._at > step and not like.matches), "step": float(step)},
+        )
+
+    def _score(self) -> float:
+        return (self._at - self._num_patched) / len(self._track.episode.moves)
+
+    def _info(self) -> dict[str, Any]:
+        info, image = super()._info(), self._shown().image
+        return info if image is None else {**info, "image": image}
+
+
+@dataclass(frozen=True, slots=True)
+class _Track:
+    """An episode, and which of its states are known by the recorded anchor."""
+
+    episode: RecordedEpisode
+    anchors: tuple[int | None, ...]  # of each move and the end; None: the recording has been there before
+
+
+def _load(file: Path) -> tuple[dict[str, _Track], tuple[str, ...]]:
+    try:
+        found = file.stat()
+    except OSError:
+        raise MissingDataError(
+            f"There is no recording {str(file)!r}; make one: cairn envs record ENV --out FILE"
+        ) from None
+    return _tracks(file, found.st_mtime_ns, found.st_size)
+
+
+@lru_cache(maxsize=4)
+def _tracks(file: Path, changed_ns: int, num_bytes: int) -> tuple[dict[str, _Track], tuple[str, ...]]:
+    """Return the episodes by task id, and the functions; environments of one process share them."""
+    recording = read(file)
+    tracks: dict[str, _Track] = {}
+    seen: set[int] = set()
+    for episode in recording.episodes:
+        anchors: list[int | None] = []
+        for shown in (*(move.shown for move in episode.moves), episode.final):
+            anchors.append(None if shown.anchor in seen else shown.anchor)
+            seen.add(shown.anchor)
+        tracks[_free_name(episode.task_id, tracks)] = _Track(episode, tuple(anchors))
+    return tracks, recording.functions
+
+
+def _free_name(task_id: str, taken: dict[str, _Track]) -> str:
+    count, name = 1, task_id
+    while name in taken:
+        count += 1
+        name = f"{task_id}#{count}"
+    return name
+
+
+def _page(text: str) -> str:
+    """Return the end of a text that tells of the page, as `browsing` puts it: without goal, errors and notices."""
+    lines = text.split("\n")
+    at = max((at for at, line in enumerate(lines) if line.startswith('Page "')), default=0)
+    while at and lines[at - 1].startswith("Tab "):
+        at -= 1
+    return "\n".join(lines[at:])
+
+
+ENV = ReplayEnv
