@@ -27,6 +27,7 @@ class Gate:
         self.sites: Mapping[str, Site] = {}
         self.refused: list[str] = []  # what was asked for and is no site; the first ones
         self.num_refused = 0
+        self._until: asyncio.Future[object] | None = None  # answers wait for it
         self.visited = set[str]()  # hosts that were asked; whoever empties what they have left clears it
         self._socket = socket.socket()
         self._socket.bind(("127.0.0.1", 0))
@@ -64,6 +65,10 @@ class Gate:
         """Answer for these sites from now on, and forget what was refused."""
         self.sites, self.refused, self.num_refused = dict(sites), [], 0
 
+    def hold(self, until: asyncio.Future[object]) -> None:
+        """Answer for sites when this is done."""
+        self._until = until
+
     async def _answer(self, scope: Scope, receive: Callable[[], Awaitable[Any]], send: Any) -> None:  # Any: ASGI's
         target = urlsplit(scope["path"])
         site = self.sites.get(target.netloc.removesuffix(":80")) if target.scheme == "http" else None
@@ -72,6 +77,8 @@ class Gate:
                 f"{scope['method']} {scope['path'] or scope.get('raw_path', b'').decode('latin-1')}", send
             )
             return
+        if self._until is not None:
+            await self._until
         self.visited.add(target.netloc.removesuffix(":80"))
         path = target.path or "/"
         await site({**scope, "path": path, "raw_path": path.encode(), "server": (target.netloc, 80)}, receive, send)

@@ -29,10 +29,29 @@ from cairn.sandboxes.find_browser import find_browser
 from cairn.sandboxes.page import Page
 
 T = TypeVar("T")
+# Chromium heeds the last list that it is given, so this one has Playwright's in it.
+_FEATURES_OFF = (
+    "AimEnabled",
+    "AutofillServerCommunication",  # it would ask Google about every form
+    "AvoidCorsURLLoaderRestartOnRedirect",
+    "AvoidUnnecessaryBeforeUnloadCheckSync",
+    "DestroyProfileOnBrowserClose",
+    "HttpsFirstBalancedModeAutoEnable",
+    "HttpsUpgrades",
+    "LensOverlay",
+    "MediaRouter",
+    "NetworkTimeServiceQuerying",
+    "OptimizationHints",
+    "PaintHolding",
+    "PreconnectToSearch",
+    "RenderDocument",  # documents of one site share what draws them: they open sooner
+    "ThirdPartyStoragePartitioning",
+    "Translate",
+)
 _ARGUMENTS = (
     "--enable-blink-features=ComputedAccessibilityInfo",  # roles and names, for scripts of ours
     "--run-all-compositor-stages-before-draw",  # else pictures of a page whose time stands still may never come
-    "--disable-features=HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,OptimizationHints,MediaRouter,Translate",
+    f"--disable-features={','.join(_FEATURES_OFF)}",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--font-render-hinting=none",
     "--force-color-profile=srgb",

@@ -67,11 +67,15 @@ class Page:
             await self._new_tab()
         self.active = 0
         await self.tab.begin(self._seed)
-        await self.tab.leave()  # what was there could write as it is being emptied
-        await asyncio.gather(self.context.clear_cookies(), *map(self._clear, left))
-        await self.tab.forget()  # documents see how long history is
+        await self.tab.leave()
         self.gate.begin(sites)
+        emptied = asyncio.gather(
+            self.context.clear_cookies(), *map(self._clear, left)
+        )  # not before: it could still write
+        await self.tab.forget()  # documents see how long history is
+        self.gate.hold(emptied)
         problem = await self.tab.go(url)
+        await emptied
         if not self.tabs:
             await self._new_tab()
             return "its tab had to be closed"

@@ -45,11 +45,10 @@ _SCRIPT = """
     for (let i = 0; i < a.length; i++) a[i] = Math.floor(next() * 4294967296);
     return a;
   };
-  const style = document.createElement("style");
-  style.textContent = "*, *::before, *::after { animation: none !important; transition: none !important; " +
-    "caret-color: transparent !important }";
-  const put = () => document.documentElement && document.documentElement.appendChild(style);
-  put() || document.addEventListener("DOMContentLoaded", put);
+  const sheet = new CSSStyleSheet();  // a document's own policy may forbid <style>
+  sheet.replaceSync("*, *::before, *::after { animation: none !important; transition: none !important; " +
+    "caret-color: transparent !important }");
+  document.adoptedStyleSheets.push(sheet);
 })();
 """
 
@@ -78,11 +77,14 @@ class Tab:
 
     async def begin(self, seed: int) -> None:
         """Have clocks stand still, and chance in documents from now on follow from the seed."""
-        if self._script is not None:
-            await self.send("Page.removeScriptToEvaluateOnNewDocument", identifier=self._script)
-        await self.send("Emulation.setVirtualTimePolicy", policy="pause")
+        before = [] if self._script is None else [self._script]
         script = _SCRIPT.replace("SEED", str(seed)).replace("BEGINNING", str(BEGINNING_MS))
-        self._script = (await self.send("Page.addScriptToEvaluateOnNewDocument", source=script))["identifier"]
+        added, *_ = await asyncio.gather(
+            self.send("Page.addScriptToEvaluateOnNewDocument", source=script),
+            self.send("Emulation.setVirtualTimePolicy", policy="pause"),
+            *(self.send("Page.removeScriptToEvaluateOnNewDocument", identifier=each) for each in before),
+        )
+        self._script = added["identifier"]
 
     async def send(self, method: str, **params: Any) -> dict[str, Any]:  # Any: of Chromium's protocol
         """Have Chromium do something.

@@ -8,9 +8,9 @@ success.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -60,6 +60,7 @@ class AppsEnv(GuiEnv):
         super().setup()
         served = site(sites(), lambda request: self._world)
         self._sites = dict.fromkeys(sites(), served)
+        self._known: tuple[int, Mapping[str, Any], bytes] | None = None  # ids given, tables -> the data as bytes
 
     def tasks(self) -> Sequence[str]:
         """Return the split's tasks, ``template/seed``."""
@@ -79,7 +80,6 @@ class AppsEnv(GuiEnv):
         template, _, seed = task_id.rpartition("/")
         self._task = make_task(template, int(seed))
         self._world = self._task.world.copy()
-        self._known: tuple[int, bytes] | None = None  # length of the log -> the data
         self._oracle = _Clerk(self)
         return Opening(goal=self._task.instruction, url=f"http://{self._task.template.apps[0]}/", sites=self._sites)
 
@@ -91,11 +91,11 @@ class AppsEnv(GuiEnv):
         return Verdict(score=found.score, success=found.success, text="\n".join(("The task is over.", *found.problems)))
 
     def hidden(self) -> bytes:
-        """Return the applications' data; worked out anew when something was asked of them."""
-        asked = len(self._world.log)
-        if self._known is None or self._known[0] != asked:
-            self._known = (asked, self._world.state())
-        return self._known[1]
+        """Return the applications' data; worked out anew when some of it has changed."""
+        holds = {name: dict(table) for name, table in self._world.tables.items()}  # records are never changed in place
+        if self._known is None or self._known[:2] != (self._world.num_ids, holds):
+            self._known = (self._world.num_ids, holds, self._world.state())
+        return self._known[2]
 
     def next_call(self, name: str) -> Call:
         """Return the clerk's next call."""

@@ -1,0 +1,91 @@
+"""Who wins in an environment in a browser: the oracle, an agent that does nothing, one that acts at random."""
+
+from __future__ import annotations
+
+import random
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from cairn.benchmarks.envs._gui_speed import end, made
+from cairn.benchmarks.outcome import Row, row
+from cairn.benchmarks.process import in_fresh_process
+from cairn.envs.gui.browsing import GuiEnv
+from cairn.envs.registry import make
+
+Policy = Callable[[GuiEnv, random.Random], str]
+_FEW, _QUICK = 120, 3  # tasks that an agent plays, spread over those of the split
+_AT_ONCE, _AT_RANDOM = 8, 20
+_DONE = "send_msg_to_user('Done.')"
+
+
+def rows(env_id: str, most_by_chance: str | None, quick: bool) -> Iterator[Row]:
+    """Play tasks of the split `valid`; the oracle plays 20 seeds of every kind, the others some of them.
+
+    `most_by_chance`: the bar of agents without sense; None where some tasks are done by any click.
+    """
+    with make(env_id, split="valid") as env:
+        tasks, promised = env.tasks(), env.meta.oracle_success
+    for agent, count, bar in (
+        ("oracle", len(tasks), f">= {promised}"),
+        ("nothing", _FEW, most_by_chance),
+        ("random", _FEW, most_by_chance),
+    ):
+        chosen = spread(tasks, _QUICK if quick else count)
+        success, score = in_fresh_process(share, env_id, agent, chosen)
+        where = f"{env_id}: {_TOLD[agent]}, of {len(chosen)}"
+        yield row(f"{where}, solved", success, "share", None if quick else bar)
+        yield row(f"{where}, score", score, "mean")
+
+
+def spread(tasks: Sequence[str], count: int) -> list[str]:
+    """Return so many of them at most, at equal distances."""
+    count = min(count, len(tasks))
+    return [tasks[i * len(tasks) // count] for i in range(count)]
+
+
+def share(env_id: str, agent: str, tasks: Sequence[str]) -> tuple[float, float]:
+    """Return which share of tasks an agent solves, and its mean score; several pages play at once."""
+    envs = [made(env_id) for _ in range(min(_AT_ONCE, len(tasks)))]
+    try:
+        with ThreadPoolExecutor(len(envs)) as threads:
+            parts = [tasks[i :: len(envs)] for i in range(len(envs))]
+            found = [pair for part in threads.map(_played, envs, [_AGENTS[agent]] * len(envs), parts) for pair in part]
+    finally:
+        end(envs)
+    return statistics.fmean(success for success, _ in found), statistics.fmean(score for _, score in found)
+
+
+def _played(env: GuiEnv, policy: Policy, tasks: Sequence[str]) -> list[tuple[bool, float]]:
+    found = []
+    for task in tasks:
+        _, info = env.reset(seed=0, options={"task": task})
+        rng, is_over = random.Random(task), False
+        while not is_over:
+            _, _, is_done, is_cut, info = env.step(policy(env, rng))
+            is_over = is_done or is_cut
+        found.append((bool(info["success"]), float(info["score"])))
+    return found
+
+
+def _oracle(env: GuiEnv, _: random.Random) -> str:
+    return env.oracle()
+
+
+def _nothing(env: GuiEnv, _: random.Random) -> str:
+    return _DONE if "send_msg_to_user" not in env.without else "noop()"
+
+
+def _at_random(env: GuiEnv, rng: random.Random) -> str:
+    """Do what can be done, so many turns long."""
+    if env.turn >= _AT_RANDOM:
+        return _nothing(env, rng)
+    return rng.choice(env.admissible() or ("noop()",))
+
+
+_AGENTS: dict[str, Policy] = {"oracle": _oracle, "nothing": _nothing, "random": _at_random}
+_TOLD = {
+    "oracle": "the oracle",
+    "nothing": "the agent that does nothing",
+    "random": f"the agent at random for {_AT_RANDOM} turns",
+}

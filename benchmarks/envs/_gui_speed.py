@@ -1,0 +1,247 @@
+"""How fast an environment in a browser is: one page, several at once, beginnings beside a bare `page.goto`.
+
+For a process that does nothing else. Everything else on the machine counts too: run it alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import statistics
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from cairn.benchmarks.envs._processor import descendants_seconds
+from cairn.core.errors import CairnError, SandboxFailure
+from cairn.envs.gui.browsing import GuiEnv
+from cairn.envs.registry import make
+
+TURNS = 6  # of an episode: in turn nothing and a click
+_TIMES, _WARM = 7, 2  # of a beginning; the first ones are not counted
+
+
+@dataclass(frozen=True, kw_only=True)
+class Played:
+    """What came of playing for a while."""
+
+    pages: int  # at once
+    seconds: float
+    steps: int
+    episodes: int
+    step_s: float  # in steps, of all pages together
+    failed: int  # episodes that the browser failed; their steps until then count
+    cores: Mapping[str, float]  # processor seconds a second, by program
+
+    @property
+    def step_rate(self) -> float:
+        """Steps a second, resets counted."""
+        return self.steps / self.seconds
+
+    @property
+    def episode_rate(self) -> float:
+        """Episodes a second."""
+        return self.episodes / self.seconds
+
+    @property
+    def step_ms(self) -> float:
+        """A step's mean time."""
+        return self.step_s / self.steps * 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Start:
+    """A task's beginning, medians."""
+
+    task: str
+    reset_ms: float
+    goto_ms: float  # a bare one to the same address
+    look_ms: float
+    tell_ms: float
+    characters: int  # of the observation, with the goal and the actions
+
+    @property
+    def over_goto(self) -> float:
+        """A reset's time over that of a bare goto."""
+        return self.reset_ms / self.goto_ms
+
+
+@dataclass(frozen=True, kw_only=True)
+class Speed:
+    """What was measured of an environment."""
+
+    one: Played
+    many: Played
+    starts: tuple[Start, ...]
+    first_mb: float  # the browser with one page
+    page_mb: float  # each page more
+
+    @property
+    def reset_ms(self) -> float:
+        """The median of tasks."""
+        return statistics.median(each.reset_ms for each in self.starts)
+
+    @property
+    def goto_ms(self) -> float:
+        """The median of tasks."""
+        return statistics.median(each.goto_ms for each in self.starts)
+
+    @property
+    def over_goto(self) -> float:
+        """The median of tasks."""
+        return statistics.median(each.over_goto for each in self.starts)
+
+    @property
+    def look_ms(self) -> float:
+        """The median of tasks."""
+        return statistics.median(each.look_ms for each in self.starts)
+
+    @property
+    def tell_ms(self) -> float:
+        """The median of tasks."""
+        return statistics.median(each.tell_ms for each in self.starts)
+
+    @property
+    def characters(self) -> float:
+        """The mean over tasks."""
+        return statistics.fmean(each.characters for each in self.starts)
+
+
+def measure(env_id: str, tasks: Sequence[str], pages: int, seconds: float) -> Speed:
+    """Play on one page and on so many at once, for so long each; then begin every task several times."""
+    envs = [made(env_id) for _ in range(pages)]
+    try:
+        one = play(envs[:1], tasks, seconds)
+        first = envs[0]._browser.memory_bytes()
+        starts = tuple(_starts(envs[0], tasks))
+        many = play(envs, tasks, seconds)
+        more = envs[0]._browser.memory_bytes() - first
+        page_mb = more / (pages - 1) / 2**20
+        return Speed(one=one, many=many, starts=starts, first_mb=first / 2**20, page_mb=page_mb)
+    finally:
+        end(envs)
+
+
+def end(envs: Sequence[GuiEnv]) -> None:
+    """Close environments, and the browser that they share."""
+    for env in envs:
+        env.close()
+    envs[0]._browser.close()
+
+
+def play(envs: Sequence[GuiEnv], tasks: Sequence[str], seconds: float) -> Played:
+    """Play on all at once, each in a thread, after a reset of each that is not counted."""
+    found = [_Player(env, random.Random(place)) for place, env in enumerate(envs)]
+    with ThreadPoolExecutor(len(envs)) as threads:
+        list(threads.map(lambda env: env.reset(options={"task": tasks[0]}), envs))
+        before, began = _spent(), time.perf_counter()
+        wait = [
+            threads.submit(each.play, itertools.islice(itertools.cycle(tasks), place, None), began + seconds)
+            for place, each in enumerate(found)
+        ]
+        for each in wait:
+            each.result()
+        taken = time.perf_counter() - began
+        cores = {what: (spent - before.get(what, 0.0)) / taken for what, spent in _spent().items()}
+    return Played(
+        pages=len(envs),
+        seconds=taken,
+        steps=sum(each.steps for each in found),
+        episodes=sum(each.episodes for each in found),
+        step_s=sum(each.step_s for each in found),
+        failed=sum(each.failed for each in found),
+        cores=cores,
+    )
+
+
+@dataclass
+class _Player:
+    """One page's part."""
+
+    env: GuiEnv
+    rng: random.Random
+    steps: int = 0
+    episodes: int = 0
+    step_s: float = 0.0
+    failed: int = 0
+
+    def play(self, tasks: Iterator[str], until: float) -> None:
+        while time.perf_counter() < until:
+            self.episodes += 1
+            try:
+                self._episode(next(tasks))
+            except SandboxFailure:  # the environment takes another page
+                self.failed += 1
+
+    def _episode(self, task: str) -> None:
+        _, info = self.env.reset(options={"task": task})
+        for turn in range(TURNS):
+            clicks = [call for call in info["admissible_actions"] if call.startswith("click(")]
+            action = self.rng.choice(clicks) if clicks and turn % 2 else "noop()"
+            began = time.perf_counter()
+            _, _, is_over, is_cut, info = self.env.step(action)
+            self.step_s += time.perf_counter() - began
+            self.steps += 1
+            if is_over or is_cut:
+                break
+
+
+def _starts(env: GuiEnv, tasks: Sequence[str]) -> list[Start]:
+    """Begin each task several times, each time beside a bare goto of the same page in another tab of the browser."""
+    browser = env._browser
+    with browser.lease() as bare:
+        driven = browser.run(bare.context.new_page())
+        try:
+            return [_start(env, task, lambda url: _gone(env, bare.gate.begin, driven.goto, url)) for task in tasks]
+        finally:
+            browser.run(driven.close())
+
+
+def _gone(env: GuiEnv, begin: Callable[..., None], goto: Callable[[str], Awaitable[object]], url: str) -> float:
+    """Go to an address without more ado; return the milliseconds."""
+    assert env._page is not None
+    begin(env._page.gate.sites)
+
+    async def go() -> float:
+        began = time.perf_counter()
+        await goto(url)
+        return (time.perf_counter() - began) * 1000
+
+    return env._browser.run(go())
+
+
+def _start(env: GuiEnv, task: str, goto: Callable[[str], float]) -> Start:
+    from cairn.envs.gui.looking import look
+    from cairn.envs.gui.telling import tell
+
+    resets, gotos, looks, tells, text = [], [], [], [], ""
+    for _ in range(_WARM + _TIMES):
+        began = time.perf_counter()
+        text, _ = env.reset(options={"task": task})
+        resets.append((time.perf_counter() - began) * 1000)
+        assert env._page is not None
+        assert env.view is not None
+        began = time.perf_counter()
+        view = env._browser.run(look(env._page.tab, everything=env.everything))
+        looked = time.perf_counter()
+        tell(view, env.config.token_budget)
+        looks.append((looked - began) * 1000)
+        tells.append((time.perf_counter() - looked) * 1000)
+        gotos.append(goto(env.view.url))
+    reset_ms, goto_ms, look_ms, tell_ms = (statistics.median(x[_WARM:]) for x in (resets, gotos, looks, tells))
+    return Start(
+        task=task, reset_ms=reset_ms, goto_ms=goto_ms, look_ms=look_ms, tell_ms=tell_ms, characters=len(text)
+    )  # fmt: skip
+
+
+def made(env_id: str) -> GuiEnv:
+    """Return an environment in a browser."""
+    env = make(env_id)
+    if not isinstance(env, GuiEnv):
+        raise CairnError(f"{env_id} is no environment in a browser")
+    return env
+
+
+def _spent() -> dict[str, float]:
+    return {"this process": time.process_time(), **descendants_seconds()}

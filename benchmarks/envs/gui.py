@@ -1,0 +1,129 @@
+"""Environments in a browser: how fast, how large, how steady, and who wins? MiniWoB++ also beside BrowserGym.
+
+Every part runs in a process of its own with a browser of its own. Both sides play the same pages, one after the other,
+on the same Chromium: in turn nothing and a click on something in sight, at most `_gui_speed.TURNS` turns an episode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from cairn.benchmarks.envs import _browsergym, _gui_agents, _gui_speed, _gui_steady
+from cairn.benchmarks.envs._gui_speed import Speed
+from cairn.benchmarks.outcome import Outcome, Row, Table, row
+from cairn.benchmarks.process import in_fresh_process
+from cairn.core.errors import CairnError
+from cairn.envs.gui.telling import CHARS_PER_TOKEN
+from cairn.envs.registry import make
+
+APPS, MINIWOB = "gui/apps", "gui/miniwob"
+PAGES = (
+    "choose-list", "click-button", "click-checkboxes", "click-link", "click-test", "email-inbox", "enter-text",
+    "login-user",
+)  # fmt: skip
+_PAGES_AT_ONCE = 8
+_FASTER_STEPS, _FASTER_RESETS, _OF_GOTO, _SCALING = 5, 20, 1.5, 1.8
+_SECONDS, _QUICK_SECONDS = 20.0, 2.0
+
+
+def measure(quick: bool) -> Outcome:
+    """Measure both; `quick` takes samples, leaves BrowserGym out, and answers in under 45 s."""
+    seconds = _QUICK_SECONDS if quick else _SECONDS
+    rows: list[Row] = []
+    tables: list[Table] = []
+    for env_id in (APPS, MINIWOB):
+        try:
+            tasks = tasks_for_speed(env_id)
+        except CairnError as error:
+            rows.append(row(f"{env_id}: not measured: {error}", None, ""))
+            continue
+        speed = in_fresh_process(_gui_speed.measure, env_id, tasks, _PAGES_AT_ONCE, seconds)
+        rows += speed_rows(env_id, speed)
+        tables.append(speed_table(env_id, speed))
+        if env_id == MINIWOB:
+            rows += _beside(speed, quick, seconds)
+        rows += _gui_steady.rows(env_id, tasks, quick)
+        rows += _gui_agents.rows(env_id, "<= 0" if env_id == APPS else None, quick)
+    return Outcome(rows=rows, tables=tables)
+
+
+def tasks_for_speed(env_id: str) -> tuple[str, ...]:
+    """Return the tasks that are played for speed; raises what keeps the environment from being made."""
+    with make(env_id) as env:
+        if env_id == MINIWOB:
+            return tuple(f"{page}/0" for page in PAGES)
+        tasks = env.tasks()
+    first = {task.rpartition("/")[0]: task for task in reversed(tasks)}  # each template's first seed
+    templates = sorted(first)
+    return tuple(first[templates[i * len(templates) // len(PAGES)]] for i in range(len(PAGES)))
+
+
+def speed_rows(env_id: str, speed: Speed) -> Iterator[Row]:
+    """Return what was measured of speed, against a bare `page.goto` and one page against several."""
+
+    def name(what: str) -> str:
+        return f"{env_id}: {what}"
+
+    one, many = speed.one, speed.many
+    for played in (one, many):
+        pages = "one page" if played.pages == 1 else f"{played.pages} pages"
+        yield row(name(f"{pages}, steps/s, resets counted"), played.step_rate, "steps/s")
+        yield row(name(f"{pages}, episodes/s"), played.episode_rate, "episodes/s")
+        yield row(name(f"{pages}, episodes that failed"), played.failed, "episodes", "<= 0")
+        for what, cores in played.cores.items():
+            yield row(name(f"{pages}, processor time of {what}"), cores, "cores")
+    told = f"one page: {one.step_rate:.4g} steps/s"
+    ratio = many.step_rate / one.step_rate
+    yield row(name(f"{many.pages} pages against one"), ratio, "x", f">= {_SCALING}", told)
+    yield row(name("a step"), one.step_ms, "ms")
+    told = f"a bare page.goto: {speed.goto_ms:.4g} ms"
+    yield row(name("a reset, median of the pages' medians"), speed.reset_ms, "ms", baseline=told)
+    yield row(
+        name("a reset over a bare page.goto, median of pages"), speed.over_goto, "x", f"<= {_OF_GOTO}", told
+    )  # fmt: skip
+    yield row(name("looking at a page"), speed.look_ms, "ms")
+    yield row(name("telling of it"), speed.tell_ms, "ms")
+    yield row(name("an observation, mean"), speed.characters, "characters")
+    yield row(name("an observation, estimated"), speed.characters / CHARS_PER_TOKEN, "tokens")
+    yield row(name(f"memory of each further page, {many.pages} at once"), speed.page_mb, "MB")
+    yield row(name("memory of the browser with one page"), speed.first_mb, "MB")
+
+
+def speed_table(env_id: str, speed: Speed) -> Table:
+    """Return a line for every task."""
+    lines = tuple(
+        (each.task, f"{each.reset_ms:.1f}", f"{each.goto_ms:.1f}", f"{each.over_goto:.2f}", str(each.characters))
+        for each in speed.starts
+    )
+    columns = ("task", "reset, ms", "bare goto, ms", "ratio", "characters")
+    return Table(title=f"{env_id}: beginnings, medians", columns=columns, rows=lines)
+
+
+# -- beside BrowserGym -------------------------------------------------------------------------------------------------
+
+
+def _beside(ours: Speed, quick: bool, seconds: float) -> Sequence[Row]:
+    where = f"{MINIWOB}: beside BrowserGym"
+    if quick:
+        return [row(f"{where}, not measured: takes minutes; leave --quick out", None, "")]
+    try:
+        python = _browsergym.python()
+        theirs = _browsergym.play(python, PAGES, seconds)
+        hurried = _browsergym.play(python, PAGES, seconds, hurried=True)
+    except CairnError as error:
+        return [row(f"{where}, not measured: {error}", None, "")]
+    return list(beside_rows(ours, theirs, hurried))
+
+
+def beside_rows(ours: Speed, theirs: _browsergym.Played, hurried: _browsergym.Played) -> Iterator[Row]:
+    """Return ours against theirs, as they are and with their fixed waits set to nothing."""
+    where = f"{MINIWOB}: against BrowserGym"
+    resets = 1000 / ours.reset_ms
+    for name, peer, step_bar, reset_bar in (
+        (where, theirs, f">= {_FASTER_STEPS}", f">= {_FASTER_RESETS}"),
+        (f"{where} without its waits", hurried, None, None),
+    ):
+        told = f"{peer.step_rate:.3g} steps/s, {peer.reset_rate:.3g} resets/s, {peer.characters:.4g} characters"
+        yield row(f"{name}, steps/s, resets not counted", 1000 / ours.one.step_ms / peer.step_rate, "x", step_bar, told)
+        yield row(f"{name}, resets/s", resets / peer.reset_rate, "x", reset_bar, told)
+        yield row(f"{name}, characters of an observation", ours.characters / peer.characters, "x", baseline=told)
