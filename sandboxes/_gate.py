@@ -27,6 +27,7 @@ class Gate:
         self.sites: Mapping[str, Site] = {}
         self.refused: list[str] = []  # what was asked for and is no site; the first ones
         self.num_refused = 0
+        self.num_open = 0  # requests that are not answered yet
         self._until: asyncio.Future[object] | None = None  # answers wait for it
         self.visited = set[str]()  # hosts that were asked; whoever empties what they have left clears it
         self._socket = socket.socket()
@@ -77,11 +78,15 @@ class Gate:
                 f"{scope['method']} {scope['path'] or scope.get('raw_path', b'').decode('latin-1')}", send
             )
             return
-        if self._until is not None:
-            await self._until
         self.visited.add(target.netloc.removesuffix(":80"))
-        path = target.path or "/"
-        await site({**scope, "path": path, "raw_path": path.encode(), "server": (target.netloc, 80)}, receive, send)
+        self.num_open += 1
+        try:
+            if self._until is not None:
+                await self._until
+            path = target.path or "/"
+            await site({**scope, "path": path, "raw_path": path.encode(), "server": (target.netloc, 80)}, receive, send)
+        finally:
+            self.num_open -= 1
 
     async def _refuse(self, what: str, send: Any) -> None:  # Any: ASGI's
         self.num_refused += 1

@@ -155,7 +155,7 @@ class Page:
             task.exception()  # of one that was gone already
 
     async def _add(self, driven: Driven) -> None:
-        tab = Tab(driven, await self.context.new_cdp_session(driven), self.notice)
+        tab = Tab(driven, await self.context.new_cdp_session(driven), self.notice, lambda: self.gate.num_open > 0)
         self.tabs.append(tab)
         driven.on("close", lambda _: self._gone(tab))
         await tab.prepare(self._seed)

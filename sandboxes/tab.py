@@ -8,6 +8,7 @@ sleeping. Every document's clock begins at the same moment. Scripts get their fr
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +21,7 @@ from cairn.core.errors import SandboxFailure
 STEP_MS = 100  # of virtual time
 BEGINNING_MS = 1_900_000_000_000  # what clocks say when a document begins: since 1970
 CLOSED = "A tab of the browser is closed"
-_SWAP_S = 0.005
+_SWAP_S, _STUCK_S = 0.005, 1.0
 _MOST_DIALOGS = 20  # of a step; a document that asks for more is closed
 _SCRIPT = """
 (() => {
@@ -56,9 +57,18 @@ _SCRIPT = """
 class Tab:
     """A document that is shown, and what Chromium can be asked to do with it."""
 
-    def __init__(self, driven: Driven, cdp: CDPSession, notice: Callable[[str], None]) -> None:
-        """`notice`: told of what the document wanted and did not get, or was answered at once."""
-        self.driven, self._cdp, self._notice = driven, cdp, notice
+    def __init__(
+        self, driven: Driven, cdp: CDPSession, notice: Callable[[str], None], is_asking: Callable[[], bool]
+    ) -> None:
+        """Show nothing yet.
+
+        Args:
+            driven: the tab, as Playwright has it.
+            cdp: what Chromium is asked by.
+            notice: told of what the document wanted and did not get, or was answered at once.
+            is_asking: whether sites have requests to answer.
+        """
+        self.driven, self._cdp, self._notice, self._is_asking = driven, cdp, notice, is_asking
         self._num_dialogs = 0
         self._script: str | None = None  # what runs first in each document
         self._frame = ""  # Chromium's name of what shows the document
@@ -132,12 +142,26 @@ class Tab:
         try:
             policy = {"policy": "pauseIfNetworkFetchesPending", "budget": milliseconds}
             await self.send("Emulation.setVirtualTimePolicy", **policy)
-            await self._rested.wait()
+            while not await self._has_rested():
+                if await self._is_stuck():
+                    await self.send("Emulation.setVirtualTimePolicy", policy="advance", budget=milliseconds)
         except (PlaywrightError, SandboxFailure):
             if not self.is_closed:
                 raise
         if self._end.done() and not self.is_closed:
             raise SandboxFailure(self._end.result())
+
+    async def _has_rested(self) -> bool:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._rested.wait(), _STUCK_S)
+        return self._rested.is_set()
+
+    async def _is_stuck(self) -> bool:
+        """Return whether time stands still for nothing: Chromium may miss that a request has been answered."""
+        if self._is_asking():
+            return False
+        clock = await self.call("", "Date.now()")
+        return not await self._has_rested() and not self._is_asking() and await self.call("", "Date.now()") == clock
 
     async def go(self, url: str) -> str | None:
         """Go to an address and let the document load; return why it could not be reached, or None."""
