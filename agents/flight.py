@@ -135,7 +135,7 @@ class Flight:
             EpisodeFailure: no prompt can be made of it.
         """
         text, reward, is_over, is_cut, info = answer
-        turn = self._turn(float(reward), info.get("channels", {}), seconds)
+        turn = self._turn(float(reward), info, seconds)
         observation = self._add(turn, text, info)
         self.said = None
         if is_over or is_cut or self.is_late:
@@ -177,7 +177,7 @@ class Flight:
         parts = [ids for turn in self.turns[first:] for ids in (turn.prompt_ids, turn.reply_ids) if ids is not None]
         return tuple(np.concatenate(parts).tolist())
 
-    def _turn(self, reward: float, channels: Mapping[str, float], seconds: float) -> Turn:
+    def _turn(self, reward: float, info: Mapping[str, Any], seconds: float) -> Turn:
         assert self.said is not None  # an environment answers actions
         reply = self.said.reply
         turn = Turn(
@@ -186,8 +186,9 @@ class Flight:
             action=self.said.parsed.action,
             reward=reward,
             is_valid=self.said.parsed.is_valid,
-            channels=channels,
+            channels=info.get("channels", {}),
             seconds=seconds,
+            acted=info.get("acted"),
         )
         if reply.text is not None:
             return turn

@@ -30,11 +30,16 @@ def play(env: Environment, task: Task, choose: Choose, *, group_id: int = 0, ori
         while True:
             action = choose(observation)
             text, reward, is_over, is_cut, info = env.step(action)
-            channels = info.get("channels", {})
-            turn = Turn(
-                observation=observation, reply_text=action, action=action, reward=float(reward), channels=channels
+            turns.append(
+                Turn(
+                    observation=observation,
+                    reply_text=action,
+                    action=action,
+                    reward=float(reward),
+                    channels=info.get("channels", {}),
+                    acted=info.get("acted"),
+                )
             )
-            turns.append(turn)
             observation = observe(text, info)
             if is_over or is_cut:
                 break

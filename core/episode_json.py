@@ -21,6 +21,7 @@ def turn_to_json(turn: Turn) -> Json:
     """Return a turn as JSON."""
     return {
         **_plain(turn, "reply_text", "action", "reward", "is_valid", "extends_previous", "policy_version", "seconds"),
+        "acted": None if turn.acted is None else list(turn.acted),
         "observation": observation_to_json(turn.observation),
         "channels": dict(turn.channels),
         "constraint": constraint_to_json(turn.constraint),
@@ -30,10 +31,12 @@ def turn_to_json(turn: Turn) -> Json:
 
 def turn_from_json(data: Mapping[str, Any]) -> Turn:
     """Return what `turn_to_json` was given."""
+    acted = data.get("acted")  # turns of before had none
     return Turn(
         **{
             **data,
             "observation": observation_from_json(data["observation"]),
+            "acted": None if acted is None else tuple(acted),
             "constraint": constraint_from_json(data["constraint"]),
             "prompt_ids": array_from_json(data["prompt_ids"], np.int32),
             "reply_ids": array_from_json(data["reply_ids"], np.int32),

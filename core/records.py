@@ -23,6 +23,7 @@ import numpy.typing as npt
 IntArray = npt.NDArray[np.int32]
 FloatArray = npt.NDArray[np.float32]
 
+Box = tuple[int, int, int, int]  # x, y, width, height in pixels
 Origin = Literal["policy", "expert", "replay", "spliced", "forced"]
 Cause = Literal["turns", "tokens", "time", "environment", "sandbox", "model", "reward"]
 
@@ -86,6 +87,7 @@ class Turn:
     constraint: Constraint | None = None  # None: the whole vocabulary was open
     policy_version: int | None = None  # number of optimiser updates behind the weights that sampled it
     seconds: float | None = None  # wall time of the environment's step
+    acted: Box | None = None  # in the observation's image, what the action acted on; None: nothing, or not known
 
     def __post_init__(self) -> None:
         if self.reply_ids is None:

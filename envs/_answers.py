@@ -53,8 +53,18 @@ def _checked_info(info: Any) -> dict[str, Any]:
         raise _garbage("info['channels'] must map names to finite numbers", channels)
     if not isinstance(tools, (tuple, list)) or not all(isinstance(tool, dict) for tool in tools):
         raise _garbage("info['tools'] must be JSON schemas", tools)
+    if "acted" in info:
+        info = {**info, "acted": _checked_box(info["acted"])}
     admissible = None if actions is None else tuple(actions)
     return {**info, "admissible_actions": admissible, "channels": channels, "tools": tuple(tools)}
+
+
+def _checked_box(box: Any) -> tuple[int, ...] | None:  # Any: it is what we check
+    if box is None:
+        return None
+    if not isinstance(box, (tuple, list)) or len(box) != 4 or not all(type(each) is int for each in box):
+        raise _garbage("info['acted'] must be four whole numbers, or None", box)
+    return tuple(box)
 
 
 def _is_number(value: Any) -> bool:

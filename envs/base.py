@@ -12,6 +12,8 @@ admissible_actions  tuple of every action that would do something, or None where
 success             whether the task is solved
 score               in ``meta.reward_range``
 channels            mapping of numbers that the action earned beside its reward: its parts, tests passed; often empty
+image               a PNG of what there is to see, where there are pictures
+acted               box of what the action acted on, in the picture before it: x, y, width, height; with pictures only
 tools               tuple of JSON schemas of functions; empty where actions are free text. An action may then be a call,
                     ``{"name": ..., "arguments": {...}}``, as text
 ==================  ==================================================================================================

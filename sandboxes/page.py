@@ -21,6 +21,7 @@ from cairn.sandboxes.tab import CLOSED, Tab
 
 MOST_TABS = 8
 _MOST_NOTICES, _MOST_ROUNDS = 100, 3
+_MOST_WAIT_S, _WAIT_S = 2.0, 0.005
 
 
 class Page:
@@ -36,6 +37,7 @@ class Page:
         self._seed = 0
         self._is_ours = False  # the tab that opens next
         self._coming = list[Driven]()  # tabs that documents have opened
+        self._num_asked = 0  # tabs that documents have opened and Playwright has not told of yet
         self._closing = set[asyncio.Task[None]]()
         context.on("page", self._opened)
 
@@ -87,6 +89,7 @@ class Page:
         for tab in list(self.tabs):
             await tab.advance()
         for _ in range(_MOST_ROUNDS):
+            await self._all_told()
             await self._take_in()
         self._refuse(self._coming)
         if not self.tabs:
@@ -123,6 +126,18 @@ class Page:
     def _opened(self, driven: Driven) -> None:
         if not self._is_ours:
             self._coming.append(driven)
+            self._num_asked -= 1
+
+    def _asked(self) -> None:
+        self._num_asked += 1
+
+    async def _all_told(self) -> None:
+        """Wait for tabs that are about to be told of; not for ever, as some are refused by Chromium."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_MOST_WAIT_S):
+                while self._num_asked > 0:
+                    await asyncio.sleep(_WAIT_S)
+        self._num_asked = 0
 
     async def _new_tab(self) -> None:
         self._is_ours = True
@@ -155,7 +170,9 @@ class Page:
             task.exception()  # of one that was gone already
 
     async def _add(self, driven: Driven) -> None:
-        tab = Tab(driven, await self.context.new_cdp_session(driven), self.notice, lambda: self.gate.num_open > 0)
+        session = await self.context.new_cdp_session(driven)
+        session.on("Page.windowOpen", lambda _: self._asked())
+        tab = Tab(driven, session, self.notice, lambda: self.gate.num_open > 0)
         self.tabs.append(tab)
         driven.on("close", lambda _: self._gone(tab))
         await tab.prepare(self._seed)

@@ -19,6 +19,7 @@ Arguments = dict[str, Any]  # Any: see actions.Call
 _ELEMENTS = ("bid", "from_bid", "to_bid")
 _HELD = {"none": 0, "left": 1, "right": 2, "middle": 4}  # as the protocol has it
 _DRAG_STEPS = 5
+_TOLD = ("Unknown key", "invalid URL")  # Playwright's and Chromium's words for what an agent has got wrong
 _MOST_TYPED = 4096
 
 
@@ -39,7 +40,7 @@ async def carry_out(page: Page, view: View, call: Call) -> None:
     try:
         await _HOW[call.name](page, places, given)
     except PlaywrightError as error:
-        if "Unknown key" not in error.message:
+        if not any(told in error.message for told in _TOLD):
             raise
         raise Refused(error.message.splitlines()[0][:200]) from None
     except SandboxFailure:

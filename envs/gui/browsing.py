@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import Field
 
 from cairn.core.errors import MissingExtraError, SandboxFailure
+from cairn.core.records import Box
 from cairn.envs.base import EnvConfig, Outcome, TextEnv
 from cairn.envs.gui.actions import FUNCTIONS, Call, Mistake, parse, schemas, usage, written
 from cairn.envs.tools import Schema
@@ -121,10 +122,11 @@ class GuiEnv(TextEnv):
         self._others: tuple[View, ...] = ()
         self._history: tuple[str, ...] = ()
         self._image: bytes | None = None
-        self.acted: tuple[int, int, int, int] | None = None  # box of the element that was acted on last
+        self.acted: Box | None = None  # of the element that was acted on last
         self._functions = tuple(
             name for name in FUNCTIONS if name not in self.without and (self.config.history or name not in _HISTORY)
         )
+        self._can_focus = "tab_focus" in self._functions
         self._browser = self._open_browser()
 
     def start(self, task_id: str, rng: random.Random) -> str:
@@ -144,6 +146,7 @@ class GuiEnv(TextEnv):
 
     def act(self, action: str) -> Outcome:
         """Carry out a call, and say what the page shows then."""
+        self.acted = None
         if len(action) > self.meta.max_action_chars:
             return Outcome(self._told(f"An action may have {self.meta.max_action_chars} characters."))
         call = parse(action, self._functions)
@@ -178,7 +181,7 @@ class GuiEnv(TextEnv):
                 for option in dict.fromkeys(node.options[:_MOST_OPTIONS]):
                     calls.append(Call(name="select_option", arguments={"bid": node.bid, "options": option}))
         for index in range(len(self._others) + 1):
-            if self._others and self._page is not None and index != self._page.active:
+            if self._others and self._can_focus and self._page is not None and index != self._page.active:
                 calls.append(Call(name="tab_focus", arguments={"index": index}))
         return tuple(sorted({written(call) for call in calls}))
 
@@ -278,7 +281,7 @@ class GuiEnv(TextEnv):
 
     def _info(self) -> dict[str, Any]:
         info = super()._info()
-        return {**info, "image": self._image} if self.config.image else info
+        return {**info, "image": self._image, "acted": self.acted} if self.config.image else info
 
 
 @cache

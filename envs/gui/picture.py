@@ -6,13 +6,14 @@ import base64
 import io
 from typing import TYPE_CHECKING
 
-from cairn.envs.gui.looking import View
-from cairn.sandboxes.tab import Tab
+from cairn.core.records import Box
 
 if TYPE_CHECKING:
     from PIL.ImageDraw import ImageDraw
 
-Box = tuple[int, int, int, int]  # x, y, width, height in pixels
+    from cairn.envs.gui.looking import View
+    from cairn.sandboxes.tab import Tab
+
 _COLOURS = ("#c1121f", "#1d3557", "#2a6f2b", "#7b2cbf", "#b35c00", "#006d77")
 
 

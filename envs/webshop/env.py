@@ -31,14 +31,13 @@ _NUMBER = re.compile("0|[1-9][0-9]{0,8}")
 _NOT_SEARCHED = str.maketrans("[]\n", "   ")  # would end the action
 
 
-class WebShopConfig(EnvConfig):
-    """What the web shop can be told."""
+class ShopConfig(EnvConfig):
+    """What there is to buy, and for whom; however its pages are shown."""
 
     source: Source = Field("generated", description="A generated shop, or the original's files (they must be there).")
     split: Split = Field("train", description="Which goals tasks() lists.")
     splits: Protocol = Field("by-product", description="How goals are divided: see docs/envs/webshop.md.")
     goals: GoalKind = Field("synthetic", description="Goals made of options, or the original's human instructions.")
-    observation: Literal["text", "text_rich", "html"] = Field("text", description="How a page is shown.")
     noun_tagger: Name = Field("stub", description="Which words of names are nouns: every word, or as spaCy says.")
     show_attributes: bool = Field(False, description="Whether item pages have a page of attributes.")
     num_products: int = Field(1000, ge=1, le=10_000_000, description="Generated shops: how many products.")
@@ -47,6 +46,12 @@ class WebShopConfig(EnvConfig):
     shuffle_seed: int = Field(
         SHUFFLE_SEED, ge=0, description="Of the order of goals; others than the original's: gigpo."
     )
+
+
+class WebShopConfig(ShopConfig):
+    """What the web shop can be told."""
+
+    observation: Literal["text", "text_rich", "html"] = Field("text", description="How a page is shown.")
 
 
 class WebShopEnv(TextEnv):

@@ -13,6 +13,8 @@ Every click and search becomes an action's text and goes to `WebShopEnv.step`, s
 disagree. What comes from a page that is out of date (Back button, double click) is not done, and the page says so; what
 the shop does not understand costs a turn, as in the text shop. Pages: `web_pages`; who may ask: `web_guard`.
 
+`make_app` serves all of this; `make_pages` only the two pages in the middle, of episodes that its caller opens.
+
 It keeps no episode beyond the process, and does not serve several threads or processes.
 """
 
@@ -51,42 +53,49 @@ def make_app(env: WebShopEnv, task: str = "", *, capacity: int = 256, hosts: Col
     Raises:
         CairnError: there is no such task, or none at all, or no room for an episode.
     """
-    site = _Site(env, task, capacity)
+    if task and not env.has_task(task):
+        raise NoTaskError(f"There is no task {task[:200]!r}; cairn envs list webshop --tasks shows them.")
+    episodes = Episodes(env, capacity)
+    harness = _Harness(env, episodes, task or env.tasks()[0], capacity)
+    routes = [
+        Route("/", harness.start),
+        Route("/episodes", harness.open, methods=["POST"]),
+        Route("/s/{token}/state", harness.state),
+        Route("/s/{token}/reset", harness.reset, methods=["POST"]),
+    ]
+    return _app([*_pages(env, episodes), *routes], hosts)
+
+
+def make_pages(env: WebShopEnv, episodes: Episodes, *, hosts: Collection[str] = LOOPBACK) -> Starlette:
+    """Return the pages alone, of episodes that this process opens: visitors start none, and are given no JSON."""
+    return _app(_pages(env, episodes), hosts)
+
+
+def _app(routes: list[Route], hosts: Collection[str]) -> Starlette:
     return Starlette(
-        routes=[
-            Route("/", site.start),
-            Route("/style.css", site.style),
-            Route("/episodes", site.open, methods=["POST"]),
-            Route("/s/{token}/", site.show),
-            Route("/s/{token}/act", site.act, methods=["POST"]),
-            Route("/s/{token}/state", site.state),
-            Route("/s/{token}/reset", site.reset, methods=["POST"]),
-        ],
+        routes=routes,
         middleware=[Middleware(Guard, hosts=hosts)],
         exception_handlers={HTTPException: _error, NoEpisodeError: _no_episode, NoTaskError: _no_task},
     )
 
 
-class _Site:
-    """The answers to requests. None awaits between looking at an episode and storing it."""
+def _pages(env: WebShopEnv, episodes: Episodes) -> list[Route]:
+    pages = _Pages(env, episodes)
+    return [
+        Route("/style.css", pages.style),
+        Route("/s/{token}/", pages.show),
+        Route("/s/{token}/act", pages.act, methods=["POST"]),
+    ]
 
-    def __init__(self, env: WebShopEnv, task: str, capacity: int) -> None:
-        if task and not env.has_task(task):
-            raise NoTaskError(f"There is no task {task[:200]!r}; cairn envs list webshop --tasks shows them.")
-        self._env = env
-        self._episodes = Episodes(env, capacity)
-        self._task = task or env.tasks()[0]
-        self._capacity = capacity
 
-    async def start(self, request: Request) -> Response:
-        return HTMLResponse(start_page(self._env, self._task, self._capacity))
+class _Pages:
+    """The answers to whoever shops. None awaits between looking at an episode and storing it."""
+
+    def __init__(self, env: WebShopEnv, episodes: Episodes) -> None:
+        self._env, self._episodes = env, episodes
 
     async def style(self, request: Request) -> Response:
         return FileResponse(TEMPLATES / "style.css", headers={"cache-control": "max-age=3600"})
-
-    async def open(self, request: Request) -> Response:
-        token = self._episodes.open(*_task_and_seed(await _fields(request, "task", "seed")))
-        return RedirectResponse(f"/s/{token}/", 303)
 
     async def show(self, request: Request) -> Response:
         return HTMLResponse(page(self._env, self._episodes.find(request.path_params["token"])))
@@ -101,6 +110,20 @@ class _Site:
         else:
             action = f"click[{label_of(episode, fields['click'])}]"
         self._episodes.act(token, action, fields.get("at"))
+        return RedirectResponse(f"/s/{token}/", 303)
+
+
+class _Harness:
+    """The answers to whoever starts episodes. None awaits between looking at an episode and storing it."""
+
+    def __init__(self, env: WebShopEnv, episodes: Episodes, task: str, capacity: int) -> None:
+        self._env, self._episodes, self._task, self._capacity = env, episodes, task, capacity
+
+    async def start(self, request: Request) -> Response:
+        return HTMLResponse(start_page(self._env, self._task, self._capacity))
+
+    async def open(self, request: Request) -> Response:
+        token = self._episodes.open(*_task_and_seed(await _fields(request, "task", "seed")))
         return RedirectResponse(f"/s/{token}/", 303)
 
     async def state(self, request: Request) -> Response:

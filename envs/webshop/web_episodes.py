@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +22,7 @@ STALE = "Nothing was done: the page that this came from was out of date. This is
 NO_CLICK = "Nothing changed: there is nothing of that name to click on this page."
 NO_SEARCH = "Nothing changed: a search needs words, without square brackets around any of them."
 _REMEMBERED = 16  # dropped tokens, in units of the capacity
+_TOKEN_BYTES = 16
 
 
 class NoTaskError(CairnError):
@@ -67,13 +68,24 @@ class Episode:
 class Episodes:
     """The episodes of a server."""
 
-    def __init__(self, env: WebShopEnv, capacity: int = 256) -> None:
+    def __init__(self, env: WebShopEnv, capacity: int = 256, make_token: Callable[[], str] | None = None) -> None:
+        """Keep none yet.
+
+        Args:
+            env: plays every episode; nothing else may use it meanwhile.
+            capacity: how many are kept.
+            make_token: makes a new episode's token; one that comes again replaces its episode. Default: random ones.
+
+        Raises:
+            CairnError: there is no task, or no room for an episode.
+        """
         if capacity < 1 or not env.tasks():
             raise CairnError(
                 f"webshop: expected tasks and room for an episode, got {len(env.tasks())} and {capacity!r}"
             )
         self._env = env
         self._capacity = capacity
+        self._make_token = make_token or _random_token
         self._episodes: OrderedDict[str, Episode] = OrderedDict()  # the one left alone longest first
         self._dropped: OrderedDict[str, None] = OrderedDict()
 
@@ -87,7 +99,7 @@ class Episodes:
             NoTaskError: there is no such task.
         """
         episode = self._start(task_id, seed)
-        token = secrets.token_urlsafe(16)
+        token = self._make_token()
         self._episodes[token] = episode
         if len(self._episodes) > self._capacity:
             self._dropped[self._episodes.popitem(last=False)[0]] = None
@@ -160,3 +172,7 @@ class Episodes:
             snapshot=env.snapshot(), reward=reward, terminated=terminated, truncated=truncated, action=action,
             notice=notice,
         )  # fmt: skip
+
+
+def _random_token() -> str:
+    return secrets.token_urlsafe(_TOKEN_BYTES)

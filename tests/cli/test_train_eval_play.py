@@ -184,3 +184,35 @@ def test_what_an_environment_or_a_model_says_cannot_drive_the_terminal() -> None
     assert done.exit_code == 0
     assert "\x1b[2J" not in done.output
     assert "> \\x1b[2Jboom" in done.output
+
+
+@pytest.mark.parametrize("agent", ["oracle", "random", "you"])
+def test_a_film_of_texts_is_left_by_whoever_plays(agent: str, tmp_path: Path) -> None:
+    file = tmp_path / "out.html"
+    arguments = ["play", ENV, "--agent", agent, "--task", "red-1", "--render", str(file)]
+    done = run.invoke(app, arguments, input="take key\nopen red\n")
+    assert done.exit_code == 0, done.output
+    assert f"The film is in {file}" in done.output.replace("\n", " ")
+    page = file.read_text("utf-8")
+    assert "A note says: red." in page
+    num_turns = page.count('<dd class="action">')
+    assert f"solved after {num_turns} turns</dd>" in page
+    if agent != "random":
+        assert (num_turns, "<dt>Reward</dt><dd>1.0</dd>" in page) == (2, True)
+
+
+def test_a_film_ends_where_a_person_leaves(tmp_path: Path) -> None:
+    file = tmp_path / "out.html"
+    done = run.invoke(app, ["play", ENV, "--task", "red-1", "--render", str(file)], input="take key\n")
+    assert done.exit_code == 0, done.output
+    assert "left after 1 turns" in file.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("out.mp4", "ends in .gif or .html"), ("out.gif", "Name a file that ends in .html")]
+)
+def test_a_film_that_cannot_be_is_refused_before_anything_is_played(name: str, message: str, tmp_path: Path) -> None:
+    file = tmp_path / name
+    done = run.invoke(app, ["play", ENV, "--agent", "oracle", "--render", str(file)])
+    assert (done.exit_code, done.stdout, file.exists()) == (2, "", False)
+    assert message in done.stderr.replace("\n", " ")

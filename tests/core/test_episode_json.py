@@ -32,6 +32,7 @@ TURN = Turn(
     constraint=Constraint(ids=np.array([7, 8, 1, 9], np.int32), offsets=np.array([0, 1, 3, 4], np.int32)),
     policy_version=3,
     seconds=1e-9,
+    acted=(-3, 0, 40, 12),
 )
 BARE = Turn(observation=Observation(text="", anchor=0), reply_text="", action="", reward=0.0)
 EPISODE = Episode(

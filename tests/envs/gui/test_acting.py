@@ -130,6 +130,7 @@ def test_a_field_is_emptied() -> None:
         ("<button aria-label=F>x</button>", "click('1234567')", "no element '1234567'"),
         ("<button aria-label=F>x</button>", "tab_focus(3)", "There are 1 tabs"),
         ("<button aria-label=F>x</button>", "goto('file:///etc/passwd')", "begin with http"),
+        ("<button aria-label=F>x</button>", "goto('about:blank')", "invalid URL"),
         ("<button aria-label=F>x</button>", "go_back()", "no function 'go_back'"),
     ],
 )  # fmt: skip

@@ -12,10 +12,10 @@ from cairn.envs.webshop import env as env_module
 from cairn.envs.webshop.env import WebShopEnv
 from cairn.envs.webshop.goals import Goals
 from cairn.envs.webshop.shop import Shop
-from cairn.envs.webshop.web import make_app
-from cairn.envs.webshop.web_episodes import NO_CLICK, NO_SEARCH, OVER, STALE
+from cairn.envs.webshop.web import make_app, make_pages
+from cairn.envs.webshop.web_episodes import NO_CLICK, NO_SEARCH, OVER, STALE, Episodes
 from tests.envs.webshop import tiny
-from tests.envs.webshop.forms import HOST, Visitor
+from tests.envs.webshop.forms import HOST, Page, Visitor
 from tests.envs.webshop.side_by_side import SHOP, TextShop, agree, walk
 
 
@@ -209,3 +209,20 @@ def test_without_a_task_the_seed_picks_one(client: TestClient) -> None:
     assert len(set(tasks)) > 1
     visitor = Visitor(client)
     assert client.post(f"{visitor.address}reset", json={"seed": 2}).json()["task_id"] == tasks[1]
+
+
+def test_pages_of_episodes_that_a_process_opens_are_all_that_it_serves() -> None:
+    shop = WebShopEnv(**SHOP)
+    episodes = Episodes(shop, 1, lambda: "here")
+    client = TestClient(make_pages(shop, episodes), base_url=HOST)
+    assert client.get("/s/here/").status_code == 404
+    assert episodes.open("goal/0") == "here"
+    page = Page(client.get("/s/here/").text)
+    mark = page.one("input", type="hidden").attributes["value"]
+    assert client.post("/s/here/act", data={"search": "mirror", "at": mark}).status_code == 200
+    assert episodes.find("here").state.page == "results"
+    assert client.get("/style.css").status_code == 200
+    for method, path in (("GET", ""), ("POST", "episodes"), ("GET", "s/here/state"), ("POST", "s/here/reset")):
+        assert client.request(method, f"/{path}").status_code == 404
+    assert episodes.open("goal/1") == "here"  # in its place
+    assert (len(episodes), episodes.find("here").state.page) == (1, "search")

@@ -1,0 +1,148 @@
+"""The web shop as pages in a browser: look for what is wanted, choose its options, buy it.
+
+Shops, tasks and rewards are those of `webshop`; what a page posts goes to the same state machine. The purchase ends the
+task. The pages of an episode are all that can be reached: none tells the state as data, starts or repeats an episode.
+Turns are the browser's: filling the search field and pressing Enter are two.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from cairn.envs.base import EnvConfig, EnvMeta
+from cairn.envs.gui.actions import Call
+from cairn.envs.gui.browsing import GuiConfig, GuiEnv, Opening, Verdict
+from cairn.envs.gui.looking import Node
+from cairn.envs.webshop.env import ShopConfig, WebShopEnv
+from cairn.envs.webshop.pages import BACK, PER_PAGE
+from cairn.envs.webshop.web import make_pages
+from cairn.envs.webshop.web_episodes import Episodes
+
+if TYPE_CHECKING:
+    from cairn.sandboxes.page import Page
+
+_HOST, _TOKEN = "shop", "1"
+_URL = f"http://{_HOST}/s/{_TOKEN}/"
+_NO_LIMIT = 1 << 30  # of the shop's own turns: the browser's count
+
+
+class ShopPagesConfig(GuiConfig, ShopConfig):
+    """What there is to buy, and how its pages are shown."""
+
+
+class ShopPagesEnv(GuiEnv):
+    """Buy what the instruction asks for, in a browser."""
+
+    meta = EnvMeta(
+        name="gui/webshop",
+        version=1,
+        turn_limit=30,
+        reward_range=(0.0, 1.0),
+        summary="The web shop in a real browser: search, compare, choose options and buy on its pages.",
+        oracles=("buyer",),
+        waits=True,
+    )
+    Config: ClassVar[type[EnvConfig]] = ShopPagesConfig
+    config: ShopPagesConfig
+    without = ("send_msg_to_user", "new_tab", "tab_close", "tab_focus")
+
+    def setup(self) -> None:
+        """Open the shop; its episode has the same address each time."""
+        super().setup()
+        told = {name: value for name, value in self.config if name in ShopConfig.model_fields}
+        self._shop = WebShopEnv(**{**told, "turn_limit": _NO_LIMIT})
+        self._episodes = Episodes(self._shop, capacity=1, make_token=lambda: _TOKEN)
+        self._sites = {_HOST: make_pages(self._shop, self._episodes, hosts={_HOST})}
+
+    def tasks(self) -> Sequence[str]:
+        """Return the ids of the configured split's goals."""
+        return self._shop.tasks()
+
+    def has_task(self, task_id: str) -> bool:
+        """Return whether there is such a goal, in whatever split."""
+        return self._shop.has_task(task_id)
+
+    def task_type(self, task_id: str) -> str:
+        """Return the department of the goal's product."""
+        return self._shop.task_type(task_id)
+
+    def best_score(self, task_id: str) -> float:
+        """Return the reward of the best purchase."""
+        return self._shop.best_score(task_id)
+
+    def open(self, task_id: str, rng: random.Random) -> Opening:
+        """Start the shop's episode."""
+        self._episodes.open(task_id, rng.getrandbits(31))
+        return Opening(goal=self._shop.goal(task_id).instruction, url=_URL, sites=self._sites)
+
+    async def judge(self, page: Page, message: str | None) -> Verdict | None:
+        """Return what the purchase was worth, once there is one."""
+        episode = self._episodes.find(_TOKEN)
+        if not episode.is_over:
+            return None
+        score = float(episode.info["score"])
+        return Verdict(score=score, success=episode.info["success"], text=f"The purchase is made. Score: {score}")
+
+    def hidden(self) -> bytes:
+        """Return the shop's own state, and what its next page will say of the last request."""
+        return b"%b\n%b" % (self._episodes.find(_TOKEN).notice.encode(), self._shop.state())
+
+    def next_call(self, name: str) -> Call:
+        """Return what leads to the shop's own oracle's next action."""
+        assert self.view is not None
+        kind, _, rest = self._oracle_action(name).partition("[")
+        wanted = rest.removesuffix("]")
+        if self.view.url != _URL:
+            return _BACK_TO_THE_SHOP
+        return self._to_search(wanted) if kind == "search" else self._to_click(wanted)
+
+    # -- the oracle's way over the pages -----------------------------------------------------------------------------
+
+    def _oracle_action(self, name: str) -> str:
+        """Return the shop's oracle's next action.
+
+        On pages it can search on the search page only, where it has forgotten that a search did not find the product:
+        there the search is tried out before.
+        """
+        shop = self._shop
+        action = shop.oracle(name)
+        if action.startswith("search[") and shop.session.page == "search":
+            before = shop.snapshot()
+            shop.step(action)
+            then = shop.oracle(name)
+            shop.restore(before)
+            return then if then.startswith("search[") else action
+        return action
+
+    def _to_search(self, words: str) -> Call:
+        field = self._found("searchbox")
+        if not field:
+            return self._to_click(BACK.lower())
+        bid, value, told = field[0].bid, field[0].value or "", " ".join(words.split())
+        if value == told or (value.endswith("…") and told.startswith(value[:-1])):  # long values are shown cut
+            return Call(name="press", arguments={"bid": bid, "key_comb": "Enter"})
+        return Call(name="fill", arguments={"bid": bid, "value": words})
+
+    def _to_click(self, label: str) -> Call:
+        """Return the click on a product, an option or a button; the way back to the shop's page where it is not."""
+        at = self._shop.session
+        catalogue = self._shop.shop.catalogue
+        shown = at.results[(at.number - 1) * PER_PAGE : at.number * PER_PAGE] if at.page == "results" else ()
+        places = [place for place, number in enumerate(shown) if catalogue.asin(number).lower() == label]
+        if places:
+            fits = self._found("link")[places[0] :]
+        else:
+            name = " ".join(label.split())
+            fits = [node for node in self._found("radio") if node.name == name][::-1]
+            fits += [node for node in self._found("button") if node.name.lower() == name]
+        return Call(name="click", arguments={"bid": fits[0].bid}) if fits else _BACK_TO_THE_SHOP
+
+    def _found(self, role: str) -> list[Node]:
+        assert self.view is not None
+        return [node for node in self.view.nodes if node.bid and node.role == role]
+
+
+_BACK_TO_THE_SHOP = Call(name="goto", arguments={"url": _URL})
+ENV = ShopPagesEnv
