@@ -158,6 +158,7 @@ async def _drag(page: Page, places: dict[str, int], given: Arguments) -> None:
 
 
 async def _drag_between(tab: Tab, start: tuple[float, float], end: tuple[float, float]) -> None:
+    await tab.call("", "getSelection().removeAllRanges()")  # else what is selected is carried off, and never arrives
     await _move(tab, *start)
     await _mouse(tab, "mousePressed", *start, "left", 1)
     for step in range(1, _DRAG_STEPS + 1):

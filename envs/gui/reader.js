@@ -7,7 +7,8 @@
     "radio", "scrollbar", "searchbox", "slider", "spinbutton", "switch", "tab", "textbox", "treeitem",
   ]);
   const TYPED = new Set(["text", "search", "email", "url", "tel", "password", "number"]);
-  const MOST_CHARS = 400;
+  const BREAKS = new Set(["BR", "HR", "WBR"]);
+  const MOST_CHARS = 400, MOST_VALUE_CHARS = 4000;
   let elements = [];
 
   // A form's or document's own properties give way to what stands in it under their names: these do not.
@@ -26,16 +27,16 @@
     ["body", "title", "documentElement", "querySelectorAll", "activeElement", "defaultView"].map((n) => own(Document, n));
   const isHtml = (element) => element instanceof HTMLElement;
 
-  const tidy = (text) => {
+  const tidy = (text, most = MOST_CHARS) => {
     const plain = (text || "").replace(/\s+/g, " ").trim();
-    return plain.length > MOST_CHARS ? plain.slice(0, MOST_CHARS) + "…" : plain;
+    return plain.length > most ? plain.slice(0, most) + "…" : plain;
   };
   const box = (rect, dx, dy) => [rect.x + dx, rect.y + dy, rect.width, rect.height].map(Math.round);
 
   function valueOf(element) {
     const tag = tagName(element);
     if (tag === "SELECT") return Array.from(element.selectedOptions, (option) => tidy(option.label)).join(", ");
-    if (tag === "TEXTAREA") return tidy(element.value);
+    if (tag === "TEXTAREA") return tidy(element.value, MOST_VALUE_CHARS);
     if (tag === "PROGRESS" || tag === "METER") return String(element.value);
     if (tag === "INPUT") {
       if (["checkbox", "radio", "submit", "button", "reset", "image", "file"].includes(element.type)) return null;
@@ -61,8 +62,24 @@
   function isActedOn(element, role, isPointed, isLeaf, everything) {
     if (ACTED_ON.has(role) || hasAttribute(element, "onclick") || hasAttribute(element, "tabindex")) return true;
     if (isHtml(element) && (isEditable(element) || (isDraggable(element) && tagName(element) !== "IMG"))) return true;
-    return isPointed || (everything && isLeaf);
+    return isPointed || (everything && isLeaf && !BREAKS.has(tagName(element)));
   }
+
+  // What stands for words where an element has none, or is drawn: its tag and class, its colour, and its place.
+  function looksOf(element, [x, y, width, height]) {
+    const style = getComputedStyle(element), drawn = style.fill === "none" ? style.stroke : style.fill;
+    const picture = /url\(.*?([^/"]+)"?\)/.exec(tagName(element) === "IMG" ? `url(${element.src})` : style.backgroundImage);
+    const kind = [tagName(element).toLowerCase(), ...(attribute(element, "class") || "").split(/\s+/)].filter((part) => part);
+    const colour = hex(isDrawn(element) ? drawn : style.backgroundColor);
+    return [tidy(kind.join(".")), colour, picture && tidy(picture[1]), `at ${x},${y} ${width}x${height}`].filter((part) => part);
+  }
+
+  const isDrawn = (element) => element instanceof SVGElement;
+  const hex = (colour) => {
+    const parts = (colour.match(/[\d.]+/g) || []).map(Number);
+    if (parts.length < 3 || parts[3] === 0) return null;
+    return "#" + parts.slice(0, 3).map((part) => Math.round(part).toString(16).padStart(2, "0")).join("");
+  };
 
   // Rows: [parent, role, name, value, states, can be acted on, [x, y, width, height], options]; a text's role is "text".
   function look(everything, most) {
@@ -76,7 +93,9 @@
       if (rows.length >= most) return void left++;
       const range = new Range();
       range.selectNodeContents(node);
-      rows.push([parent, "text", said, null, [], 0, box(range.getBoundingClientRect(), dx, dy), null]);
+      const place = range.getBoundingClientRect();
+      if (everything && !place.width && !place.height) return; // letters of no size
+      rows.push([parent, "text", said, null, [], 0, box(place, dx, dy), null]);
       elements.push(null);
     };
 
@@ -91,14 +110,15 @@
       const isLeaf = !numChildren(node) && !shadow;
       const acted = isField || isActedOn(node, role, points && !pointer, isLeaf, everything) ? 1 : 0;
       const options = tagName(node) === "SELECT" ? Array.from(node.options, (option) => tidy(option.label)) : null;
-      rows.push([parent, role, tidy(nameOf(node)), valueOf(node), statesOf(node), acted,
-        box(rectOf(node), dx, dy), options]);
+      const place = box(rectOf(node), dx, dy), name = tidy(nameOf(node));
+      const looks = everything && acted && (!name || isDrawn(node)) ? looksOf(node, place) : [];
+      rows.push([parent, role, name, valueOf(node), statesOf(node).concat(looks), acted, place, options]);
       elements.push(node);
-      if (options) return;
+      if (options || tagName(node) === "TEXTAREA") return;
       const frame = tagName(node) === "IFRAME" && node.contentDocument && bodyOf(node.contentDocument);
       if (frame) {
-        const place = rectOf(node);
-        element(frame, at, dx + place.x + node.clientLeft, dy + place.y + node.clientTop, false);
+        const corner = rectOf(node);
+        element(frame, at, dx + corner.x + node.clientLeft, dy + corner.y + node.clientTop, false);
       }
       for (const child of childNodes(shadow || node)) visit(child, at, dx, dy, points);
     };

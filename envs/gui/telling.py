@@ -64,7 +64,9 @@ def _says(view: View, at: int, node: Node) -> str:
     if node.role == "text":
         return "" if _is_named_after(view, node) else quoted(node.name)
     parts = [f"[{node.bid}]"] if node.bid else []
-    is_plain = node.role in _PLAIN and (not node.name or node.role in ("row", "cell", "gridcell", "listitem"))
+    is_plain = (
+        not node.bid and node.role in _PLAIN and (not node.name or node.role in ("row", "cell", "gridcell", "listitem"))
+    )
     if not node.bid and (node.role not in _STRUCTURE or (is_plain and node.role not in ("row", "listitem"))):
         return ""
     parts.append(node.role)

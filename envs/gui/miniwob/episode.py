@@ -1,0 +1,93 @@
+"""One episode of a MiniWoB++ page: how it begins, what it gave, and what of it no accessibility tree shows.
+
+The page's own clock is set aside: its time limit is out of reach, and rewards are those without its discount for time.
+What is not part of the task does not show: the cover between episodes, the reward display, and the instruction, which
+the goal has. An instruction that is more than words (a colour, say) stays.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from cairn.core.errors import SandboxFailure
+from cairn.sandboxes.page import Page
+from cairn.sandboxes.tab import STEP_MS, Tab
+
+TURN_MS = 1000  # of a page's time: a page of ten seconds has ten turns
+_MOST_LOADS = 20  # steps of time that a page may take to be ready
+_OUT_OF_REACH_MS = 1e6
+_HUSH = """
+#reward-display, #click-canvas, #sync-task-cover, #query-wrap { display: none !important }
+.cairn-said { visibility: hidden !important }
+"""
+_START = """
+(() => {
+  Math.seedrandom(SEED);
+  core.EPISODE_MAX_TIME = LIMIT;
+  core.startEpisodeReal();
+  document.head.appendChild(document.createElement("style")).textContent = HUSH;
+  const query = document.getElementById("query");
+  const says = (part) => part.textContent.trim() || part.tagName === "BR";
+  const isOnlyWords = Array.from(query.querySelectorAll("*")).every(says);
+  if (isOnlyWords) query.classList.add("cairn-said");
+})()
+"""
+_GOAL = "(said => typeof said === 'string' ? said : said.utterance)(core.getUtterance())"
+_OUTCOME = (
+    "typeof core === 'undefined' || core.EPISODE_MAX_TIME !== LIMIT ? null : [WOB_DONE_GLOBAL, WOB_RAW_REWARD_GLOBAL]"
+)
+_SMALL = """
+(() => {
+  const selection = document.getSelection(), marked = [];
+  for (const element of document.querySelectorAll("*")) {
+    if (element.scrollTop || element.scrollLeft) marked.push([element.tagName, element.scrollTop, element.scrollLeft]);
+    if (element === document.activeElement && element.selectionStart != null)
+      marked.push([element.selectionStart, element.selectionEnd]);
+  }
+  return [selection.anchorOffset, selection.focusOffset, selection.toString(), marked];
+})()
+"""
+
+
+async def begin(page: Page, seed: int) -> str:
+    """Start the page's episode with a seed; returns what it asks for."""
+    start = _START.replace("SEED", json.dumps(str(seed))).replace("LIMIT", str(_OUT_OF_REACH_MS))
+    await evaluate(page.tab, start.replace("HUSH", json.dumps(_HUSH)))
+    for _ in range(_MOST_LOADS):
+        await page.tab.advance()
+        if await evaluate(page.tab, "WOB_TASK_READY"):
+            return str(await evaluate(page.tab, _GOAL))
+    raise SandboxFailure("A page of MiniWoB++ does not become ready")
+
+
+async def outcome(page: Page) -> float | None:
+    """Return the reward, once the page has given one, after the rest of the turn's time; -1 when the page was left."""
+    for wait_ms in (TURN_MS - STEP_MS, 0):
+        found = await evaluate(page.tabs[0], _OUTCOME.replace("LIMIT", str(_OUT_OF_REACH_MS)))
+        if found is None:
+            return -1.0
+        is_over, reward = found
+        if is_over:
+            return -1.0 if reward is None else min(max(float(reward), -1.0), 1.0)  # None: it was no number
+        if wait_ms:
+            await page.tabs[0].advance(wait_ms)
+    return None
+
+
+async def small_things(page: Page) -> str:
+    """Return what is selected, and how far elements are scrolled."""
+    return json.dumps(await evaluate(page.tabs[0], _SMALL))
+
+
+async def evaluate(tab: Tab, expression: str) -> Any:  # Any: JSON
+    """Return the value of an expression among the page's own scripts.
+
+    Raises:
+        SandboxFailure: it raised.
+    """
+    answer = await tab.send("Runtime.evaluate", expression=expression, returnByValue=True)
+    if "exceptionDetails" in answer:
+        told = answer["exceptionDetails"].get("exception", {}).get("description", "without a word")
+        raise SandboxFailure(f"A page of MiniWoB++ failed: {told:.300}")
+    return answer["result"].get("value")

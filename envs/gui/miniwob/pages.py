@@ -1,0 +1,80 @@
+"""MiniWoB++'s pages, as the package `miniwob` carries them: which there are, how long each gives, and a site of them.
+
+Nothing of the package is imported, since that would need selenium. The site gives out files of the package's `html`
+folder and nothing else.
+"""
+
+from __future__ import annotations
+
+import mimetypes
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import unquote
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from cairn.core.errors import MissingExtraError
+
+HOST = "miniwob"
+LEFT_OUT: Mapping[str, str] = {
+    "hover-shape": "It never ends and gives no reward: the code that would is commented out.",
+    **dict.fromkeys(
+        ("social-media", "social-media-all", "social-media-some"),
+        "Its icons look otherwise under the mouse, and after a click what lies there is worked out at no fixed time.",
+    ),
+    "simon-says": "Its buttons light up for a quarter of a second, between two looks of whoever acts in turns.",
+}
+_DEFAULT_S = 10  # core.EPISODE_MAX_TIME where a page sets none
+_TIME = re.compile(r"core\.EPISODE_MAX_TIME\s*=\s*(\d+)000;")
+
+
+@cache
+def folder() -> Path:
+    """Return the package's folder of pages.
+
+    Raises:
+        MissingExtraError: the package is not installed.
+    """
+    spec = find_spec("miniwob")
+    if spec is None or spec.origin is None:
+        raise MissingExtraError("The environment 'gui/miniwob'", "miniwob")
+    return Path(spec.origin).parent / "html"
+
+
+@cache
+def pages() -> Mapping[str, str]:
+    """Return the pages that are played: their paths by name, in the order of names."""
+    found = {file.stem: file for file in folder().glob("miniwob/*.html")}
+    found |= {f"flight.{file.parent.name}": file for file in folder().glob("flight/*/wrapper.html")}
+    return {name: found[name].relative_to(folder()).as_posix() for name in sorted(found) if name not in LEFT_OUT}
+
+
+@cache
+def seconds(name: str) -> int:
+    """Return how long a page gives."""
+    found = _TIME.search((folder() / pages()[name]).read_text(encoding="utf-8"))
+    return int(found[1]) if found else _DEFAULT_S
+
+
+async def site(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer with a file of the package: an ASGI application."""
+    content = _content(unquote(scope["path"]).lstrip("/"))
+    if content is None:
+        await Response("There is no such file.", 404, media_type="text/plain")(scope, receive, send)
+        return
+    kind = mimetypes.guess_type(scope["path"])[0] or "application/octet-stream"
+    await Response(content, media_type=kind)(scope, receive, send)
+
+
+@cache
+def _files() -> frozenset[str]:
+    return frozenset(file.relative_to(folder()).as_posix() for file in folder().rglob("*") if file.is_file())
+
+
+@cache
+def _content(path: str) -> bytes | None:
+    return (folder() / path).read_bytes() if path in _files() else None

@@ -1,0 +1,30 @@
+"""Pages of MiniWoB++ that keep more in mind than shows, by what it is: all that was done tells their states apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+REASONS: Mapping[str, tuple[str, ...]] = {
+    "a clock that goes on": (
+        "button-delay", "chase-circle", "moving-items", "stock-market", "terminal",
+    ),
+    "chance that is still to come": (
+        "book-flight", "book-flight-nodelay", "generate-number", "login-user-popup", "search-engine", "tic-tac-toe",
+    ),
+    "what was clicked on before": ("click-button-sequence", "odd-or-even"),
+    "points of a line": ("draw-circle", "draw-line"),
+    "where the mouse is, or was dragged from": (
+        "click-menu", "click-menu-2", "daily-calendar", "drag-cube", "hot-cold",
+    ),
+    "what was found by walking about": ("sign-agreement",),
+    "the month that a closed calendar will open on": (
+        "choose-date", "choose-date-easy", "choose-date-medium", "choose-date-nodelay",
+    ),
+    "a widget's own state": (
+        "click-pie", "click-pie-nodelay", "form-sequence-3", "text-editor", "use-autocomplete",
+        "use-autocomplete-nodelay", "use-colorwheel", "use-colorwheel-2", "use-spinner", "enter-date", "enter-time",
+    ),
+    "the clipboard": ("copy-paste", "copy-paste-2"),
+    "a whole site's scripts": ("flight.AA", "flight.Alaska", "flight.Alaska-auto", "flight.Alaska-auto-medium"),
+}  # fmt: skip
+SECRETIVE: frozenset[str] = frozenset(name for names in REASONS.values() for name in names)

@@ -1,0 +1,165 @@
+"""What a solver sees of a page, and the calls that it makes on what it sees."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from cairn.envs.gui.actions import Call
+from cairn.envs.gui.looking import Node, View
+
+
+@dataclass(frozen=True)
+class Sight:
+    """A page as it is shown, what is asked for on it, and what has been done so far."""
+
+    view: View
+    goal: str
+    done: tuple[str, ...] = ()  # calls as text, the first one first
+    past: tuple[View, ...] = ()  # what was shown before each
+
+    @cached_property
+    def things(self) -> tuple[Node, ...]:
+        """What can be acted on."""
+        return tuple(node for node in self.view.nodes if node.bid)
+
+    @cached_property
+    def quoted(self) -> tuple[str, ...]:
+        """What stands in quotation marks in the goal."""
+        return tuple(re.findall(r'"([^"]*)"', self.goal))
+
+    @cached_property
+    def numbers(self) -> tuple[int, ...]:
+        """The whole numbers in the goal."""
+        return tuple(map(int, re.findall(r"-?\d+", self.goal)))
+
+    def said(self, node: Node) -> str:
+        """Return an element's name, else the texts in it."""
+        return node.name or " ".join(self._texts(node))
+
+    def all(self, role: str = "", said: str | None = None, look: str = "") -> list[Node]:
+        """Return what has a role, a name or text, and a tag and classes ("span", "span.star", ".star")."""
+        return [
+            node
+            for node in self.things
+            if (not role or node.role == role)
+            and (said is None or self.said(node) == said)
+            and (not look or _looks(node, look))
+        ]
+
+    def one(self, role: str = "", said: str | None = None, look: str = "") -> Node:
+        """Return the first such element.
+
+        Raises:
+            LookupError: there is none.
+        """
+        return self.all(role, said, look)[0]
+
+    def is_shown(self, text: str) -> bool:
+        """Return whether some text or name is just this."""
+        return any(text in (node.name, node.value) for node in self.view.nodes)
+
+    def texts(self) -> list[str]:
+        """Return all texts."""
+        return [node.name for node in self.view.nodes if node.role == "text"]
+
+    def match(self, pattern: str) -> tuple[str, ...]:
+        """Return the groups of a pattern in the goal.
+
+        Raises:
+            LookupError: the goal is another.
+        """
+        found = re.search(pattern, self.goal)
+        if found is None:
+            raise LookupError(f"{pattern!r} is not in {self.goal!r}")
+        return found.groups()
+
+    def _texts(self, node: Node) -> list[str]:
+        at = next(index for index, each in enumerate(self.view.nodes) if each is node)
+        inside, found = {at}, []
+        for index in range(at + 1, len(self.view.nodes)):
+            each = self.view.nodes[index]
+            if each.parent not in inside:
+                break
+            inside.add(index)
+            if each.role == "text":
+                found.append(each.name)
+        return found
+
+
+Solve = Callable[[Sight], Call]
+Solvers = Mapping[str, Solve]
+
+
+def _looks(node: Node, look: str) -> bool:
+    """Return whether an element has a tag and classes."""
+    tag, *classes = look.split(".")
+    kinds = [state.split(".") for state in node.states if " " not in state]
+    return any((not tag or kind[0] == tag) and set(classes) <= set(kind[1:]) for kind in kinds)
+
+
+def colour(node: Node) -> str:
+    """Return an element's colour, "#rrggbb"; "" where it has none."""
+    return next((state for state in node.states if re.fullmatch("#[0-9a-f]{6}", state)), "")
+
+
+def middle(node: Node) -> tuple[float, float]:
+    """Return the point in the middle of an element."""
+    x, y, width, height = node.box
+    return x + width / 2, y + height / 2
+
+
+def click(node: Node) -> Call:
+    """Click on an element."""
+    return Call(name="click", arguments={"bid": node.bid})
+
+
+def click_at(x: float, y: float) -> Call:
+    """Click at a point."""
+    return Call(name="mouse_click", arguments={"x": x, "y": y})
+
+
+def fill(node: Node, text: str) -> Call:
+    """Replace what a field holds."""
+    return Call(name="fill", arguments={"bid": node.bid, "value": text})
+
+
+def press(node: Node, key: str) -> Call:
+    """Press a key in an element."""
+    return Call(name="press", arguments={"bid": node.bid, "key_comb": key})
+
+
+def choose(node: Node, options: str | list[str]) -> Call:
+    """Choose from a list."""
+    return Call(name="select_option", arguments={"bid": node.bid, "options": options})
+
+
+def drag(start: tuple[float, float], end: tuple[float, float]) -> Call:
+    """Drag from one point to another."""
+    (from_x, from_y), (to_x, to_y) = start, end
+    return Call(name="mouse_drag_and_drop", arguments={"from_x": from_x, "from_y": from_y, "to_x": to_x, "to_y": to_y})
+
+
+def scroll(y: float) -> Call:
+    """Scroll down."""
+    return Call(name="scroll", arguments={"delta_x": 0, "delta_y": y})
+
+
+def wait() -> Call:
+    """Let time pass."""
+    return Call(name="noop")
+
+
+def submit(sight: Sight, said: str = "Submit") -> Call:
+    """Click on the button that ends the task."""
+    return click(sight.one("button", said))
+
+
+def filled(sight: Sight, wanted: list[tuple[Node, str]], then: str = "Submit") -> Call:
+    """Fill the first field that does not hold what it should; when all do, click on the button."""
+    for node, text in wanted:
+        if node.value != text:
+            return fill(node, text)
+    return submit(sight, then)

@@ -1,0 +1,65 @@
+"""Pages of mails."""
+
+from __future__ import annotations
+
+import re
+
+from cairn.envs.gui.actions import Call
+from cairn.envs.gui.looking import Node
+from cairn.envs.gui.miniwob.sight import Sight, Solvers, click, fill
+
+
+def _mail(sight: Sight) -> Call:
+    """Do to a mail what the goal says in one of four forms."""
+    if found := re.search(r"by (\S+) and reply to them with the text \"(.*)\"\.", sight.goal):
+        return _answer(sight, found[1], found[2])
+    if found := re.search(r"by (\S+) and forward that email to (\S+)\.", sight.goal):
+        return _pass_on(sight, found[1], found[2])
+    (sender,) = sight.match(r"by (\S+) and click the")
+    return click(_icon(sight, sender, "trash" if "delete" in sight.goal else "star"))
+
+
+def _icon(sight: Sight, sender: str, kind: str) -> Node:
+    """Return the first such icon after a sender's name."""
+    at = sight.things.index(_from(sight, sender))
+    return next(node for node in sight.things[at:] if f"span.{kind}" in " ".join(node.states))
+
+
+def _from(sight: Sight, sender: str) -> Node:
+    return sight.one(said=sender, look="div.email-sender")
+
+
+def _answer(sight: Sight, sender: str, text: str) -> Call:
+    if fields := sight.all("textbox"):
+        return fill(fields[0], text) if fields[0].value != text else click(_sends(sight))
+    return _open_and(sight, sender, "Reply")
+
+
+def _pass_on(sight: Sight, sender: str, receiver: str) -> Call:
+    if fields := sight.all("textbox"):
+        return fill(fields[0], receiver) if fields[0].value != receiver else click(_sends(sight))
+    return _open_and(sight, sender, "Forward")
+
+
+def _open_and(sight: Sight, sender: str, what: str) -> Call:
+    if found := sight.all(said=what):
+        return click(found[0])
+    return click(_from(sight, sender))
+
+
+def _sends(sight: Sight) -> Node:
+    """Return the icon that sends: the last one above what is written."""
+    field = sight.all("textbox")[0]
+    icons = [node for node in sight.all("image") if node.box[1] <= field.box[1]]
+    return max(icons, key=lambda node: node.box[0])
+
+
+SOLVERS: Solvers = {
+    "email-inbox": _mail,
+    "email-inbox-delete": _mail,
+    "email-inbox-forward": _mail,
+    "email-inbox-important": _mail,
+    "email-inbox-noscroll": _mail,
+    "email-inbox-reply": _mail,
+    "email-inbox-star-reply": _mail,
+}

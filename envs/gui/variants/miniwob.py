@@ -1,0 +1,142 @@
+"""MiniWoB++: small pages with one thing to do on each, judged by the pages themselves.
+
+A task is a page and a seed. A turn is a second of the page's time, and a page gives as many turns as seconds. The
+score is the page's reward, without its discount for time; the highest is success, or nearly the highest on pages that
+reward how close one came.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field
+
+from cairn.envs.base import EnvConfig, EnvMeta, Outcome
+from cairn.envs.gui.actions import Call, Mistake, parse, written
+from cairn.envs.gui.browsing import GuiConfig, GuiEnv, Opening, Verdict
+from cairn.envs.gui.miniwob.episode import begin, outcome, small_things
+from cairn.envs.gui.miniwob.pages import HOST, folder, pages, seconds, site
+from cairn.envs.gui.miniwob.secrets import SECRETIVE
+from cairn.envs.gui.miniwob.sight import Sight
+from cairn.envs.gui.miniwob.solvers import solve
+
+if TYPE_CHECKING:
+    from cairn.envs.gui.looking import View
+    from cairn.sandboxes.page import Page
+
+Split = Literal["train", "valid", "test"]
+_SEEDS: dict[Split, range] = {"train": range(100), "valid": range(100, 120), "test": range(120, 140)}
+# Pages that reward how close one came: full marks would need a point between two pixels.
+_CLOSE_ENOUGH = {
+    "bisect-angle": 0.9,
+    "circle-center": 0.9,
+    "chase-circle": 0.9,
+    "find-midpoint": 0.9,
+    "right-angle": 0.9,
+    "use-colorwheel": 0.9,
+    "use-colorwheel-2": 0.9,
+}
+_ROUNDING = 1e-9  # of pages that add up tenths
+
+
+class MiniwobConfig(GuiConfig):
+    """Which tasks."""
+
+    width: int = Field(160, ge=100, le=4096, description="Of the window, in pixels.")
+    height: int = Field(210, ge=100, le=4096, description="Of the window, in pixels.")
+    split: Split = Field("train", description="Which seeds of each page tasks() lists.")
+    pages: tuple[str, ...] = Field((), description="Only tasks on these pages; none: all pages.")
+
+
+class MiniwobEnv(GuiEnv):
+    """Do what a small page asks for."""
+
+    meta = EnvMeta(
+        name="gui/miniwob",
+        version=1,
+        turn_limit=60,
+        reward_range=(-1.0, 1.0),
+        summary="MiniWoB++: small pages in a real browser, each with one thing to do.",
+        oracles=("solver",),
+        oracle_success=0.8,
+        waits=True,
+    )
+    Config: ClassVar[type[EnvConfig]] = MiniwobConfig
+    config: MiniwobConfig
+    without = ("goto", "go_back", "go_forward", "new_tab", "tab_close", "tab_focus", "send_msg_to_user")
+    everything = True
+
+    def setup(self) -> None:
+        """Find the pages.
+
+        Raises:
+            MissingExtraError: `miniwob` or Playwright is not installed.
+        """
+        folder()
+        super().setup()
+
+    def tasks(self) -> Sequence[str]:
+        """Return the split's tasks, ``page/seed``."""
+        return _ids(self.config.split, self.config.pages)
+
+    def has_task(self, task_id: str) -> bool:
+        """Return whether there is such a page, and the seed is a number."""
+        page, _, seed = task_id.rpartition("/")
+        return page in pages() and seed.isascii() and seed.isdigit() and str(int(seed[:9])) == seed
+
+    def task_type(self, task_id: str) -> str:
+        """Return the page's name."""
+        return task_id.rpartition("/")[0]
+
+    def open(self, task_id: str, rng: random.Random) -> Opening:
+        """Go to the page; it has as many turns as seconds."""
+        self._name, _, seed = task_id.rpartition("/")
+        self._seed, self._calls, self._small = int(seed), list[str](), ""
+        self._asked, self._past = "", list["View"]()
+        self.turn_limit = self.config.turn_limit or seconds(self._name)
+        return Opening(goal="", url=f"http://{HOST}/{pages()[self._name]}", sites={HOST: site})
+
+    async def prepare(self, page: Page) -> str:
+        """Start the page's episode; what it asks for is the goal."""
+        goal = await begin(page, self._seed)
+        self._small = await small_things(page)
+        self._asked = goal
+        return goal
+
+    def act(self, action: str) -> Outcome:
+        """Carry out a call, and keep it in mind."""
+        call = parse(action, self._functions)
+        if not isinstance(call, Mistake) and self.view is not None:
+            self._past.append(self.view)
+            self._calls.append(written(call))
+        return super().act(action)
+
+    async def judge(self, page: Page, message: str | None) -> Verdict | None:
+        """Let the rest of the turn pass, and ask the page for its reward."""
+        reward = await outcome(page)
+        if reward is None:
+            self._small = await small_things(page)
+            return None
+        success = reward >= _CLOSE_ENOUGH.get(self._name, 1.0) - _ROUNDING
+        return Verdict(score=reward, success=success, text=f"The task is over. Its reward is {reward:g}.")
+
+    def hidden(self) -> bytes:
+        """Return what is selected and scrolled, and on pages with more that does not show all that was done."""
+        parts = [self._small, *(self._calls if self._name in SECRETIVE else ())]
+        return "\0".join(parts).encode("utf-8", "backslashreplace")
+
+    def next_call(self, name: str) -> Call:
+        """Return the solver's next call; on pages that it does not know, it waits."""
+        assert self.view is not None
+        return solve(self._name, Sight(self.view, self._asked, tuple(self._calls), tuple(self._past)))
+
+
+@cache
+def _ids(split: Split, chosen: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"{name}/{seed}" for name in pages() if not chosen or name in chosen for seed in _SEEDS[split])
+
+
+ENV = MiniwobEnv
