@@ -28,7 +28,7 @@ class Gate:
         self.refused: list[str] = []  # what was asked for and is no site; the first ones
         self.num_refused = 0
         self.num_open = 0  # requests that are not answered yet
-        self._until: asyncio.Future[object] | None = None  # answers wait for it
+        self._until: asyncio.Future[Any] | None = None  # answers wait for it; Any: what it gives is not used
         self.visited = set[str]()  # hosts that were asked; whoever empties what they have left clears it
         self._socket = socket.socket()
         self._socket.bind(("127.0.0.1", 0))
@@ -66,7 +66,7 @@ class Gate:
         """Answer for these sites from now on, and forget what was refused."""
         self.sites, self.refused, self.num_refused = dict(sites), [], 0
 
-    def hold(self, until: asyncio.Future[object]) -> None:
+    def hold(self, until: asyncio.Future[Any]) -> None:  # Any: what it gives is not used
         """Answer for sites when this is done."""
         self._until = until
 
