@@ -145,7 +145,7 @@ def test_other_files_are_refused(data: bytes, said: str, tmp_path: Path) -> None
         read(tmp_path / "other.jsonl")
 
 
-@pytest.mark.parametrize("data", [b"not compressed", gzip.compress(b"{}" * 1000)[:-20]])
+@pytest.mark.parametrize("data", [b"not compressed", gzip.compress(b"{}" * 1000, mtime=0)[:-20]], ids=["text", "torn"])
 def test_what_is_not_compressed_as_its_name_says_is_refused(data: bytes, tmp_path: Path) -> None:
     (tmp_path / "other.jsonl.gz").write_bytes(data)
     with pytest.raises(CairnError, match="Cannot read"):
