@@ -46,6 +46,10 @@ _SCRIPT = """
     for (let i = 0; i < a.length; i++) a[i] = Math.floor(next() * 4294967296);
     return a;
   };
+  document.addEventListener("DOMContentLoaded", () => {  // else at some frame, and frames come when they like
+    const first = document.querySelector("[autofocus]");
+    if (first && document.activeElement === document.body) first.focus();
+  });
   const sheet = new CSSStyleSheet();  // a document's own policy may forbid <style>
   sheet.replaceSync("*, *::before, *::after { animation: none !important; transition: none !important; " +
     "caret-color: transparent !important }");

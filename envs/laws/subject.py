@@ -16,6 +16,9 @@ Info = Mapping[str, Any]  # Any: what `TextEnv.step` reports
 Policy = Callable[[TextEnv, str, Info], str]  # the environment, its last text and info -> the next action
 
 
+FEWEST = 4  # episodes, of a share of them
+
+
 class LawBroken(Exception):  # noqa: N818  (it is a finding, not an error of the checker)
     """An environment does not keep a law; the message says where, what was expected and what came."""
 
@@ -50,12 +53,15 @@ class Subject:
         return [names[i * len(names) // count] for i in range(count)]
 
     def scaled(self, count: int) -> int:
-        """Return the examination's share of so many."""
-        return max(1, round(count * self.share))
+        """Return the examination's share of so many, but no fewer than four."""
+        return max(min(count, FEWEST), round(count * self.share))
 
     def episodes(self, count: int) -> list[tuple[str, int]]:
         """Return the share of `count` pairs of task and seed; tasks come again, with other seeds, where too few."""
-        count = self.scaled(count)
+        return self.all_episodes(self.scaled(count))
+
+    def all_episodes(self, count: int) -> list[tuple[str, int]]:
+        """Return `count` such pairs, whatever the share: for what is promised of so many."""
         names = self.tasks(count)
         return [(names[i % len(names)], i) for i in range(count)]
 

@@ -95,6 +95,10 @@ def test_time_goes_on_by_what_a_step_gives(browser: Browser, page: Page) -> None
     assert shown(browser, page, TICKS, f"[ticks, frames_, Date.now() - {BEGINNING_MS}]") == [20, 13, 200]
 
 
+def test_what_wants_the_focus_at_first_has_it(browser: Browser, page: Page) -> None:
+    assert shown(browser, page, "<input><input autofocus id=wants>", "document.activeElement.id") == "wants"
+
+
 def test_a_step_waits_for_what_it_asks_of_the_network(browser: Browser, page: Page) -> None:
     documents = {"/": "<form method=post action=/go><button>Go</button></form>", "/after": "<h1>After</h1>"}
 
