@@ -176,8 +176,8 @@ class Tab:
         return None
 
     async def leave(self) -> None:
-        """Go to an empty document, which has nothing to load."""
-        await self.send("Page.navigate", url="about:blank")
+        """Go to an empty document, and let it take the place of what was there."""
+        await self.go("about:blank")
 
     async def history(self) -> tuple[int, list[str]]:
         """Return which of the addresses that were gone through is shown, and all of them."""
