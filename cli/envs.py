@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cairn.cli._output import Json, Settings, show_json, show_table
+from cairn.cli._output import AgentSettings, Json, Settings, show_json, show_table
 
 if TYPE_CHECKING:
     from cairn.envs.base import TextEnv
@@ -81,10 +81,7 @@ def record(
     temperature: Annotated[float, typer.Option(min=0.0, help="Of sampling; 0: the most probable token.")] = 0.4,
     unsolved: Annotated[bool, typer.Option("--unsolved", help="Keep episodes that did not solve their task.")] = False,
     settings: Settings = [],
-    agent_settings: Annotated[
-        list[str],
-        typer.Option("--agent-set", metavar="KEY=VALUE", help="A setting of the agent; may be given again."),
-    ] = [],
+    agent_settings: AgentSettings = [],
     as_json: Json = False,
 ) -> None:
     """Record an agent on web pages, for gui/replay."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cairn.cli._output import Json, Settings, show_json, show_table
+from cairn.cli._output import AgentSettings, Json, Settings, show_json, show_table
 
 
 def register(app: typer.Typer) -> None:
@@ -27,10 +27,7 @@ def evaluate(
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
     temperature: Annotated[float, typer.Option(min=0.0, help="Of sampling; 0: the most probable token.")] = 0.4,
     settings: Settings = [],
-    agent_settings: Annotated[
-        list[str],
-        typer.Option("--agent-set", metavar="KEY=VALUE", help="A setting of the agent; may be given again."),
-    ] = [],
+    agent_settings: AgentSettings = [],
     as_json: Json = False,
 ) -> None:
     """Evaluate an agent.

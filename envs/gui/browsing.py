@@ -135,7 +135,7 @@ class GuiEnv(TextEnv):
         seed = rng.getrandbits(31)
         opening = self.open(task_id, rng)
         self._release_if_lost()
-        self._has_ended, self._message, self._num_told = False, "", 0
+        self._has_ended, self._num_told = False, 0
         self._goal = opening.goal
         try:
             self._browser.run(self._begin(self._page_at_hand(), opening, seed))

@@ -60,15 +60,15 @@ def anchors(subject: Subject) -> str:
     for task in subject.tasks(subject.scaled(8)):
         known: dict[int, list[str]] = {}
         for walk in range(6):
-            frames = list(play(subject.env, task, walk % 2, _retrace(known, task, walk), 2 * _STEPS))
+            frames = list(play(subject.env, task, walk % 2, retrace(known, task, walk), 2 * _STEPS))
             for frame in frames:
                 other = owner.setdefault(frame.info["anchor"], task)
                 require(other == task, f"tasks {task!r} and {other!r} share the anchor {frame.info['anchor']}")
-            revisits += _compare_futures(future, frames, f"task {task!r}, walk {walk}")
+            revisits += compare_futures(future, frames, f"task {task!r}, walk {walk}")
     return f"{revisits} of {len(future) + revisits} steps were taken again from an equal anchor"
 
 
-def _compare_futures(
+def compare_futures(
     future: dict[tuple[int, str], tuple[tuple[object, ...], str]], frames: list[Frame], where: str
 ) -> int:
     """Record what each (anchor, action) led to; return how many were there before."""
@@ -85,7 +85,7 @@ def _compare_futures(
     return revisits
 
 
-def _retrace(known: dict[int, list[str]], task: str, walk: int) -> Policy:
+def retrace(known: dict[int, list[str]], task: str, walk: int) -> Policy:
     """Explore; where an anchor is known, do again what was done there half of the time."""
     rng = python_generator("retrace", task, walk)
     wanders = explore("anchors", task, walk)
