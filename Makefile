@@ -23,7 +23,7 @@ help:
 # The default sandbox; where it cannot be installed, its tests say so and are skipped.
 BWRAP := $(shell command -v bwrap)
 # The browser of the GUI environments; likewise.
-CHROMIUM := $(firstword $(shell command -v chromium chromium-browser google-chrome))
+CHROMIUM := $(firstword $(shell command -v chromium-headless-shell chromium chromium-browser google-chrome))
 
 $(READY): pyproject.toml setup.py constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -45,7 +45,7 @@ ifeq ($(BWRAP),)
 	-test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -qq -y --no-install-recommends bubblewrap
 endif
 ifeq ($(CHROMIUM),)
-	-test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core
+	-test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium-headless-shell fonts-dejavu-core
 endif
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow and not gpu and not vllm"
 

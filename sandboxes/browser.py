@@ -45,6 +45,7 @@ _FEATURES_OFF = (
     "PaintHolding",
     "PreconnectToSearch",
     "RenderDocument",  # documents of one site share what draws them: they open sooner
+    "SpareRendererForSitePerProcess",  # a process in wait beside each page
     "ThirdPartyStoragePartitioning",
     "Translate",
 )
@@ -183,7 +184,6 @@ class Browser:
         return await self._driver.chromium.launch(
             executable_path=self._path,
             args=list(_ARGUMENTS),
-            ignore_default_args=["--disable-popup-blocking"],  # without a click there are none
             chromium_sandbox=os.geteuid() != 0,
         )
 

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from cairn.core.errors import ConfigError, MissingProgramError
 
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+# The headless shell first: it is Chromium without a window, and takes half the processor time for a page.
+_OWN = ("chromium_headless_shell-*/*/*headless*shell", "chromium-*/chrome-linux*/chrome")
+_NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
 
 def find_browser(path: str | None = None) -> str:
@@ -23,10 +25,11 @@ def find_browser(path: str | None = None) -> str:
             raise ConfigError(f"browser.path: {path!r} is no program")
         return path
     folder = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH", Path.home() / ".cache" / "ms-playwright"))
-    own = sorted(folder.glob("chromium-*/chrome-linux*/chrome"))
-    found = [str(own[-1])] if own else [name for name in map(shutil.which, _NAMES) if name]
-    if not found:
+    own = (str(found) for pattern in _OWN for found in sorted(folder.glob(pattern), reverse=True))
+    there = next((name for name in (*own, *map(shutil.which, _NAMES)) if name), None)
+    if there is None:
         raise MissingProgramError(
-            "There is no Chromium: apt-get install chromium, or playwright install chromium, or name one in `path`"
+            "There is no Chromium: apt-get install chromium-headless-shell, or playwright install chromium, or name "
+            "one in `path`"
         )
-    return found[0]
+    return there

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import deque
 from collections.abc import Mapping
 
 from playwright.async_api import BrowserContext
@@ -20,6 +21,7 @@ from cairn.sandboxes._gate import Gate, Site
 from cairn.sandboxes.tab import CLOSED, Tab
 
 MOST_TABS = 8
+_TOO_MANY = f"a further tab; there may be {MOST_TABS}"
 _MOST_NOTICES, _MOST_ROUNDS = 100, 3
 _MOST_WAIT_S, _WAIT_S = 2.0, 0.005
 
@@ -37,7 +39,7 @@ class Page:
         self._seed = 0
         self._is_ours = False  # the tab that opens next
         self._coming = list[Driven]()  # tabs that documents have opened
-        self._num_asked = 0  # tabs that documents have opened and Playwright has not told of yet
+        self._asked = deque[bool]()  # tabs that documents want and Playwright has not told of: whether by a click
         self._closing = set[asyncio.Task[None]]()
         context.on("page", self._opened)
 
@@ -69,12 +71,10 @@ class Page:
             await self._new_tab()
         self.active = 0
         await self.tab.begin(self._seed)
-        await self.tab.leave()
         self.gate.begin(sites)
         emptied = asyncio.gather(
             self.context.clear_cookies(), *map(self._clear, left)
-        )  # not before: it could still write
-        await self.tab.forget()  # documents see how long history is
+        )  # not before: the last document could still write
         self.gate.hold(emptied)
         problem = await self.tab.go(url)
         await emptied
@@ -91,7 +91,8 @@ class Page:
         for _ in range(_MOST_ROUNDS):
             await self._all_told()
             await self._take_in()
-        self._refuse(self._coming)
+        self._refuse(self._coming, _TOO_MANY)
+        self._coming = []
         if not self.tabs:
             self.notice("closed: the last tab; an empty one is in its place")
             await self._new_tab()
@@ -124,20 +125,20 @@ class Page:
         await self.tab.send("Storage.clearDataForOrigin", origin=f"http://{host}", storageTypes="all")
 
     def _opened(self, driven: Driven) -> None:
-        if not self._is_ours:
+        if self._is_ours:
+            return
+        if self._asked and not self._asked.popleft():
+            self._refuse([driven], "a tab without a click")
+        else:
             self._coming.append(driven)
-            self._num_asked -= 1
-
-    def _asked(self) -> None:
-        self._num_asked += 1
 
     async def _all_told(self) -> None:
-        """Wait for tabs that are about to be told of; not for ever, as some are refused by Chromium."""
+        """Wait for tabs that are about to be told of; not for ever, as some browsers refuse some by themselves."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_MOST_WAIT_S):
-                while self._num_asked > 0:
+                while self._asked:
                     await asyncio.sleep(_WAIT_S)
-        self._num_asked = 0
+        self._asked.clear()
 
     async def _new_tab(self) -> None:
         self._is_ours = True
@@ -150,16 +151,16 @@ class Page:
         """Show the tabs that documents have opened, as far as there is room."""
         coming, self._coming = self._coming, []
         room = MOST_TABS - len(self.tabs)
-        self._refuse(coming[room:])
+        self._refuse(coming[room:], _TOO_MANY)
         for driven in coming[:room]:
             with contextlib.suppress(PlaywrightError):  # it was closed again at once
                 await self._add(driven)
                 self.active = len(self.tabs) - 1
                 await self.tabs[-1].advance()
 
-    def _refuse(self, coming: list[Driven]) -> None:
+    def _refuse(self, coming: list[Driven], what: str) -> None:
         for driven in coming:
-            self.notice(f"refused: a further tab; there may be {MOST_TABS}")
+            self.notice(f"refused: {what}")
             task = asyncio.ensure_future(driven.close())
             self._closing.add(task)
             task.add_done_callback(self._closed)
@@ -171,7 +172,7 @@ class Page:
 
     async def _add(self, driven: Driven) -> None:
         session = await self.context.new_cdp_session(driven)
-        session.on("Page.windowOpen", lambda _: self._asked())
+        session.on("Page.windowOpen", lambda told: self._asked.append(told["userGesture"]))
         tab = Tab(driven, session, self.notice, lambda: self.gate.num_open > 0)
         self.tabs.append(tab)
         driven.on("close", lambda _: self._gone(tab))

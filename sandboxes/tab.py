@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from playwright.async_api import CDPSession, Dialog, Download
@@ -23,6 +23,7 @@ BEGINNING_MS = 1_900_000_000_000  # what clocks say when a document begins: sinc
 CLOSED = "A tab of the browser is closed"
 _SWAP_S, _STUCK_S = 0.005, 1.0
 _MOST_DIALOGS = 20  # of a step; a document that asks for more is closed
+_MOST_LOADS = 10  # of a step that are waited for; a document may go elsewhere without an end
 _SCRIPT = """
 (() => {
   const RealDate = Date, shift = RealDate.now() - BEGINNING, now = () => RealDate.now() - shift;
@@ -34,6 +35,8 @@ _SCRIPT = """
   performance.now = () => now() - BEGINNING;
   window.requestAnimationFrame = f => setTimeout(() => f(performance.now()), 16);
   window.cancelAnimationFrame = n => clearTimeout(n);
+  const open = window.open;
+  window.open = (...given) => navigator.userActivation.isActive ? open.apply(window, given) : null;
   let state = SEED;
   const next = () => {
     state = (state + 0x6D2B79F5) | 0;
@@ -77,28 +80,46 @@ class Tab:
         self._script: str | None = None  # what runs first in each document
         self._frame = ""  # Chromium's name of what shows the document
         self._rested = asyncio.Event()
+        self._news = asyncio.Event()  # of documents: another is shown, loads, or has loaded
+        self._document = ""  # Chromium's name of the one that is shown
+        self._is_loading = False
         self._end = asyncio.get_running_loop().create_future()  # why there is no document any more
 
     async def prepare(self, seed: int) -> None:
         """Listen to the document, and begin."""
         self._cdp.on("Emulation.virtualTimeBudgetExpired", lambda _: self._rested.set())
+        self._cdp.on("Page.frameNavigated", self._has_navigated)
+        self._cdp.on("Page.frameStartedLoading", lambda told: self._loads(told, is_loading=True))
+        self._cdp.on("Page.frameStoppedLoading", lambda told: self._loads(told, is_loading=False))
         self.driven.on("dialog", self._dialog)
         self.driven.on("download", self._download)
         self.driven.on("crash", lambda _: self.end("A page of the browser crashed"))
         await asyncio.gather(self.send("Page.enable"), self.send("Accessibility.enable"))  # roles and names stay known
         self._frame = (await self.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
-        await self.begin(seed)
+        await self._rule(seed)
 
     async def begin(self, seed: int) -> None:
-        """Have clocks stand still, and chance in documents from now on follow from the seed."""
-        before = [] if self._script is None else [self._script]
+        """Show an empty document and no history; clocks stand still, and chance from now on follows from the seed."""
+        empty = await self._rule(seed, self.send("Page.navigate", url="about:blank"))
+        await self._until(lambda: self._document == empty["loaderId"])
+        await self.forget()
+
+    async def _rule(self, seed: int, *then: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:
+        """Have clocks stand still, chance follow from the seed, and what comes then done; return the last answer."""
         script = _SCRIPT.replace("SEED", str(seed)).replace("BEGINNING", str(BEGINNING_MS))
-        added, *_ = await asyncio.gather(
-            self.send("Page.addScriptToEvaluateOnNewDocument", source=script),
+        last = () if self._script is None else (self._remove(self._script),)
+        _, added, *answers = await asyncio.gather(
             self.send("Emulation.setVirtualTimePolicy", policy="pause"),
-            *(self.send("Page.removeScriptToEvaluateOnNewDocument", identifier=each) for each in before),
+            self.send("Page.addScriptToEvaluateOnNewDocument", source=script),
+            *last,
+            *then,
         )
         self._script = added["identifier"]
+        last_answer: dict[str, Any] = (added, *answers)[-1]  # Any: of Chromium's protocol
+        return last_answer
+
+    def _remove(self, script: str) -> Coroutine[Any, Any, dict[str, Any]]:  # Any: of Chromium's protocol
+        return self.send("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
 
     async def send(self, method: str, **params: Any) -> dict[str, Any]:  # Any: of Chromium's protocol
         """Have Chromium do something.
@@ -141,19 +162,26 @@ class Tab:
         Raises:
             SandboxFailure: it crashed.
         """
-        self._rested.clear()
         self._num_dialogs = 0
         try:
-            policy = {"policy": "pauseIfNetworkFetchesPending", "budget": milliseconds}
-            await self.send("Emulation.setVirtualTimePolicy", **policy)
-            while not await self._has_rested():
-                if await self._is_stuck():
-                    await self.send("Emulation.setVirtualTimePolicy", policy="advance", budget=milliseconds)
+            await self._pass(milliseconds)
+            for _ in range(_MOST_LOADS):
+                if not self._is_loading:
+                    break
+                await self._pass(milliseconds)  # Chromium may miss that a document is on its way
         except (PlaywrightError, SandboxFailure):
             if not self.is_closed:
                 raise
         if self._end.done() and not self.is_closed:
             raise SandboxFailure(self._end.result())
+
+    async def _pass(self, milliseconds: int) -> None:
+        self._rested.clear()
+        policy = {"policy": "pauseIfNetworkFetchesPending", "budget": milliseconds}
+        await self.send("Emulation.setVirtualTimePolicy", **policy)
+        while not await self._has_rested():
+            if await self._is_stuck():
+                await self.send("Emulation.setVirtualTimePolicy", policy="advance", budget=milliseconds)
 
     async def _has_rested(self) -> bool:
         with contextlib.suppress(TimeoutError):
@@ -174,10 +202,6 @@ class Tab:
             return str(answer["errorText"])
         await self.advance()
         return None
-
-    async def leave(self) -> None:
-        """Go to an empty document, and let it take the place of what was there."""
-        await self.go("about:blank")
 
     async def history(self) -> tuple[int, list[str]]:
         """Return which of the addresses that were gone through is shown, and all of them."""
@@ -210,6 +234,28 @@ class Tab:
         except PlaywrightError:  # the document is gone, and its dialog with it
             pass
 
+    def _has_navigated(self, told: dict[str, Any]) -> None:  # Any: of Chromium's protocol
+        if told["frame"]["id"] == self._frame:
+            self._document = told["frame"]["loaderId"]
+            self._news.set()
+
+    def _loads(self, told: dict[str, Any], *, is_loading: bool) -> None:  # Any: of Chromium's protocol
+        if told["frameId"] == self._frame:
+            self._is_loading = is_loading
+            self._news.set()
+
+    async def _until(self, is_so: Callable[[], bool]) -> None:
+        """Wait until what Chromium tells of documents makes it so.
+
+        Raises:
+            SandboxFailure: there is no document any more.
+        """
+        while not is_so():
+            if self._end.done():
+                raise SandboxFailure(self._end.result())
+            self._news.clear()
+            await self._news.wait()
+
     def _download(self, download: Download) -> None:
         self._notice(f"refused: a download of {download.url[:200]}")
 
@@ -228,3 +274,4 @@ class Tab:
         if not self._end.done():
             self._end.set_result(why)
         self._rested.set()
+        self._news.set()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -164,6 +165,15 @@ def test_documents_open_no_tabs_by_themselves_and_few_when_clicked(browser: Brow
     assert 1 < len(page.tabs) <= MOST_TABS
 
 
+def test_links_that_a_document_clicks_itself_open_no_tabs(browser: Browser, page: Page) -> None:
+    storm = "<a id=a target=_blank href=/b>x</a><script>for (let i = 0; i < 30; i++) a.click()</script>"
+    assert shown(browser, page, storm, "1") == 1
+    browser.run(page.settle())
+    assert len(page.tabs) == 1
+    assert page.notices.count("refused: a tab without a click") == 30
+    assert shown(browser, page, SHOWS % 7) == "7"
+
+
 @pytest.mark.parametrize(
     ("document", "title"),
     [
@@ -238,5 +248,26 @@ def test_without_a_browser_it_is_said_how_to_get_one(monkeypatch: pytest.MonkeyP
         find_browser("/no/such")
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", "/nowhere")
-    with pytest.raises(MissingProgramError, match="apt-get install chromium"):
+    with pytest.raises(MissingProgramError, match="apt-get install chromium-headless-shell"):
         find_browser()
+
+
+def test_the_headless_shell_is_taken_before_a_whole_browser(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def there(name: str) -> str:
+        program = tmp_path / name
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.touch()
+        program.chmod(0o755)
+        return str(program)
+
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path / "own"))
+    for name in (
+        "bin/google-chrome",
+        "bin/chromium",
+        "bin/chromium-headless-shell",
+        "own/chromium-1200/chrome-linux64/chrome",
+        "own/chromium_headless_shell-1200/chrome-headless-shell-linux64/chrome-headless-shell",
+    ):
+        expected = there(name)
+        assert find_browser() == expected

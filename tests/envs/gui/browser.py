@@ -6,7 +6,6 @@ Elements are found by role and exact accessible name among those that can be see
 from __future__ import annotations
 
 import json
-import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,14 +13,19 @@ from contextlib import contextmanager
 import uvicorn
 from playwright.sync_api import Locator, Page, sync_playwright
 
+from cairn.core.errors import MissingProgramError
 from cairn.envs.gui.apps import deeds, sites
 from cairn.envs.gui.deeds import Deed
 from cairn.envs.gui.site import site
 from cairn.envs.office.task import Task
 from cairn.envs.office.validator import Verdict, judge
 from cairn.envs.office.world import World
+from cairn.sandboxes.find_browser import find_browser
 
-CHROMIUM = shutil.which("chromium")
+try:
+    CHROMIUM: str | None = find_browser()
+except MissingProgramError:
+    CHROMIUM = None
 _ONE_RENDERER = ("--disable-site-isolation-trials", "--process-per-site", "--renderer-process-limit=1", "--disable-gpu")
 _TIMEOUT_MS = 20_000  # for a busy machine; nothing waits for it to pass
 

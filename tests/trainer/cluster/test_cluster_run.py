@@ -85,7 +85,8 @@ def test_one_worker_without_staleness_gives_what_one_process_gives_bit_for_bit(
 ) -> None:
     """More episodes than slots: they begin in the order, and share the forward passes, of one process."""
     run = train(settings(**WORKER, trainer__updates=4), folder=tmp_path)
-    assert {name: series for name, series in metrics(tmp_path).items() if name != "replaced"} == metrics(alone)
+    told = {name: series for name, series in metrics(tmp_path).items() if name not in ("replaced", "in_flight")}
+    assert told == {name: series for name, series in metrics(alone).items() if name != "in_flight"}  # dealt ahead
     assert weights(run) == (alone / "checkpoints" / "update-000004" / "model.safetensors").read_bytes()
     assert rows(tmp_path, EPISODES) == rows(alone, EPISODES)
     assert rows(tmp_path, TURNS) == rows(alone, TURNS)
