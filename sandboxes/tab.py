@@ -21,7 +21,7 @@ from cairn.core.errors import SandboxFailure
 STEP_MS = 100  # of virtual time
 BEGINNING_MS = 1_900_000_000_000  # what clocks say when a document begins: since 1970
 CLOSED = "A tab of the browser is closed"
-_SWAP_S, _STUCK_S = 0.005, 1.0
+_SWAP_S, _STUCK_S = 0.005, 2.0
 _MOST_DIALOGS = 20  # of a step; a document that asks for more is closed
 _MOST_LOADS = 10  # of a step that are waited for; a document may go elsewhere without an end
 _SCRIPT = """
