@@ -16,7 +16,7 @@ Info = Mapping[str, Any]  # Any: what `TextEnv.step` reports
 Policy = Callable[[TextEnv, str, Info], str]  # the environment, its last text and info -> the next action
 
 
-FEWEST = 4  # episodes, of a share of them
+FEWEST = 2  # episodes, of a share of them
 
 
 class LawBroken(Exception):  # noqa: N818  (it is a finding, not an error of the checker)
@@ -53,7 +53,7 @@ class Subject:
         return [names[i * len(names) // count] for i in range(count)]
 
     def scaled(self, count: int) -> int:
-        """Return the examination's share of so many, but no fewer than four."""
+        """Return the examination's share of so many, but no fewer than two."""
         return max(min(count, FEWEST), round(count * self.share))
 
     def episodes(self, count: int) -> list[tuple[str, int]]:

@@ -38,14 +38,16 @@ HOSTILE = (
 def oracle_succeeds(subject: Subject) -> str:
     """Every oracle succeeds, or reaches the best score there is, by the public actions, on the promised share."""
     promised = subject.env.meta.oracle_success
+    chosen = subject.episodes if promised == 1 else subject.all_episodes  # few episodes say little of 0.8
+    episodes = chosen(NUM_TASKS)
     shares = []
     for name in subject.env.meta.oracles:
-        share, lost = _share(subject, partial(_same, oracle(name)), subject.all_episodes(NUM_TASKS))
+        share, lost = _share(subject, partial(_same, oracle(name)), episodes)
         require(
             share >= promised, f"oracle {name!r} solved {share:.0%}, promised {promised:.0%}; first lost task: {lost!r}"
         )
         shares.append(f"{name} {share:.0%}")
-    return f"{', '.join(shares)} of {NUM_TASKS} episodes"
+    return f"{', '.join(shares)} of {len(episodes)} episodes"
 
 
 def constant_agent(subject: Subject) -> str:

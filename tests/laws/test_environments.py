@@ -16,7 +16,7 @@ from cairn.envs import registry
 from cairn.envs.checker import LAWS, check_law
 from cairn.envs.laws.subject import Subject
 
-SHARE = 0.125  # of the episodes with environments that wait
+SHARE = 1 / 16  # of the episodes with environments that wait
 
 
 @cache

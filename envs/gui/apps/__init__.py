@@ -31,5 +31,8 @@ def deeds(world: World, step: Step) -> Iterator[Deed]:
     """Yield what a person does on the pages to carry out a step.
 
     Each deed is worked out when it is asked for, of the world as it is then: carry out the one before it first.
+
+    Raises:
+        LookupError: the step cannot be carried out in that world.
     """
     yield from sites()[step.app].how[step.name](world, step)

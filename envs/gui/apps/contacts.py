@@ -236,9 +236,8 @@ def _how_merge(world: World, step: Step) -> Iterator[Deed]:
     yield from _to_contact(world, keep)
     yield click("link", "Merge")
     others = [each for each in everything(world, "contacts", "search") if each["id"] != keep]
-    names = distinct([name_of(each) for each in others])
-    chosen = next(name for each, name in zip(others, names, strict=True) if each["id"] == other)
-    yield select("Other contact, which will be gone", chosen)
+    names = dict(zip([each["id"] for each in others], distinct([name_of(each) for each in others]), strict=True))
+    yield select("Other contact, which will be gone", names[other])
     yield click("button", "Merge the two")
 
 

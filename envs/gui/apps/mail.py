@@ -283,8 +283,8 @@ def _how_forward(world: World, step: Step) -> Iterator[Deed]:
 def _how_move(world: World, step: Step) -> Iterator[Deed]:
     name = yield from _to_row(world, str(step.arguments["mail_id"]))
     folder = world.mail.mails[str(step.arguments["mail_id"])].folder
-    text = next(text for text, to in _moves(folder) if to == step.arguments["folder"])
-    yield click("button", f"{text}: {name}")
+    ways = {to: text for text, to in _moves(folder)}
+    yield click("button", f"{ways[str(step.arguments['folder'])]}: {name}")
 
 
 def _how_mark(world: World, step: Step) -> Iterator[Deed]:

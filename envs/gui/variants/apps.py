@@ -113,6 +113,7 @@ class _Clerk:
         self._steps = [*env._task.looks, *env._task.steps]
         self._num_done = 0
         self._deeds: Iterator[Deed] | None = None
+        self._has_failed = False  # once, in the step at hand
         self._planned: tuple[int, Call] | None = None  # the turn that it is for
         self._expected: int | None = None  # the turn after the last of ours
 
@@ -125,20 +126,24 @@ class _Clerk:
         return self._planned[1]
 
     def _choose(self) -> Call:
-        for _ in range(2):  # the second time from the step's beginning
-            while self._num_done < len(self._steps):
-                if self._deeds is None:
-                    self._deeds = deeds(self._env._world, self._steps[self._num_done])
-                try:
-                    return self._as_call(next(self._deeds))
-                except StopIteration:
-                    self._deeds = None
-                    self._num_done += 1
-                except LookupError:
-                    self._deeds = None
-                    break
+        while self._num_done < len(self._steps):
+            if self._deeds is None:
+                self._deeds = deeds(self._env._world, self._steps[self._num_done])
+            try:
+                return self._as_call(next(self._deeds))
+            except StopIteration:
+                self._go_on()
+            except LookupError:
+                self._deeds = None
+                self._has_failed = not self._has_failed
+                if not self._has_failed:  # from the step's beginning too
+                    self._go_on()
         answer = self._env._task.answer
         return Call(name="send_msg_to_user", arguments={"text": "Done." if answer is None else str(answer)})
+
+    def _go_on(self) -> None:
+        self._deeds, self._has_failed = None, False
+        self._num_done += 1
 
     def _as_call(self, deed: Deed) -> Call:
         if deed.verb == "goto":

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 pytest.importorskip("playwright", reason="needs Playwright: pip install 'cairn-rl[gui]'")
 
 import cairn
 from cairn.envs.gui.tasks import templates
+from cairn.envs.gui.variants.apps_mail import MailEnv
 from tests.envs.gui.browser import CHROMIUM
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
@@ -25,4 +28,17 @@ def test_a_task_is_played_to_its_end() -> None:
     while not is_over:
         _, reward, is_over, _, info = env.step(env.oracle())
     assert (reward, info["success"]) == (1.0, True)
+    env.close()
+
+
+def test_the_oracle_passes_over_a_step_that_others_have_done() -> None:
+    env = MailEnv()
+    env.reset(seed=0, options={"task": "mail-archive/0"})
+    moved = str(next(each for each in env._task.steps if each.name == "move").arguments["mail_id"])
+    mails = env._world.mail.mails
+    mails[moved] = dataclasses.replace(mails[moved], folder="archive")
+    is_over = False
+    while not is_over:
+        _, reward, is_over, _, _ = env.step(env.oracle())
+    assert reward == 1
     env.close()
