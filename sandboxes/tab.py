@@ -19,6 +19,7 @@ from playwright.async_api import Page as Driven
 from cairn.core.errors import SandboxFailure
 
 STEP_MS = 100  # of virtual time
+_LAST_MS = 1  # of these, after what is shown has been laid out
 BEGINNING_MS = 1_900_000_000_000  # what clocks say when a document begins: since 1970
 CLOSED = "A tab of the browser is closed"
 _SWAP_S, _STUCK_S = 0.005, 2.0
@@ -164,11 +165,13 @@ class Tab:
         """
         self._num_dialogs = 0
         try:
-            await self._pass(milliseconds)
+            await self._pass(milliseconds - _LAST_MS)
             for _ in range(_MOST_LOADS):
                 if not self._is_loading:
                     break
                 await self._pass(milliseconds)  # Chromium may miss that a document is on its way
+            await self.send("Page.getLayoutMetrics")  # lays out, and so asks for the pictures that are to be seen
+            await self._pass(_LAST_MS)
         except (PlaywrightError, SandboxFailure):
             if not self.is_closed:
                 raise

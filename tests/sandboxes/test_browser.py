@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 from collections.abc import Iterator, Mapping
@@ -40,6 +41,11 @@ class Documents:
         async def answer(request: Request) -> Response:
             if request.method == "POST":
                 return RedirectResponse("/after", 303)
+            if request.url.path == "/p.svg":
+                await asyncio.sleep(0.2)
+                return Response(
+                    "<svg xmlns='http://www.w3.org/2000/svg' width='31' height='31'/>", 200, None, "image/svg+xml"
+                )
             return HTMLResponse(self._documents.get(request.url.path, ""))
 
         app = Starlette(routes=[Route("/{path:path}", answer, methods=["GET", "POST"])])
@@ -163,6 +169,12 @@ def test_documents_open_no_tabs_by_themselves_and_few_when_clicked(browser: Brow
 
     browser.run(click())
     assert 1 < len(page.tabs) <= MOST_TABS
+
+
+def test_pictures_that_only_a_style_asks_for_are_there_when_a_step_ends(browser: Browser, page: Page) -> None:
+    document = "<script>setTimeout(() => { document.body.innerHTML = `<b id=b style='content:url(/p.svg)'></b>` }, 50)"
+    document += "</script>"
+    assert shown(browser, page, document, "b.getBoundingClientRect().width") == 31
 
 
 def test_links_that_a_document_clicks_itself_open_no_tabs(browser: Browser, page: Page) -> None:

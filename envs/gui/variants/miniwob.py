@@ -63,7 +63,6 @@ class MiniwobEnv(GuiEnv):
         oracles=("solver",),
         oracle_success=0.8,
         waits=True,
-        is_deterministic=False,  # on a busy machine pages with pictures (email-inbox) may tell of them a step later
     )
     Config: ClassVar[type[EnvConfig]] = MiniwobConfig
     config: MiniwobConfig
