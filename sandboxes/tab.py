@@ -19,8 +19,10 @@ from playwright.async_api import Page as Driven
 from cairn.core.errors import SandboxFailure
 
 STEP_MS = 100  # of virtual time
+_NOWHERE = (-1, -1)  # where the mouse begins: what lies under it would look otherwise
 _LAST_MS = 1  # of these, after what is shown has been laid out
 BEGINNING_MS = 1_900_000_000_000  # what clocks say when a document begins: since 1970
+_EMPTY = "about:blank"
 CLOSED = "A tab of the browser is closed"
 _SWAP_S, _STUCK_S = 0.005, 2.0
 _MOST_DIALOGS = 20  # of a step; a document that asks for more is closed
@@ -101,9 +103,9 @@ class Tab:
 
     async def begin(self, seed: int) -> None:
         """Show an empty document and no history; clocks stand still, and chance from now on follows from the seed."""
-        empty = await self._rule(seed, self.send("Page.navigate", url="about:blank"))
+        empty = await self._rule(seed, self.send("Page.navigate", url=_EMPTY))
         await self._until(lambda: self._document == empty["loaderId"])
-        await self.forget()
+        await asyncio.gather(self.move(*_NOWHERE), self.forget(_EMPTY))
 
     async def _rule(self, seed: int, *then: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:
         """Have clocks stand still, chance follow from the seed, and what comes then done; return the last answer."""
@@ -198,6 +200,17 @@ class Tab:
         clock = await self.call("", "Date.now()")
         return not await self._has_rested() and not self._is_asking() and await self.call("", "Date.now()") == clock
 
+    async def move(self, x: float, y: float, button: str = "none", buttons: int = 0) -> None:
+        """Move the mouse; `button` and `buttons`: which is held, as Chromium has it.
+
+        Documents take moves in with a frame or with what comes next: here a release of nothing, which they do not see.
+        """
+        moved = {"x": x, "y": y, "buttons": buttons}
+        await asyncio.gather(
+            self.send("Input.dispatchMouseEvent", type="mouseMoved", button=button, **moved),
+            self.send("Input.dispatchMouseEvent", type="mouseReleased", button="none", **moved),
+        )
+
     async def go(self, url: str) -> str | None:
         """Go to an address and let the document load; return why it could not be reached, or None."""
         answer = await self.send("Page.navigate", url=url)
@@ -211,12 +224,13 @@ class Tab:
         found = await self.send("Page.getNavigationHistory")
         return found["currentIndex"], [entry["url"] for entry in found["entries"]]
 
-    async def forget(self) -> None:
-        """Leave no address to go back to."""
+    async def forget(self, shown: str | None = None) -> None:
+        """Leave no address to go back to; `shown`: the one that stays, once the browser knows that it is shown."""
         while True:
             try:
-                await self.send("Page.resetNavigationHistory")
-                return
+                _, (_, left) = await asyncio.gather(self.send("Page.resetNavigationHistory"), self.history())
+                if shown is None or left == [shown]:
+                    return
             except PlaywrightError as error:
                 if "active page" not in error.message:
                     raise

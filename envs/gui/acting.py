@@ -72,16 +72,6 @@ async def _mouse(tab: Tab, kind: str, x: float, y: float, button: str = "none", 
     await tab.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, buttons=held, clickCount=count)
 
 
-async def _move(tab: Tab, x: float, y: float, button: str = "none") -> None:
-    """Move the mouse. Documents take moves in with a frame or with what comes next: a release of nothing, unseen."""
-    held = _HELD[button]
-    moved = {"x": x, "y": y, "buttons": held}
-    await asyncio.gather(
-        tab.send("Input.dispatchMouseEvent", type="mouseMoved", button=button, **moved),
-        tab.send("Input.dispatchMouseEvent", type="mouseReleased", button="none", **moved),
-    )
-
-
 async def _click_at(tab: Tab, x: float, y: float, button: str = "left", times: int = 1) -> None:
     events = [_mouse(tab, "mouseMoved", x, y)]
     for count in range(1, times + 1):
@@ -99,7 +89,7 @@ async def _dblclick(page: Page, places: dict[str, int], given: Arguments) -> Non
 
 
 async def _hover(page: Page, places: dict[str, int], given: Arguments) -> None:
-    await _move(page.tab, *await _point(page.tab, places["bid"]))
+    await page.tab.move(*await _point(page.tab, places["bid"]))
 
 
 async def _fill(page: Page, places: dict[str, int], given: Arguments) -> None:
@@ -159,11 +149,11 @@ async def _drag(page: Page, places: dict[str, int], given: Arguments) -> None:
 
 async def _drag_between(tab: Tab, start: tuple[float, float], end: tuple[float, float]) -> None:
     await tab.call("", "getSelection().removeAllRanges()")  # else what is selected is carried off, and never arrives
-    await _move(tab, *start)
+    await tab.move(*start)
     await _mouse(tab, "mousePressed", *start, "left", 1)
     for step in range(1, _DRAG_STEPS + 1):
         x, y = (a + (b - a) * step / _DRAG_STEPS for a, b in zip(start, end, strict=True))
-        await _move(tab, x, y, "left")
+        await tab.move(x, y, "left", _HELD["left"])
     await _mouse(tab, "mouseReleased", *end, "left", 1)
 
 
@@ -176,7 +166,7 @@ async def _scroll(page: Page, places: dict[str, int], given: Arguments) -> None:
 
 
 async def _mouse_move(page: Page, places: dict[str, int], given: Arguments) -> None:
-    await _move(page.tab, given["x"], given["y"])
+    await page.tab.move(given["x"], given["y"])
 
 
 async def _mouse_click(page: Page, places: dict[str, int], given: Arguments) -> None:

@@ -171,6 +171,15 @@ def test_documents_open_no_tabs_by_themselves_and_few_when_clicked(browser: Brow
     assert 1 < len(page.tabs) <= MOST_TABS
 
 
+def test_the_mouse_is_nowhere_when_a_page_begins(browser: Browser, page: Page) -> None:
+    document = "<style>body { height: 300px } body:hover { color: rgb(1, 2, 3) }</style>"
+    colour = "getComputedStyle(document.body).color"
+    assert shown(browser, page, document, colour) == "rgb(0, 0, 0)"
+    browser.run(page.tab.move(50, 50))
+    assert browser.run(page.tab.driven.evaluate(colour)) == "rgb(1, 2, 3)"
+    assert shown(browser, page, document, colour) == "rgb(0, 0, 0)"
+
+
 def test_pictures_that_only_a_style_asks_for_are_there_when_a_step_ends(browser: Browser, page: Page) -> None:
     document = "<script>setTimeout(() => { document.body.innerHTML = `<b id=b style='content:url(/p.svg)'></b>` }, 50)"
     document += "</script>"
