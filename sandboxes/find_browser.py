@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cairn.core.errors import ConfigError, MissingProgramError
 
-# The headless shell first: it is Chromium without a window, and takes half the processor time for a page.
+# The headless shell first: it is Chromium without a window, and takes less processor time for a page.
 _OWN = ("chromium_headless_shell-*/*/*headless*shell", "chromium-*/chrome-linux*/chrome")
 _NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 

@@ -19,8 +19,8 @@ from playwright.async_api import Page as Driven
 from cairn.core.errors import SandboxFailure
 
 STEP_MS = 100  # of virtual time
-_NOWHERE = (-1, -1)  # where the mouse begins: what lies under it would look otherwise
 _LAST_MS = 1  # of these, after what is shown has been laid out
+_NOWHERE = (-1, -1)  # where the mouse begins: what lies under it would look otherwise
 BEGINNING_MS = 1_900_000_000_000  # what clocks say when a document begins: since 1970
 _EMPTY = "about:blank"
 CLOSED = "A tab of the browser is closed"
@@ -83,7 +83,7 @@ class Tab:
         self._script: str | None = None  # what runs first in each document
         self._frame = ""  # Chromium's name of what shows the document
         self._rested = asyncio.Event()
-        self._news = asyncio.Event()  # of documents: another is shown, loads, or has loaded
+        self._news = asyncio.Event()  # another document is shown, or there is none any more
         self._document = ""  # Chromium's name of the one that is shown
         self._is_loading = False
         self._end = asyncio.get_running_loop().create_future()  # why there is no document any more
@@ -259,10 +259,9 @@ class Tab:
     def _loads(self, told: dict[str, Any], *, is_loading: bool) -> None:  # Any: of Chromium's protocol
         if told["frameId"] == self._frame:
             self._is_loading = is_loading
-            self._news.set()
 
     async def _until(self, is_so: Callable[[], bool]) -> None:
-        """Wait until what Chromium tells of documents makes it so.
+        """Wait until a document is shown that makes it so.
 
         Raises:
             SandboxFailure: there is no document any more.

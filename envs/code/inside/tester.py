@@ -259,7 +259,7 @@ def _prepared(job):
     found = {"__name__": "tests"}
     try:
         exec(compile(job["prelude"], "<given>", "exec"), found)
-    except Exception as error:
+    except Exception as error:  # given code may raise anything
         raise BrokenTests(f"{type(error).__name__}: {error}") from error
     for name, (module, attribute) in job["names"].items():
         found[name] = getattr(importlib.import_module(module), attribute)
