@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import multiprocessing
+import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 T = TypeVar("T")
+
+
+def say(text: str) -> None:
+    """Tell whoever waits for a long benchmark what it is doing."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def peak_memory_mb() -> float:

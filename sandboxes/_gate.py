@@ -3,6 +3,9 @@
 A site is an ASGI application under a host name, without a server or a port: ``http://mail/`` is whatever application
 the episode has put there. Everything else is refused and recorded: other names, this machine's own ports, HTTPS,
 WebSockets.
+
+A browser keeps answers longer than a lease. So it is told to keep only those whose site says ``immutable`` (RFC 8246):
+what never changes at its address, in any environment of this process.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import uvicorn
 
 Scope = MutableMapping[str, Any]  # Any: ASGI's
 Site = Callable[[Scope, Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[None]]], Awaitable[None]]
+_CACHE = b"cache-control"
 _TOLD = 50  # refusals that are kept
 
 
@@ -29,6 +33,7 @@ class Gate:
         self.num_refused = 0
         self.num_open = 0  # requests that are not answered yet
         self._until: asyncio.Future[Any] | None = None  # answers wait for it; Any: what it gives is not used
+        self.keeps = True  # whether browsers may keep what never changes
         self.visited = set[str]()  # hosts that were asked; whoever empties what they have left clears it
         self._socket = socket.socket()
         self._socket.bind(("127.0.0.1", 0))
@@ -84,7 +89,8 @@ class Gate:
             if self._until is not None:
                 await self._until
             path = target.path or "/"
-            await site({**scope, "path": path, "raw_path": path.encode(), "server": (target.netloc, 80)}, receive, send)
+            asked = {**scope, "path": path, "raw_path": path.encode(), "server": (target.netloc, 80)}
+            await site(asked, receive, lambda message: send(self._told_to_keep(message)))
         finally:
             self.num_open -= 1
 
@@ -92,6 +98,16 @@ class Gate:
         self.num_refused += 1
         if len(self.refused) < _TOLD:
             self.refused.append(what[:200])
-        head = [(b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store")]
+        head = [(b"content-type", b"text/plain; charset=utf-8"), (_CACHE, b"no-store")]
         await send({"type": "http.response.start", "status": 403, "headers": head})
         await send({"type": "http.response.body", "body": b"This address cannot be reached from here."})
+
+    def _told_to_keep(self, message: Scope) -> Scope:
+        """Return a part of an answer, not to be kept unless the site says that it never changes."""
+        if message["type"] != "http.response.start":
+            return message
+        headers = list(message.get("headers", ()))
+        if self.keeps and any(name.lower() == _CACHE and b"immutable" in value.lower() for name, value in headers):
+            return message
+        others = [header for header in headers if header[0].lower() != _CACHE]
+        return {**message, "headers": [*others, (_CACHE, b"no-store")]}

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from playwright.async_api import Browser as Chromium
+from playwright.async_api import BrowserContext, Playwright, async_playwright
 from playwright.async_api import Error as PlaywrightError
-from playwright.async_api import Playwright, async_playwright
 from pydantic import Field
 
 from cairn.core.config import Config
@@ -53,6 +53,8 @@ _ARGUMENTS = (
     "--enable-blink-features=ComputedAccessibilityInfo",  # roles and names, for scripts of ours
     "--run-all-compositor-stages-before-draw",  # else pictures of a page whose time stands still may never come
     f"--disable-features={','.join(_FEATURES_OFF)}",
+    "--disable-site-isolation-trials",  # the sites of a page are one environment's: no new process for each
+    "--renderer-process-limit=1",  # of a page
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--font-render-hinting=none",
     "--force-color-profile=srgb",
@@ -188,10 +190,14 @@ class Browser:
         )
 
     async def _new_page(self) -> Page:
-        assert self._chromium is not None
         gate = Gate()
         await gate.start()
-        context = await self._chromium.new_context(
+        return Page(await self.new_context(gate), gate)
+
+    async def new_context(self, gate: Gate) -> BrowserContext:
+        """Return a context of a page's size that reaches what the gate answers for, with nothing open."""
+        assert self._chromium is not None
+        return await self._chromium.new_context(
             proxy={"server": gate.url, "bypass": "<-loopback>"},
             viewport={"width": self.config.width, "height": self.config.height},
             service_workers="block",
@@ -199,7 +205,6 @@ class Browser:
             locale="en-US",
             timezone_id="UTC",
         )
-        return Page(context, gate)
 
     def memory_bytes(self) -> int:
         """Return the memory of all its processes: what each has for itself."""

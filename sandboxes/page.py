@@ -18,7 +18,7 @@ from playwright.async_api import Page as Driven
 
 from cairn.core.errors import SandboxFailure
 from cairn.sandboxes._gate import Gate, Site
-from cairn.sandboxes.tab import CLOSED, Tab
+from cairn.sandboxes.tab import CLOSED, NOWHERE, STEP_MS, Tab
 
 MOST_TABS = 8
 _TOO_MANY = f"a further tab; there may be {MOST_TABS}"
@@ -59,8 +59,11 @@ class Page:
         """Whether none of its tabs has crashed."""
         return not any(tab.has_crashed for tab in self.tabs)
 
-    async def begin(self, sites: Mapping[str, Site], url: str, seed: int) -> str | None:
-        """Show `url` as nobody has before; return why it could not be reached, or None."""
+    async def begin(self, sites: Mapping[str, Site], url: str, seed: int, script: str = "") -> str | None:
+        """Show `url` as nobody has before; return why it could not be reached, or None.
+
+        `script`: run among the document's own, once it has loaded.
+        """
         self.leases += 1
         self.notices, self._seed = [], seed & 0x7FFFFFFF
         left, self.gate.visited = self.gate.visited, set()
@@ -73,10 +76,10 @@ class Page:
         await self.tab.begin(self._seed)
         self.gate.begin(sites)
         emptied = asyncio.gather(
-            self.context.clear_cookies(), *map(self._clear, left)
+            self.context.clear_cookies(), self.tab.move(*NOWHERE), *map(self._clear, left)
         )  # not before: the last document could still write
         self.gate.hold(emptied)
-        problem = await self.tab.go(url)
+        problem = await self.tab.go(url, script)
         await emptied
         if not self.tabs:
             await self._new_tab()
@@ -84,10 +87,10 @@ class Page:
         await self.tab.forget()
         return problem
 
-    async def settle(self) -> None:
-        """Let a step's time pass in every tab, and take in those that it opened or closed."""
+    async def settle(self, milliseconds: int = STEP_MS) -> None:
+        """Let so much time pass in every tab, and take in those that it opened or closed."""
         for tab in list(self.tabs):
-            await tab.advance()
+            await tab.advance(milliseconds)
         for _ in range(_MOST_ROUNDS):
             await self._all_told()
             await self._take_in()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -20,13 +21,16 @@ from cairn.core.errors import SandboxFailure
 
 STEP_MS = 100  # of virtual time
 _LAST_MS = 1  # of these, after what is shown has been laid out
-_NOWHERE = (-1, -1)  # where the mouse begins: what lies under it would look otherwise
+NOWHERE = (-1, -1)  # where the mouse begins: what lies under it would look otherwise
 BEGINNING_MS = 1_900_000_000_000  # what clocks say when a document begins: since 1970
 _EMPTY = "about:blank"
 CLOSED = "A tab of the browser is closed"
 _SWAP_S, _STUCK_S = 0.005, 2.0
 _MOST_DIALOGS = 20  # of a step; a document that asks for more is closed
 _MOST_LOADS = 10  # of a step that are waited for; a document may go elsewhere without an end
+_WHEN_LOADED = """
+(run => document.readyState === "complete" ? run() : addEventListener("load", run))(() => setTimeout(() => {SCRIPT}))
+"""
 _SCRIPT = """
 (() => {
   const RealDate = Date, shift = RealDate.now() - BEGINNING, now = () => RealDate.now() - shift;
@@ -86,6 +90,7 @@ class Tab:
         self._news = asyncio.Event()  # another document is shown, or there is none any more
         self._document = ""  # Chromium's name of the one that is shown
         self._is_loading = False
+        self._worlds = dict[str, int]()  # in which scripts were run, by script: Chromium's number of it
         self._end = asyncio.get_running_loop().create_future()  # why there is no document any more
 
     async def prepare(self, seed: int) -> None:
@@ -105,7 +110,7 @@ class Tab:
         """Show an empty document and no history; clocks stand still, and chance from now on follows from the seed."""
         empty = await self._rule(seed, self.send("Page.navigate", url=_EMPTY))
         await self._until(lambda: self._document == empty["loaderId"])
-        await asyncio.gather(self.move(*_NOWHERE), self.forget(_EMPTY))
+        await self.forget(_EMPTY)
 
     async def _rule(self, seed: int, *then: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:
         """Have clocks stand still, chance follow from the seed, and what comes then done; return the last answer."""
@@ -147,17 +152,29 @@ class Tab:
             SandboxFailure: it raised, or there is no document any more.
             PlaywrightError: it cannot be done.
         """
-        world = await self.send("Page.createIsolatedWorld", frameId=self._frame, worldName="cairn")
-        answer = await self.send(
-            "Runtime.evaluate",
-            expression=f"{script}\n{expression}",
-            contextId=world["executionContextId"],
-            returnByValue=True,
-        )
+        source = f"JSON.stringify({expression})"  # one text is carried sooner than what it is made of
+        answer = await self._call_again(script, source)
+        if answer is None:
+            world = await self.send("Page.createIsolatedWorld", frameId=self._frame, worldName="cairn")
+            self._worlds[script] = world["executionContextId"]
+            answer = await self._evaluate(f"{script}\n{source}", self._worlds[script])
         if "exceptionDetails" in answer:
             told = answer["exceptionDetails"].get("exception", {}).get("description", "without a word")
             raise SandboxFailure(f"A page of the browser cannot be read: {told:.300}")
-        return answer["result"].get("value")
+        value = answer["result"].get("value")
+        return None if value is None else json.loads(value)
+
+    async def _call_again(self, script: str, source: str) -> dict[str, Any] | None:  # Any: of Chromium's protocol
+        """Return the answer of the world in which the script was run; None: it is not there any more."""
+        if script in self._worlds:
+            with contextlib.suppress(PlaywrightError):
+                answer = await self._evaluate(source, self._worlds[script])
+                if "exceptionDetails" not in answer:
+                    return answer
+        return None
+
+    def _evaluate(self, source: str, world: int) -> Coroutine[Any, Any, dict[str, Any]]:  # Any: as above
+        return self.send("Runtime.evaluate", expression=source, contextId=world, returnByValue=True)
 
     async def advance(self, milliseconds: int = STEP_MS) -> None:
         """Let so much time pass in the document, after whatever it is waiting for; nothing, if it closes itself.
@@ -172,18 +189,20 @@ class Tab:
                 if not self._is_loading:
                     break
                 await self._pass(milliseconds)  # Chromium may miss that a document is on its way
-            await self.send("Page.getLayoutMetrics")  # lays out, and so asks for the pictures that are to be seen
-            await self._pass(_LAST_MS)
+            await self._pass(
+                _LAST_MS, self.send("Page.getLayoutMetrics")
+            )  # lays out, and so asks for pictures to be seen
         except (PlaywrightError, SandboxFailure):
             if not self.is_closed:
                 raise
         if self._end.done() and not self.is_closed:
             raise SandboxFailure(self._end.result())
 
-    async def _pass(self, milliseconds: int) -> None:
+    async def _pass(self, milliseconds: int, *before: Coroutine[Any, Any, object]) -> None:
+        """Let so much time pass, after what is to be done before."""
         self._rested.clear()
         policy = {"policy": "pauseIfNetworkFetchesPending", "budget": milliseconds}
-        await self.send("Emulation.setVirtualTimePolicy", **policy)
+        await asyncio.gather(*before, self.send("Emulation.setVirtualTimePolicy", **policy))
         while not await self._has_rested():
             if await self._is_stuck():
                 await self.send("Emulation.setVirtualTimePolicy", policy="advance", budget=milliseconds)
@@ -211,11 +230,17 @@ class Tab:
             self.send("Input.dispatchMouseEvent", type="mouseReleased", button="none", **moved),
         )
 
-    async def go(self, url: str) -> str | None:
-        """Go to an address and let the document load; return why it could not be reached, or None."""
+    async def go(self, url: str, script: str = "") -> str | None:
+        """Go to an address and let the document load; return why it could not be reached, or None.
+
+        `script`: run among the document's own, once it has loaded.
+        """
         answer = await self.send("Page.navigate", url=url)
         if "errorText" in answer:
             return str(answer["errorText"])
+        if script:
+            await self._until(lambda: self._document == answer["loaderId"])
+            await self.send("Runtime.evaluate", expression=_WHEN_LOADED.replace("SCRIPT", script))
         await self.advance()
         return None
 
@@ -254,6 +279,7 @@ class Tab:
     def _has_navigated(self, told: dict[str, Any]) -> None:  # Any: of Chromium's protocol
         if told["frame"]["id"] == self._frame:
             self._document = told["frame"]["loaderId"]
+            self._worlds.clear()
             self._news.set()
 
     def _loads(self, told: dict[str, Any], *, is_loading: bool) -> None:  # Any: of Chromium's protocol

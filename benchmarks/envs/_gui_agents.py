@@ -5,17 +5,18 @@ from __future__ import annotations
 import random
 import statistics
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 
 from cairn.benchmarks.envs._gui_speed import end, made
 from cairn.benchmarks.outcome import Row, row
-from cairn.benchmarks.process import in_fresh_process
+from cairn.benchmarks.process import in_fresh_process, say
 from cairn.envs.gui.browsing import GuiEnv
 from cairn.envs.registry import make
 
 Policy = Callable[[GuiEnv, random.Random], str]
 _FEW, _QUICK = 120, 3  # tasks that an agent plays, spread over those of the split
 _AT_ONCE, _AT_RANDOM = 8, 20
+_TOLD_EVERY_S = 30.0
 _DONE = "send_msg_to_user('Done.')"
 
 
@@ -47,17 +48,23 @@ def spread(tasks: Sequence[str], count: int) -> list[str]:
 def share(env_id: str, agent: str, tasks: Sequence[str]) -> tuple[float, float]:
     """Return which share of tasks an agent solves, and its mean score; several pages play at once."""
     envs = [made(env_id) for _ in range(min(_AT_ONCE, len(tasks)))]
+    found: list[tuple[bool, float]] = []
     try:
         with ThreadPoolExecutor(len(envs)) as threads:
-            parts = [tasks[i :: len(envs)] for i in range(len(envs))]
-            found = [pair for part in threads.map(_played, envs, [_AGENTS[agent]] * len(envs), parts) for pair in part]
+            jobs = [
+                threads.submit(_play, env, _AGENTS[agent], tasks[place :: len(envs)], found)
+                for place, env in enumerate(envs)
+            ]
+            while wait(jobs, _TOLD_EVERY_S).not_done:
+                say(f"{env_id}: {_TOLD[agent]}: {len(found):,} of {len(tasks):,} episodes")
+            for job in jobs:
+                job.result()
     finally:
         end(envs)
     return statistics.fmean(success for success, _ in found), statistics.fmean(score for _, score in found)
 
 
-def _played(env: GuiEnv, policy: Policy, tasks: Sequence[str]) -> list[tuple[bool, float]]:
-    found = []
+def _play(env: GuiEnv, policy: Policy, tasks: Sequence[str], found: list[tuple[bool, float]]) -> None:
     for task in tasks:
         _, info = env.reset(seed=0, options={"task": task})
         rng, is_over = random.Random(task), False
@@ -65,7 +72,6 @@ def _played(env: GuiEnv, policy: Policy, tasks: Sequence[str]) -> list[tuple[boo
             _, _, is_done, is_cut, info = env.step(policy(env, rng))
             is_over = is_done or is_cut
         found.append((bool(info["success"]), float(info["score"])))
-    return found
 
 
 def _oracle(env: GuiEnv, _: random.Random) -> str:

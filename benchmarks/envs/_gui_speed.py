@@ -108,10 +108,17 @@ class Speed:
         return statistics.fmean(each.characters for each in self.starts)
 
 
-def measure(env_id: str, tasks: Sequence[str], pages: int, seconds: float) -> Speed:
-    """Play on one page and on so many at once, for so long each; then begin every task several times."""
+def measure(env_id: str, tasks: Sequence[str], pages: int, seconds: float, keeps: bool = True) -> Speed:
+    """Play on one page and on so many at once, for so long each; then begin every task several times.
+
+    `keeps`: whether the browser keeps what a site says never changes, as it does by default.
+    """
     envs = [made(env_id) for _ in range(pages)]
     try:
+        for env in envs:
+            env.reset(options={"task": tasks[0]})
+            assert env._page is not None
+            env._page.gate.keeps = keeps
         one = play(envs[:1], tasks, seconds)
         first = envs[0]._browser.memory_bytes()
         starts = tuple(_starts(envs[0], tasks))
@@ -188,47 +195,42 @@ class _Player:
 
 
 def _starts(env: GuiEnv, tasks: Sequence[str]) -> list[Start]:
-    """Begin each task several times, each time beside a bare goto of the same page in another tab of the browser."""
-    browser = env._browser
-    with browser.lease() as bare:
-        driven = browser.run(bare.context.new_page())
-        try:
-            return [_start(env, task, lambda url: _gone(env, bare.gate.begin, driven.goto, url)) for task in tasks]
-        finally:
-            browser.run(driven.close())
-
-
-def _gone(env: GuiEnv, begin: Callable[..., None], goto: Callable[[str], Awaitable[object]], url: str) -> float:
-    """Go to an address without more ado; return the milliseconds."""
+    """Begin each task several times, then go to its page as often in a plain context: each clears up after itself."""
     assert env._page is not None
-    begin(env._page.gate.sites)
+    browser = env._browser
+    context = browser.run(browser.new_context(env._page.gate))
+    try:
+        driven = browser.run(context.new_page())
+        return [_start(env, task, lambda url: browser.run(_gone(driven.goto, url))) for task in tasks]
+    finally:
+        browser.run(context.close())
 
-    async def go() -> float:
-        began = time.perf_counter()
-        await goto(url)
-        return (time.perf_counter() - began) * 1000
 
-    return env._browser.run(go())
+async def _gone(goto: Callable[[str], Awaitable[object]], url: str) -> float:
+    """Go to an address without more ado; return the milliseconds."""
+    began = time.perf_counter()
+    await goto(url)
+    return (time.perf_counter() - began) * 1000
 
 
 def _start(env: GuiEnv, task: str, goto: Callable[[str], float]) -> Start:
     from cairn.envs.gui.looking import look
     from cairn.envs.gui.telling import tell
 
-    resets, gotos, looks, tells, text = [], [], [], [], ""
+    resets, looks, tells, text = [], [], [], ""
     for _ in range(_WARM + _TIMES):
         began = time.perf_counter()
         text, _ = env.reset(options={"task": task})
         resets.append((time.perf_counter() - began) * 1000)
         assert env._page is not None
-        assert env.view is not None
         began = time.perf_counter()
         view = env._browser.run(look(env._page.tab, everything=env.everything))
         looked = time.perf_counter()
         tell(view, env.config.token_budget)
         looks.append((looked - began) * 1000)
         tells.append((time.perf_counter() - looked) * 1000)
-        gotos.append(goto(env.view.url))
+    assert env.view is not None
+    gotos = [goto(env.view.url) for _ in range(_WARM + _TIMES)]
     reset_ms, goto_ms, look_ms, tell_ms = (statistics.median(x[_WARM:]) for x in (resets, gotos, looks, tells))
     return Start(
         task=task, reset_ms=reset_ms, goto_ms=goto_ms, look_ms=look_ms, tell_ms=tell_ms, characters=len(text)

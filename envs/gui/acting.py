@@ -28,7 +28,7 @@ class Refused(Exception):  # noqa: N818  (an outcome that the agent is told)
 
 
 async def carry_out(page: Page, view: View, call: Call) -> None:
-    """Do what a call says, on the elements of the page as `view` has them, and let a step's time pass.
+    """Do what a call says, on the elements of the page as `view` has them; what comes of it takes time (`Page.settle`).
 
     Raises:
         Refused: it cannot be done.
@@ -46,7 +46,6 @@ async def carry_out(page: Page, view: View, call: Call) -> None:
     except SandboxFailure:
         if not tab.is_closed:  # else the document has had its tab closed: that is what came of it
             raise
-    await page.settle()
 
 
 def _place(view: View, bid: str) -> int:

@@ -61,6 +61,7 @@ class Opening:
     goal: str
     url: str
     sites: Mapping[str, Any]  # Any: ASGI applications, by host name
+    script: str = ""  # run in the first document, once it has loaded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +80,7 @@ class GuiEnv(TextEnv):
     config: GuiConfig
     without: ClassVar[tuple[str, ...]] = ()  # functions that make no sense here
     everything: ClassVar[bool] = False  # what has no role can be acted on too
+    turn_ms: ClassVar[int] = 100  # of the pages' time
 
     # -- what a subclass says ----------------------------------------------------------------------------------------
 
@@ -226,7 +228,7 @@ class GuiEnv(TextEnv):
             self._page = None
 
     async def _begin(self, page: Page, opening: Opening, seed: int) -> None:
-        problem = await page.begin(opening.sites, opening.url, seed)
+        problem = await page.begin(opening.sites, opening.url, seed, opening.script)
         if problem is not None:
             raise SandboxFailure(f"{opening.url} could not be opened: {problem}")
         self._goal = f"{self._goal}{await self.prepare(page)}"
@@ -247,7 +249,8 @@ class GuiEnv(TextEnv):
                 await carry_out(page, self.view, call)
         except Refused as refused:
             error = str(refused)
-            await page.settle()
+        if message is None:
+            await page.settle(self.turn_ms)
         verdict = await self.judge(page, message)
         await self._look(page)
         return verdict, error

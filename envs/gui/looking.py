@@ -11,7 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +95,11 @@ def _node(row: Sequence[Any], bid: str) -> Node:  # Any: JSON, as reader.js has 
     )
 
 
+@lru_cache(100_000)
+def _code(role: str, name: str, count: int) -> int:
+    return text_key(json.dumps((role, name, count)))
+
+
 def _numbers(keys: Sequence[tuple[str, str] | None]) -> list[str]:
     """Return a number for each key, "" for None; no two are equal."""
     seen: Counter[tuple[str, str]] = Counter()
@@ -105,7 +110,7 @@ def _numbers(keys: Sequence[tuple[str, str] | None]) -> list[str]:
             numbers.append("")
             continue
         seen[key] += 1
-        code = text_key(json.dumps((*key, seen[key])))
+        code = _code(*key, seen[key])
         number = next(n for size in _RANGES if (n := code % size) not in taken)
         taken.add(number)
         numbers.append(str(number))

@@ -177,7 +177,7 @@ def _application(each: Site, titles: Mapping[str, str], world_of: WorldOf) -> St
 
 
 def _file(name: str) -> Callable[[Request], Response]:
-    return lambda request: FileResponse(TEMPLATES / name, headers={"Cache-Control": "max-age=86400"})
+    return lambda request: FileResponse(TEMPLATES / name, headers={"Cache-Control": "max-age=86400, immutable"})
 
 
 def _endpoint(each: Site, titles: Mapping[str, str], place: Place, world_of: WorldOf) -> Callable[[Request], Any]:

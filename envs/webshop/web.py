@@ -95,7 +95,7 @@ class _Pages:
         self._env, self._episodes = env, episodes
 
     async def style(self, request: Request) -> Response:
-        return FileResponse(TEMPLATES / "style.css", headers={"cache-control": "max-age=3600"})
+        return FileResponse(TEMPLATES / "style.css", headers={"cache-control": "max-age=3600, immutable"})
 
     async def show(self, request: Request) -> Response:
         return HTMLResponse(page(self._env, self._episodes.find(request.path_params["token"])))

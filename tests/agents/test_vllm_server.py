@@ -116,6 +116,14 @@ class VLLM:
         lines = httpx.get(f"http://127.0.0.1:{self.port}/metrics").text.splitlines()
         return sum(float(line.split()[-1]) for line in lines if line.startswith("vllm:generation_tokens_total"))
 
+    def sampled_at_rest(self) -> float:
+        """Return the same once it samples nothing any more for those who asked before."""
+        count, before = self.sampled(), -1.0
+        while count != before:
+            time.sleep(1.0)
+            count, before = self.sampled(), count
+        return count
+
     def kill(self) -> None:
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
@@ -281,15 +289,17 @@ def test_what_is_under_way_goes_on_with_new_weights(server: VLLM, of: Policy) ->
     """Logprobs are those of the old weights up to some place, and from there on those of the new ones."""
     made = backend(server, of, max_context=500, max_reply_tokens=400)
     changed = fresh(seed=5)
-    before = server.sampled()
+    before = server.sampled_at_rest()
     for slot in range(8):
         made.submit(slot, request(of, seed=slot))
     deadline = time.monotonic() + 60
     while server.sampled() < before + 24:
         assert time.monotonic() < deadline
         time.sleep(0.01)
+    made.pause()  # else all could have ended before the weights are written
     of.model.load_state_dict(changed.model.state_dict())
     made.update_weights(1)
+    made.resume()
     found: dict[int, Any] = {}
     while len(found) < 8:
         found |= dict(made.step())
@@ -382,17 +392,20 @@ def jobs(count: int) -> list[Job]:
 
 def test_a_killed_server_fails_episodes_which_are_played_again_when_it_is_back(server: VLLM, of: Policy) -> None:
     """The server comes back with the weights that it was started with; it is given ours before it is believed."""
-    made = backend(server, of, {"attempts": 2, "backoff_s": 0.05}, max_reply_tokens=100, max_context=500)
-    for slot in range(4):
+    made = backend(server, of, {"attempts": 2, "backoff_s": 0.05}, max_reply_tokens=400, max_context=500)
+    before, deadline = server.sampled_at_rest(), time.monotonic() + 60
+    for slot in range(8):
         made.submit(slot, request(of, seed=slot))
-    time.sleep(0.3)
+    while server.sampled() == before:
+        assert time.monotonic() < deadline
     server.kill()
     found: dict[int, Any] = {}
-    deadline = time.monotonic() + 30
-    while len(found) < 4:
+    while len(found) < 8:
         found |= dict(made.step())
         assert time.monotonic() < deadline
-    assert all(type(failure) is ModelFailure for failure in found.values()), found
+    kinds = {type(each) for each in found.values()}  # a short reply may have ended before
+    assert ModelFailure in kinds, found
+    assert kinds <= {ModelFailure, Reply}, found
     server.start()
     made.close()
 

@@ -59,6 +59,14 @@ def test_bars_of_speed_can_fail() -> None:
     assert rows["gui/apps: one page, episodes that failed"] is True
 
 
+def test_where_nothing_is_kept_a_reset_is_held_to_its_bar() -> None:
+    rows = list(gui.anew_rows(_speed()))
+    assert [row["value"] for row in rows] == [25, 47.5, 50, 1.25]
+    assert list(_holds(rows).values()) == [True]
+    kept = _holds(list(gui.speed_rows("gui/miniwob", _speed())))
+    assert not any("goto" in name for name in kept)
+
+
 def test_beside_browsergym_by_hand() -> None:
     """Ours: 50 steps/s of stepping, 20 resets/s. Theirs: 5 and 1; in a hurry 25 and 1, which is held to no bar."""
     theirs = Theirs(steps=10, step_s=2, resets=3, reset_s=3, characters=600, memory_mb=400)

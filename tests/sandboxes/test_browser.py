@@ -46,6 +46,8 @@ class Documents:
                 return Response(
                     "<svg xmlns='http://www.w3.org/2000/svg' width='31' height='31'/>", 200, None, "image/svg+xml"
                 )
+            if request.url.path.startswith("/slow"):
+                await asyncio.sleep(0.5)
             return HTMLResponse(self._documents.get(request.url.path, ""))
 
         app = Starlette(routes=[Route("/{path:path}", answer, methods=["GET", "POST"])])
@@ -118,12 +120,97 @@ def test_a_step_waits_for_what_it_asks_of_the_network(browser: Browser, page: Pa
     assert browser.run(post()) == ("http://site/after", "After")
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cairn.sandboxes.tab._STUCK_S", 0.1)
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("how", ["location = '/slow'", "setTimeout(() => a.click(), 50)"])
+def test_a_step_waits_for_a_document_that_is_slow_to_come(browser: Browser, page: Page, how: str) -> None:
+    documents = {"/": "<a id=a href=/slow>x</a>", "/slow": TICKS}
+
+    async def go() -> list[object]:
+        await page.begin({"site": Documents(documents)}, "http://site/", 0)
+        await evaluated(page, how)
+        await page.settle()
+        return [await evaluated(page, each) for each in ("location.pathname", "ticks >= 4")]
+
+    assert browser.run(go()) == ["/slow", True]
+
+
+@pytest.mark.usefixtures("impatient")
+def test_time_that_stands_still_for_nothing_is_made_to_go_on(
+    browser: Browser, page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert shown(browser, page, TICKS, "ticks") == 20
+    send, lost = page.tab.send, list[str]()
+
+    def unheard(method: str, **params: Any) -> Any:  # Any: of Chromium's protocol
+        if params.get("policy") == "pauseIfNetworkFetchesPending" and not lost:
+            lost.append(method)
+            return send("Page.getLayoutMetrics")
+        return send(method, **params)
+
+    monkeypatch.setattr(page.tab, "send", unheard)
+    browser.run(page.settle())
+    assert lost
+    assert browser.run(evaluated(page, "ticks")) == 30
+
+
+@pytest.mark.parametrize("picture", ["", "<img src=/p.svg>"])
+def test_a_script_is_run_once_the_first_document_has_loaded(browser: Browser, page: Page, picture: str) -> None:
+    documents = {"/": f"<p id=c></p>{picture}", "/other": "<p id=c></p>"}
+    script = "c.textContent += [document.readyState, document.images.length && document.images[0].width].join(' ')"
+
+    async def go() -> list[object]:
+        await page.begin({"site": Documents(documents)}, "http://site/", 0, script)
+        found = await evaluated(page, "c.textContent")
+        await page.tab.go("http://site/other")
+        return [found, await evaluated(page, "c.textContent")]
+
+    assert browser.run(go()) == ["complete 31" if picture else "complete 0", ""]
+
+
+def test_what_is_called_knows_the_document_that_is_shown_and_is_not_seen_by_it(browser: Browser, page: Page) -> None:
+    sites = {name: Documents({"/": f"<p>{name}</p><script>mine = 1</script>"}) for name in ("one", "two")}
+    script = "globalThis.count ??= 0; globalThis.mine = 2; var text = () => [document.body.innerText, ++count, mine]"
+
+    async def go() -> list[object]:
+        await page.begin(sites, "http://one/", 0)
+        found = [await page.tab.call(script, "text()") for _ in range(2)]
+        for url in ("http://two/", "http://one/"):
+            await page.tab.go(url)
+            found.append(await page.tab.call(script, "text()"))
+        return [*found, await page.tab.call("", "undefined"), await evaluated(page, "[window.count ?? 0, mine]")]
+
+    assert browser.run(go()) == [["one", 1, 2], ["one", 2, 2], ["two", 1, 2], ["one", 1, 2], None, [0, 1]]
+
+
 def test_nothing_of_a_lease_is_left_for_the_next(browser: Browser, page: Page) -> None:
     document = SHOWS % "localStorage.x, sessionStorage.x, document.cookie, history.length"
     document += (
         "<script>localStorage.x = sessionStorage.x = 1; document.cookie = 'a=b'; history.pushState(1, '')</script>"
     )
     assert [shown(browser, page, document) for _ in range(3)] == ["   2"] * 3
+
+
+@pytest.mark.parametrize(("header", "seen"), [("max-age=999", "123"), ("max-age=999, immutable", "111"), (None, "123")])
+def test_answers_are_kept_beyond_a_lease_only_if_they_never_change(
+    browser: Browser, page: Page, header: str | None, seen: str
+) -> None:
+    asked = list[str]()
+
+    async def site(scope: Any, receive: Any, send: Any) -> None:  # Any: ASGI's
+        asked.append(scope["path"])
+        answer = HTMLResponse(f"<p id=c>{len(asked)}", headers={"Cache-Control": header} if header else None)
+        await answer(scope, receive, send)
+
+    async def look(seed: int) -> str:
+        await page.begin({"site": site}, f"http://site/{header}", seed)
+        return str(await evaluated(page, "c.textContent"))
+
+    assert "".join(browser.run(look(seed)) for seed in range(3)) == seen
 
 
 def test_no_address_but_the_sites_is_reached_and_what_was_asked_is_told(browser: Browser, page: Page) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from cairn.core.errors import SandboxFailure
 from cairn.sandboxes.page import Page
-from cairn.sandboxes.tab import STEP_MS, Tab
+from cairn.sandboxes.tab import Tab
 
 TURN_MS = 1000  # of a page's time: a page of ten seconds has ten turns
 _MOST_LOADS = 20  # steps of time that a page may take to be ready
@@ -22,7 +22,6 @@ _HUSH = """
 .cairn-said { visibility: hidden !important }
 """
 _START = """
-(() => {
   Math.seedrandom(SEED);
   core.EPISODE_MAX_TIME = LIMIT;
   core.startEpisodeReal();
@@ -31,14 +30,12 @@ _START = """
   const says = (part) => part.textContent.trim() || part.tagName === "BR";
   const isOnlyWords = Array.from(query.querySelectorAll("*")).every(says);
   if (isOnlyWords) query.classList.add("cairn-said");
-})()
+  core.hasBegun = true;
 """
 _GOAL = "(said => typeof said === 'string' ? said : said.utterance)(core.getUtterance())"
-_OUTCOME = (
-    "typeof core === 'undefined' || core.EPISODE_MAX_TIME !== LIMIT ? null : [WOB_DONE_GLOBAL, WOB_RAW_REWARD_GLOBAL]"
-)
-_SMALL = """
-(() => {
+_IS_READY = "typeof core !== 'undefined' && core.hasBegun && WOB_TASK_READY"
+_OUTCOME = "typeof core !== 'undefined' && core.hasBegun ? [WOB_DONE_GLOBAL, WOB_RAW_REWARD_GLOBAL] : null"
+_SMALL = """(() => {
   const selection = document.getSelection(), marked = [];
   for (const element of document.querySelectorAll("*")) {
     if (element.scrollTop || element.scrollLeft) marked.push([element.tagName, element.scrollTop, element.scrollLeft]);
@@ -46,41 +43,44 @@ _SMALL = """
       marked.push([element.selectionStart, element.selectionEnd]);
   }
   return [selection.anchorOffset, selection.focusOffset, selection.toString(), marked];
-})()
-"""
+})()"""
 
 
-async def begin(page: Page, seed: int) -> str:
-    """Start the page's episode with a seed; returns what it asks for."""
-    start = _START.replace("SEED", json.dumps(str(seed))).replace("LIMIT", str(_OUT_OF_REACH_MS))
-    await evaluate(page.tab, start.replace("HUSH", json.dumps(_HUSH)))
+def start(seed: int) -> str:
+    """Return what starts the episode of a page that has loaded."""
+    script = _START.replace("SEED", json.dumps(str(seed))).replace("LIMIT", str(_OUT_OF_REACH_MS))
+    return script.replace("HUSH", json.dumps(_HUSH))
+
+
+async def begun(page: Page) -> tuple[str, str]:
+    """Let the page become ready; return what it asks for, and the small things that `outcome` tells of.
+
+    Raises:
+        SandboxFailure: it does not.
+    """
     for _ in range(_MOST_LOADS):
+        if found := await _evaluate(page.tab, f"{_IS_READY} ? [{_GOAL}, {_SMALL}] : null"):
+            goal, small = found
+            return str(goal), json.dumps(small)
         await page.tab.advance()
-        if await evaluate(page.tab, "WOB_TASK_READY"):
-            return str(await evaluate(page.tab, _GOAL))
     raise SandboxFailure("A page of MiniWoB++ does not become ready")
 
 
-async def outcome(page: Page) -> float | None:
-    """Return the reward, once the page has given one, after the rest of the turn's time; -1 when the page was left."""
-    for wait_ms in (TURN_MS - STEP_MS, 0):
-        found = await evaluate(page.tabs[0], _OUTCOME.replace("LIMIT", str(_OUT_OF_REACH_MS)))
-        if found is None:
-            return -1.0
-        is_over, reward = found
-        if is_over:
-            return -1.0 if reward is None else min(max(float(reward), -1.0), 1.0)  # None: it was no number
-        if wait_ms:
-            await page.tabs[0].advance(wait_ms)
-    return None
+async def outcome(page: Page) -> tuple[float | None, str]:
+    """Return the reward, -1 when the page was left and None while it has given none, and small things.
+
+    Small things are what is selected, and how far elements are scrolled.
+    """
+    found, small = await _evaluate(page.tabs[0], f"[{_OUTCOME}, {_SMALL}]")
+    if found is None:
+        return -1.0, ""
+    is_over, reward = found
+    if not is_over:
+        return None, json.dumps(small)
+    return -1.0 if reward is None else min(max(float(reward), -1.0), 1.0), ""  # None: it was no number
 
 
-async def small_things(page: Page) -> str:
-    """Return what is selected, and how far elements are scrolled."""
-    return json.dumps(await evaluate(page.tabs[0], _SMALL))
-
-
-async def evaluate(tab: Tab, expression: str) -> Any:  # Any: JSON
+async def _evaluate(tab: Tab, expression: str) -> Any:  # Any: JSON
     """Return the value of an expression among the page's own scripts.
 
     Raises:

@@ -28,6 +28,7 @@ LEFT_OUT: Mapping[str, str] = {
     ),
     "simon-says": "Its buttons light up for a quarter of a second, between two looks of whoever acts in turns.",
 }
+_KEPT = {"Cache-Control": "max-age=86400, immutable"}
 _DEFAULT_S = 10  # core.EPISODE_MAX_TIME where a page sets none
 _TIME = re.compile(r"core\.EPISODE_MAX_TIME\s*=\s*(\d+)000;")
 
@@ -67,7 +68,7 @@ async def site(scope: Scope, receive: Receive, send: Send) -> None:
         await Response("There is no such file.", 404, media_type="text/plain")(scope, receive, send)
         return
     kind = mimetypes.guess_type(scope["path"])[0] or "application/octet-stream"
-    await Response(content, media_type=kind)(scope, receive, send)
+    await Response(content, media_type=kind, headers=_KEPT)(scope, receive, send)
 
 
 @cache

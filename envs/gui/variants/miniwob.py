@@ -17,7 +17,7 @@ from pydantic import Field
 from cairn.envs.base import EnvConfig, EnvMeta, Outcome
 from cairn.envs.gui.actions import Call, Mistake, parse, written
 from cairn.envs.gui.browsing import GuiConfig, GuiEnv, Opening, Verdict
-from cairn.envs.gui.miniwob.episode import begin, outcome, small_things
+from cairn.envs.gui.miniwob.episode import TURN_MS, begun, outcome, start
 from cairn.envs.gui.miniwob.pages import HOST, folder, pages, seconds, site
 from cairn.envs.gui.miniwob.secrets import SECRETIVE
 from cairn.envs.gui.miniwob.sight import Sight
@@ -68,6 +68,7 @@ class MiniwobEnv(GuiEnv):
     config: MiniwobConfig
     without = ("goto", "go_back", "go_forward", "new_tab", "tab_close", "tab_focus", "send_msg_to_user")
     everything = True
+    turn_ms = TURN_MS
 
     def setup(self) -> None:
         """Find the pages.
@@ -94,17 +95,16 @@ class MiniwobEnv(GuiEnv):
     def open(self, task_id: str, rng: random.Random) -> Opening:
         """Go to the page; it has as many turns as seconds."""
         self._name, _, seed = task_id.rpartition("/")
-        self._seed, self._calls, self._small = int(seed), list[str](), ""
+        self._calls, self._small = list[str](), ""
         self._asked, self._past = "", list["View"]()
         self.turn_limit = self.config.turn_limit or seconds(self._name)
-        return Opening(goal="", url=f"http://{HOST}/{pages()[self._name]}", sites={HOST: site})
+        url = f"http://{HOST}/{pages()[self._name]}"
+        return Opening(goal="", url=url, sites={HOST: site}, script=start(int(seed)))
 
     async def prepare(self, page: Page) -> str:
-        """Start the page's episode; what it asks for is the goal."""
-        goal = await begin(page, self._seed)
-        self._small = await small_things(page)
-        self._asked = goal
-        return goal
+        """Let the page's episode begin; what it asks for is the goal."""
+        self._asked, self._small = await begun(page)
+        return self._asked
 
     def act(self, action: str) -> Outcome:
         """Carry out a call, and keep it in mind."""
@@ -115,10 +115,9 @@ class MiniwobEnv(GuiEnv):
         return super().act(action)
 
     async def judge(self, page: Page, message: str | None) -> Verdict | None:
-        """Let the rest of the turn pass, and ask the page for its reward."""
-        reward = await outcome(page)
+        """Ask the page for its reward."""
+        reward, self._small = await outcome(page)
         if reward is None:
-            self._small = await small_things(page)
             return None
         success = reward >= _CLOSE_ENOUGH.get(self._name, 1.0) - _ROUNDING
         return Verdict(score=reward, success=success, text=f"The task is over. Its reward is {reward:g}.")
