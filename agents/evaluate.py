@@ -6,14 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from cairn.agents.agent import load_agent
+from cairn.agents.agent import Agent, load_agent
 from cairn.agents.collect import collect
 from cairn.agents.engine import Engine
 from cairn.agents.flight import Job
+from cairn.agents.panel import Panel, Part, check_beginning, opened, task_seed
 from cairn.agents.report import Report, summarise
 from cairn.agents.serving.usage import Metered
 from cairn.core.records import Episode, Task
 from cairn.core.seeding import derive_seed
+from cairn.envs.base import TextEnv
 from cairn.envs.pool import EnvPool, PoolConfig
 from cairn.envs.registry import make
 
@@ -48,13 +50,65 @@ def evaluate(
     """
     world = make(env, **(config or {}))
     names = list(world.tasks()[:tasks]) if isinstance(tasks, int) else list(tasks)
-    todo = [Task(env_id=env, task_id=name, seed=derive_seed(seed, "evaluate", name) % 2**31) for name in names]
+    return _played(load_agent(agent, settings), world, config or {}, _jobs(env, names, seed), temperature, on_episode)
+
+
+def evaluate_panel(
+    agent: str,
+    panel: Panel,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    temperature: float = 0.4,
+    on_episode: Callable[[Part, Episode], None] = lambda _, __: None,
+) -> list[tuple[Part, Report, list[Episode]]]:
+    """Play all of a panel and return each part's report and episodes; see `evaluate`.
+
+    Raises:
+        ConfigError: the panel's tasks are not the same here, or as `evaluate`.
+    """
+    worlds = [opened(part) for part in panel.parts]  # all of them before any is played
     loaded = load_agent(agent, settings)
-    jobs = [Job(task=t, group_id=i, sample_seed=derive_seed(seed, "sample", t.task_id)) for i, t in enumerate(todo)]
-    backend = loaded.backend(slots=min(loaded.sampling.slots, max(len(todo), 1)), temperature=temperature)
+    found = []
+    for part, world in zip(panel.parts, worlds, strict=True):
+
+        def heard(episode: Episode, part: Part = part) -> None:
+            if episode.turns:
+                check_beginning(part, episode.task.task_id, episode.turns[0].observation)
+            on_episode(part, episode)
+
+        jobs = _jobs(part.env, list(part.tasks), part.seed, part.attempts)
+        played = _played(loaded, world, part.config, jobs, temperature, heard)
+        found.append((part, *played))
+    return found
+
+
+def _jobs(env: str, names: Sequence[str], seed: int, attempts: int = 1) -> list[Job]:
+    """Return every attempt at every task; those at one task are a group."""
+    return [
+        Job(
+            task=Task(env_id=env, task_id=name, seed=task_seed(seed, name, attempt)),
+            group_id=group,
+            sample_seed=derive_seed(seed, "sample", name, *([attempt] if attempt else [])),
+            member=attempt,
+        )
+        for attempt in range(attempts)
+        for group, name in enumerate(names)
+    ]
+
+
+def _played(
+    agent: Agent,
+    world: TextEnv,
+    config: Mapping[str, Any],
+    jobs: Sequence[Job],
+    temperature: float,
+    on_episode: Callable[[Episode], None],
+) -> tuple[Report, list[Episode]]:
+    env = jobs[0].task.env_id if jobs else world.meta.name
+    backend = agent.backend(slots=min(agent.sampling.slots, max(len(jobs), 1)), temperature=temperature)
     try:
-        with EnvPool(env, config or {}, PoolConfig(size=backend.num_slots)) as pool:
-            episodes = collect(Engine(backend, pool, loaded.manner), jobs, on_episode)
+        with EnvPool(env, config, PoolConfig(size=backend.num_slots)) as pool:
+            episodes = collect(Engine(backend, pool, agent.manner), jobs, on_episode)
     finally:
         backend.close()
     report = summarise(episodes, world.task_type, world.can_solve)

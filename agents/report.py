@@ -8,9 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from cairn.agents.serving.usage import Usage
+from cairn.agents.statistics import wilson
 from cairn.core.records import Episode
-
-_Z = 1.959963984540054  # two-sided 95 % quantile of the normal distribution
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,18 +64,6 @@ class Report:
             ceiling=values.get("ceiling", 1.0),  # checkpoints of before have none, and environments whose tasks all can
             usage=None if values.get("usage") is None else Usage(**values["usage"]),
         )
-
-
-def wilson(successes: int, episodes: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a share; (0, 1) without episodes.
-
-    ``(p + z^2 / 2n -+ z sqrt(p (1 - p) / n + z^2 / 4n^2)) / (1 + z^2 / n)``
-    """
-    if episodes == 0:
-        return 0.0, 1.0
-    p, n, z2 = successes / episodes, episodes, _Z**2
-    centre, half = p + z2 / (2 * n), _Z * math.sqrt(p * (1 - p) / n + z2 / (4 * n * n))
-    return max(0.0, (centre - half) / (1 + z2 / n)), min(1.0, (centre + half) / (1 + z2 / n))
 
 
 def summarise(

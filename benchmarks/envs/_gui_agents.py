@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 
+from cairn.agents.panel import spread
 from cairn.benchmarks.envs._gui_speed import end, made
 from cairn.benchmarks.outcome import Row, row
 from cairn.benchmarks.process import in_fresh_process, say
@@ -37,12 +38,6 @@ def rows(env_id: str, most_by_chance: str | None, quick: bool) -> Iterator[Row]:
         where = f"{env_id}: {_TOLD[agent]}, of {len(chosen)}"
         yield row(f"{where}, solved", success, "share", None if quick else bar)
         yield row(f"{where}, score", score, "mean")
-
-
-def spread(tasks: Sequence[str], count: int) -> list[str]:
-    """Return so many of them at most, at equal distances."""
-    count = min(count, len(tasks))
-    return [tasks[i * len(tasks) // count] for i in range(count)]
 
 
 def share(env_id: str, agent: str, tasks: Sequence[str]) -> tuple[float, float]:

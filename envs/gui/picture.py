@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cairn.envs.gui.looking import View
     from cairn.sandboxes.tab import Tab
 
+_MARK = 3  # pixels of a mark's line
 _COLOURS = ("#c1121f", "#1d3557", "#2a6f2b", "#7b2cbf", "#b35c00", "#006d77")
 
 
@@ -38,12 +39,23 @@ def with_numbers(image: bytes, view: View) -> bytes:
 
 
 def with_frame(image: bytes, box: Box) -> bytes:
-    """Return a picture of a page with one element marked."""
+    """Return a picture of a page with one element marked; one out of sight by a bar at the edge that it lies beyond."""
     from PIL import Image, ImageDraw
 
     picture = Image.open(io.BytesIO(image)).convert("RGB")
-    _frame(ImageDraw.Draw(picture), box, _COLOURS[0], 3)
+    draw, (x, y, w, h) = ImageDraw.Draw(picture), box
+    if x < picture.width and y < picture.height and x + w > 0 and y + h > 0:
+        _frame(draw, box, _COLOURS[0], _MARK)
+    else:
+        (left, right), (top, bottom) = _edge(x, w, picture.width), _edge(y, h, picture.height)
+        draw.rectangle((left, top, right, bottom), fill=_COLOURS[0])
     return _png(picture)
+
+
+def _edge(start: int, length: int, size: int) -> tuple[int, int]:
+    """Return from where to where a bar goes that shows, within a picture, where something lies."""
+    first = min(max(start, 0), size - 2 * _MARK)
+    return first, min(max(start + length, first + 2 * _MARK), size) - 1
 
 
 def _frame(draw: ImageDraw, box: Box, colour: str, width: int) -> None:

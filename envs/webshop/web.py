@@ -63,20 +63,22 @@ def make_app(env: WebShopEnv, task: str = "", *, capacity: int = 256, hosts: Col
         Route("/s/{token}/state", harness.state),
         Route("/s/{token}/reset", harness.reset, methods=["POST"]),
     ]
-    return _app([*_pages(env, episodes), *routes], hosts)
+    return _app([*_pages(env, episodes), *routes], hosts, can_start=True)
 
 
 def make_pages(env: WebShopEnv, episodes: Episodes, *, hosts: Collection[str] = LOOPBACK) -> Starlette:
     """Return the pages alone, of episodes that this process opens: visitors start none, and are given no JSON."""
-    return _app(_pages(env, episodes), hosts)
+    return _app(_pages(env, episodes), hosts, can_start=False)
 
 
-def _app(routes: list[Route], hosts: Collection[str]) -> Starlette:
-    return Starlette(
+def _app(routes: list[Route], hosts: Collection[str], *, can_start: bool) -> Starlette:
+    app = Starlette(
         routes=routes,
         middleware=[Middleware(Guard, hosts=hosts)],
         exception_handlers={HTTPException: _error, NoEpisodeError: _no_episode, NoTaskError: _no_task},
     )
+    app.state.can_start = can_start
+    return app
 
 
 def _pages(env: WebShopEnv, episodes: Episodes) -> list[Route]:
@@ -197,7 +199,7 @@ def _json(value: dict[str, Any], status: int = 200) -> Response:  # Any: JSON
 def _refuse(request: Request, status: int, message: str, headers: Any = None) -> Response:  # Any: as Starlette types it
     if request.url.path.endswith(("/state", "/reset")):
         return _json({"error": message}, status)
-    return HTMLResponse(error_page(status, message), status, headers)
+    return HTMLResponse(error_page(status, message, can_start=request.app.state.can_start), status, headers)
 
 
 async def _error(request: Request, error: Exception) -> Response:

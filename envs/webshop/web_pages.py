@@ -100,9 +100,9 @@ def start_page(env: WebShopEnv, task: str, capacity: int) -> str:
     )
 
 
-def error_page(status: int, message: str) -> str:
-    """Return the page that says what was wrong with a request."""
-    return _templates.get_template("error.html").render(status=status, message=message)
+def error_page(status: int, message: str, *, can_start: bool) -> str:
+    """Return the page that says what was wrong with a request; `can_start`: whether visitors start episodes."""
+    return _templates.get_template("error.html").render(status=status, message=message, can_start=can_start)
 
 
 def label_of(episode: Episode, posted: str) -> str:

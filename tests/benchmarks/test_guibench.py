@@ -79,11 +79,6 @@ def test_beside_browsergym_by_hand() -> None:
     assert list(_holds(list(gui.beside_rows(_speed(), slower, hurried))).values()) == [False, False]
 
 
-def test_tasks_are_spread() -> None:
-    assert _gui_agents.spread([str(n) for n in range(10)], 3) == ["0", "3", "6"]
-    assert _gui_agents.spread(["a"], 3) == ["a"]
-
-
 def test_what_browsergym_cannot_do_is_told(tmp_path: Path) -> None:
     program = tmp_path / "python"
     program.write_text("#!/bin/sh\necho no module >&2\nexit 3\n")

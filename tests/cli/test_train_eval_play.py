@@ -124,6 +124,31 @@ def test_an_evaluation_for_people() -> None:
     assert "mean turns 6.0" in done.output
 
 
+def test_a_panel_is_made_shown_and_played(tmp_path: Path) -> None:
+    file = str(tmp_path / "doors.toml")
+    made = answer("panels", "make", file, "--env", ENV, "--tasks", "5", "--attempts", "2", "--json")
+    assert made["tasks"] == 5
+    (shown,) = answer("panels", "list", file, "--json")
+    assert shown["hash"] == made["hash"]
+    found = answer("eval", "--panel", file, "--agent", "constant:wait", "--json")
+    assert (found["panel"], found["hash"]) == ("doors", made["hash"])
+    (part,) = found["parts"]
+    assert part["success"]["episodes"] == 10
+    assert part["success_rate"] == 0.0
+    told = run.invoke(app, ["eval", "--panel", file])
+    assert told.exit_code == 0
+    assert "100.0 %" in told.output
+    assert made["hash"][:12] in told.output
+    for arguments, message in (
+        (["panels", "make", file, "--env", ENV], "name of a new .toml file"),
+        (["eval", "--panel", file, "--set", "turn_limit=3"], "a panel's are fixed"),
+        (["eval", "--panel", "nothing"], "panel"),
+    ):
+        refused = run.invoke(app, arguments)
+        assert refused.exit_code == 2
+        assert message in refused.output
+
+
 def test_an_evaluation_says_how_many_tasks_cannot_be_solved() -> None:
     done = run.invoke(app, ["eval", "tests.envs.faulty:Unsolvable", "--tasks", "24"])
     assert "75.0 % [55.1, 88.0]" in done.output

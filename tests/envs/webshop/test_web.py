@@ -215,7 +215,9 @@ def test_pages_of_episodes_that_a_process_opens_are_all_that_it_serves() -> None
     shop = WebShopEnv(**SHOP)
     episodes = Episodes(shop, 1, lambda: "here")
     client = TestClient(make_pages(shop, episodes), base_url=HOST)
-    assert client.get("/s/here/").status_code == 404
+    missing = client.get("/s/here/")
+    assert (missing.status_code, "Start an episode" in missing.text) == (404, False)  # nothing here would start one
+    assert "Start an episode" in TestClient(make_app(shop), base_url=HOST).get("/s/here/").text
     assert episodes.open("goal/0") == "here"
     page = Page(client.get("/s/here/").text)
     mark = page.one("input", type="hidden").attributes["value"]

@@ -1,0 +1,218 @@
+"""What can be said of successes and scores on a list of tasks: intervals, repeated attempts, pairs, shares of parts.
+
+The unit is the task: attempts at one task are not independent, so their mean is what a task contributes, and intervals
+come from drawing tasks anew. Two agents are compared on the same tasks, task by task.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from cairn.core.errors import CairnError
+
+CONFIDENCE, POWER = 0.95, 0.8
+_RESAMPLES = 4999
+_Z = float(stats.norm.ppf(0.5 + CONFIDENCE / 2))
+
+Attempts = Mapping[str, Sequence[float]]  # task -> what each attempt gave
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interval:
+    """A mean over tasks and its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+    tasks: int
+
+    def __str__(self) -> str:
+        return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paired:
+    """The second of two agents against the first, on the same tasks."""
+
+    difference: Interval  # second - first, of the tasks' means
+    p_value: float  # two-sided: that they are as good as each other
+    test: str  # which one it is of
+    only_first: int  # tasks at which only the first had the better mean
+    only_second: int
+    effect: float  # mean difference in standard deviations of differences (Cohen's d_z); 0 without a difference
+    tasks_needed: int | None  # to tell this difference from none, 8 times of 10; None: there is none
+
+
+def wilson(successes: int, episodes: int) -> tuple[float, float]:
+    """Return Wilson's 95 % interval of a share; (0, 1) without episodes.
+
+    ``(p + z^2 / 2n -+ z sqrt(p (1 - p) / n + z^2 / 4n^2)) / (1 + z^2 / n)``
+    """
+    if episodes == 0:
+        return 0.0, 1.0
+    p, n, z2 = successes / episodes, episodes, _Z**2
+    centre, half = p + z2 / (2 * n), _Z * math.sqrt(p * (1 - p) / n + z2 / (4 * n * n))
+    return max(0.0, (centre - half) / (1 + z2 / n)), min(1.0, (centre + half) / (1 + z2 / n))
+
+
+def interval(attempts: Attempts, seed: int = 0) -> Interval:
+    """Return the mean over tasks of the mean over a task's attempts, and its interval.
+
+    Wilson's where each task gave one 0 or 1. Else the bootstrap's, over tasks (Efron's BCa, 4,999 draws); where all
+    tasks gave the same, only that: no spread was seen.
+
+    Raises:
+        CairnError: there is no task, or one without an attempt.
+    """
+    means = _means(attempts)
+    if _is_binary(attempts):
+        low, high = wilson(round(means.sum()), len(means))
+        return Interval(mean=float(means.mean()), low=low, high=high, tasks=len(means))
+    return _bootstrap(means, seed)
+
+
+def pass_at_k(attempts: int, successes: int, k: int) -> float:
+    """Return the chance that one of `k` attempts at a task succeeds: ``1 - C(n - c, k) / C(n, k)``.
+
+    Unbiased over draws of k of the n attempts, of which c succeeded (Chen et al. 2021, arXiv:2107.03374).
+
+    Raises:
+        CairnError: there are fewer attempts than `k`.
+    """
+    _enough(attempts, successes, k)
+    return 1.0 - math.comb(attempts - successes, k) / math.comb(attempts, k)
+
+
+def pass_hat_k(attempts: int, successes: int, k: int) -> float:
+    """Return the chance that all of `k` attempts at a task succeed: ``C(c, k) / C(n, k)``.
+
+    Unbiased, as `pass_at_k` (Yao et al. 2024, arXiv:2406.12045, where it is pass^k).
+
+    Raises:
+        CairnError: there are fewer attempts than `k`.
+    """
+    _enough(attempts, successes, k)
+    return math.comb(successes, k) / math.comb(attempts, k)
+
+
+def mcnemar(only_first: int, only_second: int) -> float:
+    """Return the exact two-sided p-value that tasks solved by one alone fall to either as to a fair coin; 1 without."""
+    total = only_first + only_second
+    return float(stats.binomtest(min(only_first, only_second), total).pvalue) if total else 1.0
+
+
+def paired(first: Attempts, second: Attempts, seed: int = 0) -> Paired:
+    """Compare two agents task by task: McNemar's exact test where each task gave one 0 or 1, else sign flips.
+
+    Sign flips: the share, of 4,999 random signs of the tasks' differences and the ones seen, whose mean is as far from
+    0. `tasks_needed` is ``(z_a sqrt(v + d^2) + z_b sqrt(v))^2 / d^2`` for the mean d and the variance v of differences,
+    which for pairs of 0 and 1 is Connor's (1987).
+
+    Raises:
+        CairnError: they were not given the same tasks; the text names one.
+    """
+    if strangers := sorted(set(first) ^ set(second)):
+        where = "first" if strangers[0] in first else "second"
+        raise CairnError(f"{len(strangers)} tasks have one side alone, such as {strangers[0]!r} in the {where}")
+    names = sorted(first)
+    differences = _means({n: second[n] for n in names}) - _means({n: first[n] for n in names})
+    only_first, only_second = int((differences < 0).sum()), int((differences > 0).sum())
+    if _is_binary(first) and _is_binary(second):
+        test, p_value = "McNemar, exact", mcnemar(only_first, only_second)
+    else:
+        test, p_value = "sign flips by task", _sign_flips(differences, seed)
+    spread = float(differences.std(ddof=1)) if len(differences) > 1 else 0.0
+    return Paired(
+        difference=_bootstrap(differences, seed),
+        p_value=p_value,
+        test=test,
+        only_first=only_first,
+        only_second=only_second,
+        effect=float(differences.mean()) / spread if spread else 0.0,
+        tasks_needed=_tasks_needed(float(differences.mean()), float(differences.var())),
+    )
+
+
+def shapley(values: Mapping[frozenset[str], float]) -> dict[str, float]:
+    """Return each part's Shapley value, from what every set of parts is worth.
+
+    ``phi_i = sum over S without i of |S|! (n - |S| - 1)! / n! (v(S + i) - v(S))``; they add up to what all parts are
+    worth beyond none.
+
+    Raises:
+        CairnError: a set of parts is missing; the text names it.
+    """
+    parts = sorted(frozenset().union(*values))
+    count = len(parts)
+    for wanted in _subsets(parts):
+        if wanted not in values:
+            raise CairnError(f"The worth of {sorted(wanted)} is missing; {count} parts need all {2**count} sets")
+    found = {}
+    for part in parts:
+        found[part] = sum(_share(values, part, others, count) for others in _subsets(set(parts) - {part}))
+    return found
+
+
+# -- helpers -----------------------------------------------------------------------------------------------------------
+
+
+def _means(attempts: Attempts) -> NDArray[np.float64]:
+    empty = [task for task, values in attempts.items() if not len(values)]
+    if empty or not attempts:
+        raise CairnError(f"Task {empty[0]!r} has no attempt that was scored" if empty else "There are no tasks")
+    return np.array([np.mean(values) for values in attempts.values()], np.float64)
+
+
+def _is_binary(attempts: Attempts) -> bool:
+    return all(len(values) == 1 and float(values[0]) in (0.0, 1.0) for values in attempts.values())
+
+
+def _bootstrap(values: NDArray[np.float64], seed: int) -> Interval:
+    low = high = mean = float(values.mean())
+    for method in ("BCa", "percentile") if np.ptp(values) > 0 else ():
+        rng = np.random.default_rng(seed)
+        found = stats.bootstrap(
+            (values,), np.mean, n_resamples=_RESAMPLES, confidence_level=CONFIDENCE, method=method, rng=rng
+        )
+        low, high = map(float, found.confidence_interval)
+        if math.isfinite(low) and math.isfinite(high):  # BCa's may not be, of very few tasks
+            break
+    return Interval(mean=mean, low=low, high=high, tasks=len(values))
+
+
+def _sign_flips(differences: NDArray[np.float64], seed: int) -> float:
+    rng = np.random.default_rng(seed)
+    seen, as_far = abs(differences.sum()), 1
+    for _ in range(_RESAMPLES):
+        signs = rng.integers(0, 2, len(differences)) * 2 - 1
+        as_far += abs(float(signs @ differences)) >= seen - 1e-12 * len(differences)
+    return as_far / (_RESAMPLES + 1)
+
+
+def _tasks_needed(mean: float, variance: float) -> int | None:
+    if not mean:
+        return None
+    z_power = float(stats.norm.ppf(POWER))
+    return math.ceil((_Z * math.sqrt(variance + mean**2) + z_power * math.sqrt(variance)) ** 2 / mean**2)
+
+
+def _enough(attempts: int, successes: int, k: int) -> None:
+    if not 1 <= k <= attempts or not 0 <= successes <= attempts:
+        raise CairnError(f"{k} of {attempts} attempts cannot be drawn, or {successes} of them succeed")
+
+
+def _subsets(parts: Iterable[str]) -> Iterable[frozenset[str]]:
+    listed = sorted(parts)
+    return (frozenset(chosen) for size in range(len(listed) + 1) for chosen in combinations(listed, size))
+
+
+def _share(values: Mapping[frozenset[str], float], part: str, others: frozenset[str], count: int) -> float:
+    weight = math.factorial(len(others)) * math.factorial(count - len(others) - 1) / math.factorial(count)
+    return weight * (values[others | {part}] - values[others])
