@@ -18,7 +18,7 @@ from playwright.async_api import Page as Driven
 
 from cairn.core.errors import SandboxFailure
 from cairn.sandboxes._gate import Gate, Site
-from cairn.sandboxes.tab import CLOSED, NOWHERE, STEP_MS, Tab
+from cairn.sandboxes.tab import CLOSED, NOWHERE, STEP_MS, Clipboard, Tab
 
 MOST_TABS = 8
 _TOO_MANY = f"a further tab; there may be {MOST_TABS}"
@@ -35,6 +35,7 @@ class Page:
         self.tabs: list[Tab] = []
         self.active = 0  # which tab is in front
         self.notices: list[str] = []  # in this lease, the first ones
+        self.clipboard = Clipboard()
         self.leases = 0
         self._seed = 0
         self._is_ours = False  # the tab that opens next
@@ -65,7 +66,7 @@ class Page:
         `script`: run among the document's own, once it has loaded.
         """
         self.leases += 1
-        self.notices, self._seed = [], seed & 0x7FFFFFFF
+        self.notices, self._seed, self.clipboard.text = [], seed & 0x7FFFFFFF, ""
         left, self.gate.visited = self.gate.visited, set()
         self.gate.begin({})
         for tab in self.tabs[1:]:
@@ -176,7 +177,7 @@ class Page:
     async def _add(self, driven: Driven) -> None:
         session = await self.context.new_cdp_session(driven)
         session.on("Page.windowOpen", lambda told: self._asked.append(told["userGesture"]))
-        tab = Tab(driven, session, self.notice, lambda: self.gate.num_open > 0)
+        tab = Tab(driven, session, self.clipboard, self.notice, lambda: self.gate.num_open > 0)
         self.tabs.append(tab)
         driven.on("close", lambda _: self._gone(tab))
         await tab.prepare(self._seed)

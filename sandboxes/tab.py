@@ -11,6 +11,9 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from playwright.async_api import CDPSession, Dialog, Download
@@ -18,11 +21,13 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page as Driven
 
 from cairn.core.errors import SandboxFailure
+from cairn.sandboxes._world import WORLD, World
 
 STEP_MS = 100  # of virtual time
 _LAST_MS = 1  # of these, after what is shown has been laid out
 NOWHERE = (-1, -1)  # where the mouse begins: what lies under it would look otherwise
 BEGINNING_MS = 1_900_000_000_000  # what clocks say when a document begins: since 1970
+_CLIPBOARD = "clipboard.js"
 _EMPTY = "about:blank"
 CLOSED = "A tab of the browser is closed"
 _SWAP_S, _STUCK_S = 0.005, 2.0
@@ -31,58 +36,43 @@ _MOST_LOADS = 10  # of a step that are waited for; a document may go elsewhere w
 _WHEN_LOADED = """
 (run => document.readyState === "complete" ? run() : addEventListener("load", run))(() => setTimeout(() => {SCRIPT}))
 """
-_SCRIPT = """
-(() => {
-  const RealDate = Date, shift = RealDate.now() - BEGINNING, now = () => RealDate.now() - shift;
-  window.Date = new Proxy(RealDate, {
-    construct: (date, given) => given.length ? new date(...given) : new date(now()),
-    apply: () => new RealDate(now()).toString(),
-    get: (date, name) => name === "now" ? now : Reflect.get(date, name),
-  });
-  performance.now = () => now() - BEGINNING;
-  window.requestAnimationFrame = f => setTimeout(() => f(performance.now()), 16);
-  window.cancelAnimationFrame = n => clearTimeout(n);
-  const open = window.open;
-  window.open = (...given) => navigator.userActivation.isActive ? open.apply(window, given) : null;
-  let state = SEED;
-  const next = () => {
-    state = (state + 0x6D2B79F5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
-  Math.random = next;
-  crypto.getRandomValues = a => {
-    for (let i = 0; i < a.length; i++) a[i] = Math.floor(next() * 4294967296);
-    return a;
-  };
-  document.addEventListener("DOMContentLoaded", () => {  // else at some frame, and frames come when they like
-    const first = document.querySelector("[autofocus]");
-    if (first && document.activeElement === document.body) first.focus();
-  });
-  const sheet = new CSSStyleSheet();  // a document's own policy may forbid <style>
-  sheet.replaceSync("*, *::before, *::after { animation: none !important; transition: none !important; " +
-    "caret-color: transparent !important }");
-  document.adoptedStyleSheets.push(sheet);
-})();
-"""
+_MOST_COPIED = 100_000
+
+
+@cache
+def _text_of(name: str) -> str:
+    return Path(__file__).with_name(name).read_text()
+
+
+@dataclass
+class Clipboard:
+    """What was copied last in any tab of a page."""
+
+    text: str = ""
 
 
 class Tab:
     """A document that is shown, and what Chromium can be asked to do with it."""
 
     def __init__(
-        self, driven: Driven, cdp: CDPSession, notice: Callable[[str], None], is_asking: Callable[[], bool]
+        self,
+        driven: Driven,
+        cdp: CDPSession,
+        clipboard: Clipboard,
+        notice: Callable[[str], None],
+        is_asking: Callable[[], bool],
     ) -> None:
         """Show nothing yet.
 
         Args:
             driven: the tab, as Playwright has it.
             cdp: what Chromium is asked by.
+            clipboard: of the page that it is a tab of.
             notice: told of what the document wanted and did not get, or was answered at once.
             is_asking: whether sites have requests to answer.
         """
         self.driven, self._cdp, self._notice, self._is_asking = driven, cdp, notice, is_asking
+        self._clipboard = clipboard
         self._num_dialogs = 0
         self._script: str | None = None  # what runs first in each document
         self._frame = ""  # Chromium's name of what shows the document
@@ -90,7 +80,7 @@ class Tab:
         self._news = asyncio.Event()  # another document is shown, or there is none any more
         self._document = ""  # Chromium's name of the one that is shown
         self._is_loading = False
-        self._worlds = dict[str, int]()  # in which scripts were run, by script: Chromium's number of it
+        self._world = World(self.send)
         self._end = asyncio.get_running_loop().create_future()  # why there is no document any more
 
     async def prepare(self, seed: int) -> None:
@@ -102,7 +92,11 @@ class Tab:
         self.driven.on("dialog", self._dialog)
         self.driven.on("download", self._download)
         self.driven.on("crash", lambda _: self.end("A page of the browser crashed"))
-        await asyncio.gather(self.send("Page.enable"), self.send("Accessibility.enable"))  # roles and names stay known
+        await asyncio.gather(
+            self.send("Page.enable"),
+            self.send("Accessibility.enable"),  # roles and names stay known
+            self.send("Page.addScriptToEvaluateOnNewDocument", source=_text_of(_CLIPBOARD), worldName=WORLD),
+        )
         self._frame = (await self.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
         await self._rule(seed)
 
@@ -114,7 +108,7 @@ class Tab:
 
     async def _rule(self, seed: int, *then: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:
         """Have clocks stand still, chance follow from the seed, and what comes then done; return the last answer."""
-        script = _SCRIPT.replace("SEED", str(seed)).replace("BEGINNING", str(BEGINNING_MS))
+        script = _text_of("document.js").replace("SEED", str(seed)).replace("BEGINNING", str(BEGINNING_MS))
         last = () if self._script is None else (self._remove(self._script),)
         _, added, *answers = await asyncio.gather(
             self.send("Emulation.setVirtualTimePolicy", policy="pause"),
@@ -152,29 +146,7 @@ class Tab:
             SandboxFailure: it raised, or there is no document any more.
             PlaywrightError: it cannot be done.
         """
-        source = f"JSON.stringify({expression})"  # one text is carried sooner than what it is made of
-        answer = await self._call_again(script, source)
-        if answer is None:
-            world = await self.send("Page.createIsolatedWorld", frameId=self._frame, worldName="cairn")
-            self._worlds[script] = world["executionContextId"]
-            answer = await self._evaluate(f"{script}\n{source}", self._worlds[script])
-        if "exceptionDetails" in answer:
-            told = answer["exceptionDetails"].get("exception", {}).get("description", "without a word")
-            raise SandboxFailure(f"A page of the browser cannot be read: {told:.300}")
-        value = answer["result"].get("value")
-        return None if value is None else json.loads(value)
-
-    async def _call_again(self, script: str, source: str) -> dict[str, Any] | None:  # Any: of Chromium's protocol
-        """Return the answer of the world in which the script was run; None: it is not there any more."""
-        if script in self._worlds:
-            with contextlib.suppress(PlaywrightError):
-                answer = await self._evaluate(source, self._worlds[script])
-                if "exceptionDetails" not in answer:
-                    return answer
-        return None
-
-    def _evaluate(self, source: str, world: int) -> Coroutine[Any, Any, dict[str, Any]]:  # Any: as above
-        return self.send("Runtime.evaluate", expression=source, contextId=world, returnByValue=True)
+        return await self._world.call(self._frame, script, expression)
 
     async def advance(self, milliseconds: int = STEP_MS) -> None:
         """Let so much time pass in the document, after whatever it is waiting for; nothing, if it closes itself.
@@ -189,20 +161,28 @@ class Tab:
                 if not self._is_loading:
                     break
                 await self._pass(milliseconds)  # Chromium may miss that a document is on its way
-            await self._pass(
-                _LAST_MS, self.send("Page.getLayoutMetrics")
-            )  # lays out, and so asks for pictures to be seen
+            if await self._sees_to_clipboard():  # lays out, and so asks for pictures that are to be seen
+                await self._pass(milliseconds)
+            await self._pass(_LAST_MS)
         except (PlaywrightError, SandboxFailure):
             if not self.is_closed:
                 raise
         if self._end.done() and not self.is_closed:
             raise SandboxFailure(self._end.result())
 
-    async def _pass(self, milliseconds: int, *before: Coroutine[Any, Any, object]) -> None:
-        """Let so much time pass, after what is to be done before."""
+    async def _sees_to_clipboard(self) -> bool:
+        """Keep what was copied, and paste it where that is wanted; return whether it was."""
+        copied, wants = await self.call(_text_of(_CLIPBOARD), "cairnClipboard.news()")
+        if copied is not None:
+            self._clipboard.text = copied[:_MOST_COPIED]
+        if wants:
+            await self.call(_text_of(_CLIPBOARD), f"cairnClipboard.paste({json.dumps(self._clipboard.text)})")
+        return bool(wants)
+
+    async def _pass(self, milliseconds: int) -> None:
         self._rested.clear()
         policy = {"policy": "pauseIfNetworkFetchesPending", "budget": milliseconds}
-        await asyncio.gather(*before, self.send("Emulation.setVirtualTimePolicy", **policy))
+        await self.send("Emulation.setVirtualTimePolicy", **policy)
         while not await self._has_rested():
             if await self._is_stuck():
                 await self.send("Emulation.setVirtualTimePolicy", policy="advance", budget=milliseconds)
@@ -279,7 +259,7 @@ class Tab:
     def _has_navigated(self, told: dict[str, Any]) -> None:  # Any: of Chromium's protocol
         if told["frame"]["id"] == self._frame:
             self._document = told["frame"]["loaderId"]
-            self._worlds.clear()
+            self._world.end()
             self._news.set()
 
     def _loads(self, told: dict[str, Any], *, is_loading: bool) -> None:  # Any: of Chromium's protocol

@@ -195,6 +195,76 @@ def test_nothing_of_a_lease_is_left_for_the_next(browser: Browser, page: Page) -
     assert [shown(browser, page, document) for _ in range(3)] == ["   2"] * 3
 
 
+FIELD = "<input id=a value=%s autofocus><script>told = [];%s</script>"
+TELLS = """for (const type of ["copy", "cut", "paste"]) document.addEventListener(type, event => {
+  told.push(type + event.clipboardData.getData("text/plain")) })"""
+
+
+async def pressed(page: Page, *keys: str) -> str:
+    for key in keys:
+        await page.tab.driven.keyboard.press(f"Control+{key}")
+    await page.settle()
+    return str(await evaluated(page, "a.value"))
+
+
+def test_each_page_has_a_clipboard_of_its_own(browser: Browser, page: Page) -> None:
+    sites = {name: Documents({"/": FIELD % (name, TELLS)}) for name in ("mine", "yours")}
+
+    async def go() -> list[object]:
+        await page.begin(sites, "http://mine/", 0)
+        found: list[object] = [await pressed(page, "a", "c"), await pressed(page, "v", "v")]
+        found += [await pressed(page, "a", "x"), page.clipboard.text, await evaluated(page, "told")]
+        await page.tab.go("http://yours/")
+        found += [await pressed(page, "a", "v"), await evaluated(page, "told")]
+        with browser.lease() as other:
+            await other.begin(sites, "http://yours/", 0)
+            found += [await pressed(other, "v"), await evaluated(other, "told")]
+        await page.begin(sites, "http://mine/", 0)
+        return [*found, await pressed(page, "v")]
+
+    taken = browser.take()  # so that a page is there for the inner lease, which may not wait for one
+    browser.give_back(taken)
+    assert browser.run(go()) == [
+        "mine", "minemine", "", "minemine", ["copy", "pastemine", "pastemine", "cut"],
+        "minemine", ["pasteminemine"],
+        "yours", ["paste"],
+        "mine",
+    ]  # fmt: skip
+
+
+def test_documents_may_choose_what_is_copied_and_refuse_what_is_pasted(browser: Browser, page: Page) -> None:
+    document = FIELD % (
+        "x",
+        """
+    a.oncopy = event => { event.clipboardData.setData("text/plain", "chosen"); event.preventDefault() };
+    a.onpaste = event => { told.push(event.clipboardData.getData("text/plain")); event.preventDefault() }""",
+    )
+
+    async def go() -> list[object]:
+        await page.begin({"site": Documents({"/": document})}, "http://site/", 0)
+        return [
+            await pressed(page, "a", "c"),
+            page.clipboard.text,
+            await pressed(page, "v"),
+            await evaluated(page, "told"),
+        ]
+
+    assert browser.run(go()) == ["x", "chosen", "x", ["chosen"]]
+
+
+def test_what_is_copied_in_a_frame_is_pasted_around_it(browser: Browser, page: Page) -> None:
+    documents = {"/": "<iframe id=f src=/in></iframe><input id=a>", "/in": FIELD % ("within", "")}
+
+    async def go() -> str:
+        await page.begin({"site": Documents(documents)}, "http://site/", 0)
+        await evaluated(page, "f.contentWindow.focus(); f.contentDocument.querySelector('input').focus()")
+        await pressed(page, "a", "c")
+        await evaluated(page, "a.focus()")
+        return await pressed(page, "v")
+
+    assert browser.run(go()) == "within"
+
+
 @pytest.mark.parametrize(("header", "seen"), [("max-age=999", "123"), ("max-age=999, immutable", "111"), (None, "123")])
 def test_answers_are_kept_beyond_a_lease_only_if_they_never_change(
     browser: Browser, page: Page, header: str | None, seen: str
