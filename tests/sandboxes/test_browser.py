@@ -47,7 +47,7 @@ class Documents:
                     "<svg xmlns='http://www.w3.org/2000/svg' width='31' height='31'/>", 200, None, "image/svg+xml"
                 )
             if request.url.path.startswith("/slow"):
-                await asyncio.sleep(0.5)
+                await asyncio.sleep(1.5)
             return HTMLResponse(self._documents.get(request.url.path, ""))
 
         app = Starlette(routes=[Route("/{path:path}", answer, methods=["GET", "POST"])])
@@ -122,7 +122,8 @@ def test_a_step_waits_for_what_it_asks_of_the_network(browser: Browser, page: Pa
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cairn.sandboxes.tab._STUCK_S", 0.1)
+    """Time that stands still is looked into after half a second: slow answers take longer, a busy machine less."""
+    monkeypatch.setattr("cairn.sandboxes.tab._STUCK_S", 0.5)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -143,7 +144,7 @@ def test_a_step_waits_for_a_document_that_is_slow_to_come(browser: Browser, page
 def test_time_that_stands_still_for_nothing_is_made_to_go_on(
     browser: Browser, page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert shown(browser, page, TICKS, "ticks") == 20
+    assert shown(browser, page, TICKS, "ticks") >= 20
     send, lost = page.tab.send, list[str]()
 
     def unheard(method: str, **params: Any) -> Any:  # Any: of Chromium's protocol
@@ -155,7 +156,7 @@ def test_time_that_stands_still_for_nothing_is_made_to_go_on(
     monkeypatch.setattr(page.tab, "send", unheard)
     browser.run(page.settle())
     assert lost
-    assert browser.run(evaluated(page, "ticks")) == 30
+    assert browser.run(evaluated(page, "ticks")) >= 30  # more, where a busy machine looked as if it stood still again
 
 
 @pytest.mark.parametrize("picture", ["", "<img src=/p.svg>"])
