@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
 
-from cairn.core.records import Constraint, Ending, Episode, Observation, Task, Turn
+from cairn.core.records import Constraint, Ending, Episode, Note, Observation, Task, Tokens, Turn
 
 Json = dict[str, Any]  # Any: JSON
 
@@ -22,6 +22,8 @@ def turn_to_json(turn: Turn) -> Json:
     return {
         **_plain(turn, "reply_text", "action", "reward", "is_valid", "extends_previous", "policy_version", "seconds"),
         "acted": None if turn.acted is None else list(turn.acted),
+        "tokens": None if turn.tokens is None else asdict(turn.tokens),
+        "notes": [_plain(note, "kind", "text") for note in turn.notes],
         "observation": observation_to_json(turn.observation),
         "channels": dict(turn.channels),
         "constraint": constraint_to_json(turn.constraint),
@@ -31,12 +33,14 @@ def turn_to_json(turn: Turn) -> Json:
 
 def turn_from_json(data: Mapping[str, Any]) -> Turn:
     """Return what `turn_to_json` was given."""
-    acted = data.get("acted")  # turns of before had none
+    acted, tokens = data.get("acted"), data.get("tokens")  # turns of before had none
     return Turn(
         **{
             **data,
             "observation": observation_from_json(data["observation"]),
             "acted": None if acted is None else tuple(acted),
+            "tokens": None if tokens is None else Tokens(**tokens),
+            "notes": tuple(Note(**note) for note in data.get("notes", ())),  # likewise
             "constraint": constraint_from_json(data["constraint"]),
             "prompt_ids": array_from_json(data["prompt_ids"], np.int32),
             "reply_ids": array_from_json(data["reply_ids"], np.int32),

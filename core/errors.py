@@ -34,13 +34,16 @@ class MissingExtraError(CairnError):
     """An optional package is not installed. The message names the extra that installs it."""
 
     def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(
-            f"{feature} needs packages that are not installed. Install them with: pip install 'cairn-rl[{extra}]'"
-        )
+        self.command = f"pip install 'cairn-rl[{extra}]'"
+        super().__init__(f"{feature} needs packages that are not installed. Install them with: {self.command}")
 
 
 class MissingProgramError(CairnError):
-    """A program that is no Python package is not installed. The message says how to get it."""
+    """A program that is no Python package is not installed. The message says how to get it, as `command` does."""
+
+    def __init__(self, message: str, command: str) -> None:
+        self.command = command
+        super().__init__(message)
 
 
 class MissingDataError(CairnError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -98,15 +99,31 @@ def load_dotted(path: str) -> Any:  # Any: the caller checks what it got
         module = importlib.import_module(module_name)
     except ImportError as error:
         raise CairnError(f"Cannot import {module_name!r} (from {path!r}): {error}") from error
+    except Exception as error:
+        told = f"{type(error).__name__}: {error}{_place(error)}"
+        raise CairnError(f"Cannot import {module_name!r} (from {path!r}): {told}") from error
     if not hasattr(module, attribute):
         raise CairnError(f"Module {module_name!r} has no {attribute!r}; expected PACKAGE.MODULE:NAME, got {path!r}")
     return getattr(module, attribute)
 
 
+def _place(error: Exception) -> str:
+    """Return where an error was raised, as in " (mine.py, line 3)"; "" where the text says so itself."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames or isinstance(error, SyntaxError):
+        return ""
+    return f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})"
+
+
 ENVS = Point(name="env", package="cairn.envs", constant="ENV", group="cairn.envs", leaf="env")
+PERTURBATIONS = Point(
+    name="perturbation", package="cairn.envs.perturbations", constant="PERTURBATION", group="cairn.perturbations"
+)
 CREDITS = Point(name="credit", package="cairn.trainer.credit", constant="CREDIT", group="cairn.credits")
 LOSSES = Point(name="loss", package="cairn.trainer.losses", constant="LOSS", group="cairn.losses")
 CONTEXTS = Point(name="context", package="cairn.agents.context", constant="CONTEXT", group="cairn.contexts")
+FORMS = Point(name="form", package="cairn.agents.forms", constant="FORM", group="cairn.forms")
 BACKENDS = Point(name="backend", package="cairn.agents.backends", constant="BACKEND", group="cairn.backends")
 SANDBOXES = Point(name="sandbox", package="cairn.sandboxes.kinds", constant="SANDBOX", group="cairn.sandboxes")
-POINTS = (ENVS, SANDBOXES, CREDITS, LOSSES, CONTEXTS, BACKENDS)
+TRACKERS = Point(name="tracker", package="cairn.trainer.trackers", constant="TRACKER", group="cairn.trackers")
+POINTS = (ENVS, PERTURBATIONS, SANDBOXES, CREDITS, LOSSES, CONTEXTS, FORMS, BACKENDS, TRACKERS)

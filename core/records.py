@@ -23,6 +23,7 @@ import numpy.typing as npt
 IntArray = npt.NDArray[np.int32]
 FloatArray = npt.NDArray[np.float32]
 
+TAMPERING = "tampering/"  # how the names of channels begin that count signs of tampering with what judges
 Box = tuple[int, int, int, int]  # x, y, width, height in pixels
 Origin = Literal["policy", "expert", "replay", "spliced", "forced"]
 Cause = Literal["turns", "tokens", "time", "environment", "sandbox", "model", "reward"]
@@ -71,6 +72,24 @@ class Constraint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tokens:
+    """What one reply took."""
+
+    prompt: int  # that the model read, cached ones included
+    cached: int = 0  # of these, those that it had
+    reply: int = 0
+    cost: float | None = None  # None: no prices are given
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """What the policy wrote for itself before it answered: no action, and never trained on."""
+
+    kind: Literal["summary"]  # of the turns that it can no longer see
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """One exchange: what was shown, what was sampled, what it did."""
 
@@ -85,9 +104,11 @@ class Turn:
     reply_ids: IntArray | None = None  # [R] sampled ids, never re-tokenised
     reply_logprobs: FloatArray | None = None  # [R] under the distribution that was sampled from
     constraint: Constraint | None = None  # None: the whole vocabulary was open
+    tokens: Tokens | None = None  # as a server counted and priced them; None: the ids say, or nobody does
     policy_version: int | None = None  # number of optimiser updates behind the weights that sampled it
     seconds: float | None = None  # wall time of the environment's step
     acted: Box | None = None  # in the observation's image, what the action acted on; None: nothing, or not known
+    notes: tuple[Note, ...] = ()  # written between the observation and the reply, oldest first
 
     def __post_init__(self) -> None:
         if self.reply_ids is None:

@@ -25,9 +25,9 @@ _AHEAD = 4  # writes on their way before the trainer waits
 class StoreWriter:
     """Owns the file; `open` comes first."""
 
-    def open(self, path: Path) -> tuple[str, int]:
+    def open(self, path: Path, max_bytes: int) -> tuple[str, int]:
         """Claim the file and return what names this process, and the number of the last write that is in it."""
-        self._store, self._name = RunStore(path), uuid.uuid4().hex
+        self._store, self._name = RunStore(path, max_bytes), uuid.uuid4().hex
         return pid_and_host(), self._store.claim(self._name)
 
     def write(self, number: int, method: str, *arguments: Any, **options: Any) -> None:  # Any: the method's
@@ -55,14 +55,14 @@ class _Write:
 class RemoteStore:
     """`core.store.Recorder` over a `StoreWriter`, for the trainer."""
 
-    def __init__(self, cluster: Cluster, path: Path) -> None:
+    def __init__(self, cluster: Cluster, path: Path, max_bytes: int) -> None:
         """Start the writer, on this machine unless its placement says otherwise: the path must lead to the file there.
 
         Raises:
             CairnError: it cannot open the file.
         """
         self.process = ""  # where the writer runs
-        self._cluster, self._path = cluster, path.absolute()
+        self._cluster, self._path, self._max_bytes = cluster, path.absolute(), max_bytes
         self._pending: deque[_Write] = deque()
         self._actor, self._last = self._opened()
 
@@ -78,11 +78,23 @@ class RemoteStore:
         *,
         phase: str = "train",
         task_types: Sequence[str] | None = None,
-        advantages: Sequence[float] | None = None,
+        advantages: Mapping[str, Sequence[float]] | None = None,
     ) -> None:
         """Store one step's metrics and episodes."""
         more = {"phase": phase, "task_types": task_types, "advantages": advantages}
         self._send("add", step, dict(metrics), list(episodes), **more)
+
+    def environment(self, env: str, version: int, config: Mapping[str, Any]) -> None:  # Any: whatever JSON can hold
+        """Store which version of an environment is played."""
+        self._send("environment", env, version, dict(config))
+
+    def checkpoint(self, step: int, folder: str) -> None:
+        """Store that a checkpoint was saved."""
+        self._send("checkpoint", step, folder)
+
+    def event(self, step: int, kind: str, text: str) -> None:
+        """Store that something happened."""
+        self._send("event", step, kind, text)
 
     def forget_after(self, step: int) -> None:
         """Delete everything later than `step`."""
@@ -142,7 +154,7 @@ class RemoteStore:
         while True:
             actor = self._cluster.start(StoreWriter, self._cluster.config.placement.writer, is_local=True)
             try:
-                self.process, last = self._cluster.answer(actor.open.remote(self._path))
+                self.process, last = self._cluster.answer(actor.open.remote(self._path, self._max_bytes))
                 self._cluster.noted(f"The store's writer is {self.process}")
                 return actor, last
             except ActorLost as lost:

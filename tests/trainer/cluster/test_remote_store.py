@@ -15,7 +15,7 @@ from cairn.core.store import RunStore
 from cairn.trainer.cluster.actors import Cluster
 from cairn.trainer.cluster.config import ClusterConfig
 from cairn.trainer.cluster.store import RemoteStore
-from tests.core.test_store import episode
+from tests.core.store.test_store import episode
 from tests.trainer.cluster.doors import processes
 
 pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(120)]
@@ -33,7 +33,7 @@ def test_a_killed_writer_leaves_nothing_out_and_nothing_twice(nodes: Nodes, tmp_
     """It is killed with writes on their way; once all of them are in the file, and not taken note of yet."""
     notes: list[str] = []
     with Cluster(ClusterConfig(writer=True), notes.append) as cluster:
-        store = RemoteStore(cluster, tmp_path / "run.sqlite")
+        store = RemoteStore(cluster, tmp_path / "run.sqlite", 1 << 30)
         store.set_meta({"config": {"seed": 3}})
         for step in range(40):
             store.add(step, {f"m{i}": float(i) for i in range(200)}, [episode(1.0, "look"), episode(0.0, "go")])
@@ -62,4 +62,4 @@ def test_a_file_that_cannot_be_opened_is_an_error(nodes: Nodes, tmp_path: Path) 
         Cluster(ClusterConfig(writer=True), lambda _: None) as cluster,
         pytest.raises(CairnError, match="Cannot open run store"),
     ):
-        RemoteStore(cluster, tmp_path / "run.sqlite")
+        RemoteStore(cluster, tmp_path / "run.sqlite", 1 << 30)

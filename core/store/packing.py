@@ -1,0 +1,78 @@
+"""What is large of an episode, as bytes: texts compressed together, since turns repeat each other; ids as they are."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cairn.core.errors import CairnError
+from cairn.core.records import Episode, FloatArray, IntArray, Note
+
+_MOST = 1 << 30  # bytes that an episode's texts may have
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Body:
+    """What was shown and said in an episode, and the ids of all turns one after another."""
+
+    observations: tuple[str, ...]  # one a turn
+    replies: tuple[str, ...]
+    final: str | None  # what the last step led to; None where the episode failed
+    notes: tuple[tuple[Note, ...], ...]  # one tuple a turn
+    prompt_ids: IntArray  # [sum over turns]; the turns' rows say how many each has
+    reply_ids: IntArray
+    reply_logprobs: FloatArray  # as long as `reply_ids`, or empty
+
+    @classmethod
+    def of(cls, episode: Episode) -> Body:
+        """Return an episode's."""
+        turns = episode.turns
+        return cls(
+            observations=tuple(turn.observation.text for turn in turns),
+            replies=tuple(turn.reply_text for turn in turns),
+            final=None if episode.final is None else episode.final.text,
+            notes=tuple(turn.notes for turn in turns),
+            prompt_ids=_joined([turn.prompt_ids for turn in turns], np.int32),
+            reply_ids=_joined([turn.reply_ids for turn in turns], np.int32),
+            reply_logprobs=_joined([turn.reply_logprobs for turn in turns], np.float32),
+        )
+
+
+def pack(body: Body) -> tuple[bytes, bytes, bytes, bytes]:
+    """Return texts, prompt ids, reply ids and logprobs as bytes; lone surrogates survive."""
+    notes = [[(note.kind, note.text) for note in each] for each in body.notes]
+    texts = json.dumps([body.observations, body.replies, body.final, notes]).encode()
+    ids = body.prompt_ids.tobytes(), body.reply_ids.tobytes()
+    return zlib.compress(texts, 1), *ids, body.reply_logprobs.tobytes()
+
+
+def unpack(texts: bytes, prompt_ids: bytes, reply_ids: bytes, reply_logprobs: bytes) -> Body:
+    """Return what `pack` was given.
+
+    Raises:
+        CairnError: these are no such bytes.
+    """
+    try:
+        unzip = zlib.decompressobj()
+        observations, replies, final, notes = json.loads(unzip.decompress(texts, _MOST))
+        return Body(
+            observations=tuple(observations),
+            replies=tuple(replies),
+            final=final,
+            notes=tuple(tuple(Note(kind=kind, text=text) for kind, text in each) for each in notes),
+            prompt_ids=np.frombuffer(prompt_ids, np.int32),
+            reply_ids=np.frombuffer(reply_ids, np.int32),
+            reply_logprobs=np.frombuffer(reply_logprobs, np.float32),
+        )
+    except (zlib.error, ValueError, TypeError) as error:
+        raise CairnError(f"What is stored of an episode's texts cannot be read: {error}") from error
+
+
+def _joined(parts: Sequence[np.ndarray[Any, Any] | None], kind: type) -> Any:  # Any: an array of that type
+    found = [part for part in parts if part is not None]
+    return np.concatenate(found, dtype=kind) if found else np.empty(0, kind)

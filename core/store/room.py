@@ -1,0 +1,55 @@
+"""What a run's file forgets when it grows too large: of the oldest training episodes, first texts, tokens and pictures.
+
+If that is not enough, their turns. Episodes with their scores, metrics and evaluations are kept. Space that is freed is
+used again, so the file stays as large as it was.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+_LEFT = 0.9  # of the limit, after some was forgotten
+_BODIES = """
+SELECT e.id, coalesce((SELECT length(texts) + length(prompt_ids) + length(reply_ids) + length(reply_logprobs)
+                       FROM bodies WHERE episode = e.id), 0)
+           + coalesce((SELECT sum(length(png)) FROM images WHERE episode = e.id), 0) AS size
+FROM episodes e WHERE phase = 'train' AND size > 0 ORDER BY step, e.id
+"""
+_TURNS = """
+SELECT e.id, (SELECT count(*) FROM turns WHERE episode = e.id) * 150 AS size
+FROM episodes e WHERE phase = 'train' AND size > 0 ORDER BY step, e.id
+"""
+
+
+def make_room(db: sqlite3.Connection, most: int) -> str:
+    """Forget until at most `most` bytes are used, and return what was; nothing where there is room."""
+    told = []
+    for what, sql, tables in (("texts", _BODIES, ("bodies", "images")), ("turns", _TURNS, ("turns", "advantages"))):
+        excess = used_bytes(db) - most
+        if excess <= 0:
+            break
+        chosen = _oldest(db, sql, excess + (1 - _LEFT) * most)
+        for table in tables:
+            db.executemany(f"DELETE FROM {table} WHERE episode = ?", [(each,) for each in chosen])
+        told.append(f"{what} of {len(chosen)} training episodes")
+    return " and ".join(told)
+
+
+def used_bytes(db: sqlite3.Connection) -> int:
+    """Return how much of the file is in use."""
+    pages, free, size = (int(db.execute(f"PRAGMA {name}").fetchone()[0]) for name in _PAGES)
+    return (pages - free) * size
+
+
+_PAGES = ("page_count", "freelist_count", "page_size")
+
+
+def _oldest(db: sqlite3.Connection, sql: str, wanted: float) -> list[int]:
+    """Return the first episodes that together have as many bytes as wanted."""
+    chosen: list[int] = []
+    for episode, size in db.execute(sql):
+        if wanted <= 0:
+            break
+        chosen.append(episode)
+        wanted -= size
+    return chosen

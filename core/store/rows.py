@@ -1,0 +1,113 @@
+"""Records as rows of the tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import numpy as np
+
+from cairn.core.records import Episode, Tokens, Turn
+from cairn.core.store.schema import signed
+
+Row = tuple[object, ...]
+EPISODE = (
+    "INSERT INTO episodes (id, step, phase, task, group_id, seed, origin, parent, fork_turn, ending, cause, detail, "
+    "score, success, reward, turns, final_anchor, prompt_tokens, reply_tokens, cost, seconds) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+TURN = (
+    "INSERT INTO turns (episode, turn, anchor, action, reward, valid, version, seconds, channels, extends, logprob, "
+    "prompt_tokens, cached_tokens, reply_tokens, cost, acted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+IMAGE = "INSERT INTO images (episode, turn, png) VALUES (?, ?, ?)"
+
+
+def token_counts(episode: Episode) -> list[Tokens | None]:
+    """Return each turn's tokens: those of its ids, or else as a server counted them; None: neither is known."""
+    found: list[Tokens | None] = []
+    length = 0  # of the sequence so far
+    for turn in episode.turns:
+        if turn.prompt_ids is None or turn.reply_ids is None:
+            found.append(turn.tokens)
+            continue
+        cached = length if turn.extends_previous else 0
+        prompt = cached + len(turn.prompt_ids)
+        cost = None if turn.tokens is None else turn.tokens.cost
+        found.append(Tokens(prompt=prompt, cached=cached, reply=len(turn.reply_ids), cost=cost))
+        length = prompt + len(turn.reply_ids)
+    return found
+
+
+def episode_row(number: int, step: int, phase: str, task: int, episode: Episode) -> Row:
+    """Return an episode's row."""
+    counts = [each for each in token_counts(episode) if each is not None]
+    costs = [each.cost for each in counts if each.cost is not None]
+    return (
+        number,
+        step,
+        phase,
+        task,
+        episode.group_id,
+        episode.task.seed,
+        episode.origin,
+        episode.parent,
+        episode.fork_turn,
+        episode.ending.kind,
+        episode.ending.cause,
+        text(episode.ending.detail),
+        episode.score,
+        None if episode.success is None else int(episode.success),
+        episode.total_reward,
+        len(episode.turns),
+        None if episode.final is None else signed(episode.final.anchor),
+        sum(each.prompt for each in counts) if counts else None,
+        sum(each.reply for each in counts) if counts else None,
+        sum(costs) if costs else None,
+        sum(turn.seconds or 0.0 for turn in episode.turns),
+    )
+
+
+def turn_rows(number: int, episode: Episode) -> Iterator[Row]:
+    """Return the rows of an episode's turns."""
+    for t, (turn, tokens) in enumerate(zip(episode.turns, token_counts(episode), strict=True)):
+        yield (
+            number,
+            t,
+            signed(turn.observation.anchor),
+            text(turn.action),
+            turn.reward,
+            int(turn.is_valid),
+            turn.policy_version,
+            turn.seconds,
+            json.dumps(dict(turn.channels)) if turn.channels else None,
+            int(turn.extends_previous),
+            _mean_logprob(turn),
+            *_counted(turn, tokens),
+            json.dumps(turn.acted) if turn.acted is not None else None,
+        )
+
+
+def image_rows(number: int, episode: Episode) -> Iterator[Row]:
+    """Return the rows of what there was to see."""
+    for t, turn in enumerate(episode.turns):
+        if turn.observation.image is not None:
+            yield number, t, turn.observation.image
+    if episode.final is not None and episode.final.image is not None:
+        yield number, len(episode.turns), episode.final.image
+
+
+def text(value: str) -> str:
+    """Return a text as SQLite can hold it: without lone surrogates."""
+    return value.encode("utf-8", "replace").decode("utf-8")
+
+
+def _mean_logprob(turn: Turn) -> float | None:
+    logprobs = turn.reply_logprobs
+    return float(logprobs.mean(dtype=np.float64)) if logprobs is not None and len(logprobs) else None
+
+
+def _counted(turn: Turn, tokens: Tokens | None) -> Row:
+    if tokens is not None:
+        return tokens.prompt, tokens.cached, tokens.reply, tokens.cost
+    return None, None, None if turn.reply_ids is None else len(turn.reply_ids), None

@@ -1,0 +1,183 @@
+"""The tables of a run's file, and how files of earlier versions are brought up to date.
+
+==============  ======================================================================================================
+meta            facts about the run, as JSON
+updates         when each step was stored, in seconds since 1970
+metrics         one value a step and name
+environments    those that were played: version and settings
+tasks           those that were played, and their kinds
+episodes        one row each; `phase` is train or eval; `prompt_tokens` counts what the model read anew or again
+turns           one row each, small: what credit and search need; `logprob` is the mean over the reply's tokens
+bodies          of each episode, what is large: see `core.store.packing`; the oldest are forgotten where space is short
+images          what there was to see at a turn; `turn` is the number of turns for what the last step led to
+advantages      of an episode's turns, by method, as float64
+checkpoints     which were saved
+events          what a person should know
+==============  ======================================================================================================
+
+Anchors are SQLite's integers, which have a sign: 64-bit keys from 2^63 on are stored as themselves minus 2^64.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+
+import numpy as np
+
+from cairn.core.store.packing import Body, pack
+
+VERSION = 3
+TABLES = """CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE updates (step INTEGER PRIMARY KEY, stored REAL NOT NULL);
+CREATE TABLE metrics (
+  step INTEGER NOT NULL, name TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY (step, name)
+) WITHOUT ROWID;
+CREATE INDEX metrics_by_name ON metrics (name, step);
+CREATE TABLE environments (
+  env TEXT NOT NULL, version INTEGER NOT NULL, config TEXT NOT NULL, PRIMARY KEY (env, version, config)
+) WITHOUT ROWID;
+CREATE TABLE tasks (
+  id INTEGER PRIMARY KEY, env TEXT NOT NULL, task TEXT NOT NULL, split TEXT NOT NULL, type TEXT NOT NULL,
+  UNIQUE (env, task, split, type)
+);
+CREATE TABLE episodes (
+  id INTEGER PRIMARY KEY, step INTEGER NOT NULL, phase TEXT NOT NULL, task INTEGER NOT NULL REFERENCES tasks (id),
+  group_id INTEGER NOT NULL, seed INTEGER NOT NULL, origin TEXT NOT NULL, parent TEXT, fork_turn INTEGER,
+  ending TEXT NOT NULL, cause TEXT, detail TEXT NOT NULL, score REAL, success INTEGER, reward REAL NOT NULL,
+  turns INTEGER NOT NULL, final_anchor INTEGER, prompt_tokens INTEGER, reply_tokens INTEGER, cost REAL,
+  seconds REAL NOT NULL
+);
+CREATE INDEX episodes_by_step ON episodes (phase, step, group_id);
+CREATE INDEX episodes_by_task ON episodes (task);
+CREATE TABLE turns (
+  episode INTEGER NOT NULL REFERENCES episodes (id), turn INTEGER NOT NULL, anchor INTEGER NOT NULL,
+  action TEXT NOT NULL, reward REAL NOT NULL, valid INTEGER NOT NULL, version INTEGER, seconds REAL, channels TEXT,
+  extends INTEGER NOT NULL, logprob REAL, prompt_tokens INTEGER, cached_tokens INTEGER, reply_tokens INTEGER, cost REAL,
+  acted TEXT,
+  PRIMARY KEY (episode, turn)
+) WITHOUT ROWID;
+CREATE INDEX turns_by_anchor ON turns (anchor);
+CREATE TABLE bodies (
+  episode INTEGER PRIMARY KEY, texts BLOB NOT NULL, prompt_ids BLOB NOT NULL, reply_ids BLOB NOT NULL,
+  reply_logprobs BLOB NOT NULL
+);
+CREATE TABLE images (
+  episode INTEGER NOT NULL, turn INTEGER NOT NULL, png BLOB NOT NULL, PRIMARY KEY (episode, turn)
+);
+CREATE TABLE advantages (
+  episode INTEGER NOT NULL, method TEXT NOT NULL, "values" BLOB NOT NULL, PRIMARY KEY (episode, method)
+) WITHOUT ROWID;
+CREATE TABLE checkpoints (step INTEGER PRIMARY KEY, folder TEXT NOT NULL, saved REAL NOT NULL);
+CREATE TABLE events (
+  id INTEGER PRIMARY KEY, step INTEGER NOT NULL, stored REAL NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL
+);
+"""
+
+
+def create(db: sqlite3.Connection) -> None:
+    """Make the tables of an empty file."""
+    db.executescript(f"BEGIN IMMEDIATE; {TABLES} PRAGMA user_version = {VERSION}; COMMIT;")
+
+
+def migrate(db: sqlite3.Connection) -> int:
+    """Bring a file of an older version up to date, each version in a transaction, and return its version."""
+    while (version := _version(db)) in _MIGRATIONS:
+        db.execute("BEGIN IMMEDIATE")
+        if _version(db) == version:  # nobody else was faster
+            _MIGRATIONS[version](db)
+            db.execute(f"PRAGMA user_version = {version + 1}")
+        db.execute("COMMIT")
+    return version
+
+
+def signed(anchor: int) -> int:
+    """Return a 64-bit key as SQLite stores it."""
+    return anchor - (1 << 64) if anchor >= 1 << 63 else anchor
+
+
+def unsigned(stored: int) -> int:
+    """Return the 64-bit key that `signed` was given."""
+    return stored % (1 << 64)
+
+
+def _version(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _from_1(db: sqlite3.Connection) -> None:
+    db.execute("ALTER TABLE episodes ADD COLUMN final_anchor TEXT")
+    db.execute("ALTER TABLE turns ADD COLUMN channels TEXT")
+
+
+def _from_2(db: sqlite3.Connection) -> None:
+    """Put texts and tokens of each episode together, tasks into a table, and anchors into integers.
+
+    With a version 4 come tables of its own; those of version 3 stay what this makes.
+    """
+    db.execute("ALTER TABLE episodes RENAME TO old_episodes")
+    db.execute("ALTER TABLE turns RENAME TO old_turns")
+    db.execute("DROP INDEX IF EXISTS episodes_by_step")
+    for statement in TABLES.split(";\n"):
+        if not statement.strip().startswith(("CREATE TABLE meta", "CREATE TABLE metrics")):
+            db.execute(statement)
+    config = db.execute("SELECT json_extract(value, '$.env.id') FROM meta WHERE key = 'config'").fetchone()
+    env = (config and config[0]) or ""
+    db.execute(
+        "INSERT INTO tasks (env, task, split, type) SELECT DISTINCT ?, task, '', task_type FROM old_episodes", (env,)
+    )
+    db.execute(
+        """
+        INSERT INTO episodes (id, step, phase, task, group_id, seed, origin, ending, cause, detail, score, success,
+          turns, reward, seconds)
+        SELECT e.id, step, phase, t.id, group_id, 0, origin, ending, cause, detail, score, success, turns,
+          (SELECT coalesce(sum(reward), 0) FROM old_turns WHERE episode = e.id),
+          (SELECT coalesce(sum(seconds), 0) FROM old_turns WHERE episode = e.id)
+        FROM old_episodes e JOIN tasks t ON t.task = e.task AND t.type = e.task_type
+        """
+    )
+    finals = db.execute("SELECT final_anchor, id FROM old_episodes WHERE final_anchor IS NOT NULL").fetchall()
+    db.executemany(
+        "UPDATE episodes SET final_anchor = ? WHERE id = ?", [(signed(int(key, 16)), e) for key, e in finals]
+    )
+    for (episode,) in db.execute("SELECT id FROM old_episodes ORDER BY id").fetchall():
+        _turns_from_2(db, episode)
+    db.execute("DROP TABLE old_turns")
+    db.execute("DROP TABLE old_episodes")
+
+
+def _turns_from_2(db: sqlite3.Connection, episode: int) -> None:
+    rows = db.execute(
+        "SELECT turn, anchor, action, reward, valid, version, seconds, channels, observation, reply, reply_ids, "
+        "reply_logprobs, advantage FROM old_turns WHERE episode = ? ORDER BY turn",
+        (episode,),
+    ).fetchall()
+    replies = [np.frombuffer(row[10] or b"", np.int32) for row in rows]
+    logprobs = [np.frombuffer(row[11] or b"", np.float32) for row in rows]
+    body = Body(
+        observations=tuple(row[8] for row in rows),
+        replies=tuple(row[9] for row in rows),
+        final=None,
+        notes=((),) * len(rows),
+        prompt_ids=np.empty(0, np.int32),
+        reply_ids=np.concatenate([np.empty(0, np.int32), *replies]),
+        reply_logprobs=np.concatenate([np.empty(0, np.float32), *logprobs]),
+    )
+    db.execute("INSERT INTO bodies VALUES (?, ?, ?, ?, ?)", (episode, *pack(body)))
+    db.executemany(
+        "INSERT INTO turns (episode, turn, anchor, action, reward, valid, version, seconds, channels, extends, "
+        "reply_tokens, logprob) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)",
+        [
+            (
+                episode, turn, signed(int(anchor, 16)), *middle, None if ids is None else len(ids) // 4,
+                float(found.mean(dtype=np.float64)) if len(found) else None,
+            )
+            for (turn, anchor, *middle, _, _, ids, _, _), found in zip(rows, logprobs, strict=True)
+        ],
+    )  # fmt: skip
+    values = [row[12] for row in rows]
+    if values and None not in values:
+        db.execute("INSERT INTO advantages VALUES (?, '', ?)", (episode, np.array(values, np.float64).tobytes()))
+
+
+_MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {1: _from_1, 2: _from_2}  # from that version to the next

@@ -1,0 +1,323 @@
+"""The run store: one SQLite file a run, written by one writer, readable while it is written (write-ahead log).
+
+One transaction an update: a kill loses at most the update under way. Files of earlier versions are brought up to date
+when they are opened; a file of a newer version is refused, and so is one that is damaged, as far as it is read: `check`
+reads all of it. A writer that others send their writes to notes in each transaction which one it was, so that what is
+sent again after a kill is not written twice. What is read again, as records, is in `core.store.read`.
+
+Not stored: the choices that replies were kept to, and which actions were admissible.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from cairn.core.errors import CairnError
+from cairn.core.records import Episode
+from cairn.core.store import rows as to_rows
+from cairn.core.store import schema
+from cairn.core.store.packing import Body, pack, unpack
+from cairn.core.store.room import make_room
+
+_CLAIM = """
+INSERT INTO meta VALUES ('writer', ?)
+ON CONFLICT (key) DO UPDATE SET value = json_set(value, '$.owner', json_extract(excluded.value, '$.owner'))
+"""
+_TURN = """
+UPDATE meta SET value = json_object('owner', ?, 'number', ?) WHERE key = 'writer'
+AND json_extract(value, '$.owner') = ? AND json_extract(value, '$.number') = ?
+"""
+_OF_EPISODES = ("turns", "bodies", "images", "advantages")  # tables with a row or more of each
+
+
+class RunStore:
+    """One run's file. Use as a context manager, or call `close`."""
+
+    def __init__(self, path: Path, max_bytes: int | None = None) -> None:
+        """Open the file, or make it. Beyond `max_bytes` the oldest training episodes' texts and tokens are forgotten.
+
+        Raises:
+            CairnError: it is no run store, or one of a newer version.
+        """
+        is_new = not path.exists()
+        try:
+            self._db = sqlite3.connect(path, isolation_level=None)
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = NORMAL")
+            if is_new:
+                schema.create(self._db)
+            version = schema.migrate(self._db)
+        except sqlite3.DatabaseError as error:
+            raise CairnError(
+                f"Cannot open run store {str(path)!r}: {error}. If the file is damaged, move it away"
+            ) from error
+        if version != schema.VERSION:
+            raise CairnError(
+                f"Run store {str(path)!r} has schema version {version}; this Cairn reads version {schema.VERSION}"
+            )
+        self.path = path
+        self._max_bytes = max_bytes
+        self._turn: tuple[str, int] | None = None  # who writes, and the number of the write under way
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Open a file that is there, to read.
+
+        Raises:
+            CairnError: there is none, or as above.
+        """
+        file = path / "run.sqlite" if path.is_dir() else path
+        if not file.is_file():
+            raise CairnError(f"{str(path)!r} is no run: expected a folder with run.sqlite, such as runs/quickstart-...")
+        store = cls(file)
+        store._db.execute("PRAGMA query_only = ON")
+        return store
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    # -- write --------------------------------------------------------------------------------------------------------
+
+    def set_meta(self, values: Mapping[str, Any]) -> None:  # Any: whatever JSON can hold
+        """Store facts about the run."""
+        facts = [(key, json.dumps(value, default=str)) for key, value in values.items()]
+        self._write(lambda db: db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", facts))
+
+    def environment(self, env: str, version: int, config: Mapping[str, Any]) -> None:  # Any: whatever JSON can hold
+        """Store which version of an environment is played, and with which settings."""
+        row = (env, version, json.dumps(config, sort_keys=True, default=str))
+        self._write(lambda db: db.execute("INSERT OR IGNORE INTO environments VALUES (?, ?, ?)", row))
+
+    def add(
+        self,
+        step: int,
+        metrics: Mapping[str, float],
+        episodes: Sequence[Episode] = (),
+        *,
+        phase: str = "train",
+        task_types: Sequence[str] | None = None,
+        advantages: Mapping[str, Sequence[float]] | None = None,
+    ) -> None:
+        """Store one step's metrics and episodes in one transaction.
+
+        Args:
+            step: the number of updates so far.
+            metrics: values by name.
+            episodes: those that ended.
+            phase: train or eval.
+            task_types: one an episode.
+            advantages: by method, one value a turn of all episodes, in their order.
+
+        Raises:
+            CairnError: it cannot be written; what was stored before is intact.
+        """
+        kinds = task_types if task_types is not None else [""] * len(episodes)
+        num_turns = sum(len(episode.turns) for episode in episodes)
+        for method, values in (advantages or {}).items():
+            if len(values) != num_turns:
+                raise ValueError(
+                    f"RunStore.add needs one advantage a turn, {num_turns} in all, got {len(values)} of {method!r}"
+                )
+
+        def write(db: sqlite3.Connection) -> None:
+            db.execute("INSERT OR REPLACE INTO updates VALUES (?, ?)", (step, time.time()))
+            named = [(step, name, float(value)) for name, value in metrics.items()]
+            db.executemany("INSERT OR REPLACE INTO metrics VALUES (?, ?, ?)", named)
+            first = _add_episodes(db, step, phase, episodes, kinds)
+            db.executemany("INSERT INTO advantages VALUES (?, ?, ?)", _credits(first, episodes, advantages or {}))
+            if self._max_bytes is not None and (told := make_room(db, self._max_bytes)):
+                db.execute(_EVENT, (step, time.time(), "forgotten", told))
+
+        self._write(write)
+
+    def checkpoint(self, step: int, folder: str) -> None:
+        """Store that a checkpoint was saved."""
+        row = (step, folder, time.time())
+        self._write(lambda db: db.execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?)", row))
+
+    def event(self, step: int, kind: str, text: str) -> None:
+        """Store that something happened that a person should know."""
+        row = (step, time.time(), kind, to_rows.text(text))
+        self._write(lambda db: db.execute(_EVENT, row))
+
+    def insert(self, table: str, rows: Sequence[tuple[Any, ...]]) -> None:  # Any: SQLite's column types
+        """Store rows of a table as they are, in place of those with the same key."""
+        marks = ", ".join("?" * len(rows[0])) if rows else ""
+        sql = f"INSERT OR REPLACE INTO {table} VALUES ({marks})"
+        self._write(lambda db: db.executemany(sql, rows) if rows else None)
+
+    def forget_after(self, step: int) -> None:
+        """Delete everything later than `step`: a run goes on from a checkpoint that is older than its last update."""
+
+        def write(db: sqlite3.Connection) -> None:
+            for table in _OF_EPISODES:
+                db.execute(
+                    f"DELETE FROM {table} WHERE episode IN (SELECT id FROM episodes WHERE step > ?)",
+                    (step,),
+                )
+            for table in ("episodes", "metrics", "updates", "checkpoints"):
+                db.execute(f"DELETE FROM {table} WHERE step > ?", (step,))
+
+        self._write(write)
+
+    def flush(self) -> None:
+        """Every write is in the file when it returns."""
+
+    # -- one writer ---------------------------------------------------------------------------------------------------
+
+    def claim(self, owner: str) -> int:
+        """Make `owner` the only one whose `once` writes, and return the number of the last of these; 0: none."""
+        first = json.dumps({"owner": owner, "number": 0})
+        self._write(lambda db: db.execute(_CLAIM, (first,)))
+        return int(self.meta()["writer"]["number"])
+
+    def once(self, owner: str, number: int, write: Callable[[RunStore], None]) -> None:
+        """Carry out the write of this number, one above the last, in one transaction; nothing if it is in the file.
+
+        Raises:
+            CairnError: another has claimed the file since, or a write before this one is missing.
+        """
+        self._turn = (owner, number)
+        try:
+            write(self)
+        finally:
+            self._turn = None
+
+    # -- read ---------------------------------------------------------------------------------------------------------
+
+    def meta(self) -> dict[str, Any]:  # Any: whatever JSON can hold
+        """Return the facts about the run."""
+        return {key: json.loads(value) for key, value in self.rows("SELECT key, value FROM meta")}
+
+    def series(self, name: str) -> list[tuple[int, float]]:
+        """Return (step, value) pairs of one metric, by step."""
+        return [(s, v) for s, v in self.rows("SELECT step, value FROM metrics WHERE name = ? ORDER BY step", (name,))]
+
+    def names(self) -> list[str]:
+        """Return the names of all metrics."""
+        return [row[0] for row in self.rows("SELECT DISTINCT name FROM metrics ORDER BY name")]
+
+    def body(self, episode: int) -> Body | None:
+        """Return an episode's texts and tokens; None: they were forgotten to make room."""
+        sql = "SELECT texts, prompt_ids, reply_ids, reply_logprobs FROM bodies WHERE episode = ?"
+        found = self.rows(sql, (episode,))
+        return unpack(*found[0]) if found else None
+
+    def rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:  # Any: SQLite's column types
+        """Return the rows of a query that changes nothing.
+
+        Raises:
+            CairnError: the file is damaged.
+        """
+        try:
+            return self._db.execute(sql, values).fetchall()
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError | sqlite3.ProgrammingError | sqlite3.IntegrityError):
+                raise
+            raise self._damaged(str(error)) from error
+
+    def check(self) -> None:
+        """Read all of the file.
+
+        Raises:
+            CairnError: it is damaged.
+        """
+        found = [row[0] for row in self.rows("PRAGMA integrity_check(5)")]
+        if found != ["ok"]:
+            raise self._damaged("; ".join(found))
+        for (episode,) in self.rows("SELECT episode FROM bodies"):
+            try:
+                self.body(episode)
+            except CairnError as error:
+                raise self._damaged(f"episode {episode}: {error}") from error
+
+    # -- helpers ------------------------------------------------------------------------------------------------------
+
+    def _damaged(self, how: str) -> CairnError:
+        return CairnError(
+            f"Run store {str(self.path)!r} is damaged: {how}. Save what can be read with: sqlite3 {self.path.name} "
+            '".recover" | sqlite3 saved.sqlite'
+        )
+
+    def _is_new(self) -> bool:
+        """Take note of the write under way and return whether it is yet to be carried out."""
+        if self._turn is None:
+            return True
+        owner, number = self._turn
+        if self._db.execute(_TURN, (owner, number, owner, number - 1)).rowcount == 1:
+            return True
+        found = self.meta()["writer"]
+        if found["owner"] != owner:
+            raise CairnError(f"Another writer has taken over run store {str(self.path)!r}; this one may not go on")
+        if found["number"] < number:
+            raise CairnError(f"Run store {str(self.path)!r} holds writes up to {found['number']}, got write {number}")
+        return False
+
+    def _write(self, work: Callable[[sqlite3.Connection], object]) -> None:
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            if self._is_new():
+                work(self._db)
+            self._db.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise CairnError(
+                f"Cannot write to run store {str(self.path)!r}: {error}. What was stored before is intact"
+            ) from error
+        finally:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+
+
+_EVENT = "INSERT INTO events (step, stored, kind, text) VALUES (?, ?, ?, ?)"
+
+
+def _add_episodes(
+    db: sqlite3.Connection, step: int, phase: str, episodes: Sequence[Episode], kinds: Sequence[str]
+) -> int:
+    """Write episodes with their turns and return the number of the first."""
+    first = int(db.execute("SELECT coalesce(max(id), 0) + 1 FROM episodes").fetchone()[0])
+    tasks: dict[to_rows.Row, int] = {}
+    for i, (episode, kind) in enumerate(zip(episodes, kinds, strict=True)):
+        task = _task(db, tasks, episode, kind)
+        db.execute(to_rows.EPISODE, to_rows.episode_row(first + i, step, phase, task, episode))
+        db.executemany(to_rows.TURN, to_rows.turn_rows(first + i, episode))
+        db.execute("INSERT INTO bodies VALUES (?, ?, ?, ?, ?)", (first + i, *pack(Body.of(episode))))
+        db.executemany(to_rows.IMAGE, to_rows.image_rows(first + i, episode))
+    return first
+
+
+def _task(db: sqlite3.Connection, known: dict[to_rows.Row, int], episode: Episode, kind: str) -> int:
+    """Return the number of a task's row, which is made where there is none."""
+    key = tuple(map(to_rows.text, (episode.task.env_id, episode.task.task_id, episode.task.split, kind)))
+    if key not in known:
+        db.execute("INSERT OR IGNORE INTO tasks (env, task, split, type) VALUES (?, ?, ?, ?)", key)
+        sql = "SELECT id FROM tasks WHERE env = ? AND task = ? AND split = ? AND type = ?"
+        known[key] = int(db.execute(sql, key).fetchone()[0])
+    return known[key]
+
+
+def _credits(
+    first: int, episodes: Sequence[Episode], advantages: Mapping[str, Sequence[float]]
+) -> list[tuple[int, str, bytes]]:
+    """Return each episode's advantages as rows."""
+    ends = np.cumsum([len(episode.turns) for episode in episodes])
+    return [
+        (first + i, method, part.tobytes())
+        for method, values in advantages.items()
+        for i, part in enumerate(np.split(np.asarray(values, np.float64), ends[:-1]) if len(episodes) else [])
+        if len(part)
+    ]

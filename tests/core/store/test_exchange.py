@@ -1,0 +1,89 @@
+"""A run as Parquet files and back: nothing is lost, others read it, and what is no run is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pytest
+
+from cairn.core.errors import CairnError
+from cairn.core.store import RunStore
+from cairn.core.store.digest import played
+from cairn.core.store.exchange import export_run, import_run
+from tests.core.store.test_store import EVERYTHING, SPOKEN, episode
+
+TABLES = ("meta", "updates", "metrics", "environments", "tasks", "episodes", "turns", "images", "advantages",
+          "checkpoints", "events")  # fmt: skip
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> RunStore:
+    made = RunStore(tmp_path / "run.sqlite")
+    made.set_meta({"config": {"env": {"id": "env"}}, "seed": 3})
+    made.environment("env", 2, {"split": "train"})
+    made.add(0, {"imitation/loss": 0.5})
+    credit = {"gigpo": [0.5, -0.25, 1.0, 2.0], "grpo": [0.0, 0.0, 1.0, 1.0]}
+    kinds = ["a", "b", "a"]
+    made.add(1, {"loss": 0.1 + 0.2}, [EVERYTHING, SPOKEN, episode(None)], task_types=kinds, advantages=credit)
+    made.add(1, {}, [episode(1.0)], phase="eval", task_types=["c"])
+    made.add(2, {"loss": 1e-300}, [EVERYTHING], task_types=["a"], advantages={"gigpo": [1.0, 2.0]})
+    made.checkpoint(2, "checkpoints/update-000002")
+    made.event(1, "warning", "look out")
+    return made
+
+
+def test_a_run_comes_back_as_it_was(store: RunStore, tmp_path: Path) -> None:
+    counts = export_run(store, tmp_path / "out")
+    assert (counts["episodes"], counts["turns"], counts["metrics"], counts["events"]) == (5, 6, 3, 1)
+    with import_run(tmp_path / "out", tmp_path / "again" / "run.sqlite") as again:
+        again.check()
+        for table in TABLES:
+            wanted, found = (each.rows(f"SELECT * FROM {table} ORDER BY 1, 2") for each in (store, again))
+            assert without_surrogates(found) == without_surrogates(wanted), table
+        assert [row[3:4] + row[5:] for row in played(again)] == [row[3:4] + row[5:] for row in played(store)]
+
+
+def without_surrogates(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    return [tuple(str(each).encode("utf-8", "replace") for each in row) for row in rows]
+
+
+def test_datasets_reads_it(store: RunStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    export_run(store, tmp_path / "out")
+    turns = datasets.load_dataset(str(tmp_path / "out"), "turns", split="train", cache_dir=str(tmp_path / "cache"))
+    assert turns.num_rows == 6
+    first = turns[0]
+    assert (first["observation"], first["reply"], first["anchor"]) == ("a\x00\u2028 <b>", "say ?", (1 << 64) - 1)
+    assert (first["prompt_ids"], first["reply_ids"]) == ([1, 2, 3], [4, 5])
+    assert json.loads(first["advantages"]) == {"gigpo": 0.5, "grpo": 0.0}
+    episodes = datasets.load_dataset(
+        str(tmp_path / "out"), "episodes", split="train", cache_dir=str(tmp_path / "cache")
+    )
+    assert episodes["final_text"][0] == "the end"
+
+
+def test_folders_that_are_there_are_left_alone(store: RunStore, tmp_path: Path) -> None:
+    export_run(store, tmp_path / "out")
+    with pytest.raises(CairnError, match="is there already"):
+        export_run(store, tmp_path / "out")
+    with pytest.raises(CairnError, match="is there already"):
+        import_run(tmp_path / "out", store.path)
+
+
+def test_what_is_no_run_is_refused(store: RunStore, tmp_path: Path) -> None:
+    with pytest.raises(CairnError, match=r"has no meta\.parquet"):
+        import_run(tmp_path, tmp_path / "new" / "run.sqlite")
+    export_run(store, tmp_path / "out")
+    (tmp_path / "out" / "turns.parquet").write_bytes((tmp_path / "out" / "events.parquet").read_bytes())
+    with pytest.raises(CairnError, match="holds no run that cairn export wrote"):
+        import_run(tmp_path / "out", tmp_path / "new" / "run.sqlite")
+    assert not (tmp_path / "new" / "run.sqlite").exists()
+
+
+def test_texts_that_were_forgotten_cannot_be_written(store: RunStore, tmp_path: Path) -> None:
+    store.insert("bodies", [(1, b"", b"", b"", b"")])
+    with pytest.raises(CairnError, match="cannot be read"):
+        export_run(store, tmp_path / "out")

@@ -1,0 +1,399 @@
+"""The run store keeps whole updates, is readable while it is written, and refuses what it cannot read."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cairn.core.episode_json import episode_to_json
+from cairn.core.errors import CairnError
+from cairn.core.records import Ending, Episode, Note, Observation, Task, Tokens, Turn
+from cairn.core.store import RunStore, read
+
+
+def episode(score: float | None, *actions: str) -> Episode:
+    turns = tuple(
+        Turn(
+            observation=Observation(text="seen \ud800", anchor=(1 << 64) - 1),
+            reply_text=action,
+            action=action,
+            reward=0.5,
+            reply_ids=np.array([1, 2], np.int32),
+            reply_logprobs=np.array([-0.5, -1.5], np.float32),
+            policy_version=3,
+        )
+        for action in actions
+    )
+    ending = Ending.terminated() if score is not None else Ending.failed("environment", "died")
+    success = None if score is None else score > 0
+    task = Task(env_id="e", task_id="t")
+    return Episode(task=task, group_id=7, turns=turns, ending=ending, score=score, success=success)
+
+
+EVERYTHING = Episode(
+    task=Task(env_id="env", task_id="task", split="train", seed=5),
+    group_id=2,
+    turns=(
+        Turn(
+            observation=Observation(text="a\x00\u2028 <b>", anchor=(1 << 64) - 1, image=b"png"),
+            reply_text="say \ud83d",
+            action="do",
+            reward=0.5,
+            is_valid=False,
+            channels={"tests": 1.5},
+            prompt_ids=np.array([1, 2, 3], np.int32),
+            reply_ids=np.array([4, 5], np.int32),
+            reply_logprobs=np.array([-0.25, -0.1], np.float32),
+            policy_version=9,
+            seconds=0.25,
+            acted=(1, 2, 3, 4),
+        ),
+        Turn(
+            observation=Observation(text="b", anchor=1 << 63),
+            reply_text="go",
+            action="go",
+            reward=0.25,
+            prompt_ids=np.array([6, 7], np.int32),
+            extends_previous=True,
+            reply_ids=np.array([8], np.int32),
+            reply_logprobs=np.array([-1.0], np.float32),
+            policy_version=10,
+        ),
+    ),
+    ending=Ending.truncated("turns"),
+    score=0.5,
+    success=False,
+    final=Observation(text="the end", anchor=12, image=b"last"),
+    origin="expert",
+    parent="x",
+    fork_turn=1,
+)
+SPOKEN = Episode(  # by a model behind a server, which counts tokens
+    task=Task(env_id="env", task_id="task"),
+    group_id=3,
+    turns=tuple(
+        Turn(
+            observation=Observation(text="a", anchor=3),
+            reply_text="b",
+            action="b",
+            reward=0.0,
+            tokens=Tokens(prompt=prompt, cached=cached, reply=7, cost=cost),
+            notes=(Note(kind="summary", text="so far \ud800"),) if cached else (),
+        )
+        for prompt, cached, cost in ((100, 0, 0.5), (150, 100, 0.25))
+    ),
+    ending=Ending.terminated(),
+    score=1.0,
+    success=True,
+)
+
+
+def test_what_was_added_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "run.sqlite"
+    with RunStore(path) as store:
+        store.set_meta({"seed": 3, "path": tmp_path})
+        store.add(1, {"loss": 0.5}, [episode(1.0, "look", "go"), episode(None)], advantages={"gigpo": [0.25, -0.25]})
+        store.add(2, {"loss": 0.25, "kl": 0.0})
+    with RunStore(path) as store:
+        assert store.meta() == {"seed": 3, "path": str(tmp_path)}
+        assert store.series("loss") == [(1, 0.5), (2, 0.25)]
+        assert store.names() == ["kl", "loss"]
+        assert store.rows("SELECT score, success, ending, turns FROM episodes") == [
+            (1.0, 1, "terminated", 2),
+            (None, None, "failed", 0),
+        ]
+        assert store.rows("SELECT action FROM turns") == [("look",), ("go",)]
+        assert read.advantages(store, 1)["gigpo"].tolist() == [0.25, -0.25]
+        assert not read.advantages(store, 2)
+        body = store.body(1)
+    assert body is not None
+    assert body.observations == ("seen \ud800",) * 2
+    assert body.reply_ids.tolist() == [1, 2, 1, 2]
+    assert body.reply_logprobs.tolist() == [-0.5, -1.5] * 2
+
+
+def test_episodes_come_back_as_they_were_added(tmp_path: Path) -> None:
+    with RunStore(tmp_path / "run.sqlite") as store:
+        store.add(4, {}, [EVERYTHING, SPOKEN, episode(None)], task_types=["a", "b", "a"])
+        rows = read.episodes(store)
+        back = list(read.whole_episodes(store, rows))
+        assert [(row.step, row.phase, row.type, row.env, row.task) for row in rows] == [
+            (4, "train", "a", "env", "task"),
+            (4, "train", "b", "env", "task"),
+            (4, "train", "a", "e", "t"),
+        ]
+        assert read.image(store, 1, 0) == b"png"
+        assert read.image(store, 1, 1) is None
+        assert read.image(store, 1, 2) == b"last"
+        assert read.visits(store, (1 << 64) - 1, 10) == [(1, 0)]
+    assert [episode_to_json(each) for each in back] == [
+        episode_to_json(each) for each in (EVERYTHING, SPOKEN, episode(None))
+    ]
+    assert (rows[0].prompt_tokens, rows[0].reply_tokens, rows[0].cost) == (3 + 7, 3, None)  # 3; 3 + 2 + 2
+    assert (rows[1].prompt_tokens, rows[1].reply_tokens, rows[1].cost) == (250, 14, 0.75)
+    assert (rows[0].reward, rows[0].seconds, rows[0].final_anchor) == (0.75, 0.25, 12)
+
+
+def test_some_episodes_are_found(tmp_path: Path) -> None:
+    with RunStore(tmp_path / "run.sqlite") as store:
+        store.add(1, {}, [episode(1.0, "look"), SPOKEN])
+        store.add(1, {}, [episode(0.0, "look")], phase="eval")
+        store.add(2, {}, [episode(1.0, "look")])
+
+        def found(**only: Any) -> list[int]:  # Any: filters
+            return [row.id for row in read.episodes(store, **only)]
+
+        assert found(phase="train") == [1, 2, 4]
+        assert found(phase="train", step=1) == [1, 2]
+        assert found(task="task") == [2]
+        assert found(group=7, step=1) == [1, 3]
+        assert found(ids=[4, 1]) == [1, 4]
+        assert found(limit=2, offset=1) == [2, 3]
+
+
+def test_an_update_that_cannot_be_written_leaves_no_trace(tmp_path: Path) -> None:
+    with RunStore(tmp_path / "run.sqlite") as store:
+        store.add(1, {"loss": 0.5})
+        with pytest.raises(CairnError, match="What was stored before is intact"):
+            store.add(2, {"kl": 0.1, "loss": float("nan")}, [episode(1.0, "look")])
+        assert store.rows("SELECT step, name FROM metrics") == [(1, "loss")]
+        assert not store.rows("SELECT * FROM episodes")
+
+
+def test_a_run_that_goes_back_to_a_checkpoint_forgets_what_came_after(tmp_path: Path) -> None:
+    with RunStore(tmp_path / "run.sqlite") as store:
+        for step in (1, 2, 3):
+            store.add(step, {"loss": float(step)}, [episode(1.0, "look")])
+        store.forget_after(1)
+        assert store.series("loss") == [(1, 1.0)]
+        assert store.rows("SELECT step FROM episodes") == [(1,)]
+        assert store.rows("SELECT count(*) FROM turns") == [(1,)]
+
+
+def test_a_kill_loses_at_most_the_update_under_way(tmp_path: Path) -> None:
+    code = (
+        "import sys, itertools; from pathlib import Path; from cairn.core.store import RunStore\n"
+        "store = RunStore(Path(sys.argv[1]))\n"
+        "for step in itertools.count():\n"
+        "    store.add(step, {f'm{i}': 1.0 for i in range(50)}); print(step, flush=True)"
+    )
+    path = tmp_path / "run.sqlite"
+    writer = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True)
+    assert writer.stdout is not None
+    while int(writer.stdout.readline()) < 20:
+        pass
+    os.kill(writer.pid, signal.SIGKILL)
+    told = [20, *map(int, writer.stdout.read().split("\n")[:-1])][-1]
+    writer.wait()
+    writer.stdout.close()
+    with RunStore(path) as store:
+        counts = [row[0] for row in store.rows("SELECT count(*) FROM metrics GROUP BY step")]
+    assert set(counts) == {50}
+    assert len(counts) >= told + 1
+
+
+def test_a_reader_sees_a_run_that_is_being_written(tmp_path: Path) -> None:
+    with RunStore(tmp_path / "run.sqlite") as writer, RunStore(tmp_path / "run.sqlite") as reader:
+        writer.add(1, {"loss": 0.5})
+        assert reader.series("loss") == [(1, 0.5)]
+
+
+def test_a_store_of_another_version_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.sqlite"
+    RunStore(path).close()
+    database = sqlite3.connect(path)
+    database.execute("PRAGMA user_version = 99")
+    database.close()
+    with pytest.raises(CairnError, match="schema version 99"):
+        RunStore(path)
+
+
+def test_a_file_that_is_no_store_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.sqlite"
+    path.write_text("not a database, whatever its name says" * 100)
+    with pytest.raises(CairnError, match="move it away"):
+        RunStore(path)
+
+
+@pytest.mark.parametrize("advantages", [[0.5], [0.5, 0.5, 0.5]])
+def test_advantages_are_one_a_turn(advantages: list[float], tmp_path: Path) -> None:
+    with RunStore(tmp_path / "run.sqlite") as store, pytest.raises(ValueError, match="one advantage a turn"):
+        store.add(1, {}, [episode(1.0, "look", "go")], advantages={"grpo": advantages})
+
+
+def test_when_the_disk_is_full_what_was_stored_before_is_intact(tmp_path: Path) -> None:
+    with RunStore(tmp_path / "run.sqlite") as store:
+        store.add(1, {"loss": 0.5})
+        (pages,) = store.rows("PRAGMA page_count")[0]
+        store.rows(f"PRAGMA max_page_count = {pages}")  # SQLite then says what it says when there is no space
+        with pytest.raises(CairnError, match=r"full.*stored before is intact"):
+            store.add(2, {"loss": 0.25}, [episode(1.0, *["a long action " * 100] * 50)])
+        assert store.series("loss") == [(1, 0.5)]
+
+
+def test_a_numbered_write_is_carried_out_once_and_only_by_the_last_to_claim_the_file(tmp_path: Path) -> None:
+    def add(step: int) -> Callable[[RunStore], None]:
+        return lambda store: store.add(step, {"loss": 0.5}, [episode(1.0, "look")])
+
+    path = tmp_path / "run.sqlite"
+    with RunStore(path) as first, RunStore(path) as second:
+        assert first.claim("a") == 0
+        first.once("a", 1, add(1))
+        first.once("a", 1, add(1))  # sent again
+        first.once("a", 2, add(2))
+        with pytest.raises(CairnError, match="holds writes up to 2, got write 4"):
+            first.once("a", 4, add(4))
+        assert second.claim("b") == 2
+        with pytest.raises(CairnError, match="Another writer has taken over"):
+            first.once("a", 3, add(3))
+        second.once("b", 2, add(2))
+        second.once("b", 3, add(3))
+        assert second.rows("SELECT step FROM episodes") == [(1,), (2,), (3,)]
+        with pytest.raises(CairnError, match="intact"):
+            second.once("b", 4, lambda store: store.add(4, {"loss": float("nan")}))
+        second.once("b", 4, add(4))  # a write that failed has not been counted
+        assert second.series("loss") == [(n, 0.5) for n in (1, 2, 3, 4)]
+
+
+def test_facts_beside_episodes_are_kept(tmp_path: Path) -> None:
+    with RunStore(tmp_path / "run.sqlite") as store:
+        odd = replace(SPOKEN, task=Task(env_id="env", task_id="half \ud800"))
+        store.add(1, {}, [odd], task_types=["kind \udfff"])
+        assert [(row.task, row.type) for row in read.episodes(store)] == [("half ?", "kind ?")]
+        store.environment("household", 2, {"split": "train"})
+        store.environment("household", 2, {"split": "train"})
+        store.checkpoint(5, "checkpoints/update-000005")
+        store.checkpoint(9, "checkpoints/update-000009")
+        store.event(7, "warning", "half \ud800 a character")
+        store.forget_after(6)
+        assert store.rows("SELECT * FROM environments") == [("household", 2, '{"split": "train"}')]
+        assert store.rows("SELECT step, folder FROM checkpoints") == [(5, "checkpoints/update-000005")]
+        assert store.rows("SELECT step, kind, text FROM events") == [(7, "warning", "half ? a character")]
+
+
+def test_a_store_is_read_where_there_is_one(tmp_path: Path) -> None:
+    with pytest.raises(CairnError, match="is no run: expected a folder"):
+        RunStore.read(tmp_path)
+    assert not list(tmp_path.iterdir())
+    RunStore(tmp_path / "run.sqlite").close()
+    with RunStore.read(tmp_path) as store, pytest.raises(CairnError, match="readonly"):
+        store.add(1, {"loss": 1.0})
+
+
+def test_a_damaged_file_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "run.sqlite"
+    with RunStore(path) as store:
+        store.add(1, {"loss": 0.5}, [episode(1.0, *[f"{i} {os.urandom(600).hex()}" for i in range(40)])])
+        store.check()
+    content = bytearray(path.read_bytes())
+    content[8192:] = os.urandom(len(content) - 8192)
+    path.write_bytes(content)
+    with pytest.raises(CairnError, match="damaged"), RunStore.read(path) as store:
+        store.check()
+
+
+def test_texts_that_cannot_be_unpacked_are_told(tmp_path: Path) -> None:
+    with RunStore(tmp_path / "run.sqlite") as store:
+        store.add(1, {}, [episode(1.0, "look")])
+        database = sqlite3.connect(store.path)
+        database.execute("UPDATE bodies SET texts = x'00'")
+        database.commit()
+        database.close()
+        with pytest.raises(CairnError, match=r"is damaged: episode 1: .*texts cannot be read"):
+            store.check()
+
+
+def long_episode(num_bytes: int) -> Episode:
+    seen = Observation(text=os.urandom(num_bytes).hex(), anchor=1)
+    turn = Turn(observation=seen, reply_text="go", action="go", reward=0.0)
+    task = Task(env_id="e", task_id="t")
+    return Episode(task=task, group_id=0, turns=(turn,), ending=Ending.terminated(), score=0.0, success=False)
+
+
+def test_a_file_that_grows_too_large_forgets_the_oldest_texts(tmp_path: Path) -> None:
+    limit = 400_000
+    with RunStore(tmp_path / "run.sqlite", max_bytes=limit) as store:
+        for step in range(1, 31):
+            phase = "eval" if step == 2 else "train"
+            store.add(step, {"loss": 1.0}, [long_episode(20_000)], phase=phase)
+        (pages,), (size,) = store.rows("PRAGMA page_count")[0], store.rows("PRAGMA page_size")[0]
+        assert pages * size < 1.5 * limit
+        kept = [row.step for row in read.episodes(store) if store.body(row.id) is not None]
+        assert kept == [2, *range(kept[1], 31)]  # the evaluation, and the newest
+        assert 2 < kept[1] < 30
+        assert len(read.episodes(store)) == 30
+        assert [step for step, _ in store.series("loss")] == list(range(1, 31))
+        told = store.rows("SELECT text FROM events WHERE kind = 'forgotten'")
+        assert told
+        assert "training episodes" in told[0][0]
+        forgotten = next(read.whole_episodes(store, read.episodes(store, step=1)))
+        assert [(turn.observation.text, turn.action) for turn in forgotten.turns] == [("", "go")]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_files_of_earlier_versions_are_brought_up_to_date(version: int, tmp_path: Path) -> None:
+    path = tmp_path / "run.sqlite"
+    database = sqlite3.connect(path)
+    database.executescript(VERSION_1)
+    if version == 2:
+        database.executescript(
+            "ALTER TABLE episodes ADD COLUMN final_anchor TEXT; ALTER TABLE turns ADD COLUMN channels TEXT;"
+            "UPDATE episodes SET final_anchor = 'ffffffffffffffff'; UPDATE turns SET channels = '{\"c\": 2.0}';"
+            "PRAGMA user_version = 2"
+        )
+    ids, logprobs = np.array([3, 4], np.int32).tobytes(), np.array([-1.0, -2.0], np.float32).tobytes()
+    database.execute("UPDATE turns SET reply_ids = ?, reply_logprobs = ?", (ids, logprobs))
+    database.commit()
+    database.close()
+    with RunStore(path) as store:
+        (row,) = read.episodes(store)
+        (back,) = read.whole_episodes(store, [row])
+        assert (row.step, row.phase, row.env, row.task, row.type) == (3, "train", "household", "a task", "a kind")
+        assert (row.score, row.success, row.reward, row.turns) == (1.0, True, 1.5, 2)
+        assert row.final_anchor == (None if version == 1 else (1 << 64) - 1)
+        assert [turn.observation.text for turn in back.turns] == ["first", "second"]
+        assert [turn.observation.anchor for turn in back.turns] == [255, (1 << 64) - 2]
+        assert [turn.channels for turn in back.turns] == [{} if version == 1 else {"c": 2.0}] * 2
+        assert [turn.reply_ids.tolist() for turn in back.turns if turn.reply_ids is not None] == [[3, 4]] * 2
+        assert read.turns(store, [1])[1][0].logprob == -1.5
+        assert read.advantages(store, 1)[""].tolist() == [0.5, -0.5]
+        assert store.series("loss") == [(3, 0.25)]
+    with RunStore(path) as store:  # it is a file of this version now
+        store.add(4, {"loss": 0.5}, [episode(1.0, "look")])
+        store.check()
+
+
+VERSION_1 = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE metrics (
+  step INTEGER NOT NULL, name TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY (step, name)
+) WITHOUT ROWID;
+CREATE TABLE episodes (
+  id INTEGER PRIMARY KEY, step INTEGER NOT NULL, phase TEXT NOT NULL, task TEXT NOT NULL, task_type TEXT NOT NULL,
+  group_id INTEGER NOT NULL, origin TEXT NOT NULL, ending TEXT NOT NULL, cause TEXT, detail TEXT NOT NULL,
+  score REAL, success INTEGER, turns INTEGER NOT NULL
+);
+CREATE INDEX episodes_by_step ON episodes (phase, step);
+CREATE TABLE turns (
+  episode INTEGER NOT NULL REFERENCES episodes (id), turn INTEGER NOT NULL, anchor TEXT NOT NULL,
+  observation TEXT NOT NULL, reply TEXT NOT NULL, action TEXT NOT NULL, reward REAL NOT NULL,
+  valid INTEGER NOT NULL, advantage REAL, reply_ids BLOB, reply_logprobs BLOB, version INTEGER, seconds REAL,
+  PRIMARY KEY (episode, turn)
+) WITHOUT ROWID;
+PRAGMA user_version = 1;
+INSERT INTO meta VALUES ('config', '{"env": {"id": "household"}}');
+INSERT INTO metrics VALUES (3, 'loss', 0.25);
+INSERT INTO episodes VALUES (1, 3, 'train', 'a task', 'a kind', 0, 'policy', 'terminated', NULL, '', 1.0, 1, 2);
+INSERT INTO turns VALUES (1, 0, '00000000000000ff', 'first', 'r', 'go', 0.5, 1, 0.5, NULL, NULL, 3, 0.25);
+INSERT INTO turns VALUES (1, 1, 'fffffffffffffffe', 'second', 'r', 'go', 1.0, 1, -0.5, NULL, NULL, 3, 0.25);
+"""
