@@ -30,6 +30,7 @@ def find_browser(path: str | None = None) -> str:
     if there is None:
         raise MissingProgramError(
             "There is no Chromium: apt-get install chromium-headless-shell, or playwright install chromium, or name "
-            "one in `path`"
+            "one in `path`",
+            command="apt-get install chromium-headless-shell",
         )
     return there

@@ -1,8 +1,9 @@
 """A Python interpreter in a session that keeps its state between cells, and may call functions of the host.
 
 It is the session's open program. A cell that takes too long is interrupted and keeps what it has computed; where that
-does not help it is killed, and the next cell finds a new interpreter. What an interpreter says is as untrusted as the
-code in it: it is shown to whoever wrote the code, and nothing is decided by it.
+does not help it is killed, and the next cell finds a new interpreter. Time that the host takes to answer calls does not
+count. A cell that prints more between its calls than one run may is ended likewise. What an interpreter says is as
+untrusted as the code in it: it is shown to whoever wrote the code, and nothing is decided by it.
 """
 
 from __future__ import annotations
@@ -68,12 +69,18 @@ class Interpreter:
         until = time.monotonic() + most
         message: dict[str, Any] = {"source": source}
         results: list[Result] = []
+        room = self._session.limits.output_bytes
         while True:
             results.append(self._session.talk(json.dumps(message), wall_s=max(1e-3, until - time.monotonic())))
             said = _object(results[-1].line)
             if "call" not in said or results[-1].limit is not None:
                 return self._ended(results, said, is_fresh)
+            room -= len(results[-1].stdout) + len(results[-1].stderr)
+            if room < 0:
+                return self._cut(results, is_fresh)
+            asked = time.monotonic()
             message = self._answer(said)
+            until += time.monotonic() - asked
 
     def _ended(self, results: list[Result], said: Mapping[str, Any], is_fresh: bool) -> Cell:
         last = results[-1]
@@ -90,12 +97,23 @@ class Interpreter:
             is_fresh=is_fresh,
         )
 
+    def _cut(self, results: list[Result], is_fresh: bool) -> Cell:
+        """End the interpreter, whose cell prints without end from call to call."""
+        self.forget()
+        return Cell(
+            stdout=b"".join(result.stdout for result in results),
+            stderr=b"".join(result.stderr for result in results),
+            error="The interpreter was ended at its limit: output",
+            limit="output",
+            is_fresh=is_fresh,
+        )
+
     def _answer(self, said: Mapping[str, Any]) -> dict[str, Any]:  # Any: JSON
-        arguments = said.get("arguments")
-        if self._on_call is None or not isinstance(arguments, dict):
+        name, arguments = said["call"], said.get("arguments")
+        if self._on_call is None or not isinstance(name, str) or not isinstance(arguments, dict):
             return {"error": "there is nobody to call"}
         try:
-            return {"value": self._on_call(str(said["call"]), arguments)}
+            return {"value": self._on_call(name, arguments)}
         except CallRefused as refused:
             return {"error": str(refused)}
 
