@@ -123,7 +123,7 @@ def _error(kind: str, message: str) -> Exception:
     """Return the exception that a worker's answer stands for."""
     if kind == "ResetNeeded":
         return gymnasium.error.ResetNeeded(message)
-    if kind in ("raised", "memory", "garbage"):
+    if kind in ("raised", "memory", "garbage", "sandbox", "reward"):
         return Failure(kind, message)
     known = {cls.__name__: cls for cls in (errors.ConfigError, errors.MissingDataError)}
     return known.get(kind, errors.CairnError)(message)

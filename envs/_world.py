@@ -15,8 +15,8 @@ from cairn.core.errors import CairnError, EpisodeFailure
 from cairn.envs import registry
 
 
-class Failure(Exception):  # noqa: N818  (an outcome that the pool turns into an EnvironmentFailure)
-    """A call ended through the environment's fault. `cause`: raised, hung, died, memory, garbage."""
+class Failure(Exception):  # noqa: N818  (an outcome that the pool turns into an EpisodeFailure)
+    """A call ended through a fault. `cause`: raised, hung, died, memory, garbage; sandbox, reward: it was theirs."""
 
     def __init__(self, cause: str, message: str) -> None:
         self.cause = cause
@@ -89,7 +89,7 @@ def _faults_apart() -> Iterator[None]:
     try:
         yield
     except EpisodeFailure as error:
-        raise Failure("raised", str(error)) from error
+        raise Failure(error.cause if error.cause in ("sandbox", "reward") else "raised", str(error)) from error
     except (CairnError, gymnasium.error.ResetNeeded):
         raise
     except MemoryError as error:

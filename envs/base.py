@@ -22,16 +22,18 @@ tools               tuple of JSON schemas of functions; empty where actions are 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import gymnasium
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from cairn.core.config import Config, build
 from cairn.core.errors import CairnError, UnknownNameError
 from cairn.core.keys import bytes_key, text_key
+from cairn.core.plugins import PERTURBATIONS
 from cairn.core.seeding import python_generator
 from cairn.envs.tools import Schema
 
@@ -42,6 +44,23 @@ class EnvConfig(Config):
     """What every environment can be told; environments add their own fields."""
 
     turn_limit: int | None = Field(None, ge=1, description="Turns before truncation; None: the environment's own.")
+    perturb: dict[str, dict[str, Any]] = Field(  # Any: each perturbation's Config checks its own
+        {},
+        description="Perturbations that `cairn.make` puts around it, with their settings: a table by name, or names.",
+    )
+
+    @field_validator("perturb", mode="before")
+    @classmethod
+    def _by_name(cls, given: Any) -> Any:  # Any: whatever was configured
+        names = [given] if isinstance(given, str) else given
+        return {name: {} for name in names} if isinstance(names, list) else given
+
+    @field_validator("perturb")
+    @classmethod
+    def _known(cls, given: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:  # Any: see the field
+        for name, settings in given.items():
+            build(PERTURBATIONS.load(name)[1], settings, f"perturb.{name}")
+        return dict(sorted(given.items()))  # their order has no meaning
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +75,7 @@ class EnvMeta:
     oracles: tuple[str, ...] = ()  # names, the default first; every one succeeds through the public actions
     oracle_success: float = 1.0  # share of tasks on which the weakest oracle is promised to reach the best score
     can_snapshot: bool = False
+    can_reword: bool = False  # `start` states its instruction by `say`, which knows other ways to say it
     waits: bool = False  # calls wait for other processes, such as a sandbox or a browser: several may go on at once
     is_deterministic: bool = True  # equal anchors and equal actions give equal anchors, texts and rewards
     max_action_chars: int = 4096  # longer actions reach `act` cut to one more than this, so that they can be told apart
@@ -101,7 +121,7 @@ class TextSpace(gymnasium.Space[str]):
 class TextEnv(gymnasium.Env[str, str]):
     """Base of every environment. Subclasses set `meta` and implement `tasks`, `start`, `act` and `state`."""
 
-    meta: ClassVar[EnvMeta]
+    meta: EnvMeta  # of the class; of an environment that holds another, its instances have their own
     Config: ClassVar[type[EnvConfig]] = EnvConfig
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012  (Gymnasium's own form)
 
@@ -116,6 +136,7 @@ class TextEnv(gymnasium.Env[str, str]):
         self._is_over = True
         self._scope = 0
         self._last = Outcome("")
+        self.choose_wording: Callable[[str, Sequence[str]], str] | None = None  # task id, ways to say it -> one of them
         self.setup()
 
     # -- what a subclass says ---------------------------------------------------------------------------------------
@@ -134,6 +155,10 @@ class TextEnv(gymnasium.Env[str, str]):
     def task_type(self, task_id: str) -> str:
         """Return the task's kind, for tables of results; one kind unless the environment tells more apart."""
         return self.meta.name
+
+    def difficulty(self, task_id: str) -> str:
+        """Return how hard a task is, in a word or a number that sorts; empty where tasks are not graded."""
+        return ""
 
     def best_score(self, task_id: str) -> float:
         """Return the best score that any play of the task reaches; less than the highest where it cannot be solved."""
@@ -170,6 +195,27 @@ class TextEnv(gymnasium.Env[str, str]):
     def load_state(self, saved: Any) -> None:  # Any: see save_state
         """Put the world back into a saved state of the current task."""
         raise NotImplementedError
+
+    # -- what a subclass may say for perturbations (see `envs.perturbations`) ------------------------------------------
+
+    def say(self, task_id: str, own: str, others: Callable[[], Sequence[str]]) -> str:
+        """Return a task's instruction in its `own` words, or in one of `others` where a perturbation asks for that.
+
+        What calls this in `start` declares ``meta.can_reword``. Others keep every name, number and constraint.
+        """
+        return own if self.choose_wording is None else self.choose_wording(task_id, others())
+
+    def commands(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the names that actions begin with, each with other names that mean nothing here; none by default."""
+        return {}
+
+    def retold(self, text: str, rename: Callable[[str], str]) -> str:
+        """Return a text that was just shown, with `rename` applied to each passage that tells of commands."""
+        return text
+
+    def relisted(self, text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
+        """Return a text that was just shown, with `shuffle` applied to what it lists in an order without meaning."""
+        return text
 
     # -- what everybody else calls -----------------------------------------------------------------------------------
 
@@ -256,7 +302,7 @@ class TextEnv(gymnasium.Env[str, str]):
             "success": self._last.success,
             "score": self._last.score,
             "channels": dict(self._last.channels),
-            "tools": self.tools(),
+            "tools": deepcopy(self.tools()),  # each caller's own: an environment may keep one tuple for all
         }
 
     def _pick_task(self, options: dict[str, Any]) -> str:

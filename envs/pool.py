@@ -1,8 +1,9 @@
 """Leases environments to episodes, inside the process or each in a worker process, and replaces those that fail.
 
-A leased environment that raises, hangs, dies, outgrows its memory or returns garbage raises `EnvironmentFailure`; its
-episode is the caller's to mark as failed, and the next lease gets a fresh environment. Results do not depend on the
-kind of pool. Time and memory are limited only in worker processes: nothing inside the process can be interrupted.
+A leased environment that raises, hangs, dies, outgrows its memory or returns garbage raises `EnvironmentFailure`, and
+one whose sandbox or scoring failed a failure of that; its episode is the caller's to mark as failed, and the next lease
+gets a fresh environment. Results do not depend on the kind of pool. Time and memory are limited only in worker
+processes: nothing inside the process can be interrupted.
 Not a sandbox: an environment is trusted code that may have faults.
 """
 
@@ -20,7 +21,7 @@ from typing import Any, Literal, Protocol, TypeVar
 from pydantic import Field
 
 from cairn.core.config import Config
-from cairn.core.errors import CairnError, EnvironmentFailure
+from cairn.core.errors import CairnError, EnvironmentFailure, EpisodeFailure, RewardFailure, SandboxFailure
 from cairn.envs import registry
 from cairn.envs._answers import checked_reset, checked_step, checked_text
 from cairn.envs._process import Limits, WorkerProcess
@@ -28,6 +29,9 @@ from cairn.envs._world import Failure, World
 from cairn.envs.base import EnvMeta
 
 T = TypeVar("T")
+
+
+_OF_OTHERS: dict[str, type[EpisodeFailure]] = {"sandbox": SandboxFailure, "reward": RewardFailure}
 
 
 class KeepConfig(Config):
@@ -73,7 +77,7 @@ class Seat(Protocol):
 
 
 class EnvHandle:
-    """A leased environment: the calls of a `TextEnv`, with its faults turned into `EnvironmentFailure`."""
+    """A leased environment: the calls of a `TextEnv`, with its faults turned into `EpisodeFailure`."""
 
     def __init__(self, pool: EnvPool, seat: Seat) -> None:
         self.meta = seat.meta
@@ -140,7 +144,7 @@ class EnvPool:
     ) -> None:
         """Start nothing yet. `environ` holds extra environment variables for worker processes."""
         self.config = pool or PoolConfig()
-        self.failures: Counter[str] = Counter()  # by cause: raised, hung, died, memory, garbage
+        self.failures: Counter[str] = Counter()  # by cause: raised, hung, ...; see `_world.Failure`
         self.restarts = 0
         self._env_id = env_id
         self._address = registry.address(env_id) if self.config.kind == "processes" else env_id
@@ -167,7 +171,7 @@ class EnvPool:
 
         Raises:
             CairnError: none came free in `timeout_s`, the pool is closed or gave up, or the configuration is wrong.
-            EnvironmentFailure: the environment could not be built.
+            EpisodeFailure: the environment could not be built.
         """
         try:
             seat = self._free.get(timeout=timeout_s)
@@ -231,15 +235,17 @@ class EnvPool:
             self._seats.add(seat)
         return seat
 
-    def _lose(self, handle: EnvHandle, failure: Failure) -> EnvironmentFailure:
+    def _lose(self, handle: EnvHandle, failure: Failure) -> EpisodeFailure:
         """End a lease whose environment failed; its place is free again at once."""
         seat, handle._seat = handle._seat, None
         error = self._failed(seat, failure)
         self._free.put(None)
         return error
 
-    def _failed(self, seat: Seat | None, failure: Failure) -> EnvironmentFailure:
+    def _failed(self, seat: Seat | None, failure: Failure) -> EpisodeFailure:
         self._discard(seat, failure.cause)
+        if of_other := _OF_OTHERS.get(failure.cause):
+            return of_other(f"{failure.cause} of environment {self._env_id!r}: {failure}")
         return EnvironmentFailure(f"environment {self._env_id!r} {failure.cause}: {failure}")
 
     def _discard(self, seat: Seat | None, cause: str) -> None:

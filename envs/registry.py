@@ -12,6 +12,7 @@ from cairn.core.errors import CairnError, UnknownNameError
 from cairn.core.plugins import DOTTED, ENVS, load_dotted
 from cairn.envs import _gymnasium
 from cairn.envs.base import TextEnv
+from cairn.envs.perturbed import Perturbed
 
 _registered: dict[str, str | type[TextEnv]] = {}
 
@@ -19,13 +20,14 @@ _registered: dict[str, str | type[TextEnv]] = {}
 def make(
     env_id: str, *, render_mode: str | None = None, **config: Any
 ) -> TextEnv:  # Any: the environment's Config checks them
-    """Return a new environment; `config` holds fields of its Config.
+    """Return a new environment; `config` holds fields of its Config, of which `perturb` names perturbations.
 
     Raises:
         UnknownNameError: no such environment.
-        ConfigError: a setting that it does not have.
+        ConfigError: a setting that it does not have, or a perturbation that it cannot be given.
     """
-    return load(env_id)(render_mode=render_mode, **config)
+    env = load(env_id)(render_mode=render_mode, **config)
+    return Perturbed(env) if env.config.perturb else env
 
 
 def register(env_id: str, target: str | type[TextEnv]) -> None:

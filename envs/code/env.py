@@ -10,29 +10,24 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-import threading
-import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from cairn.core.errors import SandboxFailure
 from cairn.envs.base import EnvConfig, EnvMeta, Outcome, TextEnv
-from cairn.envs.code import tasks
+from cairn.envs.code import tasks, telling
 from cairn.envs.code.actions import USAGE, Call, Mistake, parse, schemas
 from cairn.envs.code.horizon import Horizon, HorizonConfig
 from cairn.envs.code.judge import Judge
 from cairn.envs.code.scoring import Scored, scored
 from cairn.envs.code.workshop import Workshop
+from cairn.envs.sessions import LeasedSession, shared_pool
 from cairn.envs.tools import Schema
-from cairn.sandboxes.base import FileRefused, Limits, Session
-from cairn.sandboxes.pool import Pool
-from cairn.sandboxes.registry import new_sandbox
+from cairn.sandboxes.base import FileRefused, Limits
 
 _JUDGE_LIMITS = Limits(wall_s=120.0, cpu_s=120.0)
-_FIRST = threading.Lock()  # environments in several threads make what they share once
 
 
 class CodeConfig(EnvConfig):
@@ -67,6 +62,7 @@ class CodeEnv(TextEnv):
         summary="Write, repair and run code in a sandbox, judged by hidden tests that the code never sees.",
         oracles=("reference",),
         waits=True,
+        can_reword=True,
         is_deterministic=False,  # programs may read a clock or draw numbers
         max_action_chars=1 << 17,
     )
@@ -77,7 +73,7 @@ class CodeEnv(TextEnv):
         """Open nothing yet: a session is taken when an episode starts."""
         self._kind = tasks.kind(self.config.kind)
         self._first_limit = self.turn_limit
-        self._session: Session | None = None
+        self._sessions = LeasedSession(self.config.sandbox, self.config.sandbox_settings, self.config.limits)
         self._has_ended = True
 
     def tasks(self) -> Sequence[str]:
@@ -97,22 +93,27 @@ class CodeEnv(TextEnv):
         self._problem = tasks.problem(task_id)
         self.turn_limit = self._first_limit
         self._horizon = Horizon(self.config.horizon, self._first_limit)
-        self._shop = Workshop(self._empty_session(), self._problem.files, self._problem.visible, self.config.most_chars)
+        session = self._sessions.emptied()
+        self._shop = Workshop(session, self._problem.files, self._problem.visible, self.config.most_chars)
         self._work = None if self._problem.work is None else self._problem.work()
         if self._work is not None:
             self._shop.connect(self._work.prelude, self._work.call)
         self._cells: list[str] = []
         self._has_ended = False
         self._channels: Mapping[str, float] | None = None
-        self._text = self._introduction()
-        return self._text
+        self._told, self._notice = "introduction", ""
+        own, files = self._problem.instruction, self._shop.use(Call(tool="list_files"))
+        self._text = _introduction(own, files)  # of the state, however it is said
+        return _introduction(self.say(task_id, own, lambda: telling.reworded(own)), files)
 
     def act(self, action: str) -> Outcome:
         """Use a tool, or be judged."""
+        self._told, self._notice = "", ""
         if len(action) > self.meta.max_action_chars:
             return self._counted(f"An action may have {self.meta.max_action_chars} characters.", changed=False)
         call = parse(action)
         if isinstance(call, Mistake):
+            self._told = "mistake"
             return self._counted(call.text, changed=False)
         if call.tool == "submit":
             return self._judged(call.arguments.get("answer"), is_over=True)
@@ -122,6 +123,7 @@ class CodeEnv(TextEnv):
         elif self._cells and call.tool in ("shell", "run_tests"):
             self._cells.append(call.tool)  # ends what a cell has left running
         text = self._shop.use(call)
+        self._told = "files" if call.tool == "list_files" else ""
         if self._work is not None and self._work.has_submitted:
             return self._judged(None, is_over=True)
         return self._counted(text, changed=self._folder() != before)
@@ -145,42 +147,38 @@ class CodeEnv(TextEnv):
                 return f"write_file {path}\n{text}" if text.endswith("\n") else _as_json("write_file", path, text)
         return "submit" if problem.answer is None else f"submit {problem.answer}"
 
+    def commands(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the tools, with other names for each."""
+        return telling.COMMANDS
+
+    def retold(self, text: str, rename: Callable[[str], str]) -> str:
+        """Return a text with the tools renamed in the introduction, in mistakes and in notices; in no output."""
+        if self._told == "introduction":
+            return telling.retold_usage(text, rename)
+        body, notice = text.removesuffix(self._notice), self._notice if text.endswith(self._notice) else ""
+        return f"{rename(body) if self._told == 'mistake' else body}{rename(notice)}"
+
+    def relisted(self, text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
+        """Return a text with tools and files of the introduction shuffled, or a list of files; no other output."""
+        if self._told == "introduction":
+            return telling.relisted_introduction(text, shuffle)
+        if self._told != "files" or self._notice or self._has_ended:
+            return text
+        return "\n".join(telling.relisted_lines(text.split("\n"), shuffle))
+
     def tools(self) -> tuple[Schema, ...]:
         """Return the tools' schemas."""
         return schemas()
 
     def close(self) -> None:
         """Give the session back."""
-        if self._session is not None:
-            self._release()
-            self._session = None
+        self._sessions.close()
 
     # -- helpers -----------------------------------------------------------------------------------------------------
 
-    def _empty_session(self) -> Session:
-        if self._session is not None:
-            try:
-                self._session.reset()
-                return self._session
-            except SandboxFailure:
-                self.close()
-        with _FIRST:
-            pool = _pool(*self._place(), self.config.limits)
-        self._session = pool.take()
-        self._release = weakref.finalize(self, pool.give_back, self._session)
-        return self._session
-
-    def _place(self) -> tuple[str, str]:
-        """Return the sandbox's kind and its settings, as what is shared is found by."""
-        return self.config.sandbox, json.dumps(self.config.sandbox_settings, sort_keys=True)
-
-    def _introduction(self) -> str:
-        files = self._shop.use(Call(tool="list_files"))
-        return "\n".join((self._problem.instruction, "", USAGE, "", "Files:", files))
-
     def _counted(self, text: str, changed: bool) -> Outcome:
         """Count the turn; the last one is judged as if it had submitted."""
-        notice = self._horizon.took(changed=changed)
+        self._notice = notice = self._horizon.took(changed=changed)
         self.turn_limit = self._horizon.limit
         self._text = f"{text}\n{notice}" if notice else text
         if self._horizon.is_over:
@@ -199,10 +197,8 @@ class CodeEnv(TextEnv):
         return outcome
 
     def _scored(self, answer: str | None) -> Scored:
-        assert self._session is not None
-        with _FIRST:
-            judge = _judge(*self._place())
-        return scored(self._problem, self._work, answer, self._session, judge)
+        judge = _judge(self.config.sandbox, json.dumps(self.config.sandbox_settings, sort_keys=True))
+        return scored(self._problem, self._work, answer, self._shop.session, judge)
 
     def _passed_so_far(self, changed: bool) -> Mapping[str, float]:
         """Return which hidden tests the folder passes as it is, where that is asked after every turn."""
@@ -213,16 +209,14 @@ class CodeEnv(TextEnv):
         return self._channels
 
     def _folder(self) -> str:
-        assert self._session is not None
         try:
-            return self._session.digest()
+            return self._shop.session.digest()
         except FileRefused as refused:
             return str(refused)
 
     def _read(self, path: str) -> bytes | None:
-        assert self._session is not None
         try:
-            return self._session.read_file(path)
+            return self._shop.session.read_file(path)
         except FileRefused:
             return None
 
@@ -233,16 +227,14 @@ def _ids(kind: str, split: str) -> tuple[str, ...]:
 
 
 @cache
-def _pool(sandbox: str, settings: str, limits: Limits) -> Pool:
-    """Return the sessions that all environments of this process share."""
-    return Pool(new_sandbox(sandbox, **json.loads(settings)), limits)
-
-
-@cache
 def _judge(sandbox: str, settings: str) -> Judge:
     """Return who judges for them: never with a network, which tests have no use for."""
     apart = {name: value for name, value in json.loads(settings).items() if name != "network"}
-    return Judge(_pool(sandbox, json.dumps(apart, sort_keys=True), _JUDGE_LIMITS))
+    return Judge(shared_pool(sandbox, apart, _JUDGE_LIMITS))
+
+
+def _introduction(instruction: str, files: str) -> str:
+    return "\n".join((instruction, "", USAGE, "", "Files:", files))
 
 
 def _as_json(name: str, path: str, content: str) -> str:

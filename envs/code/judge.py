@@ -11,7 +11,7 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -49,6 +49,7 @@ class Verdict:
 
     passed: tuple[bool, ...]  # of each test; empty: none could begin
     problems: tuple[str, ...]  # of those that failed, in their order
+    intrusions: int = 0  # answers that were none: the code wrote where its answers are read
 
     @property
     def is_right(self) -> bool:
@@ -105,7 +106,7 @@ class Judge:
             return Verdict(passed=(), problems=(f"the tests took longer than {self._all_s:g} s",))
         if cell.error is not None or not lines:
             raise RewardFailure(f"Hidden tests failed by themselves: {cell.error}; {cell.stderr[-500:]!r}")
-        return _read(lines[-1])
+        return replace(_read(lines[-1]), intrusions=relay.intrusions)
 
 
 class _Relay:
@@ -114,6 +115,7 @@ class _Relay:
     def __init__(self, code: Session, call_s: float, until: float) -> None:
         self._code, self._call_s, self._until = code, call_s, until
         self._is_open, self._timeouts = False, 0
+        self.intrusions = 0
 
     def __call__(self, name: str, arguments: Mapping[str, Any]) -> object:  # Any: JSON
         if name == "anew" or not self._is_open:
@@ -129,15 +131,16 @@ class _Relay:
         if result.line is None:
             self._is_open = False
             raise CallRefused(f"the code's process ended ({result.limit or result.signal or result.exit_code})")
-        return self._object(result.line)
+        return self._object(result.line, is_late=result.limit is not None)
 
-    @staticmethod
-    def _object(line: str) -> dict[str, Any]:  # Any: JSON
+    def _object(self, line: str, *, is_late: bool) -> dict[str, Any]:  # Any: JSON
         try:
             said = json.loads(line)
         except (ValueError, RecursionError):
+            self.intrusions += 1
             raise CallRefused("the code wrote into the conversation") from None
         if not isinstance(said, dict) or not ({"value", "raised"} & set(said)):
+            self.intrusions += not is_late
             raise CallRefused("the call took too long")
         return said
 

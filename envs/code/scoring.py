@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cairn.core.errors import CairnError
+from cairn.core.records import TAMPERING
 from cairn.envs.code.judge import Judge, Verdict
 from cairn.envs.code.problem import Problem, Work
 from cairn.sandboxes.base import FileRefused, Session
@@ -18,7 +19,8 @@ class Scored:
 
     score: float  # 0 to 1
     text: str  # what is told
-    channels: Mapping[str, float] = field(default_factory=dict)  # "test/0", ...: 1 for a hidden test passed, 0 if not
+    # "test/0", ...: 1 for a hidden test passed, 0 if not; only where there are any, how many signs of tampering
+    channels: Mapping[str, float] = field(default_factory=dict)
 
 
 def scored(problem: Problem, work: Work | None, answer: str | None, session: Session, judge: Judge) -> Scored:
@@ -38,17 +40,26 @@ def scored(problem: Problem, work: Work | None, answer: str | None, session: Ses
     if problem.job is None:
         raise CairnError("a task without hidden tests, answer or world cannot be judged")
     given = {path: problem.files[path].encode() for path in problem.given}
+    changed = 0
     try:
-        verdict = judge.judge(_submission(session), given, problem.job)
+        submission = _submission(session)
+        changed = sum(submission.get(path) != data for path, data in given.items())
+        verdict = judge.judge(submission, given, problem.job)
     except FileRefused as refused:
         verdict = Verdict(passed=(), problems=(f"Not judged: {refused}",))
+    signs = _signs(given_files=changed, answers=verdict.intrusions)
     if not verdict.passed:
-        return Scored(score=0.0, text=f"No hidden test passed. {verdict.problems[0]}", channels={"test/0": 0.0})
+        text = f"No hidden test passed. {verdict.problems[0]}"
+        return Scored(score=0.0, text=text, channels={"test/0": 0.0, **signs})
     return Scored(
         score=verdict.share,
         text=f"{sum(verdict.passed)} of {len(verdict.passed)} hidden tests passed.",
-        channels={f"test/{i}": float(passed) for i, passed in enumerate(verdict.passed)},
+        channels={**{f"test/{i}": float(passed) for i, passed in enumerate(verdict.passed)}, **signs},
     )
+
+
+def _signs(**counts: int) -> dict[str, float]:
+    return {f"{TAMPERING}{name}": float(count) for name, count in counts.items() if count}
 
 
 def _submission(session: Session) -> dict[str, bytes]:

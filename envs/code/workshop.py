@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from cairn.envs.code.actions import Call
+from cairn.envs.shorten import shorten
 from cairn.sandboxes.base import FileRefused, Result, Session
 from cairn.sandboxes.interpreter import Interpreter, OnCall
 
@@ -51,17 +52,9 @@ class Workshop:
         """
         tool: Callable[..., str] = getattr(self, f"_{call.tool}")
         try:
-            return self.cut(tool(**call.arguments))
+            return shorten(tool(**call.arguments), self._most_chars)
         except FileRefused as refused:
             return str(refused)
-
-    def cut(self, text: str) -> str:
-        """Return a text with its middle left out where it is too long, and how much that is."""
-        if len(text) <= self._most_chars:
-            return text
-        half = self._most_chars // 2
-        gone = len(text) - 2 * half
-        return f"{text[:half]}\n[... {gone} characters left out ...]\n{text[-half:]}"
 
     def _run_python(self, code: str) -> str:
         cell = self.interpreter.run(code)

@@ -16,7 +16,7 @@ import json
 import random
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -26,6 +26,7 @@ from pydantic import Field
 from cairn.core.errors import MissingExtraError, SandboxFailure
 from cairn.core.records import Box
 from cairn.envs.base import EnvConfig, Outcome, TextEnv
+from cairn.envs.gui import commands
 from cairn.envs.gui.actions import FUNCTIONS, Call, Mistake, parse, schemas, usage, written
 from cairn.envs.tools import Schema
 
@@ -100,6 +101,10 @@ class GuiEnv(TextEnv):
         """Return what of the true state does not show on the pages."""
         return b""
 
+    def in_own_words(self, told: str) -> str:
+        """Return what pages show, as JSON of nodes, as it would be if the instruction were said in its own words."""
+        return told
+
     def next_call(self, name: str) -> Call:
         """Return what the named oracle does next."""
         raise NotImplementedError
@@ -169,7 +174,8 @@ class GuiEnv(TextEnv):
         assert self.view is not None
         shown = [_canonical(view) for view in (self.view, *self._others)]
         index = self._page.active if self._page is not None else 0
-        parts = json.dumps([shown, index, self._history, self._has_ended], ensure_ascii=True).encode()
+        told = json.dumps([shown, index, self._history, self._has_ended], ensure_ascii=True)
+        parts = self.in_own_words(told).encode()
         return b"%d:%b%b" % (len(parts), parts, self.hidden())
 
     def admissible(self) -> tuple[str, ...] | None:
@@ -190,6 +196,18 @@ class GuiEnv(TextEnv):
     def tools(self) -> tuple[Schema, ...]:
         """Return the functions' schemas."""
         return schemas(self._functions)
+
+    def commands(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the functions, with other names for each."""
+        return commands.commands(self._functions)
+
+    def retold(self, text: str, rename: Callable[[str], str]) -> str:
+        """Return a text whose functions have been renamed."""
+        return commands.retold(text, rename)
+
+    def relisted(self, text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
+        """Return a text whose list of functions has been shuffled."""
+        return commands.relisted(text, shuffle)
 
     def oracle_action(self, name: str) -> str:
         """Return the oracle's next call as text."""

@@ -48,11 +48,13 @@ def write(recording: Recording, file: Path) -> None:
 
 
 def check_free(file: Path) -> None:
-    """See to it that a file can be new.
+    """See to it that a file can be written, before anything is played for it.
 
     Raises:
-        CairnError: there is one already.
+        CairnError: there is one already, or no folder for it.
     """
+    if not file.parent.is_dir():
+        raise CairnError(f"Cannot write {str(file)!r}: there is no such folder; make it: mkdir -p {file.parent}")
     if file.exists():
         raise CairnError(f"There is a file {str(file)!r} already; move it away or choose another name")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import Field
@@ -17,6 +17,7 @@ from pydantic import Field
 from cairn.core.errors import CairnError, UnknownNameError
 from cairn.core.keys import text_key
 from cairn.envs.base import EnvConfig, EnvMeta, Outcome, TextEnv
+from cairn.envs.household import telling
 from cairn.envs.household.belief import believe, know_all
 from cairn.envs.household.games import Games, open_split, task_type_of
 from cairn.envs.household.generator import GENERATED_SPLITS, MAX_TASKS, Size, generate
@@ -57,6 +58,7 @@ class HouseholdEnv(TextEnv):
         oracles=("planner", "explorer"),
         oracle_success=0.97,
         can_snapshot=True,
+        can_reword=True,
     )
     Config = HouseholdConfig
     config: HouseholdConfig
@@ -111,7 +113,8 @@ class HouseholdEnv(TextEnv):
     def start(self, task_id: str, rng: random.Random) -> str:
         """Enter the house; nothing is left to chance."""
         self._world = World(self.house(task_id))
-        return self._world.house.intro()
+        house = self._world.house
+        return house.intro(self.say(task_id, house.task, lambda: telling.reworded(house.goal, house.task)))
 
     def act(self, action: str) -> Outcome:
         """Carry out one command."""
@@ -139,6 +142,18 @@ class HouseholdEnv(TextEnv):
     def oracle_action(self, name: str) -> str:
         """Return the planner's or the explorer's next command."""
         return decide(know_all(self.world) if name == "planner" else believe(self.world))
+
+    def commands(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the verbs, with others that mean nothing here."""
+        return telling.COMMANDS
+
+    def retold(self, text: str, rename: Callable[[str], str]) -> str:
+        """Return a text whose help has been renamed."""
+        return telling.retold(text, rename)
+
+    def relisted(self, text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
+        """Return a text whose receptacles and objects have been shuffled."""
+        return telling.relisted(text, shuffle)
 
     def save_state(self) -> Any:  # Any: see World.save
         """Return the world's state."""

@@ -76,12 +76,12 @@ class House:
         """Return e.g. "a pen 1, and a book 2", or "nothing"."""
         return join_names([f"a {self.object_names[o]}" for o in members(mask)])
 
-    def intro(self) -> str:
-        """Return the first text of an episode."""
+    def intro(self, task: str | None = None) -> str:
+        """Return the first text of an episode; `task`: a sentence that states the goal in place of its own."""
         seen = join_names([f"a {name}" for name in self.receptacle_names])
         return (
             "-= Welcome to TextWorld, ALFRED! =-\n\n"
-            f"You are in the middle of a room. Looking quickly around you, you see {seen}.\n\n{self.task}"
+            f"You are in the middle of a room. Looking quickly around you, you see {seen}.\n\n{task or self.task}"
         )
 
 

@@ -12,7 +12,6 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
 
 from cairn.core.errors import CairnError, ConfigError, UnknownNameError
-from cairn.envs import registry
 from cairn.envs._gymnasium import name_of
 from cairn.envs.laws.subject import Frame, LawBroken, Subject, constant, explore, oracle, play, require, script, wander
 
@@ -46,8 +45,8 @@ def gymnasium_check(subject: Subject) -> str:
     env = subject.make()
     env.spec = EnvSpec(
         id=name_of(env.meta.name),
-        entry_point=registry.load(subject.env_id),
-        kwargs=dict(subject.config),
+        entry_point="cairn.envs.registry:make",
+        kwargs={**subject.config, "env_id": subject.env_id},
         nondeterministic=not env.meta.is_deterministic,
         order_enforce=False,
         disable_env_checker=True,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Literal
@@ -17,7 +17,7 @@ from pydantic import Field
 
 from cairn.core.seeding import python_generator
 from cairn.envs.base import EnvConfig, EnvMeta, Outcome, TextEnv
-from cairn.envs.webshop import rules
+from cairn.envs.webshop import rules, telling
 from cairn.envs.webshop.goals import PRICE_SEED, SHUFFLE_SEED, Goal
 from cairn.envs.webshop.html import html
 from cairn.envs.webshop.nouns import Name, tagger
@@ -69,6 +69,7 @@ class WebShopEnv(TextEnv):
         summary="WebShop: search and buy, with the original's pages, goals, reward and ranking; or a generated shop.",
         oracles=("buyer",),
         can_snapshot=True,
+        can_reword=True,
         max_action_chars=1 << 17,
     )
     Config = WebShopConfig
@@ -110,6 +111,11 @@ class WebShopEnv(TextEnv):
         """Return what a task asks for."""
         return self.shop.goals[self.place(task_id)]
 
+    def instruction(self, task_id: str) -> str:
+        """Return what a task asks for, as it is said here."""
+        goal = self.goal(task_id)
+        return self.say(task_id, goal.instruction, lambda: telling.reworded(goal))
+
     def place(self, task_id: str) -> int:
         """Return the place, in the shop's order, of the goal that a task is of."""
         return int(task_id.removeprefix(self.prefix))
@@ -124,7 +130,7 @@ class WebShopEnv(TextEnv):
 
     def start(self, task_id: str, rng: random.Random) -> str:
         """Show the search page; nothing is left to chance."""
-        self._goal = self.goal(task_id)
+        self._goal = replace(self.goal(task_id), instruction=self.instruction(task_id))
         return self._show(self.first())
 
     def first(self) -> State:
@@ -192,6 +198,14 @@ class WebShopEnv(TextEnv):
         """Return the next step towards the best purchase."""
         return next_action(self._plan(self.task_id), self.session, self.shop.catalogue)
 
+    def commands(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the two commands; no text tells of them, only the admissible actions do."""
+        return telling.COMMANDS
+
+    def relisted(self, text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
+        """Return the page with the values of each option shuffled; results are ranked, and stay."""
+        return self._as_text(telling.shuffled(self._page, shuffle))
+
     def save_state(self) -> State:
         """Return where the session is."""
         return self.session
@@ -219,11 +233,14 @@ class WebShopEnv(TextEnv):
         self.session = state
         self._page = self.look(state)
         self._links = clickables(self._page)
+        return self._as_text(self._page)
+
+    def _as_text(self, page: list[Piece]) -> str:
         if self.config.observation == "text":
-            return text(self._page)
+            return text(page)
         if self.config.observation == "text_rich":
-            return text_rich(self._page, state, self.shop.catalogue)
-        return html(self._page)
+            return text_rich(page, self.session, self.shop.catalogue)
+        return html(page)
 
 
 ENV = WebShopEnv

@@ -69,7 +69,7 @@ class Found:
 
 def page(env: WebShopEnv, episode: Episode) -> str:
     """Return the page that an episode is at."""
-    state, instruction = episode.state, env.goal(episode.info["task_id"]).instruction
+    state, instruction = episode.state, env.instruction(episode.info["task_id"])
     product = None if state.item is None else env.shop.catalogue[state.item]
     kind, notes = _kind(env, episode, instruction)
     nav, details, actions = _buttons(episode.page, kind)

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from cairn.core.errors import RewardFailure, SandboxFailure
 from cairn.envs.base import EnvMeta, Outcome, TextEnv
 from cairn.envs.tools import Schema, function_schema
 
@@ -258,6 +259,10 @@ class Troublesome(Sound):
                 return Outcome("", reward=float("nan"))
             case "channel":
                 return Outcome("", channels={"tests": float("nan")})
+            case "sandbox":
+                raise SandboxFailure("no room")
+            case "reward":
+                raise RewardFailure("no verdict")
             case "number":
                 return Outcome(17)  # type: ignore[arg-type]  # the fault
             case "object":

@@ -16,7 +16,7 @@ import gymnasium
 import pytest
 
 import cairn
-from cairn.core.errors import CairnError, ConfigError, EnvironmentFailure
+from cairn.core.errors import CairnError, ConfigError, EnvironmentFailure, EpisodeFailure, RewardFailure, SandboxFailure
 from cairn.envs._process import Limits
 from cairn.envs.pool import EnvHandle, EnvPool, PoolConfig
 
@@ -53,6 +53,17 @@ def fail(pool: EnvPool, action: str) -> str:
         with pytest.raises(EnvironmentFailure) as caught:
             env.step(action)
     return str(caught.value)
+
+
+@pytest.mark.parametrize(("part", "kind"), [("sandbox", SandboxFailure), ("reward", RewardFailure)])
+def test_what_failed_in_an_environment_keeps_its_name(pool: EnvPool, part: str, kind: type[EpisodeFailure]) -> None:
+    with pool.lease() as env:
+        env.reset(seed=0, options={"task": TASK})
+        with pytest.raises(kind, match=f"{part} of environment .*: no ") as caught:
+            env.step(part)
+    assert caught.value.cause == part
+    assert pool.failures == {part: 1}
+    assert_serves(pool)
 
 
 def assert_serves(pool: EnvPool) -> None:

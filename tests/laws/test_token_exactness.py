@@ -72,6 +72,7 @@ FURTHER: dict[str, tuple[dict[str, Any], ...]] = {
     "chat": (
         {"history": 2, "stride": 3, "system": "Be quick."},
         {"history": 1, "format": "tagged", "list_actions": True},
+        {"memory": "markovian", "format": "react", "remind": "Your task is to: "},
     ),
 }
 MAKE_IDS = [name for name in CONTEXTS.ids() if not getattr(CONTEXTS.load(name)[0], "makes_messages", False)]

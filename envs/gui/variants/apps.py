@@ -22,6 +22,7 @@ from cairn.envs.gui.deeds import Deed
 from cairn.envs.gui.site import site
 from cairn.envs.gui.tasks import make_task, templates
 from cairn.envs.office.validator import judge
+from cairn.envs.wordings import framed
 
 if TYPE_CHECKING:
     from cairn.sandboxes.page import Page
@@ -51,6 +52,7 @@ class AppsEnv(GuiEnv):
         summary="Eight web applications of an office in a real browser, judged by their own data.",
         oracles=("clerk",),
         waits=True,
+        can_reword=True,
     )
     Config: ClassVar[type[EnvConfig]] = AppsConfig
     config: AppsConfig
@@ -75,13 +77,19 @@ class AppsEnv(GuiEnv):
         """Return the template's tier."""
         return templates()[task_id.rpartition("/")[0]].tier
 
+    def difficulty(self, task_id: str) -> str:
+        """Return the template's level, from 1 to 3."""
+        return str(templates()[task_id.rpartition("/")[0]].level)
+
     def open(self, task_id: str, rng: random.Random) -> Opening:
         """Furnish the office."""
         template, _, seed = task_id.rpartition("/")
         self._task = make_task(template, int(seed))
         self._world = self._task.world.copy()
         self._oracle = _Clerk(self)
-        return Opening(goal=self._task.instruction, url=f"http://{self._task.template.apps[0]}/", sites=self._sites)
+        own = self._task.instruction
+        goal = self.say(task_id, own, lambda: framed(own))
+        return Opening(goal=goal, url=f"http://{self._task.template.apps[0]}/", sites=self._sites)
 
     async def judge(self, page: Page, message: str | None) -> Verdict | None:
         """Compare the world with what was wanted, when the user has been told."""

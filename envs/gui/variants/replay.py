@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -40,13 +40,17 @@ from pydantic import Field
 from cairn.core.errors import CairnError, MissingDataError
 from cairn.core.records import Observation
 from cairn.envs.base import EnvConfig, EnvMeta, Outcome, TextEnv
+from cairn.envs.gui import commands
 from cairn.envs.gui.actions import Mistake, parse, schemas, written
 from cairn.envs.gui.matching import Likeness, Match, likeness
 from cairn.envs.gui.recording import RecordedEpisode
 from cairn.envs.gui.recording_file import read
 from cairn.envs.tools import Schema
+from cairn.envs.wordings import framed
 
 SHIPPED = Path(__file__).parents[1] / "recordings" / "mail.jsonl.gz"  # cairn envs record; see docs/envs/gui.md
+
+_GOAL, _AFTER_GOAL = "Goal: ", "\n\nActions, one a turn, "  # around what a recorded episode's first text asks for
 
 
 class ReplayConfig(EnvConfig):
@@ -73,6 +77,7 @@ class ReplayEnv(TextEnv):
         summary="Recorded episodes on web pages, replayed without a browser; divergences are patched (UI-S1).",
         oracles=("recorded",),
         can_snapshot=True,
+        can_reword=True,
     )
     Config: ClassVar[type[EnvConfig]] = ReplayConfig
     config: ReplayConfig
@@ -102,7 +107,10 @@ class ReplayEnv(TextEnv):
         """Show what was shown first."""
         self._track = self._tracks[task_id]
         self._at, self._num_patched, self._is_lost = 0, 0, False
-        return self._shown().text
+        head, end, rest = self._shown().text.partition(_AFTER_GOAL)
+        own = head.removeprefix(_GOAL)
+        said = self.say(task_id, own, lambda: framed(own) if end and head != own else ())
+        return self._shown().text if said == own else f"{_GOAL}{said}{end}{rest}"
 
     def act(self, action: str) -> Outcome:
         """Compare an action with the recorded one, and go on as far as that allows."""
@@ -137,6 +145,18 @@ class ReplayEnv(TextEnv):
     def tools(self) -> tuple[Schema, ...]:
         """Return the recorded functions' schemas."""
         return schemas(self._functions)
+
+    def commands(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the recorded functions, with other names for each."""
+        return commands.commands(self._functions)
+
+    def retold(self, text: str, rename: Callable[[str], str]) -> str:
+        """Return a text whose functions have been renamed."""
+        return commands.retold(text, rename)
+
+    def relisted(self, text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
+        """Return a text whose list of functions has been shuffled."""
+        return commands.relisted(text, shuffle)
 
     def oracle_action(self, name: str) -> str:
         """Return the recorded call."""

@@ -7,6 +7,7 @@ Turns are the browser's: filling the search field and pressing Enter are two.
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
@@ -43,6 +44,7 @@ class ShopPagesEnv(GuiEnv):
         summary="The web shop in a real browser: search, compare, choose options and buy on its pages.",
         oracles=("buyer",),
         waits=True,
+        can_reword=True,
     )
     Config: ClassVar[type[EnvConfig]] = ShopPagesConfig
     config: ShopPagesConfig
@@ -52,7 +54,7 @@ class ShopPagesEnv(GuiEnv):
         """Open the shop; its episode has the same address each time."""
         super().setup()
         told = {name: value for name, value in self.config if name in ShopConfig.model_fields}
-        self._shop = WebShopEnv(**{**told, "turn_limit": _NO_LIMIT})
+        self._shop = WebShopEnv(**{**told, "turn_limit": _NO_LIMIT, "perturb": {}})
         self._episodes = Episodes(self._shop, capacity=1, make_token=lambda: _TOKEN)
         self._sites = {_HOST: make_pages(self._shop, self._episodes, hosts={_HOST})}
 
@@ -74,8 +76,10 @@ class ShopPagesEnv(GuiEnv):
 
     def open(self, task_id: str, rng: random.Random) -> Opening:
         """Start the shop's episode."""
+        self._shop.choose_wording = self.choose_wording  # its pages show the instruction too
         self._episodes.open(task_id, rng.getrandbits(31))
-        return Opening(goal=self._shop.goal(task_id).instruction, url=_URL, sites=self._sites)
+        self._said, self._own = self._shop.instruction(task_id), self._shop.goal(task_id).instruction
+        return Opening(goal=self._said, url=_URL, sites=self._sites)
 
     async def judge(self, page: Page, message: str | None) -> Verdict | None:
         """Return what the purchase was worth, once there is one."""
@@ -88,6 +92,11 @@ class ShopPagesEnv(GuiEnv):
     def hidden(self) -> bytes:
         """Return the shop's own state, and what its next page will say of the last request."""
         return b"%b\n%b" % (self._episodes.find(_TOKEN).notice.encode(), self._shop.state())
+
+    def in_own_words(self, told: str) -> str:
+        """Return what pages show with the instruction in its own words, where they state it."""
+        said, own = (json.dumps(["text", " ".join(words.split())])[1:-1] for words in (self._said, self._own))
+        return told.replace(said, own)
 
     def next_call(self, name: str) -> Call:
         """Return what leads to the shop's own oracle's next action."""

@@ -65,6 +65,7 @@ class BacktrackEnv(Family[BacktrackTask]):
         summary="WebShop, dead ends: the first products that fit are sold out; go back and buy another that fits.",
         oracles=("buyer",),
         can_snapshot=True,
+        can_reword=True,
         max_action_chars=1 << 17,
     )
 

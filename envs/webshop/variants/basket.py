@@ -76,6 +76,7 @@ class BasketEnv(Family[BasketTask]):
         summary="WebShop, baskets: put two to four things into a cart and check out within a budget.",
         oracles=("buyer",),
         can_snapshot=True,
+        can_reword=True,
         max_action_chars=1 << 17,
     )
     session: CartState

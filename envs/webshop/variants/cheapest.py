@@ -60,6 +60,7 @@ class CheapestEnv(Family[CheapestTask]):
         summary="WebShop, comparison: of the 2 to 20 products that meet the conditions, buy the cheapest.",
         oracles=("buyer",),
         can_snapshot=True,
+        can_reword=True,
         max_action_chars=1 << 17,
     )
 

@@ -69,6 +69,7 @@ class DistractorEnv(Family[DistractorTask]):
         summary="WebShop, distractors: the instruction also tells of other orders, other people and what not to buy.",
         oracles=("buyer",),
         can_snapshot=True,
+        can_reword=True,
         max_action_chars=1 << 17,
     )
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from cairn.core.errors import ConfigError, MissingDataError, SandboxFailure, UnknownNameError
+from cairn.core.records import TAMPERING
 from cairn.envs.base import TextEnv
 from cairn.envs.code import tasks
 from cairn.envs.code.actions import TOOLS
@@ -179,8 +180,8 @@ def test_anchors_are_of_the_folder_the_interpreter_and_what_is_shown(env: CodeEn
 
 
 def test_a_sandbox_that_dies_fails_the_episode_and_the_next_one_has_another(env: CodeEnv) -> None:
-    assert env._session is not None
-    env._session._place.close()
+    assert env._sessions.session is not None
+    env._sessions.session._place.close()
     with pytest.raises(SandboxFailure, match="is gone"):
         env.step("list_files")
     assert play(env, TASK)["success"]
@@ -245,3 +246,17 @@ def test_unknown_kinds_and_tasks_and_missing_files_are_told(monkeypatch: pytest.
     monkeypatch.setenv("CAIRN_DATA", "/no/such/folder")
     with pytest.raises(MissingDataError, match="Set CAIRN_DATA to the folder that holds other"):
         rows("other.jsonl")
+
+
+def test_a_test_that_was_changed_is_a_sign_of_tampering(env: CodeEnv) -> None:
+    said(env, "write_file visible_tests.py\ndef test(): pass\n")
+    channels = env.step("submit")[-1]["channels"]
+    assert {name: value for name, value in channels.items() if name.startswith(TAMPERING)} == {
+        f"{TAMPERING}given_files": 1.0
+    }
+    assert "test/0" in channels
+
+
+def test_honest_work_shows_no_sign_of_tampering(env: CodeEnv) -> None:
+    said(env, "write_file notes.txt\nnothing\n")
+    assert not [name for name in env.step("submit")[-1]["channels"] if name.startswith(TAMPERING)]

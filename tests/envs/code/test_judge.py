@@ -90,6 +90,15 @@ def test_what_is_right_scores_all_however_it_is_written(judge: Judge, name: str,
     assert verdict.share == 1.0
 
 
+@pytest.mark.parametrize(("kind", "name", "is_sign"), [
+    ("cheats", "a_verdict_on_every_descriptor", True), ("cheats", "the_stub", False),
+    ("right", "prints_what_looks_like_a_verdict", False), ("right", "plain", False),
+])  # fmt: skip
+def test_writing_where_answers_are_read_is_counted(judge: Judge, kind: str, name: str, is_sign: bool) -> None:
+    source = (SUBMISSIONS / kind / f"{name}.py").read_text()
+    assert bool(judged(judge, source, JOBS["functions"]).intrusions) is is_sign
+
+
 def test_there_are_enough_of_both() -> None:
     assert min(len(CHEATS), len(RIGHT)) >= 20
 

@@ -228,7 +228,7 @@ def test_the_command_records_an_agent(tmp_path: Path) -> None:
     out = tmp_path / "mail.jsonl.gz"
     done = run.invoke(app, ["envs", "record", "gui/apps-mail", "--out", str(out), "--tasks", "2", "--json"])
     assert done.exit_code == 0, done.output
-    said, found = json.loads(done.output), read(out)
+    said, found = json.loads(done.stdout), read(out)
     assert (found.env_id, found.settings["split"], [e.success for e in found.episodes]) == (
         "gui/apps-mail", "train", [True, True],
     )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Any environment, acted in by programs."""

@@ -1,0 +1,82 @@
+"""One program's way to its environment: the steps that it takes, what they earn, and what it may not do.
+
+The program runs in a sandbox and has one line to here: it asks, in JSON, for an action; here the environment carries it
+out. What is believed is what happened here: rewards, score and ending come from the environment alone, whatever a
+program says or prints.
+"""
+
+from __future__ import annotations
+
+import json
+import keyword
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cairn.envs.base import TextEnv
+from cairn.envs.tools import Schema
+from cairn.sandboxes.interpreter import CallRefused
+
+
+class Steps:
+    """The steps of one program in an episode under way."""
+
+    def __init__(self, env: TextEnv, info: dict[str, Any], most: int) -> None:  # Any: as `TextEnv.step` gives it
+        self._env, self._most = env, most
+        self.info = info  # of the environment, as it is now
+        self.count = 0
+        self.reward = 0.0
+        self.is_over = False  # the task
+        self.is_cut = False  # the environment's turns
+        self.text = ""  # what the last step showed
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> object:  # Any: JSON
+        """Answer a call of the program.
+
+        Raises:
+            CallRefused: with what the program is told instead.
+        """
+        if name == "actions":
+            return self.info["admissible_actions"]
+        if name == "act":
+            return self._step(arguments.get("action"))
+        if name == "tool":
+            given = {"name": arguments.get("name"), "arguments": arguments.get("arguments")}
+            return self._step(json.dumps(given, ensure_ascii=False))
+        raise CallRefused(f"There is no function {name[:40]!r}")
+
+    def _step(self, action: object) -> str:
+        if not isinstance(action, str):
+            raise CallRefused(f"An action is text, got {type(action).__name__}")
+        if self.is_over or self.is_cut:
+            raise CallRefused("The episode is over" if self.is_over else "No turn of the environment is left")
+        if self.count >= self._most:
+            raise CallRefused(f"A program may take {self._most} actions")
+        self.text, reward, self.is_over, self.is_cut, self.info = self._env.step(action)
+        self.reward += float(reward)
+        self.count += 1
+        return self.text
+
+
+def parameters_of(tools: Sequence[Schema]) -> dict[str, list[str]]:
+    """Map the tools that can be functions to the names of their parameters, required ones first."""
+    found = {}
+    for tool in tools:
+        function = tool["function"]
+        schema = function.get("parameters") or {}
+        required = list(schema.get("required", ()))
+        names = [*required, *(name for name in schema.get("properties", {}) if name not in required)]
+        if function["name"].isidentifier() and not keyword.iskeyword(function["name"]):
+            found[function["name"]] = names
+    return found
+
+
+def described(tools: Sequence[Schema]) -> list[str]:
+    """Return a line for each tool that is a function."""
+    parameters, lines = parameters_of(tools), []
+    for tool in tools:
+        function = tool["function"]
+        if function["name"] in parameters:
+            required = (function.get("parameters") or {}).get("required", ())
+            names = [name if name in required else f"{name}=..." for name in parameters[function["name"]]]
+            lines.append(f"{function['name']}({', '.join(names)}): {function.get('description', '')}".rstrip(": "))
+    return lines

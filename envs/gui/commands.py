@@ -1,0 +1,76 @@
+"""Functions under other names, and what texts tell of functions: their list at first, errors, and calls taken instead.
+
+Pages' own words stand in quotation marks on other lines, so nothing of a page is taken for any of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+OTHERS: dict[str, tuple[str, ...]] = {
+    "click": ("tap", "activate"),
+    "dblclick": ("double_tap", "click_twice"),
+    "hover": ("point_at", "mouse_over"),
+    "fill": ("set_text", "write_into"),
+    "clear": ("erase", "wipe"),
+    "check": ("tick", "mark_box"),
+    "uncheck": ("untick", "unmark_box"),
+    "select_option": ("choose_option", "pick_from_list"),
+    "press": ("press_key_in", "hit_key_in"),
+    "focus": ("focus_on", "go_into"),
+    "drag_and_drop": ("drag_onto", "move_onto"),
+    "scroll": ("scroll_by", "pan"),
+    "mouse_move": ("move_pointer", "pointer_to"),
+    "mouse_click": ("click_at", "tap_at"),
+    "mouse_dblclick": ("double_click_at", "double_tap_at"),
+    "mouse_drag_and_drop": ("drag_between", "drag_from_to"),
+    "keyboard_type": ("type_text", "enter_text"),
+    "keyboard_press": ("press_key", "hit_key"),
+    "goto": ("open_url", "visit"),
+    "go_back": ("history_back", "step_back"),
+    "go_forward": ("history_forward", "step_forward"),
+    "new_tab": ("open_tab", "add_tab"),
+    "tab_close": ("close_tab", "drop_tab"),
+    "tab_focus": ("switch_tab", "show_tab"),
+    "noop": ("wait", "do_nothing"),
+    "send_msg_to_user": ("tell_user", "answer_user"),
+}
+_USAGE = "Actions, one a turn, "  # how the list's first line begins
+_CALLS = ("Error: It is ", "In place of this, the recorded action was taken: ")  # a call follows
+_NAMES = ("Error: There is no function ", "Error: Expected one call such as ")  # names stand anywhere
+
+
+def commands(functions: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Return functions with other names for each."""
+    return {name: OTHERS[name] for name in functions}
+
+
+def retold(text: str, rename: Callable[[str], str]) -> str:
+    """Return a text with `rename` applied where it names functions."""
+    lines = text.split("\n")
+    if lines[0].startswith(_NAMES):
+        lines[0] = rename(lines[0])
+    elif lines[0].startswith(_CALLS):
+        lines[0] = _up_to_bracket(lines[0], rename)
+    first, last = _listed(lines)
+    return "\n".join([*lines[:first], *(_up_to_bracket(line, rename) for line in lines[first:last]), *lines[last:]])
+
+
+def relisted(text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
+    """Return a text whose list of functions is shuffled; a page's order is its own."""
+    lines = text.split("\n")
+    first, last = _listed(lines)
+    return "\n".join([*lines[: first + 1], *shuffle(lines[first + 1 : last]), *lines[last:]])
+
+
+def _listed(lines: list[str]) -> tuple[int, int]:
+    """Return where the list of functions begins, with its first line, and ends; both 0 where there is none."""
+    if not lines[0].startswith("Goal: "):
+        return 0, 0
+    first = next((at for at, line in enumerate(lines) if line.startswith(_USAGE)), None)
+    return (0, 0) if first is None else (first, lines.index("", first))
+
+
+def _up_to_bracket(line: str, rename: Callable[[str], str]) -> str:
+    head, bracket, rest = line.partition("(")
+    return f"{rename(head)}{bracket}{rest}"

@@ -1,0 +1,1 @@
+"""Perturbations: the same task told otherwise. Each is a file that exports `PERTURBATION`, a class and its Config."""

@@ -1,0 +1,100 @@
+"""Commands and functions under other names, drawn for each task; the old names are refused as unknown ones are.
+
+A command changes places with one of the other names that the environment has for it: both in what is told of commands
+and in what actions begin with, as text or as a JSON call. So a name that is out of use reaches the environment as one
+that it does not know, and its answer comes back with the name that was said.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from cairn.core.errors import ConfigError
+from cairn.core.seeding import python_generator
+from cairn.envs.base import TextEnv
+from cairn.envs.perturbations.base import Perturbation, PerturbationConfig
+from cairn.envs.tools import Schema
+
+
+class RenameConfig(PerturbationConfig):
+    """Which of the other names."""
+
+
+class Rename(Perturbation):
+    """Gives every command another name."""
+
+    def __init__(self, config: PerturbationConfig, env: TextEnv) -> None:
+        """Ask the environment for its commands."""
+        super().__init__(config, env)
+        self._others = env.commands()
+        if not self._others:
+            raise ConfigError(
+                f"perturb.rename: {env.meta.name!r} names no commands. An environment that has some lists them, with "
+                "other names, in `commands` (docs/add_env.md)"
+            )
+        _check(self._others, env.meta.name)
+        every = sorted([*self._others, *(name for names in self._others.values() for name in names)], key=len)
+        either = "|".join(map(re.escape, every[::-1]))  # the longest first
+        self._head = re.compile(rf"\s*({either})(?!\w)")
+        self._anywhere = re.compile(rf"(?<!\w)({either})(?!\w)")
+        self._swap: dict[str, str] = {}
+
+    def begin(self, task_id: str) -> None:
+        """Draw the task's names."""
+        super().begin(task_id)
+        rng = python_generator("rename", self.config.seed, task_id)
+        drawn = {name: rng.choice(others) for name, others in self._others.items()}
+        self._swap = {**drawn, **{new: old for old, new in drawn.items()}}
+
+    def text(self, text: str) -> str:
+        """Return a text whose passages about commands have the names in use."""
+        return self.env.retold(text, lambda told: self._anywhere.sub(lambda found: self._other(found[0]), told))
+
+    def admissible(self, actions: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the actions under the names in use, sorted."""
+        return tuple(sorted(map(self.to_agent, actions)))
+
+    def tools(self, tools: tuple[Schema, ...]) -> tuple[Schema, ...]:
+        """Return the functions under the names in use."""
+        return tuple(
+            {**each, "function": {**each["function"], "name": self._other(each["function"]["name"])}} for each in tools
+        )
+
+    def to_env(self, action: str) -> str:
+        """Return an action with the name that it begins with, or that its JSON calls, exchanged."""
+        called = _json_call(action)
+        if called is not None:
+            other = self._other(called["name"])
+            return action if other == called["name"] else json.dumps({**called, "name": other})
+        found = self._head.match(action)
+        return action if found is None else f"{action[: found.start(1)]}{self._other(found[1])}{action[found.end(1) :]}"
+
+    def to_agent(self, action: str) -> str:
+        """Return what is said for an action: names change places, so the way back is the way there."""
+        return self.to_env(action)
+
+    def _other(self, name: str) -> str:
+        return self._swap.get(name, name)
+
+
+def _json_call(action: str) -> dict[str, Any] | None:  # Any: JSON
+    """Return the object that an action is, if it is one with a name."""
+    if not action.lstrip().startswith("{"):
+        return None
+    try:
+        said = json.loads(action)
+    except (ValueError, RecursionError):  # of hostile text, which the environment answers
+        return None
+    return said if isinstance(said, dict) and isinstance(said.get("name"), str) else None
+
+
+def _check(others: Mapping[str, tuple[str, ...]], env: str) -> None:
+    every = [*others, *(name for names in others.values() for name in names)]
+    if twice := sorted({name for name in every if every.count(name) > 1}):
+        raise ConfigError(f"perturb.rename: {env!r} has the name {twice[0]!r} for two things; each must be for one")
+
+
+PERTURBATION = (Rename, RenameConfig)

@@ -1,0 +1,158 @@
+"""An environment as perturbations tell of it: the same tasks, states, anchors and scores behind other words.
+
+`registry.make` puts it around an environment whose settings name perturbations, so that a pool's worker processes,
+panels and runs, which build environments from an id and settings, need not know of it. They apply by name, in
+alphabetical order, to what is told, and in the opposite order to what is said.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from typing import Any, TypeVar
+
+import gymnasium
+
+from cairn.core.config import build
+from cairn.core.plugins import PERTURBATIONS
+from cairn.envs.base import Outcome, TextEnv
+from cairn.envs.perturbations.base import Perturbation
+from cairn.envs.tools import Schema
+
+T = TypeVar("T")
+
+
+class Perturbed(TextEnv):
+    """A `TextEnv` around a `TextEnv`."""
+
+    def __init__(self, plain: TextEnv) -> None:
+        """Put around `plain` what its settings name.
+
+        Raises:
+            ConfigError: it cannot be told otherwise in one of these respects.
+        """
+        self.plain = plain
+        self.meta = plain.meta
+        self.config, self.render_mode = plain.config, plain.render_mode
+        self.action_space, self.observation_space = plain.action_space, plain.observation_space
+        self.choose_wording = None
+        self._shown = ""
+        self._perturbations = [_made(name, settings, plain) for name, settings in plain.config.perturb.items()]
+        self._follow()
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        """Start an episode; see `TextEnv.reset`."""
+        gymnasium.Env.reset(self, seed=seed)  # its generator is part of Gymnasium's contract; nothing is drawn from it
+        text, info = self.plain.reset(seed=seed, options=options)
+        self._begin(info["task_id"])
+        return self._told(text), self._as_told(info)
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Carry out one action; see `TextEnv.step`."""
+        if isinstance(action, str):  # what is none is refused behind this
+            action = self._each(lambda said, by: by.to_env(said), action, backwards=True)
+        text, reward, is_over, is_cut, info = self.plain.step(action)
+        self._follow()
+        return self._told(text), reward, is_over, is_cut, self._as_told(info)
+
+    def admissible(self) -> tuple[str, ...] | None:
+        """Return the plain environment's admissible actions as they are to be said here."""
+        actions = self.plain.admissible()
+        return None if actions is None else self._each(lambda each, by: by.admissible(each), actions)
+
+    def tools(self) -> tuple[Schema, ...]:
+        """Return the plain environment's functions as they are told of here."""
+        return self._each(lambda each, by: by.tools(each), self.plain.tools())
+
+    def oracle(self, name: str | None = None) -> str:
+        """Return the named oracle's next action as it is to be said here."""
+        return self._each(lambda said, by: by.to_agent(said), self.plain.oracle(name))
+
+    def snapshot(self) -> tuple[Any, ...]:  # Any: the environment's own form
+        """Return everything that `restore` needs to go on from here."""
+        return (self._shown, self.plain.snapshot())
+
+    def restore(self, snapshot: tuple[Any, ...]) -> None:
+        """Go back to a snapshot of this or of another instance with the same configuration."""
+        self._shown, of_plain = snapshot
+        self.plain.restore(of_plain)
+        self._begin(self.plain.task_id)
+
+    def render(self) -> str | None:
+        """Return the last text in mode "ansi"."""
+        return self._shown if self.render_mode == "ansi" else None
+
+    def close(self) -> None:
+        """Close the plain environment."""
+        self.plain.close()
+
+    # -- what is not told, and so is the same --------------------------------------------------------------------------
+
+    def tasks(self) -> Sequence[str]:
+        """Return the plain environment's tasks."""
+        return self.plain.tasks()
+
+    def has_task(self, task_id: str) -> bool:
+        """Return whether `reset` accepts this id."""
+        return self.plain.has_task(task_id)
+
+    def task_type(self, task_id: str) -> str:
+        """Return the task's kind."""
+        return self.plain.task_type(task_id)
+
+    def difficulty(self, task_id: str) -> str:
+        """Return how hard the task is."""
+        return self.plain.difficulty(task_id)
+
+    def best_score(self, task_id: str) -> float:
+        """Return the best score that any play of the task reaches."""
+        return self.plain.best_score(task_id)
+
+    def anchor(self) -> int:
+        """Return the key of the true state, which is the plain environment's."""
+        return self.plain.anchor()
+
+    def state(self) -> bytes:
+        """Return the true state."""
+        return self.plain.state()
+
+    def commands(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the plain environment's commands."""
+        return self.plain.commands()
+
+    def start(self, task_id: str, rng: random.Random) -> str:
+        """Put the plain world into the task's first state; `reset` is what shows it."""
+        return self.plain.start(task_id, rng)
+
+    def act(self, action: str) -> Outcome:
+        """Carry out an action of the plain environment's; `step` is what understands others."""
+        return self.plain.act(action)
+
+    # -- helpers -------------------------------------------------------------------------------------------------------
+
+    def _begin(self, task_id: str) -> None:
+        for each in self._perturbations:
+            each.begin(task_id)
+        self._follow()
+
+    def _follow(self) -> None:
+        """Say of the episode what the plain environment says."""
+        plain = self.plain
+        self.task_id, self.turn, self.turn_limit = plain.task_id, plain.turn, plain.turn_limit
+
+    def _told(self, text: str) -> str:
+        self._shown = self._each(lambda told, by: by.text(told), text)
+        return self._shown
+
+    def _as_told(self, info: dict[str, Any]) -> dict[str, Any]:
+        return {**info, "admissible_actions": self.admissible(), "tools": self.tools()}
+
+    def _each(self, change: Callable[[T, Perturbation], T], told: T, *, backwards: bool = False) -> T:
+        return reduce(change, self._perturbations[:: -1 if backwards else 1], told)
+
+
+def _made(name: str, settings: Mapping[str, Any], env: TextEnv) -> Perturbation:  # Any: its Config checks them
+    made, config = PERTURBATIONS.load(name)
+    found: Perturbation = made(build(config, settings, f"perturb.{name}"), env)
+    return found

@@ -1,0 +1,59 @@
+"""Sessions of sandboxes for environments whose actions are programs: shared, warm, and empty for each user."""
+
+from __future__ import annotations
+
+import json
+import threading
+import weakref
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from cairn.core.errors import SandboxFailure
+from cairn.sandboxes.base import Limits, Session
+from cairn.sandboxes.pool import Pool
+from cairn.sandboxes.registry import new_sandbox
+
+_FIRST = threading.Lock()  # environments in several threads make what they share once
+
+
+def shared_pool(sandbox: str, settings: Mapping[str, Any], limits: Limits) -> Pool:  # Any: each kind has its own
+    """Return the sessions of a kind with these settings that all environments of this process share."""
+    with _FIRST:
+        return _pool(sandbox, json.dumps(settings, sort_keys=True), limits)
+
+
+class LeasedSession:
+    """A session of such a pool, taken when it is first needed and given back with its owner."""
+
+    def __init__(self, sandbox: str, settings: Mapping[str, Any], limits: Limits) -> None:  # Any: each kind has its own
+        self._wanted = (sandbox, settings, limits)
+        self.session: Session | None = None
+
+    def emptied(self) -> Session:
+        """Return the session, with nothing left of what ran in it.
+
+        Raises:
+            SandboxFailure: none could be started.
+        """
+        if self.session is not None:
+            try:
+                self.session.reset()
+                return self.session
+            except SandboxFailure:
+                self.close()
+        pool = shared_pool(*self._wanted)
+        self.session = pool.take()
+        self._release = weakref.finalize(self, pool.give_back, self.session)
+        return self.session
+
+    def close(self) -> None:
+        """Give the session back."""
+        if self.session is not None:
+            self._release()
+            self.session = None
+
+
+@cache
+def _pool(sandbox: str, settings: str, limits: Limits) -> Pool:
+    return Pool(new_sandbox(sandbox, **json.loads(settings)), limits)
