@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 
 from cairn.agents.calls import ToolCall
 from cairn.core.errors import EpisodeFailure
-from cairn.core.records import Constraint, FloatArray, IntArray, Observation
+from cairn.core.records import Constraint, FloatArray, IntArray, Observation, Tokens
 from cairn.envs.tools import Schema
 
 Finish = Literal["end", "length", "context", "abort"]  # end id; reply limit; the sequence is full; not finished
@@ -26,7 +26,7 @@ class Message:
 
     role: Literal["system", "user", "assistant", "tool"]
     content: str
-    call: ToolCall | None = None  # assistant: made with it; tool: answered by it
+    calls: tuple[ToolCall, ...] = ()  # assistant: made with it; tool: the one that it answers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +49,7 @@ class Reply:
     finish: Finish
     version: int  # of the weights that sampled the first token
     text: str | None = None  # what a back end without ids says; None: what the ids say
+    tokens: Tokens | None = None  # as a server counted them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

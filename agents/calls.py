@@ -1,7 +1,7 @@
-"""Answers by a tool call: how tools are offered, and how an answer is kept as one text and read again.
+"""Answers by tool calls: how an answer is kept as one text and read again.
 
 The text is JSON with what was said and every call as it came, so that a stored turn shows all of it. What a model makes
-of a tool never raises: an unknown tool, no call and arguments that cannot be read are answers without an action.
+of a tool never raises; what its calls come to is for `agents.offer` to say.
 """
 
 from __future__ import annotations
@@ -31,25 +31,23 @@ class Answer:
         """Return the answer as one text."""
         return json.dumps({"content": self.content, "calls": [asdict(call) for call in self.calls]}, ensure_ascii=False)
 
-    def first(self) -> tuple[ToolCall, dict[str, Any]] | None:  # Any: JSON
-        """Return the first call and its arguments; None: nothing that can be read. Later calls do not count."""
-        if not self.calls:
-            return None
-        arguments = _json(self.calls[0].arguments)
-        return (self.calls[0], arguments) if isinstance(arguments, dict) else None
-
 
 def read_answer(text: str) -> Answer:
     """Return the answer that was written as `text`; any other text is taken for what was said."""
     try:
         found = json.loads(text)
-        return Answer(found["content"], tuple(ToolCall(**call) for call in found["calls"]))
+        content, calls = found["content"], tuple(ToolCall(**call) for call in found["calls"])
     except (ValueError, TypeError, KeyError, RecursionError):
         return Answer(text)
+    parts = [content, *(part for call in calls for part in (call.id, call.name, call.arguments))]
+    return Answer(content, calls) if all(isinstance(part, str) for part in parts) else Answer(text)
 
 
-def _json(text: str) -> Any:  # Any: whatever JSON can hold
+def read_arguments(text: str) -> dict[str, Any] | str:  # Any: JSON
+    """Return the arguments of a call, or what is wrong with them; NaN and infinities are no JSON."""
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+        found = json.loads(text)
+        json.dumps(found, allow_nan=False)
+    except (ValueError, RecursionError) as error:
+        return f"its arguments are no JSON: {str(error)[:120] or 'nested too deep'}"
+    return found if isinstance(found, dict) else "its arguments are no JSON object"

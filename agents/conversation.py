@@ -2,83 +2,145 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Generic, TypeVar
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from cairn.agents.parse import Parsed, plain
-from cairn.core.config import Config
+from cairn.agents.forms.base import Form
+from cairn.agents.memory import MemoryConfig, task_in
+from cairn.agents.prompts import load_prompt
+from cairn.core.errors import CairnError
+from cairn.core.plugins import FORMS
 from cairn.core.records import Observation
-from cairn.envs.replies import parse_tagged
-
-ASKS = {
-    "plain": "Answer each message with one action and nothing else.",
-    "tagged": "Answer each message with a thought inside <think> </think> tags, then one action inside "
-    "<action> </action> tags.",
-    "tool": "Answer each message by calling one tool, once.",
-}
-_FALLBACK_CHARS = 30  # without tags, this much of the reply's end is the action
 
 R = TypeVar("R")  # what a reply is kept as
 
 
-class ConversationConfig(Config):
-    """What is said and how much of it is kept."""
+class ConversationConfig(MemoryConfig):
+    """What is said, how it is answered, and how much of it is kept."""
 
-    system: str | None = Field(None, description="System message; None: none.")
+    format: str = Field("plain", description="Reply form: plain, tagged, react, code, or one of yours.")
+    system: str | None = Field(None, description="System message; None: none, or that of `system_file`.")
+    system_file: str | None = Field(
+        None, description="Name of a system message in configs/prompts/systems, or path of a text file."
+    )
     instruction: str | None = Field(
-        None, description="Stands above the first observation. None: what the format asks for."
+        None, description="Stands above the first observation. None: that of `instruction_file`."
+    )
+    instruction_file: str | None = Field(
+        None, description="Name in configs/prompts/forms, or path of a text file. None: what the form asks for."
     )
     list_actions: bool = Field(False, description="Admissible actions stand below each observation.")
-    history: int | None = Field(None, ge=0, description="Earlier turns that a prompt starts anew with. None: all stay.")
-    stride: int = Field(1, ge=1, description="With `history`: a prompt starts anew once in so many turns.")
+
+    @field_validator("format")
+    @classmethod
+    def _check_format(cls, name: str) -> str:
+        if name not in (known := cls.formats()):
+            raise ValueError(f"expected one of {', '.join(known)}")
+        return name
 
     @model_validator(mode="after")
-    def _check(self) -> ConversationConfig:
-        if self.history is None and self.stride > 1:
-            raise ValueError("stride needs a history: without one no prompt starts anew")
+    def _check_prompts(self) -> ConversationConfig:
+        for name in ("system", "instruction"):
+            if getattr(self, name) is not None and getattr(self, f"{name}_file") is not None:
+                raise ValueError(f"{name} and {name}_file are both set; leave one of the two out")
+        try:
+            self.prompts()
+        except CairnError as error:  # where it is set is told with the reason
+            raise ValueError(str(error)) from error
         return self
+
+    @classmethod
+    def formats(cls) -> list[str]:
+        """Return the reply forms that there are."""
+        return FORMS.ids()
+
+    def prompts(self) -> dict[str, str]:
+        """Return what is said whatever the environment shows, by setting."""
+        return {"instruction": self.told} if self.said is None else {"system": self.said, "instruction": self.told}
+
+    @cached_property
+    def said(self) -> str | None:
+        """The system message."""
+        return self.system if self.system_file is None else load_prompt("systems", self.system_file)
+
+    @cached_property
+    def told(self) -> str:
+        """What stands above the first observation."""
+        return (
+            load_prompt("forms", self.instruction_file or self.format) if self.instruction is None else self.instruction
+        )
 
 
 class Conversation(Generic[R]):
     """The part of one episode's conversation that is still shown."""
 
-    def __init__(self, config: ConversationConfig, ask: str) -> None:
+    def __init__(self, config: ConversationConfig) -> None:
         self._config = config
-        self._instruction = ask if config.instruction is None else config.instruction
         self._first: str | None = None  # the first observation
+        self._why = ""  # what was wrong with the reply before
+        self._summary = ""  # of the turns left out
         self.turns: list[tuple[str, R]] = []  # those still shown: message and reply
-        self._num_left_out = 0
+        self.num_left_out = 0
         self.starts_anew = True
 
-    def add(self, observation: Observation, reply: R) -> None:
-        """Take note of a turn; leave out the oldest ones when it is time."""
+    def add(self, observation: Observation, reply: R, why: str = "") -> None:
+        """Take note of a turn, and of what was wrong with its reply; leave out the oldest ones when it is time."""
         if self._first is None:
             self._first = observation.text
         self.turns.append((self.message(observation), reply))
-        history = self._config.history
-        self.starts_anew = history is not None and len(self.turns) >= history + self._config.stride
-        if history is not None and self.starts_anew:
-            self._num_left_out += len(self.turns) - history
-            del self.turns[: len(self.turns) - history]
+        self._why = why
+        kept = self._config.kept
+        self.starts_anew = kept is not None and len(self.turns) >= kept + self._config.stride
+        if kept is not None and self.starts_anew and self._config.policy != "summary":
+            self._leave_out(kept)
 
     def message(self, observation: Observation) -> str:
-        """Return what an observation says."""
-        if not self._config.list_actions or not observation.admissible:
-            return observation.text
-        return "\n".join((observation.text, "", "Possible actions:", *observation.admissible))
+        """Return what an observation says, below what was wrong with the reply that led to it."""
+        lines = [f"[Your answer was not valid: {self._why}.]", ""] if self._why else []
+        lines.append(observation.text)
+        if self._config.list_actions and observation.admissible:
+            lines += ["", "Possible actions:", *observation.admissible]
+        return "\n".join(lines)
 
     def opening(self, message: str) -> str:
-        """Return the first message: instruction, first observation and how many turns are not shown, `message`."""
-        before = [self._instruction]
-        if self._num_left_out:
-            before += [self._first or "", f"({self._num_left_out} turns are not shown.)"]
-        return "\n\n".join((*filter(None, before), message))
+        """Return the first message: instruction, what stands for the turns that are not shown, `message`."""
+        return "\n\n".join((*filter(None, (self._config.told, *self._before())), message))
+
+    def summarise(self, summary: str) -> None:
+        """Put a summary, of these and of those that an earlier one spoke of, in the place of the oldest turns."""
+        self._summary = summary.strip()
+        self._leave_out(self._config.kept or 0)
+
+    def oldest(self) -> list[tuple[str, R]]:
+        """Return the turns that the next summary takes the place of."""
+        return self.turns[: max(0, len(self.turns) - (self._config.kept or 0))]
+
+    def _before(self) -> list[str]:
+        """Return what stands for the turns that are not shown."""
+        if not self.num_left_out:
+            return []
+        task, remind = self._first or "", self._config.remind
+        if remind is not None:
+            task = f"{remind.strip()} {task_in(task, remind, 'agent.context, remind')}"
+        if self._config.policy == "markovian":  # nothing that tells how many there were
+            return [task]
+        if self._summary:
+            return [task, f"Your summary of the {self.num_left_out} turns before:\n{self._summary}"]
+        return [task, f"({self.num_left_out} turns are not shown.)"]
+
+    def before(self) -> str:
+        """Return what stands for the turns that are not shown, as one text; "" where all are."""
+        return "\n\n".join(self._before())
+
+    def _leave_out(self, kept: int) -> None:
+        count = len(self.turns) - kept
+        self.num_left_out += count
+        del self.turns[:count]
 
 
-def read_text(form: str, reply: str) -> Parsed:
-    """Read a reply in the format that is asked for, ``plain`` or ``tagged``."""
-    if form == "plain":
-        return plain(reply)
-    read = parse_tagged(reply, _FALLBACK_CHARS)
-    return Parsed(action=read.action, is_valid=read.is_valid)
+def form_of(config: ConversationConfig) -> Form:
+    """Return the reply form that is asked for."""
+    form: Form = FORMS.load(config.format)
+    return form

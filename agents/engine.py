@@ -238,6 +238,14 @@ class Engine:
         if isinstance(reply, EpisodeFailure):
             self._settle(slot, flight.failed(reply), done)
             return
+        try:
+            is_note = flight.takes_note(reply)
+        except EpisodeFailure as failure:  # no prompt can be made of it
+            self._settle(slot, flight.failed(failure), done)
+            return
+        if is_note:
+            self._ask(slot)
+            return
         action = flight.hear(reply)
         if action is None:
             self._settle(slot, flight.ended(Ending.truncated("tokens")), done)

@@ -1,4 +1,7 @@
-"""Run any agent on tasks of any environment and report its success: scripted agents, checkpoints, models."""
+"""Play any agent on tasks of any environment, in memory: scripted agents, checkpoints, models.
+
+`agents.evaluation` does so for a panel and keeps what happened.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,30 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from pydantic import Field
+
 from cairn.agents.agent import Agent, load_agent
 from cairn.agents.collect import collect
 from cairn.agents.engine import Engine
 from cairn.agents.flight import Job
-from cairn.agents.panel import Panel, Part, check_beginning, opened, task_seed
+from cairn.agents.panel import Part, task_seed
 from cairn.agents.report import Report, summarise
-from cairn.agents.serving.usage import Metered
+from cairn.agents.serving.usage import Metered, Usage
+from cairn.core.config import Config
 from cairn.core.records import Episode, Task
 from cairn.core.seeding import derive_seed
-from cairn.envs.base import TextEnv
 from cairn.envs.pool import EnvPool, PoolConfig
 from cairn.envs.registry import make
 
 
-def evaluate(
+class Pace(Config):
+    """How fast an agent is played; what is played does not depend on it."""
+
+    slots: int | None = Field(None, ge=1, description="Episodes in flight; None: as many as the agent's settings say.")
+    processes: bool = Field(False, description="Each environment in a process of its own.")
+
+
+def play_tasks(
     agent: str,
     env: str,
     *,
@@ -50,66 +62,43 @@ def evaluate(
     """
     world = make(env, **(config or {}))
     names = list(world.tasks()[:tasks]) if isinstance(tasks, int) else list(tasks)
-    return _played(load_agent(agent, settings), world, config or {}, _jobs(env, names, seed), temperature, on_episode)
-
-
-def evaluate_panel(
-    agent: str,
-    panel: Panel,
-    *,
-    settings: Mapping[str, Any] | None = None,
-    temperature: float = 0.4,
-    on_episode: Callable[[Part, Episode], None] = lambda _, __: None,
-) -> list[tuple[Part, Report, list[Episode]]]:
-    """Play all of a panel and return each part's report and episodes; see `evaluate`.
-
-    Raises:
-        ConfigError: the panel's tasks are not the same here, or as `evaluate`.
-    """
-    worlds = [opened(part) for part in panel.parts]  # all of them before any is played
+    part = Part(family=env, env=env, version=world.meta.version, config=dict(config or {}), seed=seed, tasks={})
+    jobs = part_jobs(part, names)
     loaded = load_agent(agent, settings)
-    found = []
-    for part, world in zip(panel.parts, worlds, strict=True):
-
-        def heard(episode: Episode, part: Part = part) -> None:
-            if episode.turns:
-                check_beginning(part, episode.task.task_id, episode.turns[0].observation)
-            on_episode(part, episode)
-
-        jobs = _jobs(part.env, list(part.tasks), part.seed, part.attempts)
-        played = _played(loaded, world, part.config, jobs, temperature, heard)
-        found.append((part, *played))
-    return found
+    episodes, usage = play_jobs(loaded, part, jobs, temperature, Pace(), on_episode)
+    report = summarise(episodes, world.task_type, world.can_solve)
+    return replace(report, usage=usage, prompts=dict(loaded.prompts)), episodes
 
 
-def _jobs(env: str, names: Sequence[str], seed: int, attempts: int = 1) -> list[Job]:
-    """Return every attempt at every task; those at one task are a group."""
+def part_jobs(part: Part, names: Sequence[str] | None = None) -> list[Job]:
+    """Return every attempt at every task of a part, or at those named; attempts at one task are a group."""
     return [
         Job(
-            task=Task(env_id=env, task_id=name, seed=task_seed(seed, name, attempt)),
+            task=Task(env_id=part.env, task_id=name, seed=task_seed(part.seed, name, attempt)),
             group_id=group,
-            sample_seed=derive_seed(seed, "sample", name, *([attempt] if attempt else [])),
+            sample_seed=derive_seed(part.seed, "sample", name, *([attempt] if attempt else [])),
             member=attempt,
         )
-        for attempt in range(attempts)
-        for group, name in enumerate(names)
+        for attempt in range(part.attempts)
+        for group, name in enumerate(part.tasks if names is None else names)
     ]
 
 
-def _played(
+def play_jobs(
     agent: Agent,
-    world: TextEnv,
-    config: Mapping[str, Any],
+    part: Part,
     jobs: Sequence[Job],
     temperature: float,
-    on_episode: Callable[[Episode], None],
-) -> tuple[Report, list[Episode]]:
-    env = jobs[0].task.env_id if jobs else world.meta.name
-    backend = agent.backend(slots=min(agent.sampling.slots, max(len(jobs), 1)), temperature=temperature)
+    pace: Pace,
+    on_episode: Callable[[Episode], None] = lambda _: None,
+) -> tuple[list[Episode], Usage | None]:
+    """Play jobs of a part's environment and return the episodes, and what was asked of a server, if one was."""
+    slots = max(1, min(pace.slots or agent.sampling.slots, len(jobs)))
+    backend = agent.backend(slots=slots, temperature=temperature)
+    kept = PoolConfig(size=slots, kind="processes" if pace.processes else "inside")
     try:
-        with EnvPool(env, config, PoolConfig(size=backend.num_slots)) as pool:
+        with EnvPool(part.env, part.config, kept) as pool:
             episodes = collect(Engine(backend, pool, agent.manner), jobs, on_episode)
     finally:
         backend.close()
-    report = summarise(episodes, world.task_type, world.can_solve)
-    return replace(report, usage=backend.usage if isinstance(backend, Metered) else None), episodes
+    return episodes, backend.usage if isinstance(backend, Metered) else None

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from cairn.agents.backend import Reply, Request, Scene
-from cairn.agents.context.base import Context, Prompt
+from cairn.agents.context.base import Context, Prompt, TakesNotes
 from cairn.agents.parse import Parsed
 from cairn.agents.play import observe
 from cairn.core.errors import EnvironmentFailure, EpisodeFailure
-from cairn.core.records import Ending, Episode, IntArray, Observation, Task, Turn
+from cairn.core.records import Ending, Episode, IntArray, Note, Observation, Task, Turn
 
 Answer = tuple[str, float, bool, bool, dict[str, Any]]  # what an environment's step returns
 
@@ -65,6 +65,7 @@ class Flight:
     prompt: Prompt = field(default_factory=lambda: Prompt((), extends=False))
     choices: list[tuple[int, ...]] | None = None  # what the reply is one of; None: anything
     said: _Said | None = None
+    notes: list[Note] = field(default_factory=list)  # of the turn under way
     turns: list[Turn] = field(default_factory=list)
     score: float = 0.0
     success: bool = False
@@ -90,7 +91,7 @@ class Flight:
         self.observation = observation
         self.prompt = self.context.prompt(observation)
         self.choices = None
-        if self.manner.constrain and observation.admissible:
+        if self.manner.constrain and observation.admissible and self.prompt.asks == "action":
             self.choices = [self.context.render(action) for action in observation.admissible]
 
     def request(self) -> Request:
@@ -116,15 +117,25 @@ class Flight:
             ),
         )
 
+    def takes_note(self, reply: Reply) -> bool:
+        """Take in a reply to a prompt that asked for no action, and prepare what comes next; return whether it did.
+
+        Raises:
+            EpisodeFailure: no prompt can be made.
+        """
+        if self.prompt.asks == "action" or reply.finish == "context":
+            return False
+        self.length += len(reply.ids)
+        self._note(Note(kind=self.prompt.asks, text=self._text(reply)))
+        return True
+
     def hear(self, reply: Reply) -> str | None:
         """Take in a reply and return its action; None: the sequence is full, which ends the episode."""
         self.begun = None
         self.length += len(reply.ids)
         if reply.finish == "context":
             return None
-        text = reply.text
-        if text is None:
-            text = self.manner.decode((reply.ids[:-1] if reply.finish == "end" else reply.ids).tolist())
+        text = self._text(reply)
         self.said = _Said(reply, text, self.context.parse(text))
         return self.said.parsed.action
 
@@ -152,6 +163,8 @@ class Flight:
         """
         if (self.observation, list(self.prompt.ids)) != (turn.observation, _list(turn.prompt_ids)):
             raise EnvironmentFailure(f"task {self.job.task.task_id!r} did not show the same again")
+        for note in turn.notes:
+            self._note(note)
         self.look(self._add(turn, answer[0], answer[-1]))
         self.length = len(self._sequence())
 
@@ -167,9 +180,22 @@ class Flight:
     def _add(self, turn: Turn, text: str, info: dict[str, Any]) -> Observation:
         """Append a turn and return what it led to."""
         self.turns.append(turn)
+        self.notes = []
         self.context.record(self.observation, turn.action, _list(turn.reply_ids), turn.reply_text)
         self.score, self.success = float(info["score"]), bool(info["success"])
         return observe(text, info)
+
+    def _note(self, note: Note) -> None:
+        """Give the context what it asked for, and look again."""
+        assert isinstance(self.context, TakesNotes)  # whoever asks takes the answer
+        self.context.note(note.text)
+        self.notes.append(note)
+        self.look(self.observation)
+
+    def _text(self, reply: Reply) -> str:
+        if reply.text is not None:
+            return reply.text
+        return self.manner.decode((reply.ids[:-1] if reply.finish == "end" else reply.ids).tolist())
 
     def _sequence(self) -> tuple[int, ...]:
         """Return the ids of the turns that the next prompt extends."""
@@ -189,6 +215,8 @@ class Flight:
             channels=info.get("channels", {}),
             seconds=seconds,
             acted=info.get("acted"),
+            tokens=reply.tokens,
+            notes=tuple(self.notes),
         )
         if reply.text is not None:
             return turn

@@ -8,6 +8,7 @@ refused, and so is a task that begins otherwise on this machine than where the p
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -18,6 +19,7 @@ from pydantic import Field
 from cairn.core.config import Config, build, read_toml
 from cairn.core.errors import ConfigError, UnknownNameError
 from cairn.core.keys import text_key
+from cairn.core.plugins import PERTURBATIONS
 from cairn.core.records import Observation
 from cairn.core.seeding import derive_seed
 from cairn.envs.base import TextEnv
@@ -73,7 +75,7 @@ def load_panel(name: str | Path) -> Panel:
     """
     file = Path(name) if str(name).endswith(".toml") else FOLDER / f"{name}.toml"
     if not str(name).endswith(".toml") and str(name) not in names():
-        raise UnknownNameError("panel", str(name), names(), "cairn panels")
+        raise UnknownNameError("panel", str(name), names(), "cairn panels list")
     panel = build(Panel, read_toml(file), str(file))
     if panel.hash != (wanted := panel.content_hash()):
         raise ConfigError(
@@ -88,6 +90,45 @@ def make_panel(
 ) -> Panel:
     """Return a panel whose tasks are noted with how they begin here; keys that `parts` have are not read."""
     return Panel(name=name, summary=summary, parts=tuple(_begun(part, on_task) for part in parts)).sealed()
+
+
+def tasks_panel(
+    env: str, config: Mapping[str, Any], tasks: int | Sequence[str], seed: int = 0, attempts: int = 1
+) -> Panel:  # Any: the environment's own
+    """Return a panel for once: tasks of an environment, by id, or so many from the start of its split.
+
+    Raises:
+        UnknownNameError: no such environment.
+        ConfigError: it has no such task.
+    """
+    with make(env, **config) as world:
+        names = list(world.tasks()[:tasks]) if isinstance(tasks, int) else list(tasks)
+        version = world.meta.version
+    part = Part(
+        family=env, env=env, version=version, config=dict(config), seed=seed, attempts=attempts, may_differ=True,
+        tasks=dict.fromkeys(names, ""),
+    )  # fmt: skip
+    name = re.sub(r"[^a-z0-9._-]+", "-", env.lower()).strip("-._")
+    return Panel(name=name or "tasks", summary=f"{len(names)} tasks of {env}", parts=(part,)).sealed()
+
+
+def told_otherwise(panel: Panel, *perturbations: str) -> Panel:
+    """Return a panel of the same tasks under perturbations, with their default settings, and its own name and hash.
+
+    How its tasks begin is not compared: they are the panel's where that holds here.
+
+    Raises:
+        UnknownNameError: there is no such perturbation.
+    """
+    for name in perturbations:
+        PERTURBATIONS.load(name)
+    names = "-".join(sorted(perturbations))
+    told: dict[str, Any] = {"perturb": {name: {} for name in sorted(perturbations)}}  # Any: settings
+    parts = tuple(
+        part.model_copy(update={"config": {**part.config, **told}, "may_differ": True}) for part in panel.parts
+    )
+    summary = f"{panel.summary} Told otherwise: {', '.join(sorted(perturbations))}."
+    return panel.model_copy(update={"name": f"{panel.name}.{names}", "summary": summary, "parts": parts}).sealed()
 
 
 def spread(tasks: Sequence[str], count: int) -> list[str]:

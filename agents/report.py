@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from cairn.agents.serving.usage import Usage
@@ -47,6 +47,8 @@ class Report:
     failed: int
     ceiling: float  # share of the episodes' tasks that any play can solve
     usage: Usage | None = None  # of a server; None: none was asked
+    summaries: int = 0  # that the agent wrote for itself; they are in the usage too
+    prompts: dict[str, str] = field(default_factory=dict)  # SHA-256 of what the agent was told, by setting
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON-ready tables."""
@@ -63,6 +65,8 @@ class Report:
             failed=values["failed"],
             ceiling=values.get("ceiling", 1.0),  # checkpoints of before have none, and environments whose tasks all can
             usage=None if values.get("usage") is None else Usage(**values["usage"]),
+            summaries=values.get("summaries", 0),
+            prompts=values.get("prompts", {}),
         )
 
 
@@ -81,5 +85,6 @@ def summarise(
         mean_score=sum(e.score or 0.0 for e in scored) / count,
         mean_turns=sum(len(e.turns) for e in scored) / count,
         failed=len(episodes) - len(scored),
+        summaries=sum(note.kind == "summary" for e in episodes for turn in e.turns for note in turn.notes),
         ceiling=sum(can_solve(e.task.task_id) for e in scored) / count if scored else 1.0,
     )

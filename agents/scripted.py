@@ -1,8 +1,12 @@
-"""Agents without a model: an environment's oracle, random choice, a constant, a run played again, a person."""
+"""Agents without a model: an environment's oracle, random choice, a constant, a run played again, a person.
+
+Also two that should win nothing, for the gates (`agents.gates`): one that does nothing, one that says that it has won.
+"""
 
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -10,6 +14,7 @@ from typing import Protocol
 from cairn.agents.backend import Scene
 from cairn.agents.context.base import Prompt
 from cairn.agents.flight import Manner
+from cairn.agents.foul import claim, giving_up, nothing
 from cairn.agents.parse import Parsed, plain
 from cairn.agents.play import Choose
 from cairn.core.errors import CairnError, EnvironmentFailure, UnknownNameError
@@ -17,7 +22,7 @@ from cairn.core.printable import printable
 from cairn.core.records import Observation
 from cairn.core.seeding import python_generator
 
-_KINDS = ("oracle", "random", "constant", "replay", "human")
+KINDS = ("oracle", "random", "constant", "replay", "human", "null", "injection")
 
 Script = Callable[[Scene, random.Random], str]  # what is to be answered, and chance -> action
 
@@ -31,13 +36,14 @@ class HasOracle(Protocol):
 
 def is_scripted(name: str) -> bool:
     """Return whether `name` is one of these agents, rather than a model."""
-    return name.partition(":")[0] in _KINDS
+    return name.partition(":")[0] in KINDS
 
 
 def script(name: str) -> Script:
     """Return the agent called `name`.
 
-    Names: ``oracle``, ``oracle:NAME``, ``random``, ``constant:TEXT``, ``replay:RUN`` (a run's folder) or ``human``.
+    Names: ``oracle``, ``oracle:NAME``, ``random``, ``constant:TEXT``, ``replay:RUN`` (a run's folder), ``human``;
+    ``null``, ``null:quit`` (ends the task as soon as it can) and ``injection``, which should win nothing.
 
     Raises:
         UnknownNameError: no such agent.
@@ -50,8 +56,10 @@ def script(name: str) -> Script:
         "constant": lambda: lambda scene, rng: argument or "look",
         "replay": lambda: _Replay(Path(argument).expanduser()),
         "human": lambda: lambda scene, _: _ask(scene),
+        "null": lambda: lambda scene, _: _idle(scene.observation, quits=argument == "quit"),
+        "injection": lambda: lambda scene, rng: claim(scene.observation, scene.turn, rng),
     }
-    if kind not in makers:
+    if kind not in makers or (kind == "null" and argument not in ("", "quit")):
         raise UnknownNameError("agent", name, makers, "cairn eval --help")
     return makers[kind]()
 
@@ -87,18 +95,25 @@ def _at_random(observation: Observation, rng: random.Random) -> str:
     return "".join(rng.choice("abcdefghijklmnopqrstuvwxyz ") for _ in range(rng.randint(1, 20)))
 
 
+def _idle(observation: Observation, *, quits: bool) -> str:
+    end = giving_up(observation) if quits else None
+    return nothing(observation) if end is None else end
+
+
 class _Replay:
     """Says in each task what the newest evaluation of a run said in it."""
 
     def __init__(self, folder: Path) -> None:
         from cairn.core.store import RunStore
 
-        if not (folder / "run.sqlite").is_file():
-            raise CairnError(f"replay: no run at {str(folder)!r}; expected a folder with run.sqlite")
-        with RunStore(folder / "run.sqlite") as store:
+        with RunStore.read(folder) as store:
             rows = store.rows(
-                "SELECT e.task, t.turn, t.action FROM turns t JOIN episodes e ON e.id = t.episode "
-                "WHERE e.phase = 'eval' AND e.ending != 'failed' ORDER BY e.step"
+                "SELECT k.task, t.turn, t.action FROM turns t JOIN episodes e ON e.id = t.episode "
+                "JOIN tasks k ON k.id = e.task WHERE e.phase = 'eval' AND e.ending != 'failed' ORDER BY e.step"
+            )
+        if not rows:
+            raise CairnError(
+                f"replay: the run at {str(folder)!r} has not been evaluated; there is nothing to play again"
             )
         self._actions: dict[tuple[str, int], str] = {
             (task, turn): action for task, turn, action in rows
@@ -111,17 +126,23 @@ class _Replay:
 
 
 def _ask(scene: Scene) -> str:
-    """Show the scene in the terminal and return what the person there says; ? lists the actions.
+    """Show the scene on standard error and return what the person there says; ? lists the actions.
 
     Raises:
         CairnError: the terminal is closed.
     """
-    print(printable(scene.observation.text))  # noqa: T201  (a person plays here)
+    _show(scene.observation.text)
     while True:
         try:
-            said = plain(input("> ")).action
+            print("> ", end="", file=sys.stderr, flush=True)  # noqa: T201  (as in _show)
+            said = plain(input()).action
         except EOFError:
             raise CairnError("human: the input has ended; the episodes until here are not kept") from None
         if said != "?":
             return said
-        print("\n".join(map(printable, scene.observation.admissible or ("(no actions are listed)",))))  # noqa: T201
+        _show(*(scene.observation.admissible or ("(no actions are listed)",)))
+
+
+def _show(*lines: str) -> None:
+    for line in lines:
+        print(printable(line), file=sys.stderr)  # noqa: T201  (a person plays here)

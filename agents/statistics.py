@@ -59,7 +59,8 @@ def wilson(successes: int, episodes: int) -> tuple[float, float]:
         return 0.0, 1.0
     p, n, z2 = successes / episodes, episodes, _Z**2
     centre, half = p + z2 / (2 * n), _Z * math.sqrt(p * (1 - p) / n + z2 / (4 * n * n))
-    return max(0.0, (centre - half) / (1 + z2 / n)), min(1.0, (centre + half) / (1 + z2 / n))
+    low, high = (centre - half) / (1 + z2 / n), (centre + half) / (1 + z2 / n)
+    return low if successes else 0.0, high if successes < episodes else 1.0
 
 
 def interval(attempts: Attempts, seed: int = 0) -> Interval:
@@ -76,6 +77,20 @@ def interval(attempts: Attempts, seed: int = 0) -> Interval:
         low, high = wilson(round(means.sum()), len(means))
         return Interval(mean=float(means.mean()), low=low, high=high, tasks=len(means))
     return _bootstrap(means, seed)
+
+
+def student(values: Sequence[float]) -> tuple[float, float]:
+    """Return Student's 95 % interval of a mean, ``mean -+ t s / sqrt(n)`` with n - 1 degrees of freedom.
+
+    For a few runs with different seeds, each of which is one value.
+
+    Raises:
+        CairnError: there are fewer than two values.
+    """
+    if len(values) < 2:
+        raise CairnError(f"An interval over seeds needs at least two, got {len(values)}")
+    mean, half = float(np.mean(values)), float(stats.sem(values)) * float(stats.t.ppf(0.975, len(values) - 1))
+    return mean - half, mean + half
 
 
 def pass_at_k(attempts: int, successes: int, k: int) -> float:
@@ -100,6 +115,20 @@ def pass_hat_k(attempts: int, successes: int, k: int) -> float:
     """
     _enough(attempts, successes, k)
     return math.comb(successes, k) / math.comb(attempts, k)
+
+
+def best_of_n(scores: Sequence[float], n: int) -> float:
+    """Return the expected best score of `n` of the attempts at a task: ``sum_i C(i - 1, n - 1) / C(m, n) s_(i)``.
+
+    Unbiased over draws of n of the m attempts; ``s_(i)`` is the i-th lowest score. With scores of 0 and 1 it is pass@n.
+
+    Raises:
+        CairnError: there are fewer attempts than `n`.
+    """
+    count = len(scores)
+    _enough(count, 0, n)
+    draws = math.comb(count, n)
+    return sum(math.comb(i, n - 1) / draws * float(score) for i, score in enumerate(sorted(scores)))
 
 
 def mcnemar(only_first: int, only_second: int) -> float:

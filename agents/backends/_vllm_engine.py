@@ -48,6 +48,16 @@ _ENVIRONMENT = {  # what vLLM reads from there alone; what is set already stays
 }
 
 
+def check_installed() -> None:
+    """See to it that vLLM is here.
+
+    Raises:
+        MissingExtraError: it is not.
+    """
+    if find_spec("vllm") is None:
+        raise MissingExtraError("sampling.method = 'vllm'", "vllm")
+
+
 class VLLMEngine:
     """One engine for all back ends of a policy."""
 
@@ -71,8 +81,7 @@ class VLLMEngine:
             MissingExtraError: vLLM is not installed.
             ConfigError: the model cannot run in vLLM, or not with these settings.
         """
-        if find_spec("vllm") is None:
-            raise MissingExtraError("sampling.method = 'vllm'", "vllm")
+        check_installed()
         for name, value in _ENVIRONMENT.items():
             os.environ.setdefault(name, value)
         _check_model(policy.model.config, sampling.max_context)

@@ -16,7 +16,10 @@ from cairn.core.errors import EpisodeFailure
 class ScriptedConfig(BackendConfig):
     """Which of these agents."""
 
-    agent: str = Field("oracle", description="oracle, oracle:NAME, random, constant:TEXT, replay:RUN or human.")
+    agent: str = Field(
+        "oracle",
+        description="oracle, oracle:NAME, random, constant:TEXT, replay:RUN, human, null, null:quit or injection.",
+    )
 
     @property
     def reads(self) -> Literal["ids", "messages", "scene"]:

@@ -25,7 +25,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from cairn.agents.backend import Reply, Request
-from cairn.agents.backends._vllm_engine import Answer, VLLMEngine
+from cairn.agents.backends._vllm_engine import Answer, VLLMEngine, check_installed
 from cairn.agents.config import BackendConfig, SamplingConfig
 from cairn.agents.constrain import flatten
 from cairn.agents.draft import Draft
@@ -84,6 +84,11 @@ class VLLMBackend:
         self._inbox: queue.SimpleQueue[tuple[int, _Work, Answer]] = queue.SimpleQueue()
         self._done: list[tuple[int, Reply | EpisodeFailure]] = []
         self._is_paused = self._is_closed = False
+
+    @staticmethod
+    def check_installed() -> None:
+        """See to it that vLLM is here; see `agents.agent.check_installed`."""
+        check_installed()
 
     @property
     def cache_tokens(self) -> int:

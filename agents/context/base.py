@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from cairn.agents.backend import Message
 from cairn.agents.parse import Parsed
@@ -20,6 +20,7 @@ class Prompt:
     extends: bool  # they follow the previous turn's prompt and reply; else they are the whole prompt
     messages: tuple[Message, ...] = ()  # the whole prompt as text, of a context that makes no ids
     tools: tuple[Schema, ...] = ()  # beside messages: what may be called
+    asks: Literal["action", "summary"] = "action"  # a summary is for the context alone: see `TakesNotes`
 
 
 class Context(Protocol):
@@ -36,3 +37,11 @@ class Context(Protocol):
 
     def parse(self, reply: str) -> Parsed:
         """Return what a reply, without its end token, asks for."""
+
+
+@runtime_checkable
+class TakesNotes(Protocol):
+    """A context that may ask for a summary in place of an action, and is then given it before it is asked again."""
+
+    def note(self, text: str) -> None:
+        """Take in what its last prompt asked for; the next one, for the same observation, asks for an action."""

@@ -2,39 +2,85 @@
 
 Observations are what the user says. With ``format = "tool"`` the model is offered the environment's tools, and a call
 is the action, as JSON; an environment without tools is offered as one, `act`, whose argument is the action. What a call
-led to is the tool's answer. A reply without a call that can be read is text in the conversation and no valid action; of
-several calls the first counts and is sent back.
+led to is the tool's answer; `agents.offer` says what becomes of other answers.
+
+With ``memory = "summary"`` the model is asked now and then to write down what it needs of the oldest turns, which takes
+their place. That is a reply of its own, without a step of the environment; it is kept as a note of the turn after it.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from dataclasses import dataclass
+from typing import ClassVar
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from cairn.agents.backend import Message
-from cairn.agents.calls import Answer, ToolCall, read_answer
+from cairn.agents.calls import ToolCall, read_answer
 from cairn.agents.context.base import Prompt
-from cairn.agents.conversation import ASKS, Conversation, ConversationConfig, read_text
-from cairn.agents.parse import Parsed, plain
+from cairn.agents.conversation import Conversation, ConversationConfig, form_of
+from cairn.agents.offer import Offer, answers
+from cairn.agents.parse import Parsed
+from cairn.agents.prompts import load_prompt
 from cairn.core.errors import ConfigError
 from cairn.core.records import Observation
-from cairn.envs.tools import Schema, function_schema
 
-TOOL, ARGUMENT = "act", "action"
-_MOST_CHOICES = 100  # admissible actions that the tool lists
+_CHARS_A_TOKEN = 3  # a low guess, so that a budget of tokens is kept
 
 
 class MessagesConfig(ConversationConfig):
     """What is said, how it is answered, and how much of it is kept."""
 
-    format: Literal["plain", "tagged", "tool"] = Field(
+    format: str = Field(
         "plain",
-        description="A reply is an action; a thought and an action in <think> and <action> tags; or a call of one of "
-        "the environment's tools, or else of `act`, which lists the admissible actions if they are at most 100.",
+        description="Reply form: plain, tagged, react, code, or one of yours; or tool: a call of one of the "
+        "environment's tools, or else of `act`, which lists the admissible actions if they are at most 100.",
     )
+    summary_turns: int | None = Field(
+        None, ge=1, description="With memory = 'summary': shown turns at which the oldest are summarised."
+    )
+    summary_tokens: int | None = Field(
+        None,
+        ge=1,
+        description="Likewise: tokens of a prompt, at three characters each, beyond which they are. Without either "
+        "budget: at 8 turns.",
+    )
+    summary_file: str = Field(
+        "summary", description="What asks for it: name in configs/prompts/summaries, or path of a text file."
+    )
+
+    @classmethod
+    def formats(cls) -> list[str]:
+        """Return the reply forms that there are."""
+        return [*super().formats(), "tool"]
+
+    def prompts(self) -> dict[str, str]:
+        """Return what is said whatever the environment shows, by setting."""
+        asked = {"summary": load_prompt("summaries", self.summary_file)} if self.policy == "summary" else {}
+        return super().prompts() | asked
+
+    @property
+    def most_turns(self) -> int | None:
+        """Shown turns at which the oldest are summarised; None: any number may be shown."""
+        return 8 if self.summary_turns is None and self.summary_tokens is None else self.summary_turns
+
+    @model_validator(mode="after")
+    def _check_budget(self) -> MessagesConfig:
+        if self.policy != "summary":
+            if self.summary_turns is not None or self.summary_tokens is not None:
+                raise ValueError("summary_turns and summary_tokens need memory = 'summary'")
+        elif self.most_turns is not None and self.most_turns <= (self.kept or 0):
+            raise ValueError(f"summary_turns must be above the {self.kept} turns that stay as they are (history)")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A reply as it is said again."""
+
+    content: str
+    calls: tuple[ToolCall, ...] = ()
 
 
 class Messages:
@@ -44,22 +90,33 @@ class Messages:
 
     def __init__(self, config: MessagesConfig, encoder: object = None) -> None:
         self._config = config
-        self._talk = Conversation[str](config, ASKS[config.format])
-        self._has_own_tools = False  # the environment names what can be called
+        self._form = None if config.format == "tool" else form_of(config)
+        self._talk = Conversation[_Said](config)
+        self._offer = Offer(Observation(text="", anchor=0))
+        self._asked = config.prompts().get("summary", "")
 
     def prompt(self, observation: Observation) -> Prompt:
-        """Return the whole conversation."""
-        self._has_own_tools = bool(observation.tools)
-        shown = [*(message for message, _ in self._talk.turns), self._talk.message(observation)]
-        messages = [] if self._config.system is None else [Message("system", self._config.system)]
-        messages.append(Message("user", self._talk.opening(shown[0])))
-        for (_, reply), message in zip(self._talk.turns, shown[1:], strict=True):
-            messages += self._exchange(reply, message)
-        return Prompt((), extends=False, messages=tuple(messages), tools=self._tools(observation))
+        """Return the whole conversation, or what asks for a summary of its oldest turns."""
+        self._offer = Offer(observation)
+        whole = self._whole(observation)
+        if self._config.policy == "summary" and self._talk.oldest() and self._is_long(whole):
+            return Prompt((), extends=False, messages=self._summary_request(), asks="summary")
+        tools = self._offer.tools if self._form is None else ()
+        return Prompt((), extends=False, messages=tuple(whole), tools=tools)
+
+    def note(self, text: str) -> None:
+        """Take in the summary that was asked for."""
+        self._talk.summarise(text)
 
     def record(self, observation: Observation, action: str, reply_ids: Sequence[int], reply_text: str = "") -> None:
         """Take note of a turn; leave out the oldest ones when it is time."""
-        self._talk.add(observation, reply_text)
+        if self._form is not None:
+            why = self._form.parse(reply_text).why if self._form.is_strict else ""
+            self._talk.add(observation, _Said(reply_text), why)
+            return
+        answer = read_answer(reply_text)
+        called = Offer(observation).read(answer)
+        self._talk.add(observation, _Said(answer.content, called.calls), called.parsed.why)
 
     def render(self, action: str) -> tuple[int, ...]:
         """Refuse: there are no ids."""
@@ -67,42 +124,34 @@ class Messages:
 
     def parse(self, reply: str) -> Parsed:
         """Read a reply in the format that is asked for."""
-        if self._config.format != "tool":
-            return read_text(self._config.format, reply)
-        return plain(self._action(read_answer(reply)) or "")
+        return self._offer.read(read_answer(reply)).parsed if self._form is None else self._form.parse(reply)
 
-    def _exchange(self, reply: str, message: str) -> tuple[Message, Message]:
-        """Return a reply and what it led to."""
-        if self._config.format != "tool":
-            return Message("assistant", reply), Message("user", message)
-        answer = read_answer(reply)
-        made = answer.first()
-        if made is None or self._action(answer) is None:
-            return Message("assistant", answer.content), Message("user", message)
-        call = ToolCall(made[0].id, made[0].name, json.dumps(made[1], ensure_ascii=False))
-        return Message("assistant", answer.content, call), Message("tool", message, call)
+    def _whole(self, observation: Observation) -> list[Message]:
+        shown = [*(message for message, _ in self._talk.turns), self._talk.message(observation)]
+        messages = [*self._system(), Message("user", self._talk.opening(shown[0]))]
+        for (_, said), message in zip(self._talk.turns, shown[1:], strict=True):
+            messages.append(Message("assistant", said.content, said.calls))
+            replies = zip(said.calls, answers(said.calls, message), strict=True)
+            messages += [Message("tool", text, (call,)) for call, text in replies] or [Message("user", message)]
+        return messages
 
-    def _action(self, answer: Answer) -> str | None:
-        """Return what the first call asks for; None: nothing."""
-        made = answer.first()
-        if made is None:
-            return None
-        call, arguments = made
-        if self._has_own_tools:
-            return json.dumps({"name": call.name, "arguments": arguments}, ensure_ascii=False)
-        value = arguments.get(ARGUMENT) if call.name == TOOL else None
-        return value if isinstance(value, str) else None
+    def _system(self) -> list[Message]:
+        return [] if self._config.said is None else [Message("system", self._config.said)]
 
-    def _tools(self, observation: Observation) -> tuple[Schema, ...]:
-        if self._config.format != "tool":
-            return ()
-        if observation.tools:
-            return observation.tools
-        argument: dict[str, object] = {"type": "string"}
-        actions = dict.fromkeys(observation.admissible or ())
-        if 0 < len(actions) <= _MOST_CHOICES:
-            argument["enum"] = list(actions)
-        return (function_schema(TOOL, "Carry out one action in the environment.", {ARGUMENT: argument}, [ARGUMENT]),)
+    def _is_long(self, whole: Sequence[Message]) -> bool:
+        turns, tokens = self._config.most_turns, self._config.summary_tokens
+        chars = sum(len(message.content) + sum(len(c.arguments) for c in message.calls) for message in whole)
+        return (turns is not None and len(self._talk.turns) >= turns) or (
+            tokens is not None and chars > tokens * _CHARS_A_TOKEN
+        )
+
+    def _summary_request(self) -> tuple[Message, ...]:
+        """Return a message that tells the oldest turns and asks for a summary of them."""
+        told = [part for part in (self._talk.before(),) if part]
+        for message, said in self._talk.oldest():
+            calls = [f"{call.name} {call.arguments}" for call in said.calls]
+            told += [message, "\n".join(["You answered:", *filter(None, (said.content, *calls))])]
+        return (*self._system(), Message("user", "\n\n".join((*told, self._asked))))
 
 
 CONTEXT = (Messages, MessagesConfig)

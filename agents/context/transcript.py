@@ -13,10 +13,12 @@ from pydantic import Field
 
 from cairn.agents import parse
 from cairn.agents.context.base import Prompt
+from cairn.agents.memory import task_in
 from cairn.agents.models.tokens import Encoder
 from cairn.core.config import Config
-from cairn.core.errors import ConfigError
 from cairn.core.records import Observation
+
+_REMIND = "agent.context.transcript.remind"
 
 
 class TranscriptConfig(Config):
@@ -48,7 +50,8 @@ class Transcript:
             ConfigError: the first text does not state its task as `remind` says.
         """
         if self._is_first and self._config.remind is not None:
-            self._reminder = self._encoder.encode(_task_after(self._config.remind, observation.text))
+            task = task_in(observation.text, self._config.remind, _REMIND)
+            self._reminder = self._encoder.encode(f" {task}")  # with a space before it, as within the line
         reminder = () if self._is_first else self._reminder
         text = self._encoder.encode(observation.text)
         return Prompt((*self._closing, *text, *reminder, *self._encoder.plain.opener), extends=not self._is_first)
@@ -65,17 +68,6 @@ class Transcript:
     def parse(self, reply: str) -> parse.Parsed:
         """Take the whole reply as the action."""
         return parse.plain(reply)
-
-
-def _task_after(mark: str, text: str) -> str:
-    """Return the rest of the line that `mark` leads up to, with a space before it as within the line."""
-    task = text.partition(mark)[2].partition("\n")[0].strip()
-    if not task:
-        raise ConfigError(
-            f"agent.context.transcript.remind: {mark!r} and a task after it are not in the episode's first text: "
-            f"{text[:200]!r}"
-        )
-    return f" {task}"
 
 
 CONTEXT = (Transcript, TranscriptConfig)

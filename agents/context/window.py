@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from typing import Protocol, cast
+from typing import Literal, Protocol, cast
 
 from pydantic import Field
 
@@ -26,7 +26,10 @@ class WindowConfig(Config):
     prompt: str = Field(
         "cairn.envs.household.prompt", description="Module with task_of, build_prompt, parse_reply, write_reply."
     )
-    history: int = Field(2, ge=0, description="Turns shown before the present one.")
+    memory: Literal["full", "window", "markovian"] = Field(
+        "window", description="full: all turns; window: the last `history`; markovian: the present observation."
+    )
+    history: int = Field(2, ge=0, description="Turns shown before the present one; with memory = 'window'.")
 
 
 class _Read(Protocol):
@@ -81,7 +84,7 @@ class Window:
             history=self._history,
             observation=observation.text,
             admissible=observation.admissible or (),
-            history_length=self._config.history,
+            history_length=self._shown(),
         )
         return Prompt(self._encoder.chat.opening(text), extends=False)
 
@@ -97,6 +100,10 @@ class Window:
         """Read a reply as the environment's wording asks."""
         read = self._wording.parse_reply(reply)
         return Parsed(action=read.action, is_valid=read.is_valid)
+
+    def _shown(self) -> int:
+        """Return how many turns are shown."""
+        return {"full": len(self._history), "window": self._config.history, "markovian": 0}[self._config.memory]
 
 
 def load_wording(name: str) -> PromptModule:

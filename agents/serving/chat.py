@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -71,12 +72,16 @@ def text_reply(text: str, finish: Finish, version: int) -> Reply:
 
 def _message(message: Message) -> dict[str, Any]:
     out: dict[str, Any] = {"role": message.role, "content": clean(message.content)}
-    if message.call is None:
+    if not message.calls:
         return out
     if message.role == "tool":
-        return out | {"tool_call_id": message.call.id}
-    function = {"name": message.call.name, "arguments": clean(message.call.arguments)}
-    return out | {"tool_calls": [{"id": message.call.id, "type": "function", "function": function}]}
+        return out | {"tool_call_id": message.calls[0].id}
+    return out | {"tool_calls": [_call_again(call) for call in message.calls]}
+
+
+def _call_again(call: ToolCall) -> dict[str, Any]:
+    function = {"name": clean(call.name), "arguments": clean(call.arguments)}
+    return {"id": call.id, "type": "function", "function": function}
 
 
 def _clean(value: Any) -> Any:  # Any: JSON
@@ -94,7 +99,12 @@ def _calls(value: Any, turn: int) -> tuple[ToolCall, ...]:  # Any: JSON
         return ()
     if not isinstance(value, list):
         raise wrong("tool_calls: a list", value)
-    return tuple(_call(each, f"call_{turn}_{number}") for number, each in enumerate(value))
+    calls = [_call(each, f"call_{turn}_{number}") for number, each in enumerate(value)]
+    ids = [call.id for call in calls]  # by which answers are told apart
+    return tuple(
+        call if ids.index(call.id) == number else replace(call, id=f"call_{turn}_{number}")
+        for number, call in enumerate(calls)
+    )
 
 
 def _call(value: Any, default_id: str) -> ToolCall:  # Any: JSON

@@ -7,7 +7,7 @@ server is at work on arrives all the same. The weights are the server's: replies
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from cairn.agents.backend import Reply, Request
@@ -18,6 +18,7 @@ from cairn.agents.serving.usage import Usage, tokens_of
 from cairn.core.errors import EpisodeFailure, ModelFailure
 
 _WAIT_S = 0.05
+_OF_TOOLS = ("tool_choice", "parallel_tool_calls")
 _TOO_LONG = ("context_length_exceeded", "maximum context length")  # OpenAI's code; words of vLLM and its kind
 
 
@@ -147,7 +148,9 @@ class ServedBackend:
             del self._tickets[ticket]
 
     def _trimmed(self, body: dict[str, Any]) -> dict[str, Any]:
-        return {key: value for key, value in body.items() if key not in self._config.leave_out}
+        """Leave out what the server refuses: as configured, and what speaks of tools where none are offered."""
+        left_out = {*self._config.leave_out, *(() if "tools" in body else _OF_TOOLS)}
+        return {key: value for key, value in body.items() if key not in left_out}
 
     def _read(self, slot: int, asked: _Asked, value: Any) -> Reply | EpisodeFailure:  # Any: JSON, or a failure
         try:
@@ -155,8 +158,10 @@ class ServedBackend:
                 return self._api.full(slot, asked.request, asked.version)
             if isinstance(value, ModelFailure):
                 return value
-            prompt, cached, completion = tokens_of(value) or (0, 0, 0)
-            self.num_tokens += prompt - cached + completion
-            return self._api.read(slot, asked.request, value, asked.version)
+            reply = self._api.read(slot, asked.request, value, asked.version)
+            if (counted := tokens_of(value)) is None:
+                return reply
+            self.num_tokens += counted[0] - counted[1] + counted[2]
+            return replace(reply, tokens=self.client.tally.priced(*counted))
         except ModelFailure as failure:
             return failure

@@ -6,8 +6,10 @@ An attempt that timed out may have cost something at the server too; only replie
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Protocol, runtime_checkable
+
+from cairn.core.records import Tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +27,12 @@ class Usage:
     waited_s: float = 0.0  # for limits and between attempts, summed over requests
     cost: float | None = None  # None: no prices are given
 
+    def __add__(self, other: Usage) -> Usage:
+        """Return both together; a cost is known where each of them has one."""
+        total = {name: getattr(self, name) + getattr(other, name) for name in _COUNTS}
+        costs = (self.cost, other.cost)
+        return Usage(**total, cost=None if None in costs else sum(cost or 0.0 for cost in costs))
+
     def __str__(self) -> str:
         """Say it in one line."""
         cost = "" if self.cost is None else f", cost {self.cost:.4f}"
@@ -34,6 +42,9 @@ class Usage:
             f"{self.prompt_tokens} prompt tokens ({self.cached_tokens} cached), "
             f"{self.completion_tokens} completion tokens{cost}"
         )
+
+
+_COUNTS = tuple(field.name for field in fields(Usage) if field.name != "cost")
 
 
 @runtime_checkable
@@ -72,21 +83,26 @@ class Tally:
                 waited_s=old.waited_s + waited_s,
             )
 
-    def reply(self, tokens: tuple[int, int, int] | None) -> None:
-        """Add a reply and its tokens: of the prompt, those of them that were cached, and its own; None: not told."""
-        prompt, cached, completion = tokens or (0, 0, 0)
+    def priced(self, prompt: int, cached: int, completion: int) -> Tokens:
+        """Return what a reply took; see `reply`."""
         per_prompt, per_cached, per_completion = self._prices
         cost = ((prompt - cached) * per_prompt + cached * per_cached + completion * per_completion) / 1e6
+        is_priced = self.total.cost is not None
+        return Tokens(prompt=prompt, cached=cached, reply=completion, cost=cost if is_priced else None)
+
+    def reply(self, tokens: tuple[int, int, int] | None) -> None:
+        """Add a reply and its tokens: of the prompt, those of them that were cached, and its own; None: not told."""
+        took = self.priced(*(tokens or (0, 0, 0)))
         with self._lock:
             old = self._total
             self._total = replace(
                 old,
-                prompt_tokens=old.prompt_tokens + prompt,
-                cached_tokens=old.cached_tokens + cached,
-                completion_tokens=old.completion_tokens + completion,
+                prompt_tokens=old.prompt_tokens + took.prompt,
+                cached_tokens=old.cached_tokens + took.cached,
+                completion_tokens=old.completion_tokens + took.reply,
                 replies=old.replies + 1,
                 unreported=old.unreported + (tokens is None),
-                cost=None if old.cost is None else old.cost + cost,
+                cost=None if old.cost is None or took.cost is None else old.cost + took.cost,
             )
 
 

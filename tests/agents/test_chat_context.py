@@ -208,3 +208,44 @@ def test_tagged_replies(reply: str, action: str, is_valid: bool) -> None:
 def test_wrong_settings_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=next(iter(wrong))):
         build(ChatConfig, wrong, "agent.context")
+
+
+# -- strict forms and memory -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cut", [0, 1])
+def test_a_reply_that_lacks_the_form_is_told_so_once(cut: int) -> None:
+    """Whether the reply was closed or cut, what was wrong with it stands above the next message and no later one."""
+    context = chat(format="react", instruction="Play.")
+    context.prompt(seen("A hall."))
+    reply = said(CHATML, "go")
+    context.record(seen("A hall."), "", reply[: len(reply) - cut])
+    text = CHATML.decode(context.prompt(seen("A door.")).ids)
+    assert "[Your answer was not valid: 0 lines begin with 'Action:', and exactly one has to.]\n\nA door." in text
+    context.record(seen("A door."), "go", said(CHATML, "Thought: x\nAction: go"))
+    assert "not valid" not in CHATML.decode(context.prompt(seen("A yard.")).ids)
+
+
+def test_a_reply_in_the_form_is_rendered_and_read() -> None:
+    context = chat(format="react")
+    ids = context.render("go")
+    assert CHATML.decode(ids[:-1]) == "Thought:\nAction: go"
+    assert context.parse("Thought: x\nAction: go").action == "go"
+    assert chat(format="code").parse("```python\ngo\n```").action == "go"
+
+
+def test_markovian_prompts_show_the_task_and_the_present_alone() -> None:
+    context = chat(instruction="", memory="markovian", remind="note says:")
+    frame = "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n".format
+    assert CHATML.decode(context.prompt(seen("A note says: red.\nGo.")).ids) == frame("A note says: red.\nGo.")
+    context.record(seen("A note says: red.\nGo."), "go", said(CHATML, "go"))
+    for text in ("A door.", "A yard.", "A door."):
+        prompt = context.prompt(seen(text))
+        assert not prompt.extends
+        assert CHATML.decode(prompt.ids) == frame(f"note says: red.\n\n{text}")
+        context.record(seen(text), "go", said(CHATML, "go"))
+
+
+def test_summaries_are_for_conversations_in_text() -> None:
+    with pytest.raises(ConfigError, match="choose the context 'messages'"):
+        build(ChatConfig, {"memory": "summary"}, "test")

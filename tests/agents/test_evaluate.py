@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from cairn.agents.agent import load_agent
-from cairn.agents.evaluate import evaluate
+from cairn.agents.evaluate import play_tasks
 from cairn.agents.models.policy import load_pretrained
 from cairn.core.errors import ConfigError, UnknownNameError
 from cairn.core.records import Episode
@@ -39,33 +39,35 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def test_the_oracle_solves_everything() -> None:
     heard: list[Episode] = []
-    report, episodes = evaluate("oracle", ENV, tasks=12, on_episode=heard.append)
+    report, episodes = play_tasks("oracle", ENV, tasks=12, on_episode=heard.append)
     assert (report.success.successes, report.success.episodes, report.mean_turns) == (12, 12, 2.0)
     assert heard == episodes
     assert [e.task.task_id for e in episodes] == [f"amber-{i}" for i in range(12)]
 
 
 def test_a_constant_agent_solves_nothing() -> None:
-    report, _ = evaluate("constant:wait", ENV, tasks=5)
+    report, _ = play_tasks("constant:wait", ENV, tasks=5)
     assert (report.success.successes, report.mean_turns) == (0, 6.0)
 
 
 def test_chance_follows_the_seed() -> None:
     def actions(seed: int) -> list[str]:
-        return [t.action for e in evaluate("random", ENV, tasks=20, seed=seed)[1] for t in e.turns]
+        return [t.action for e in play_tasks("random", ENV, tasks=20, seed=seed)[1] for t in e.turns]
 
     assert actions(1) == actions(1)
     assert actions(1) != actions(2)
 
 
 def test_settings_reach_the_environment() -> None:
-    report, _ = evaluate("constant:wait", ENV, config={"turn_limit": 3}, tasks=["red-1"])
+    report, _ = play_tasks("constant:wait", ENV, config={"turn_limit": 3}, tasks=["red-1"])
     assert report.mean_turns == 3.0
 
 
 @pytest.mark.parametrize("agent", ["oracle", "random"])
 def test_an_environment_that_fails_gives_failed_episodes(agent: str) -> None:
-    report, episodes = evaluate(agent, "tests.trainer.doomed:Doomed", config={"doom": "a"}, tasks=["amber-0", "red-0"])
+    report, episodes = play_tasks(
+        agent, "tests.trainer.doomed:Doomed", config={"doom": "a"}, tasks=["amber-0", "red-0"]
+    )
     assert report.failed == (1 if agent == "random" else 0)
     assert [e.is_failed for e in episodes] == [agent == "random", False]
 
@@ -79,21 +81,21 @@ def test_a_run_is_its_newest_checkpoint_with_its_own_settings(run: Run) -> None:
     assert torch.equal(held, newest.get_input_embeddings().weight)
     assert not torch.equal(held, first.get_input_embeddings().weight)
     assert (agent.sampling.max_reply_tokens, agent.sampling.max_context) == (7, 256)
-    report, episodes = evaluate(str(run.folder), ENV, tasks=4, temperature=1.0)
+    report, episodes = play_tasks(str(run.folder), ENV, tasks=4, temperature=1.0)
     assert report.success.episodes == 4
     assert max(len(t.reply_ids) for e in episodes for t in e.turns if t.reply_ids is not None) <= 7
 
 
 def test_a_checkpoint_is_an_agent(run: Run) -> None:
-    from_run = evaluate(str(run.folder), ENV, tasks=4, seed=3)[1]
-    from_checkpoint = evaluate(str(run.checkpoint), ENV, tasks=4, seed=3)[1]
+    from_run = play_tasks(str(run.folder), ENV, tasks=4, seed=3)[1]
+    from_checkpoint = play_tasks(str(run.checkpoint), ENV, tasks=4, seed=3)[1]
     assert [t.action for e in from_run for t in e.turns] == [t.action for e in from_checkpoint for t in e.turns]
 
 
 def test_a_plain_model_gets_the_defaults(tmp_path: Path) -> None:
     shared().save(tmp_path)
     assert load_agent(str(tmp_path)).manner.constrain
-    report, episodes = evaluate(str(tmp_path), ENV, tasks=6, temperature=0.0)
+    report, episodes = play_tasks(str(tmp_path), ENV, tasks=6, temperature=0.0)
     assert report.success.episodes == 6
     assert all(t.action in (t.observation.admissible or ()) for e in episodes for t in e.turns)
 
@@ -106,14 +108,14 @@ def test_a_run_without_a_checkpoint_is_refused(tmp_path: Path) -> None:
 
 def test_an_agent_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no model at"):
-        evaluate(str(tmp_path / "nothing"), ENV)
+        play_tasks(str(tmp_path / "nothing"), ENV)
 
 
 def test_tasks_that_are_not_there_are_refused() -> None:
     with pytest.raises(UnknownNameError):
-        evaluate("oracle", ENV, tasks=["pink-0"])
+        play_tasks("oracle", ENV, tasks=["pink-0"])
 
 
 def test_an_environment_that_is_not_there_is_refused() -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'household'"):
-        evaluate("oracle", "houshold")
+        play_tasks("oracle", "houshold")

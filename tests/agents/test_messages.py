@@ -10,6 +10,7 @@ from cairn.agents.backend import Message
 from cairn.agents.calls import Answer, ToolCall, read_answer
 from cairn.agents.context.messages import Messages, MessagesConfig
 from cairn.agents.parse import Parsed
+from cairn.core.config import build
 from cairn.core.errors import ConfigError
 from cairn.core.records import Observation
 from cairn.envs.tools import function_schema
@@ -71,7 +72,8 @@ def test_without_history_there_is_one_message() -> None:
         ("tagged", "<think>x</think><action>Go</action>", "go", True),
         ("tagged", "go", "go", False),
         ("tool", Answer("", (call('{"action": " go "}'),)).written(), "go", True),
-        ("tool", Answer("Hm.", (call('{"action": "go", "why": 1}'), call('{"action": "stay"}'))).written(), "go", True),
+        ("tool", Answer("Hm.", (call('{"action": "go"}'), call('{"action": "stay"}'))).written(), "go", True),
+        ("tool", Answer("", (call('{"action": "go", "why": 1}'),)).written(), "", False),
         ("tool", Answer("go", ()).written(), "", False),
         ("tool", Answer("", (call('{"action": ""}'),)).written(), "", False),
         ("tool", Answer("", (call('{"action": 3}'),)).written(), "", False),
@@ -89,21 +91,40 @@ def test_what_a_reply_asks_for(form: str, reply: str, action: str, is_valid: boo
     assert (parsed.action, parsed.is_valid) == (action, is_valid)
 
 
-def test_a_call_is_answered_by_the_tool_and_anything_else_by_the_user() -> None:
+def test_a_call_is_answered_by_the_tool_and_anything_else_by_the_user_who_says_what_was_wrong() -> None:
     of = messages(format="tool", instruction="Play.")
-    both = Answer("Hm.", (call('{"action": "go",   "why": "x"}', call_id="one"), call("{", call_id="two"))).written()
+    both = Answer("Hm.", (call('{"action":    "go"}', call_id="one"), call("{", call_id="two"))).written()
     of.record(seen("text 0"), "go", (), both)
     of.record(seen("text 1"), "", (), Answer("I would rather not.").written())
     of.record(seen("text 2"), "", (), Answer("", (call("{"),)).written())
-    made = ToolCall("one", "act", '{"action": "go", "why": "x"}')
-    assert of.prompt(seen("text 3")).messages == (
+    of.record(seen("text 3"), "", (), Answer("", (call("{}", "leap", call_id="leap"),)).written())
+    made, unknown = ToolCall("one", "act", '{"action": "go"}'), ToolCall("leap", "leap", "{}")
+    broken = "in the call of act, its arguments are no JSON: Expecting property name enclosed in double quotes"
+    assert of.prompt(seen("text 4")).messages == (
         Message("user", "Play.\n\ntext 0"),
-        Message("assistant", "Hm.", made),
-        Message("tool", "text 1", made),
+        Message("assistant", "Hm.", (made,)),
+        Message("tool", "text 1", (made,)),
         Message("assistant", "I would rather not."),
-        Message("user", "text 2"),
+        Message("user", "[Your answer was not valid: it calls no tool. Call one of: act.]\n\ntext 2"),
         Message("assistant", ""),
-        Message("user", "text 3"),
+        Message("user", f"[Your answer was not valid: {broken}: line 1 column 2 (char 1).]\n\ntext 3"),
+        Message("assistant", "", (unknown,)),
+        Message(
+            "tool",
+            "[Your answer was not valid: there is no tool 'leap'. Call one of: act.]\n\ntext 4",
+            (unknown,),
+        ),
+    )
+
+
+def test_of_several_calls_all_are_said_again_and_only_the_first_is_answered_by_the_environment() -> None:
+    of = messages(format="tool")
+    first, second = call('{"action": "go"}', call_id="one"), call('{"action": "stay"}', call_id="two")
+    of.record(seen("text 0"), "go", (), Answer("", (first, second)).written())
+    assert of.prompt(seen("text 1")).messages[1:] == (
+        Message("assistant", "", (first, second)),
+        Message("tool", "text 1", (first,)),
+        Message("tool", "Not carried out: one call is carried out at a turn, and another came first.", (second,)),
     )
 
 
@@ -113,7 +134,7 @@ def test_a_conversation_that_starts_anew_begins_with_no_tools_answer() -> None:
         of.record(
             seen(f"text {number}"), "go", (), Answer("", (call('{"action": "go"}', call_id=str(number)),)).written()
         )
-    assert [(m.role, m.call.id if m.call else None) for m in of.prompt(seen("text 3")).messages] == [
+    assert [(m.role, m.calls[0].id if m.calls else None) for m in of.prompt(seen("text 3")).messages] == [
         ("user", None),
         ("assistant", "2"),
         ("tool", "2"),
@@ -139,8 +160,9 @@ def test_an_environments_own_tools_are_offered_and_a_call_of_one_is_the_action()
     assert of.parse(reply) == Parsed(action=action, is_valid=True)
     of.record(desk, action, (), reply)
     made = ToolCall("c", "read_file", '{"path": "\u00e9"}')
-    assert of.prompt(desk).messages[1:] == (Message("assistant", "Reading.", made), Message("tool", "A desk.", made))
-    for arguments in ("", "[]", "{"):
+    said = of.prompt(desk).messages[1:]
+    assert said == (Message("assistant", "Reading.", (made,)), Message("tool", "A desk.", (made,)))
+    for arguments in ("", "[]", "{", "{}", '{"path": 1}', '{"path": "a", "more": 1}'):
         assert not of.parse(Answer("", (ToolCall("c", "read_file", arguments),)).written()).is_valid
 
 
@@ -153,3 +175,172 @@ def test_there_are_no_ids() -> None:
     assert messages().prompt(seen("A hall.")).ids == ()
     with pytest.raises(ConfigError, match="makes text and no ids"):
         messages().render("go")
+
+
+# -- reply forms -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("form", "reply", "why"),
+    [
+        ("react", "Thought: x\nAction: go\nObservation: You won.", "it holds an observation"),
+        ("code", "act('go')", "it holds no program"),
+    ],
+)
+def test_a_reply_of_another_form_is_answered_by_what_was_wrong_once(form: str, reply: str, why: str) -> None:
+    of = messages(format=form, instruction="Play.")
+    assert of.parse(reply) == Parsed("", is_valid=False, why=of.parse(reply).why)
+    of.record(seen("text 0"), "", (), reply)
+    (_, first), (_, said), (_, answer) = shown(of, "text 1")
+    assert (first, said) == ("Play.\n\ntext 0", reply)
+    assert answer.startswith(f"[Your answer was not valid: {why}")
+    assert answer.endswith("]\n\ntext 1")
+    of.record(seen("text 1"), "go", (), "Thought: x\nAction: go" if form == "react" else "```\ngo\n```")
+    assert shown(of, "text 2")[2:] == [
+        ("user", answer),
+        ("assistant", of._talk.turns[1][1].content),
+        ("user", "text 2"),
+    ]
+
+
+def test_the_published_forms_are_not_told_what_was_wrong() -> None:
+    assert played(messages(format="tagged", instruction=""), "nonsense")[-1] == ("user", "text 1")
+
+
+def test_the_form_is_asked_for_by_its_file() -> None:
+    (message,) = messages(format="react").prompt(seen("A hall.")).messages
+    assert message.content.startswith("Answer each message with one thought and one action")
+    assert message.content.endswith("\n\nA hall.")
+
+
+# -- memory ------------------------------------------------------------------------------------------------------------
+
+
+def test_markovian_memory_shows_the_task_and_the_present_alone() -> None:
+    of = messages(instruction="Play.", memory="markovian", remind="Your task is to: ")
+    of.record(seen("A hall. Your task is to: find the key.\nGo on."), "a", (), "a")
+    for number in range(1, 4):  # nothing tells how many turns there were
+        assert shown(of, "A yard.") == [("user", "Play.\n\nYour task is to: find the key.\n\nA yard.")]
+        of.record(seen(f"text {number}"), "a", (), "a")
+
+
+def test_a_window_shows_the_task_alone_where_it_is_told_how_the_task_begins() -> None:
+    of = messages(instruction="", history=0, remind="Task:")
+    of.record(seen("A hall. Task: win."), "a", (), "a")
+    assert shown(of, "x") == [("user", "Task: win.\n\n(1 turns are not shown.)\n\nx")]
+    of = messages(history=0, remind="Goal:")
+    of.record(seen("A hall. Task: win."), "a", (), "a")
+    with pytest.raises(ConfigError, match="'Goal:' and a task after it are not in the episode's first text"):
+        shown(of, "x")
+
+
+def summarising(**settings: Any) -> Messages:
+    return messages(instruction="Play.", memory="summary", **settings)
+
+
+def test_the_oldest_turns_give_way_to_what_the_model_wrote_of_them() -> None:
+    of = summarising(summary_turns=3, history=1, system="Be quick.")
+    assert [role for role, _ in played(of, "a", "b")] == ["system", "user", "assistant", "user", "assistant", "user"]
+    of.record(seen("text 2"), "", (), "c")
+    asked = of.prompt(seen("text 3"))
+    assert asked.asks == "summary"
+    assert asked.tools == ()
+    system, ask = asked.messages
+    assert system == Message("system", "Be quick.")
+    told = "text 0\n\nYou answered:\na\n\ntext 1\n\nYou answered:\nb\n\nAbove are the oldest turns of your work"
+    assert ask.content.startswith(told)
+    of.note("  The key is red.\n")
+    assert of.prompt(seen("text 3")).asks == "action"
+    summary = "Your summary of the 2 turns before:\nThe key is red."
+    assert shown(of, "text 3")[1:] == [
+        ("user", f"Play.\n\ntext 0\n\n{summary}\n\ntext 2"),
+        ("assistant", "c"),
+        ("user", "text 3"),
+    ]
+
+
+def test_a_later_summary_takes_in_the_one_before() -> None:
+    of = summarising(summary_turns=2, history=0)
+    for number in range(2):
+        of.record(seen(f"text {number}"), "", (), "a")
+    assert of.prompt(seen("text 2")).asks == "summary"
+    of.note("one")
+    for number in range(2, 4):
+        assert of.prompt(seen(f"text {number}")).asks == "action"
+        of.record(seen(f"text {number}"), "", (), "b")
+    asked = of.prompt(seen("text 4"))
+    assert asked.asks == "summary"
+    assert asked.messages[0].content.startswith(
+        "text 0\n\nYour summary of the 2 turns before:\none\n\ntext 2\n\nYou answered:\nb\n\ntext 3"
+    )
+    of.note("two")
+    assert shown(of, "x") == [("user", "Play.\n\ntext 0\n\nYour summary of the 4 turns before:\ntwo\n\nx")]
+
+
+def test_an_empty_summary_leaves_a_count() -> None:
+    of = summarising(summary_turns=1, history=0)
+    of.record(seen("text 0"), "", (), "a")
+    of.prompt(seen("text 1"))
+    of.note(" \n")
+    assert shown(of, "text 1") == [("user", "Play.\n\ntext 0\n\n(1 turns are not shown.)\n\ntext 1")]
+
+
+def test_a_budget_of_tokens_counts_the_prompt_at_three_characters_each() -> None:
+    # "Play.\n\ntext 0" has 13 characters, the reply "a" 1, the last message 100 - 13 - 1 = 86: 100 in all
+    for tokens, asks in ((33, "summary"), (34, "action")):
+        of = summarising(summary_tokens=tokens, history=0)
+        of.record(seen("text 0"), "", (), "a")
+        assert of.prompt(seen("x" * 86)).asks == asks
+
+
+def test_a_prompt_that_is_too_long_with_nothing_left_to_leave_out_is_sent() -> None:
+    of = summarising(summary_tokens=1, history=1)
+    assert of.prompt(seen("text 0")).asks == "action"
+    of.record(seen("text 0"), "", (), "a")
+    assert of.prompt(seen("text 1")).asks == "action"  # its only turn stays
+
+
+def test_a_summary_is_told_of_calls() -> None:
+    of = summarising(summary_turns=1, history=0, format="tool")
+    of.record(seen("text 0"), "go", (), Answer("Hm.", (call('{"action": "go"}'),)).written())
+    asked = of.prompt(seen("text 1"))
+    assert (asked.asks, asked.tools) == ("summary", ())
+    assert 'text 0\n\nYou answered:\nHm.\nact {"action": "go"}\n\nAbove' in asked.messages[0].content
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"memory": "window"}, "needs a history"),
+        ({"memory": "full", "history": 2}, "takes no history"),
+        ({"memory": "markovian", "history": 2}, "takes no history"),
+        ({"memory": "markovian", "stride": 2}, "stride needs a history"),
+        ({"memory": "summary", "stride": 2}, "stride needs a history"),
+        ({"memory": "summary", "summary_turns": 2}, "must be above the 2 turns"),
+        ({"memory": "summary", "history": 8}, "must be above the 8 turns"),
+        ({"summary_turns": 4}, "need memory = 'summary'"),
+        ({"format": "raect"}, "expected one of code, plain, react, tagged, tool"),
+        ({"system": "x", "system_file": "agent"}, "both set"),
+        ({"instruction": "x", "instruction_file": "react"}, "both set"),
+        ({"system_file": "agnet"}, "agent"),
+        ({"memory": "summary", "summary_file": "nowhere.txt"}, "nowhere.txt"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        build(MessagesConfig, settings, "test")
+
+
+@pytest.mark.parametrize(
+    ("settings", "policy", "kept"),
+    [
+        ({}, "full", None),
+        ({"history": 3}, "window", 3),
+        ({"memory": "markovian"}, "markovian", 0),
+        ({"memory": "summary"}, "summary", 2),
+        ({"memory": "summary", "history": 0}, "summary", 0),
+    ],
+)
+def test_memory_by_its_settings(settings: dict[str, Any], policy: str, kept: int | None) -> None:
+    config = build(MessagesConfig, settings, "test")
+    assert (config.policy, config.kept) == (policy, kept)

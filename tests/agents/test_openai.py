@@ -8,6 +8,7 @@ import random
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,12 +23,13 @@ from cairn.agents.backend import Message, Reply, Request
 from cairn.agents.backends.openai import OpenAIBackend, OpenAIConfig
 from cairn.agents.calls import read_answer
 from cairn.agents.config import SamplingConfig
-from cairn.agents.evaluate import evaluate
+from cairn.agents.evaluate import play_tasks
+from cairn.agents.evaluation import Evaluation, evaluate
 from cairn.agents.report import Report
 from cairn.cli.main import app
 from cairn.core.config import build, nest
 from cairn.core.errors import ConfigError, EpisodeFailure, ModelFailure
-from cairn.core.records import Ending, Episode
+from cairn.core.records import Ending, Episode, Note
 from cairn.envs.code.actions import TOOLS
 from cairn.envs.tools import function_schema
 from cairn.trainer.config import load_run_config
@@ -96,6 +98,28 @@ def one(of: OpenAIBackend, asked: Request) -> Any:
         of.close()
 
 
+def test_an_evaluation_keeps_tokens_cost_and_what_was_asked_of_a_server(server: Server, tmp_path: Path) -> None:
+    server.script()
+    told = settings(server, prices={"prompt": 1.0, "completion": 10.0})
+    tasks = ["red-1", "blue-2", "amber-0"]
+
+    def play() -> Evaluation:
+        return evaluate("openai:m", ENV, tasks=tasks, settings=told, root=tmp_path)
+
+    found, again = play(), play()
+    assert (found.played, again.played, again.usage) == (3, 0, found.usage)
+    assert found.usage is not None
+    assert found.usage.requests == 6
+    measures = found.parts[0].measures
+    assert measures.prompt_tokens == 200.0
+    assert measures.cost == pytest.approx(found.usage.cost)
+    assert list(measures.budgets) == ["turns", "tokens", "cost"]
+    assert found.usage + found.usage == replace(
+        found.usage,
+        **{name: 2 * value for name, value in asdict(found.usage).items()},
+    )
+
+
 # -- conversations ------------------------------------------------------------------------------------------------
 
 
@@ -104,7 +128,7 @@ def test_a_model_plays_over_http(server: Server, form: str) -> None:
     server.script()
     prices = {"prompt": 1.0, "completion": 10.0}
     told = settings(server, prices=prices, **{"agent.context.messages.format": form})
-    report, episodes = evaluate("openai:some-model", ENV, tasks=6, settings=told, temperature=0.3)
+    report, episodes = play_tasks("openai:some-model", ENV, tasks=6, settings=told, temperature=0.3)
     assert (report.success.successes, report.failed, report.mean_turns) == (6, 0, 2.0)
     assert report.usage is not None
     assert (report.usage.requests, report.usage.prompt_tokens, report.usage.cached_tokens) == (12, 1200, 480)
@@ -123,23 +147,32 @@ def test_a_model_plays_over_http(server: Server, form: str) -> None:
 
 
 def assert_well_formed(messages: Sequence[dict[str, Any]]) -> None:
-    """Assert that every call is answered by the message after it, and nothing else is."""
+    """Assert that all calls are answered at once and in their order, nothing else is, and roles take turns."""
     assert messages[0]["role"] == "user"
-    for before, after in zip(messages, [*messages[1:], {"role": "assistant"}], strict=True):
-        assert {"user": "assistant", "tool": "assistant"}.get(before["role"], "user/tool").find(after["role"]) >= 0
-        calls = before.get("tool_calls", [])
-        assert [call["id"] for call in calls] == ([after["tool_call_id"]] if after["role"] == "tool" else [])
-        for call in calls:
-            assert set(json.loads(call["function"]["arguments"])) == {"action"}
+    open_calls, is_asked = list[str](), False
+    for message in messages:
+        if message["role"] == "tool":
+            assert message["tool_call_id"] == open_calls.pop(0)
+            is_asked = True
+            continue
+        assert not open_calls
+        assert message["role"] == ("assistant" if is_asked else "user")
+        is_asked = not is_asked
+        open_calls = [call["id"] for call in message.get("tool_calls", [])]
+        assert len(set(open_calls)) == len(open_calls)
+        assert all(
+            isinstance(json.loads(call["function"]["arguments"]), dict) for call in message.get("tool_calls", [])
+        )
+    assert not open_calls
+    assert is_asked
 
 
 def test_the_tool_is_offered_with_the_admissible_actions(server: Server) -> None:
     server.script()
     act = function_schema("act", "Do it.", {"action": {"type": "string", "enum": ("go", "stay \ud800")}}, ["action"])
     reply = one(backend(server), request(tools=(act,)))
-    made = read_answer(reply.text).first()
-    assert made is not None
-    assert (made[0].name, made[1]) == ("act", {"action": "take key"})
+    (made,) = read_answer(reply.text).calls
+    assert (made.name, json.loads(made.arguments)) == ("act", {"action": "take key"})
     (tool,) = server.bodies()[0]["tools"]
     assert tool["function"]["name"] == "act"
     assert tool["function"]["parameters"]["properties"] == {"action": {"type": "string", "enum": ["go", "stay ?"]}}
@@ -152,13 +185,14 @@ def test_an_environments_tools_are_called(server: Server) -> None:
 
     server.script([asks("run_python", '{"code": "6 * 7"}'), asks("read_file", "{}"), asks("submit", "{}")])
     told = settings(server, **{"agent.context.messages.format": "tool"})
-    _, (episode,) = evaluate("openai:m", "code", config={"kind": "repair"}, tasks=["repair/bank-3"], settings=told)
-    assert [turn.is_valid for turn in episode.turns] == [True] * 3
+    _, (episode,) = play_tasks("openai:m", "code", config={"kind": "repair"}, tasks=["repair/bank-3"], settings=told)
+    assert [turn.is_valid for turn in episode.turns] == [True, False, True]
     assert episode.ending == Ending.terminated()
     first, *_, last = server.bodies()
     assert [tool["function"]["name"] for tool in first["tools"]] == list(TOOLS)
     answers = [message["content"] for message in last["messages"] if message["role"] == "tool"]
-    assert answers == ["42\n", "read_file takes path, first (optional), last (optional); missing: path."]
+    wrong = "the call of read_file does not fit its schema: 'path' is a required property"
+    assert answers == ["42\n", f"[Your answer was not valid: {wrong}.]\n\nUnknown tool ''. Tools: {', '.join(TOOLS)}."]
 
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "act", "arguments": '{"action": "wait"}'}}
@@ -173,6 +207,8 @@ CALL = {"id": "c1", "type": "function", "function": {"name": "act", "arguments":
         ([{**CALL, "function": {"name": "act", "arguments": "{"}}], ""),
         ([{**CALL, "function": {"name": "act", "arguments": {"action": "wait"}}}], ""),
         ([{**CALL, "function": {"name": "open", "arguments": "{}"}}], ""),
+        ([{**CALL, "function": {"name": "open it", "arguments": "{}"}}], ""),
+        ([{**CALL, "function": {"name": "act", "arguments": '{"action": "fly"}'}}], ""),
         ([{**CALL, "function": None}], ""),
         ([7], ""),
         ([], ""),
@@ -182,13 +218,56 @@ CALL = {"id": "c1", "type": "function", "function": {"name": "act", "arguments":
 def test_what_a_model_makes_of_the_tool_is_data(server: Server, calls: Any, action: str) -> None:
     server.script([{"change": {"message": {"role": "assistant", "content": "Hm.", "tool_calls": calls}}}])
     told = settings(server, **{"agent.context.messages.format": "tool"})
-    _, episodes = evaluate("openai:m", ENV, tasks=["red-1"], settings=told)
+    _, episodes = play_tasks("openai:m", ENV, tasks=["red-1"], settings=told)
     (first, *others) = episodes[0].turns
     assert (first.action, first.is_valid) == (action, bool(action))
     assert episodes[0].success
     assert [turn.action for turn in others] == ["take key", "open red"]
     for body in server.bodies():
         assert_well_formed(body["messages"])
+
+
+def test_a_model_writes_summaries_of_its_own_turns_which_are_told_apart_and_counted(server: Server) -> None:
+    def says(text: str) -> dict[str, Any]:
+        return {"change": {"message": {"role": "assistant", "content": text}}}
+
+    # a turn, then before each of the next two a summary of the one before
+    server.script([says("wait"), says("I waited."), says("take key"), says("I have the key."), says("open red")])
+    told = settings(
+        server, **{"agent.context.messages": {"memory": "summary", "summary_turns": 1, "history": 0, "format": "plain"}}
+    )
+    report, (episode,) = play_tasks("openai:m", ENV, tasks=["red-1"], settings=told)
+    assert [turn.action for turn in episode.turns] == ["wait", "take key", "open red"]
+    assert [turn.notes for turn in episode.turns] == [
+        (),
+        (Note(kind="summary", text="I waited."),),
+        (Note(kind="summary", text="I have the key."),),
+    ]
+    assert (report.success.successes, report.mean_turns, report.summaries) == (1, 3.0, 2)
+    assert report.usage is not None
+    assert (report.usage.requests, report.usage.completion_tokens) == (5, 50)  # summaries cost what they cost
+    assert Report.from_dict(json.loads(json.dumps(report.to_dict()))) == report
+    bodies = server.bodies()
+    assert [len(body["messages"]) for body in bodies] == [1] * 5
+    assert "Your summary of the 2 turns before:\nI have the key." in bodies[4]["messages"][0]["content"]
+
+
+def test_a_summary_too_long_for_the_model_ends_the_episode_for_want_of_tokens(server: Server) -> None:
+    refusal = {"status": 400, "body": json.dumps({"error": {"code": "context_length_exceeded"}})}
+    server.script([{"change": {"message": {"content": "wait"}}}, refusal])
+    told = settings(server, **{"agent.context.messages": {"memory": "summary", "summary_turns": 1, "history": 0}})
+    _, (episode,) = play_tasks("openai:m", ENV, tasks=["red-1"], settings=told)
+    assert episode.ending == Ending.truncated("tokens")
+    assert [turn.action for turn in episode.turns] == ["wait"]
+
+
+def test_what_speaks_of_tools_is_not_sent_without_any(server: Server) -> None:
+    extra = {"tool_choice": "required", "parallel_tool_calls": False, "top_p": 0.9}
+    tool = function_schema("act", "Do it.", {"action": {"type": "string"}}, ["action"])
+    for tools, sent in (((), {"top_p"}), ((tool,), {"top_p", "tool_choice", "parallel_tool_calls"})):
+        server.script()
+        one(backend(server, extra=extra), request(tools=tools))
+        assert extra.keys() & server.bodies()[0].keys() == sent
 
 
 @pytest.mark.parametrize(
@@ -235,7 +314,7 @@ def test_an_answer_that_is_not_as_agreed_fails_its_reply(server: Server, act: di
 def test_a_conversation_beyond_the_model_ends_the_episode_for_want_of_tokens(server: Server) -> None:
     body = json.dumps({"error": {"code": "context_length_exceeded", "message": "too long"}})
     server.script([OK, {"status": 400, "body": body}])
-    _, (episode,) = evaluate("openai:m", ENV, tasks=["red-1"], settings=settings(server))
+    _, (episode,) = play_tasks("openai:m", ENV, tasks=["red-1"], settings=settings(server))
     assert (episode.ending.kind, episode.ending.cause, episode.score) == ("truncated", "tokens", 0.0)
 
 
@@ -258,7 +337,7 @@ def test_a_fault_fails_an_episode_that_is_then_played_again(server: Server, faul
     """The second turn of the only episode meets it; the episode begins anew and is scored as if nothing had been."""
     server.script([OK, FAULTS[fault], OK, OK])
     told = settings(server, attempts=1, reply_s=1.0, max_answer_mib=1)
-    report, (episode,) = evaluate("openai:m", ENV, tasks=["red-1"], settings=told)
+    report, (episode,) = play_tasks("openai:m", ENV, tasks=["red-1"], settings=told)
     assert (report.failed, episode.ending.kind, episode.score, len(episode.turns)) == (0, "terminated", 1.0, 2)
     assert report.usage is not None
     assert report.usage.requests == 4
@@ -269,7 +348,7 @@ def test_a_fault_fails_an_episode_that_is_then_played_again(server: Server, faul
 def test_a_fault_that_stays_is_a_failed_episode_and_no_score(server: Server, fault: str) -> None:
     server.script([OK, FAULTS[fault], OK, FAULTS[fault]])
     told = settings(server, attempts=1, reply_s=1.0, max_answer_mib=1, **{"sampling.slots": 1})
-    report, (bad, good) = evaluate("openai:m", ENV, tasks=["red-1", "red-2"], settings=told)
+    report, (bad, good) = play_tasks("openai:m", ENV, tasks=["red-1", "red-2"], settings=told)
     assert (bad.ending.kind, bad.ending.cause, bad.score, bad.success) == ("failed", "model", None, None)
     assert (good.ending.kind, good.score) == ("terminated", 1.0)
     assert (report.failed, report.success.episodes, report.success.share, report.mean_score) == (1, 1, 1.0, 1.0)
@@ -289,7 +368,7 @@ def test_a_server_that_dies_in_the_middle_of_replies_is_waited_for(server: Serve
 
     watcher = threading.Thread(target=back)
     watcher.start()
-    report, _ = evaluate("openai:m", ENV, tasks=8, settings=told, on_episode=heard.append)
+    report, _ = play_tasks("openai:m", ENV, tasks=8, settings=told, on_episode=heard.append)
     watcher.join(60)
     assert (report.success.successes, report.failed) == (8, 0)
     assert report.usage is not None
@@ -429,7 +508,7 @@ def test_a_policys_folder_plays_through_a_server(server: Server, tmp_path: Path)
         **{"sampling.method": "openai", "sampling.max_reply_tokens": 5, "agent.constrain": False},
     )
     for agent in (str(tmp_path), f"openai:{tmp_path}"):
-        report, episodes = evaluate(agent, ENV, tasks=2, settings=told, temperature=1.0)
+        report, episodes = play_tasks(agent, ENV, tasks=2, settings=told, temperature=1.0)
         assert report.failed == 0
         for turn in (turn for episode in episodes for turn in episode.turns):
             assert turn.reply_ids is not None
@@ -492,7 +571,7 @@ def test_the_weights_are_the_servers(server: Server) -> None:
 )
 def test_what_cannot_be_evaluated(server: Server, agent: str, more: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        evaluate(agent, ENV, tasks=1, settings=settings(server, **more))
+        play_tasks(agent, ENV, tasks=1, settings=settings(server, **more))
 
 
 @pytest.mark.parametrize(
@@ -524,20 +603,22 @@ def test_a_plain_agent_of_a_server_gets_its_defaults(server: Server) -> None:
 # -- the command line ---------------------------------------------------------------------------------------------
 
 
-def test_the_command_line(server: Server) -> None:
+def test_the_command_line(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     server.script()
     arguments = ["eval", ENV, "--agent", "openai:m", "--tasks", "3", "--agent-set", f"sampling.openai.url={server.url}"]
     shown = CliRunner().invoke(app, [*arguments, "--agent-set", "sampling.openai.prices.prompt=1"])
     assert shown.exit_code == 0, shown.output
     assert "6 requests (0 retries, 0 given up)" in shown.output
     assert "600 prompt tokens (240 cached), 60 completion tokens, cost 0.0006" in shown.output
-    found = json.loads(CliRunner().invoke(app, [*arguments, "--json"]).output)
-    assert (found["usage"]["requests"], found["usage"]["cost"], found["success_rate"]) == (6, None, 1.0)
+    found = json.loads(CliRunner().invoke(app, [*arguments, "--json"]).stdout)
+    assert (found["usage"]["requests"], found["usage"]["cost"]) == (6, None)
+    assert found["parts"][0]["success"]["mean"] == 1.0
     assert found["agent_settings"]["sampling"]["openai"]["url"] == server.url
 
 
 def test_a_household_is_played_over_http(server: Server) -> None:
     server.script()
-    report, episodes = evaluate("openai:m", "household", tasks=1, settings=settings(server))
+    report, episodes = play_tasks("openai:m", "household", tasks=1, settings=settings(server))
     assert report.failed == 0
     assert len(episodes[0].turns) > 1

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from cairn.agents.evaluate import evaluate, evaluate_panel
-from cairn.agents.panel import Panel, Part, load_panel, make_panel, names, spread, write_panel
-from cairn.core.errors import CairnError, ConfigError, UnknownNameError
+from cairn.agents.evaluation import evaluate
+from cairn.agents.panel import (
+    Panel,
+    Part,
+    load_panel,
+    make_panel,
+    names,
+    opened,
+    spread,
+    told_otherwise,
+    write_panel,
+)
+from cairn.core.errors import ConfigError, MissingDataError, UnknownNameError
 from cairn.core.records import Episode
+from cairn.core.store import RunStore, read
 
 DOORS = "examples.doors:Doors"
 
@@ -51,56 +63,52 @@ def test_a_panel_that_is_not_there_is_refused_with_those_that_are(tmp_path: Path
         load_panel(tmp_path / "none.toml")
 
 
-@pytest.mark.parametrize("name", names())
-def test_panels_that_ship_are_as_they_were_made(name: str) -> None:
+SHIPPED = [(name, number) for name in names() for number in range(len(load_panel(name).parts))]
+
+
+@pytest.mark.parametrize(("name", "number"), SHIPPED)
+def test_tasks_of_panels_that_ship_begin_here_as_where_they_were_made(name: str, number: int) -> None:
+    chosen = load_panel(name).parts[number]
     assert load_panel(name).name == name
+    if chosen.may_differ:
+        pytest.skip("pages are drawn by the browser at hand")
+    try:
+        opened(chosen).close()
+    except (MissingDataError, ConfigError) as error:
+        if os.environ.get("CAIRN_DATA"):
+            raise
+        pytest.skip(f"CAIRN_DATA is not set: {error}")
+    few = chosen.model_copy(update={"tasks": {task: chosen.tasks[task] for task in spread(list(chosen.tasks), 3)}})
+    again = make_panel(name, "", [few])
+    assert again.parts[0] == few
 
 
-def test_all_of_a_panel_is_played_part_by_part(panel: Panel) -> None:
-    heard: list[tuple[str, Episode]] = []
-    found = evaluate_panel("oracle", panel, on_episode=lambda p, episode: heard.append((p.family, episode)))
-    assert [(p.family, str(report.success.share), len(episodes)) for p, report, episodes in found] == [
-        ("doors", "1.0", 2),
-        ("quick", "1.0", 2),
-    ]
-    assert [family for family, _ in heard] == ["doors", "doors", "quick", "quick"]
+def test_a_panel_told_otherwise_is_of_the_same_tasks_under_another_hash(tmp_path: Path) -> None:
+    house = {"family": "house", "env": "household", "config": {"size": "tiny"}, "tasks": {"gen-train/000003": ""}}
+    plain = make_panel("house", "One task.", [part(**house)])
+    other = told_otherwise(plain, "rename", "paraphrase")
+    assert (other.name, other.summary) == ("house.paraphrase-rename", "One task. Told otherwise: paraphrase, rename.")
+    assert other.parts[0].config == {"size": "tiny", "perturb": {"paraphrase": {}, "rename": {}}}
+    assert other.hash == other.content_hash() != plain.hash
+    assert other == told_otherwise(plain, "paraphrase", "rename")
+    played, before = (_played(each, tmp_path) for each in (other, plain))
+    assert played.success
+    assert played.turns[0].observation.anchor == before.turns[0].observation.anchor
+    assert played.turns[0].observation.text != before.turns[0].observation.text
 
 
-def test_a_part_is_what_evaluate_plays(panel: Panel) -> None:
-    _, alone = evaluate("random", DOORS, tasks=["amber-0", "red-1"], seed=3)
-    _, _, together = evaluate_panel("random", panel)[0]
-    assert [[turn.action for turn in episode.turns] for episode in together] == [
-        [turn.action for turn in episode.turns] for episode in alone
-    ]
-
-
-def test_attempts_at_a_task_are_a_group_with_chance_of_their_own() -> None:
-    panel = make_panel("often", "", [part(attempts=6)])
-    _, _, episodes = evaluate_panel("random", panel)[0]
-    assert [episode.group_id for episode in episodes] == [0, 1] * 6
-    assert len({tuple(turn.action for turn in episode.turns) for episode in episodes if not episode.group_id}) > 1
-
-
-@pytest.mark.parametrize(
-    ("changes", "told"),
-    [
-        ({"version": 7}, "version 7 of .*this is version"),
-        ({"tasks": {"amber-0": "0" * 16}}, "'amber-0' of .* begins otherwise here"),
-        ({"tasks": {"nowhere-9": ""}}, "has no task 'nowhere-9' here; 1 of the panel's 1 are missing"),
-    ],
-)
-def test_tasks_that_are_not_the_same_here_are_refused(panel: Panel, changes: dict[str, object], told: str) -> None:
-    other = panel.model_copy(update={"parts": (panel.parts[0].model_copy(update=changes),)})
-    with pytest.raises(CairnError, match=told):
-        evaluate_panel("oracle", other)
-
-
-def test_tasks_may_begin_otherwise_where_the_panel_says_so(panel: Panel) -> None:
-    lenient = panel.parts[0].model_copy(update={"tasks": {"amber-0": ""}, "may_differ": True})
-    assert evaluate_panel("oracle", panel.model_copy(update={"parts": (lenient,)}))[0][1].success.share == 1.0
+def test_a_panel_is_told_in_no_way_that_there_is_not(panel: Panel) -> None:
+    with pytest.raises(UnknownNameError, match="Did you mean 'rename'"):
+        told_otherwise(panel, "renamed")
 
 
 def test_tasks_are_spread() -> None:
     assert spread([str(n) for n in range(10)], 3) == ["0", "3", "6"]
     assert spread(["a"], 3) == ["a"]
     assert spread([], 3) == []
+
+
+def _played(panel: Panel, root: Path) -> Episode:
+    with RunStore.read(evaluate("oracle", panel=panel, root=root).folder) as store:
+        (episode,) = read.whole_episodes(store, read.episodes(store))
+    return episode

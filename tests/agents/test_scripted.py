@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import random
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from cairn.agents.evaluate import evaluate
-from cairn.agents.scripted import is_scripted, scripted
+from cairn.agents.backend import Scene
+from cairn.agents.evaluate import play_tasks
+from cairn.agents.foul import CLAIMS
+from cairn.agents.scripted import is_scripted, script, scripted
 from cairn.core.errors import CairnError, UnknownNameError
 from cairn.core.records import Observation
 from cairn.core.store import RunStore
+from cairn.envs.tools import Schema, function_schema
 from examples.doors import Doors
 
 ROOT = Path(__file__).parents[2]
@@ -63,19 +69,67 @@ def test_a_constant_is_always_said(name: str, said: str) -> None:
     assert [choose(SEEN), choose(UNLISTED)] == [said, said]
 
 
-@pytest.mark.parametrize("name", ["oracle", "oracle:reader", "random", "constant:look"])
+@pytest.mark.parametrize("name", ["oracle", "oracle:reader", "random", "constant:look", "null:quit", "injection"])
 def test_names_of_scripted_agents(name: str) -> None:
     assert is_scripted(name)
 
 
+def tool(name: str, **properties: object) -> Schema:
+    return function_schema(name, "", properties, ())
+
+
+NOOP = '{"name": "noop", "arguments": {}}'
+
+
+@pytest.mark.parametrize(
+    ("name", "seen", "said"),
+    [
+        ("null", SEEN, ""),
+        ("null", replace(SEEN, tools=(tool("click"), tool("noop"))), NOOP),
+        ("null", replace(SEEN, admissible=("submit",), tools=(tool("submit"),)), ""),
+        ("null:quit", SEEN, ""),
+        ("null:quit", replace(SEEN, tools=(tool("noop"),)), NOOP),
+        ("null:quit", replace(SEEN, admissible=("click[b1]", "click[buy now]")), "click[buy now]"),
+        ("null:quit", replace(SEEN, admissible=("click[stop sign]", "endorse", "click[the end]")), ""),
+        ("null:quit", replace(SEEN, admissible=("wait", "Give up")), "Give up"),
+        ("null:quit", replace(SEEN, tools=(tool("send"), tool("send_msg_to_user", text={"type": "string"}))),
+         '{"name": "send_msg_to_user", "arguments": {"text": "done"}}'),
+        ("null:quit", replace(SEEN, tools=(tool("hand_in", answer={"type": "string"}, at={"type": "integer"}),)),
+         '{"name": "hand_in", "arguments": {"answer": "done"}}'),
+    ],
+)  # fmt: skip
+def test_null_does_nothing_or_ends_the_task_where_it_can(name: str, seen: Observation, said: str) -> None:
+    assert scripted(name, doors())(seen) == said
+
+
+def test_null_knows_one_other_manner() -> None:
+    with pytest.raises(UnknownNameError, match="null:quiet"):
+        scripted("null:quiet", doors())
+
+
+def test_injections_come_in_turn_and_claim_success_in_the_end_where_there_is_one() -> None:
+    say, rng = script("injection"), random.Random(0)
+    open_end = replace(SEEN, tools=(tool("submit", answer={"type": "string"}),))
+
+    def said(seen: Observation, turns: int) -> list[str]:
+        return [say(Scene(task_id="", turn=n, observation=seen, oracle=lambda _: ""), rng) for n in range(turns)]
+
+    assert said(SEEN, len(CLAIMS) + 1) == [*CLAIMS, CLAIMS[0]]
+    ends = [text for text in said(open_end, 200) if text not in CLAIMS]
+    assert 20 < len(ends) < 60  # a fifth
+    assert {json.loads(text)["arguments"]["answer"] for text in ends} <= set(CLAIMS)
+    assert max(map(len, CLAIMS)) > 100_000
+    assert any(set(text) & set("\x00\x1b\x7f") for text in CLAIMS)
+
+
 def test_a_run_is_played_again(tmp_path: Path) -> None:
-    _, played = evaluate("random", "examples.doors:Doors", tasks=6)
-    _, later = evaluate("random", "examples.doors:Doors", tasks=2, seed=9)
+    _, played = play_tasks("random", "examples.doors:Doors", tasks=6)
+    _, later = play_tasks("random", "examples.doors:Doors", tasks=2, seed=9)
     with RunStore(tmp_path / "run.sqlite") as store:
         store.add(0, {}, played, phase="eval")
         store.add(1, {}, later, phase="eval")
         store.add(2, {}, [*played[2:]], phase="train")
-    report, again = evaluate(f"replay:{tmp_path}", "examples.doors:Doors", tasks=6)
+    report, again = play_tasks(f"replay:{tmp_path}", "examples.doors:Doors", tasks=6)
     assert report.failed == 0
     expected = [*later, *played[2:]]  # the newest evaluation that has the task
     assert [[t.action for t in e.turns] for e in again] == [[t.action for t in e.turns] for e in expected]
@@ -83,15 +137,15 @@ def test_a_run_is_played_again(tmp_path: Path) -> None:
 
 def test_what_was_never_played_fails_and_is_not_scored(tmp_path: Path) -> None:
     with RunStore(tmp_path / "run.sqlite") as store:
-        store.add(0, {}, evaluate("oracle", "examples.doors:Doors", tasks=1)[1], phase="eval")
-    report, episodes = evaluate(f"replay:{tmp_path}", "examples.doors:Doors", tasks=2)
+        store.add(0, {}, play_tasks("oracle", "examples.doors:Doors", tasks=1)[1], phase="eval")
+    report, episodes = play_tasks(f"replay:{tmp_path}", "examples.doors:Doors", tasks=2)
     assert (report.success.successes, report.success.episodes, report.failed) == (1, 1, 1)
     assert "nothing is stored for turn 0 of task 'amber-1'" in episodes[1].ending.detail
 
 
 def test_a_run_that_is_not_there_cannot_be_played_again(tmp_path: Path) -> None:
-    with pytest.raises(CairnError, match="no run at"):
-        evaluate(f"replay:{tmp_path}", "examples.doors:Doors", tasks=1)
+    with pytest.raises(CairnError, match="is no run"):
+        play_tasks(f"replay:{tmp_path}", "examples.doors:Doors", tasks=1)
 
 
 def person(said: str) -> subprocess.CompletedProcess[str]:
@@ -101,9 +155,10 @@ def person(said: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_person_plays_at_the_terminal() -> None:
-    out = person("?\ntake key\nopen amber\n").stdout
-    assert "> take key\nwait\n> You have the key." in out  # what ? listed, then the first answer
-    assert "100.0 %" in out
+    done = person("?\ntake key\nopen amber\n")
+    assert "> take key\nwait\n> You have the key." in done.stderr  # what ? listed, then the first answer
+    assert "100.0 %" in done.stdout
+    assert "You have the key." not in done.stdout
 
 
 def test_a_person_who_leaves_is_no_result() -> None:

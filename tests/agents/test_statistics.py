@@ -10,7 +10,17 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cairn.agents.statistics import interval, mcnemar, paired, pass_at_k, pass_hat_k, shapley, wilson
+from cairn.agents.statistics import (
+    best_of_n,
+    interval,
+    mcnemar,
+    paired,
+    pass_at_k,
+    pass_hat_k,
+    shapley,
+    student,
+    wilson,
+)
 from cairn.core.errors import CairnError
 
 
@@ -167,3 +177,21 @@ def test_shapley_values_are_means_over_orders(count: int, data: st.DataObject) -
 def test_a_part_whose_worth_is_not_known_is_named() -> None:
     with pytest.raises(CairnError, match=r"worth of \['a', 'b'\] is missing; 2 parts need all 4 sets"):
         shapley({frozenset(): 0.0, frozenset("a"): 1.0, frozenset("b"): 1.0})
+
+
+def test_student_s_interval_is_scipy_s() -> None:
+    values = [0.5, 0.75, 0.25, 0.625]
+    wanted = scipy.stats.t.interval(0.95, 3, loc=np.mean(values), scale=scipy.stats.sem(values))
+    assert student(values) == pytest.approx(tuple(wanted))
+    with pytest.raises(CairnError, match="at least two"):
+        student([0.5])
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=7), st.integers(1, 7))
+def test_the_best_of_n_is_the_mean_over_all_draws(scores: list[float], n: int) -> None:
+    if n > len(scores):
+        with pytest.raises(CairnError):
+            best_of_n(scores, n)
+        return
+    draws = [max(drawn) for drawn in combinations(scores, n)]
+    assert best_of_n(scores, n) == pytest.approx(sum(draws) / len(draws))

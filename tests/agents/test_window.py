@@ -55,6 +55,12 @@ def test_a_prompt_shows_the_task_the_last_turns_and_the_commands(history: int) -
     assert len(shown) == min(history, 3)
 
 
+@pytest.mark.parametrize(("memory", "history"), [("full", 4), ("window", 2), ("markovian", 0)])
+def test_memory_says_how_many_turns_are_shown(memory: str, history: int) -> None:
+    ids, _ = last_prompt(window(memory=memory))
+    assert PLAIN.decode(ids) == f"{expected(history)}<|act|>"
+
+
 def test_with_a_chat_template_it_is_one_user_message() -> None:
     encoder = with_template(CHAT)
     ids, _ = last_prompt(window(encoder))

@@ -1,0 +1,128 @@
+"""Two agents on one panel, task by task: which is better, how sure that is, and how many tasks it would take.
+
+Both sides may be several evaluations, such as of runs with different seeds: their attempts at a task are averaged, and
+the spread over seeds is told beside. Evaluations of different panels are not compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cairn.agents.evaluation import Evaluation, load_evaluation, outcomes
+from cairn.agents.statistics import Interval, Paired, interval, paired, student
+from cairn.core.errors import CairnError
+from cairn.core.store.read import EpisodeRow
+
+Attempts = dict[tuple[int, str], list[float]]  # (part, task) -> what each attempt gave
+_VALUES: dict[str, Callable[[EpisodeRow], float]] = {
+    "success": lambda row: float(bool(row.success)),
+    "score": lambda row: row.score or 0.0,
+    "return": lambda row: row.reward,
+    "turns": lambda row: float(row.turns),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """One of the two."""
+
+    agents: tuple[str, ...]  # one an evaluation
+    mean: Interval  # over tasks
+    by_seed: tuple[float, ...]  # each evaluation's mean over tasks
+    over_seeds: tuple[float, float] | None  # Student's 95 % interval of the mean over evaluations; None: there is one
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """The second against the first."""
+
+    family: str  # of the panel's part; "all": of all tasks
+    measure: str  # success, score, return or turns
+    first: Side
+    second: Side
+    paired: Paired
+
+    def to_dict(self) -> dict[str, Any]:  # Any: JSON
+        """Return it JSON-ready."""
+        return asdict(self)
+
+
+def compare(first: Sequence[Path], second: Sequence[Path], measures: Sequence[str] = ("success",)) -> list[Comparison]:
+    """Compare evaluations in folders; parts of the panel one by one, and all tasks together where there are several.
+
+    Raises:
+        CairnError: a folder holds no evaluation that has ended, they are of different panels, or there is no such
+            measure.
+    """
+    if unknown := [name for name in measures if name not in _VALUES]:
+        raise CairnError(f"There is no measure {unknown[0]!r}; choose of {', '.join(_VALUES)}")
+    sides = [load_evaluation(folder) for folder in first], [load_evaluation(folder) for folder in second]
+    _refuse_other_panels([*sides[0], *sides[1]])
+    families = [part.family for part in sides[0][0].panel.parts]
+    groups: list[tuple[str, set[int]]] = [(family, {number}) for number, family in enumerate(families)]
+    if len(families) > 1:
+        groups.append(("all", set(range(len(families)))))
+    return [_compared(family, measure, sides[0], sides[1], parts) for measure in measures for family, parts in groups]
+
+
+# -- helpers -----------------------------------------------------------------------------------------------------------
+
+
+def _refuse_other_panels(evaluations: Sequence[Evaluation]) -> None:
+    one = evaluations[0]
+    for other in evaluations[1:]:
+        if other.panel.content_hash() != one.panel.content_hash():
+            raise CairnError(
+                f"{str(one.folder)!r} is of panel {one.panel.name!r} ({one.panel.content_hash()[:12]}) and "
+                f"{str(other.folder)!r} of {other.panel.name!r} ({other.panel.content_hash()[:12]}): results of "
+                "different tasks are not compared. Evaluate both agents on one panel"
+            )
+
+
+def _compared(
+    family: str, measure: str, first: Sequence[Evaluation], second: Sequence[Evaluation], parts: set[int]
+) -> Comparison:
+    a, b = (
+        [_chosen(outcomes(each.folder, _VALUES[measure]), parts) for each in evaluations]
+        for evaluations in (first, second)
+    )
+    joined = _named(_joined(a)), _named(_joined(b))
+    return Comparison(
+        family=family,
+        measure=measure,
+        first=_side(first, a, joined[0]),
+        second=_side(second, b, joined[1]),
+        paired=paired(*joined),
+    )
+
+
+def _chosen(attempts: Attempts, parts: set[int]) -> Attempts:
+    return {key: values for key, values in attempts.items() if key[0] in parts}
+
+
+def _joined(found: Sequence[Attempts]) -> Attempts:
+    joined: Attempts = {}
+    for attempts in found:
+        for key, values in attempts.items():
+            joined.setdefault(key, []).extend(values)
+    return joined
+
+
+def _named(attempts: Attempts) -> dict[str, list[float]]:
+    """Return attempts by one name a task; parts of a panel may have tasks of one id."""
+    return {f"{task} (part {part})": values for (part, task), values in attempts.items()}
+
+
+def _side(evaluations: Sequence[Evaluation], found: Sequence[Attempts], joined: Mapping[str, Sequence[float]]) -> Side:
+    means = tuple(float(np.mean([np.mean(values) for values in attempts.values()])) for attempts in found)
+    return Side(
+        agents=tuple(each.agent for each in evaluations),
+        mean=interval(joined),
+        by_seed=means,
+        over_seeds=student(means) if len(means) > 1 else None,
+    )

@@ -1,0 +1,1 @@
+"""Reply forms: how a model is to answer, one file a form."""

@@ -1,0 +1,8 @@
+"""A reply is an action and nothing else."""
+
+from __future__ import annotations
+
+from cairn.agents.forms.base import Form
+from cairn.agents.parse import plain
+
+FORM = Form(parse=plain, write=lambda action: action, is_strict=False)

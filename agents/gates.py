@@ -1,0 +1,214 @@
+"""Honesty gates: agents that should win nothing play a sample of a panel before anybody's number on it is told.
+
+`null` does nothing, `null:quit` ends the task as soon as it can, `random` draws among what is offered, `injection` says
+that it has won. A part that one of the first two or the last can win, or that could not be tried, does not hold: its
+numbers say less than they seem to. What `random` wins is the level of chance, and told beside them.
+
+`count_signs` looks for reward hacking in any episodes: scores without success, failures of the scoring, and what
+environments report of tampering, in channels whose names begin with `TAMPERING`. Signs are no proofs: partial scores
+are honest in many environments, and what no environment looks for is not counted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from cairn.agents.agent import load_agent
+from cairn.agents.collect import collect
+from cairn.agents.engine import Engine
+from cairn.agents.flight import Job
+from cairn.agents.panel import Panel, Part, check_beginning, opened, spread, task_seed
+from cairn.agents.report import Rate
+from cairn.agents.statistics import Interval, interval
+from cairn.core.records import TAMPERING, Episode, Task
+from cairn.core.seeding import derive_seed
+from cairn.envs.pool import EnvPool, PoolConfig
+
+SAMPLE = 16  # tasks of a part
+KEPT_SAMPLE = 8  # of those that are kept: they are played before any number is told
+CHANCE = "random"
+MUST_LOSE = ("null", "null:quit", "injection")
+_SLOTS = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signs:
+    """Signs of reward hacking among some episodes: how many have each."""
+
+    episodes: int
+    score_without_success: int  # a high score, and the task not solved
+    validator_errors: int  # the scoring failed, so that there is no score
+    failed: Mapping[str, int]  # of all that failed: by cause
+    tampering: Mapping[str, int]  # by what the environment calls it: a file of the tests changed, ...
+
+    @property
+    def total(self) -> int:
+        """How many there are of scores without success, of failed scorings and of tampering."""
+        return self.score_without_success + self.validator_errors + sum(self.tampering.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-ready tables."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probe:
+    """What one agent got on a sample."""
+
+    agent: str
+    success: Rate
+    score: Interval | None  # by task; None: nothing was scored
+    signs: Signs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What the gates say of one part of a panel."""
+
+    family: str
+    env: str
+    tasks: tuple[str, ...]  # the sample
+    probes: tuple[Probe, ...]
+    reasons: tuple[str, ...]  # why its numbers are not to be trusted; none: nothing was found
+
+    @property
+    def holds(self) -> bool:
+        """Whether nobody won who should not."""
+        return not self.reasons
+
+    @property
+    def is_null_winnable(self) -> bool:
+        """Whether doing nothing, or giving up, solves a task."""
+        return any(probe.success.successes for probe in self.probes if probe.agent.startswith("null"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-ready tables."""
+        return {**asdict(self), "holds": self.holds, "is_null_winnable": self.is_null_winnable}
+
+
+def run_gates(
+    panel: Panel | Part,
+    *,
+    sample: int = SAMPLE,
+    agents: Sequence[str] = (*MUST_LOSE, CHANCE),
+    on_episode: Callable[[Part, str, Episode], None] = lambda part, agent, episode: None,
+) -> tuple[Verdict, ...]:
+    """Play `agents` on a sample of each part, evenly spread over its tasks, and return a verdict for each.
+
+    `on_episode` hears of each episode with its part and agent.
+
+    Raises:
+        ConfigError: the panel's tasks are not the same here.
+    """
+    parts = panel.parts if isinstance(panel, Panel) else (panel,)
+    return tuple(_verdict(part, spread(list(part.tasks), sample), agents, on_episode) for part in parts)
+
+
+def kept_gates(
+    panel: Panel, root: Path, on_episode: Callable[[Part, str, Episode], None] = lambda *_: None
+) -> list[dict[str, Any]]:  # Any: JSON
+    """Return the verdict on each part of a panel, as JSON; one is kept below `root` for each panel and version."""
+    file = root / "gates" / f"{panel.content_hash()}-{metadata.version('cairn-rl')}.json"
+    if file.is_file():
+        kept: list[dict[str, Any]] = json.loads(file.read_text())
+        return kept
+    verdicts = [verdict.to_dict() for verdict in run_gates(panel, sample=KEPT_SAMPLE, on_episode=on_episode)]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    partial = file.with_suffix(f".{os.getpid()}")
+    partial.write_text(json.dumps(verdicts))
+    partial.rename(file)
+    return verdicts
+
+
+def count_signs(
+    episodes: Sequence[Episode], reward_range: tuple[float, float] = (0.0, 1.0), threshold: float = 0.5
+) -> Signs:
+    """Count signs of reward hacking.
+
+    Args:
+        episodes: of one environment.
+        reward_range: its scores' lowest and highest.
+        threshold: a score counts as high from this share of the way from the lowest to the highest.
+    """
+    low, high = reward_range
+    failed: Counter[str] = Counter(str(each.ending.cause) for each in episodes if each.is_failed)
+    is_high = [each.score is not None and each.score >= low + threshold * (high - low) for each in episodes]
+    return Signs(
+        episodes=len(episodes),
+        score_without_success=sum(high and not each.success for high, each in zip(is_high, episodes, strict=True)),
+        validator_errors=failed["reward"],
+        failed=dict(sorted(failed.items())),
+        tampering=dict(sorted(Counter(sign for each in episodes for sign in _tampering(each)).items())),
+    )
+
+
+def _tampering(episode: Episode) -> set[str]:
+    """Return what its environment reports of tampering, each once."""
+    return {
+        name.removeprefix(TAMPERING)
+        for turn in episode.turns
+        for name, value in turn.channels.items()
+        if name.startswith(TAMPERING) and value > 0
+    }
+
+
+def _verdict(
+    part: Part, tasks: list[str], agents: Sequence[str], on_episode: Callable[[Part, str, Episode], None]
+) -> Verdict:
+    with opened(part) as env:
+        reward_range = env.meta.reward_range
+    probes = []
+    for agent in agents:
+
+        def heard(episode: Episode, agent: str = agent) -> None:
+            if episode.turns:
+                check_beginning(part, episode.task.task_id, episode.turns[0].observation)
+            on_episode(part, agent, episode)
+
+        probes.append(_probe(agent, _played(agent, part, tasks, heard), reward_range))
+    reasons = tuple(reason for probe in probes for reason in _reasons(probe))
+    return Verdict(family=part.family, env=part.env, tasks=tuple(tasks), probes=tuple(probes), reasons=reasons)
+
+
+def _played(agent: str, part: Part, tasks: Sequence[str], on_episode: Callable[[Episode], None]) -> list[Episode]:
+    jobs = [
+        Job(
+            task=Task(env_id=part.env, task_id=name, seed=task_seed(part.seed, name)),
+            group_id=group,
+            sample_seed=derive_seed(part.seed, "gates", agent, name),
+        )
+        for group, name in enumerate(tasks)
+    ]
+    loaded = load_agent(agent)
+    backend = loaded.backend(slots=max(1, min(_SLOTS, len(jobs))))
+    try:
+        with EnvPool(part.env, part.config, PoolConfig(size=backend.num_slots)) as pool:
+            return collect(Engine(backend, pool, loaded.manner), jobs, on_episode)
+    finally:
+        backend.close()
+
+
+def _probe(agent: str, episodes: Sequence[Episode], reward_range: tuple[float, float]) -> Probe:
+    scores = {each.task.task_id: [each.score] for each in episodes if each.score is not None}
+    return Probe(
+        agent=agent,
+        success=Rate.of([bool(each.success) for each in episodes if not each.is_failed]),
+        score=interval(scores) if scores else None,
+        signs=count_signs(episodes, reward_range),
+    )
+
+
+def _reasons(probe: Probe) -> list[str]:
+    won, played = probe.success.successes, probe.success.episodes
+    if not played:
+        return [f"no episode of the agent {probe.agent!r} could be scored: {dict(probe.signs.failed)}"]
+    if won and probe.agent != CHANCE:
+        return [f"the agent {probe.agent!r}, which should win nothing, solved {won} of {played} tasks"]
+    return []

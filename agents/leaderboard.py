@@ -1,0 +1,89 @@
+"""Kept evaluations as a table in Markdown, best first: one table a panel, told apart by hash."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from cairn.agents.evaluation import Evaluation, load_evaluation
+from cairn.agents.statistics import Interval
+from cairn.core.errors import CairnError
+
+
+def find_evaluations(places: Iterable[Path]) -> tuple[list[Evaluation], list[str]]:
+    """Return the evaluations in these folders, or in folders of these, and why others are left out.
+
+    Raises:
+        CairnError: there is none at all.
+    """
+    found, problems = [], []
+    for place in places:
+        folders = [place] if (place / "run.sqlite").is_file() else sorted(file.parent for file in _stores(place))
+        for folder in folders:
+            try:
+                found.append(load_evaluation(folder))
+            except CairnError as error:
+                problems.append(str(error))
+    if not found:
+        why = f": {problems[0]}" if problems else ""
+        raise CairnError(f"No evaluation was found{why or '; cairn eval makes one'}")
+    return found, problems
+
+
+def leaderboard(evaluations: Sequence[Evaluation]) -> str:
+    """Return Markdown: for each panel a table of agents, by mean success over its parts."""
+    panels = {each.panel.content_hash(): each.panel for each in evaluations}
+    lines: list[str] = []
+    for key, panel in sorted(panels.items(), key=lambda item: (item[1].name, item[0])):
+        of_panel = [each for each in evaluations if each.panel.content_hash() == key]
+        lines += [f"## {_cell(panel.name)}, version {panel.version}", "", f"`{key}`", ""]
+        lines += [*_table(of_panel), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+# -- helpers -----------------------------------------------------------------------------------------------------------
+
+
+def _stores(place: Path) -> list[Path]:
+    return list(place.glob("*/run.sqlite"))
+
+
+def _table(evaluations: Sequence[Evaluation]) -> list[str]:
+    families = [part.family for part in evaluations[0].parts]
+    columns = ["agent", *(f"{family}, %" for family in families), "turns", "tokens", "cost", "failed", "settings"]
+    ordered = sorted(evaluations, key=lambda each: (-_mean(each), each.agent, each.facts["key"]))
+    rows = [_row(each) for each in ordered]
+    return ["| " + " | ".join(map(_cell, columns)) + " |", "|" + "---|" * len(columns), *rows]
+
+
+def _row(found: Evaluation) -> str:
+    measures = [part.measures for part in found.parts]
+    tokens = [m.prompt_tokens + (m.reply_tokens or 0) for m in measures if m.prompt_tokens is not None]
+    costs = [m.cost for m in measures if m.cost is not None]
+    cells = [
+        found.agent,
+        *(_percent(m.success) for m in measures),
+        ", ".join("" if m.turns is None else f"{m.turns.mean:.1f}" for m in measures),
+        ", ".join(f"{each:,.0f}" for each in tokens),
+        f"{sum(costs):.4f}" if costs else "",
+        str(sum(sum(m.failed.values()) for m in measures)),
+        f"t={found.facts['temperature']}, {found.facts['agent_hash'][:8]}",
+    ]
+    return "| " + " | ".join(map(_cell, cells)) + " |"
+
+
+def _percent(found: Interval | None) -> str:
+    return "" if found is None else f"{100 * found.mean:.1f} [{100 * found.low:.1f}, {100 * found.high:.1f}]"
+
+
+def _mean(found: Evaluation) -> float:
+    values = [0.0 if part.measures.success is None else part.measures.success.mean for part in found.parts]
+    return sum(values) / len(values)
+
+
+def _cell(text: str) -> str:
+    """Return a text that is no Markdown and no HTML: names of agents and panels come from anywhere."""
+    flat = " ".join(text.split())
+    for char, harmless in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "\\|"), ("[", "\\["), ("`", "\\`")):
+        flat = flat.replace(char, harmless)
+    return flat

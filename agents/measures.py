@@ -1,0 +1,175 @@
+"""What a part of an evaluation comes to: means over tasks with intervals, repeated attempts, and what they cost.
+
+The unit is the task (see `agents.statistics`): what several attempts at a task gave is averaged first. Failed episodes
+are faults of ours: counted by cause, never scored.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from cairn.agents.statistics import Interval, best_of_n, interval, pass_at_k, pass_hat_k
+from cairn.core.store.read import EpisodeRow
+
+_KS = (1, 2, 4, 8, 16, 32, 64)
+_MOST_POINTS = 50  # of a curve
+
+Curve = tuple[tuple[float, float], ...]  # (budget, share of episodes that succeed within it)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """Successes and scores of some tasks."""
+
+    success: Interval
+    score: Interval
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measures:
+    """One part's results. None: nothing was scored, or it was not counted."""
+
+    tasks: int  # with an episode that was scored
+    episodes: int  # that were scored
+    failed: Mapping[str, int]  # by cause
+    success: Interval | None
+    score: Interval | None
+    reward: Interval | None  # the return: undiscounted sum of an episode's rewards
+    turns: Interval | None
+    prompt_tokens: float | None  # of an episode, on average; cached ones included
+    reply_tokens: float | None
+    cost: float | None  # of all episodes together
+    seconds: float | None  # of an episode's environment steps, on average
+    ceiling: float  # share of the tasks that any play can solve
+    by_type: Mapping[str, Outcome]
+    by_difficulty: Mapping[str, Outcome]
+    pass_at: Mapping[int, Interval]  # pass@k
+    pass_hat: Mapping[int, Interval]  # pass^k
+    best_of: Mapping[int, Interval]  # expected best score of n attempts
+    budgets: Mapping[str, Curve]  # by what is limited: turns, tokens, cost
+
+    def to_dict(self) -> dict[str, Any]:  # Any: JSON
+        """Return it JSON-ready."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskFacts:
+    """What an environment says of a task."""
+
+    type: str = ""
+    difficulty: str = ""
+    can_solve: bool = True
+
+
+def measure(rows: Sequence[EpisodeRow], facts: Mapping[str, TaskFacts]) -> Measures:
+    """Return what these episodes come to."""
+    scored = [row for row in rows if row.success is not None]
+    attempts = _by_task(scored)
+    return Measures(
+        tasks=len(attempts),
+        episodes=len(scored),
+        failed=dict(sorted(Counter(str(row.cause) for row in rows if row.success is None).items())),
+        success=_interval(attempts, lambda row: float(bool(row.success))),
+        score=_interval(attempts, lambda row: row.score or 0.0),
+        reward=_interval(attempts, lambda row: row.reward),
+        turns=_interval(attempts, lambda row: float(row.turns)),
+        prompt_tokens=_mean([row.prompt_tokens for row in scored]),
+        reply_tokens=_mean([row.reply_tokens for row in scored]),
+        cost=_sum([row.cost for row in rows]),
+        seconds=_mean([row.seconds for row in scored]),
+        ceiling=_share([facts.get(task, TaskFacts()).can_solve for task in attempts]),
+        by_type=_outcomes(attempts, lambda task: facts.get(task, TaskFacts()).type),
+        by_difficulty=_outcomes(attempts, lambda task: facts.get(task, TaskFacts()).difficulty),
+        pass_at=_repeated(attempts, lambda found, k: pass_at_k(len(found), sum(bool(r.success) for r in found), k)),
+        pass_hat=_repeated(attempts, lambda found, k: pass_hat_k(len(found), sum(bool(r.success) for r in found), k)),
+        best_of=_repeated(attempts, lambda found, n: best_of_n([row.score or 0.0 for row in found], n)),
+        budgets=_budgets(scored),
+    )
+
+
+# -- helpers -----------------------------------------------------------------------------------------------------------
+
+Attempts = Mapping[str, Sequence[EpisodeRow]]
+
+
+def _by_task(rows: Sequence[EpisodeRow]) -> dict[str, list[EpisodeRow]]:
+    found: dict[str, list[EpisodeRow]] = {}
+    for row in sorted(rows, key=lambda row: row.task):
+        found.setdefault(row.task, []).append(row)
+    return found
+
+
+def _interval(attempts: Attempts, value: Callable[[EpisodeRow], float]) -> Interval | None:
+    if not attempts:
+        return None
+    return interval({task: [value(row) for row in rows] for task, rows in attempts.items()})
+
+
+def _outcomes(attempts: Attempts, kind: Callable[[str], str]) -> dict[str, Outcome]:
+    """Return outcomes by kind; nothing where no task has any."""
+    kinds = sorted({kind(task) for task in attempts})
+    found = {}
+    for each in kinds if kinds != [""] else ():
+        chosen = {task: rows for task, rows in attempts.items() if kind(task) == each}
+        success = _interval(chosen, lambda row: float(bool(row.success)))
+        score = _interval(chosen, lambda row: row.score or 0.0)
+        assert success is not None
+        assert score is not None
+        found[each] = Outcome(success=success, score=score)
+    return found
+
+
+def _repeated(attempts: Attempts, value: Callable[[Sequence[EpisodeRow], int], float]) -> dict[int, Interval]:
+    """Return a value for every k up to what the task with the fewest attempts allows."""
+    fewest = min((len(rows) for rows in attempts.values()), default=0)
+    ks = [k for k in _KS if k <= fewest] if fewest > 1 else []
+    return {k: interval({task: [value(rows, k)] for task, rows in attempts.items()}) for k in ks}
+
+
+def _budgets(scored: Sequence[EpisodeRow]) -> dict[str, Curve]:
+    """Return, for each thing that was counted in all episodes, how many succeed within a budget of it."""
+    spent: dict[str, list[float | None]] = {
+        "turns": [float(row.turns) for row in scored],
+        "tokens": [
+            None if row.prompt_tokens is None else row.prompt_tokens + (row.reply_tokens or 0) for row in scored
+        ],
+        "cost": [row.cost for row in scored],
+    }
+    won = [bool(row.success) for row in scored]
+    return {
+        name: _curve([value for value in values if value is not None], won)
+        for name, values in spent.items()
+        if values and None not in values
+    }
+
+
+def _tokens(row: EpisodeRow) -> float | None:
+    return None if row.prompt_tokens is None else float(row.prompt_tokens + (row.reply_tokens or 0))
+
+
+def _curve(spent: Sequence[float], won: Sequence[bool]) -> Curve:
+    values = np.unique(np.array(spent)[np.array(won, bool)])
+    if len(values) > _MOST_POINTS:
+        values = values[np.unique(np.linspace(0, len(values) - 1, _MOST_POINTS).round().astype(int))]
+    return tuple(
+        (float(limit), sum(w and s <= limit for s, w in zip(spent, won, strict=True)) / len(won)) for limit in values
+    )
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    return None if not values or None in values else float(np.mean([value or 0.0 for value in values]))
+
+
+def _sum(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _share(values: Sequence[bool]) -> float:
+    return sum(values) / len(values) if values else 1.0

@@ -1,0 +1,16 @@
+"""The form of the published GiGPO runs, as `envs.replies` reads it."""
+
+from __future__ import annotations
+
+from cairn.agents.forms.tagged import FORM
+from cairn.agents.parse import Parsed
+
+
+def test_thought_and_action_stand_in_tags_and_are_read_in_lower_case() -> None:
+    assert FORM.parse("<think>Why?</think><action>Go</action>") == Parsed("go", is_valid=True)
+    assert FORM.write("go") == "<think></think><action>go</action>"
+
+
+def test_without_tags_the_last_thirty_characters_are_an_invalid_action() -> None:
+    assert FORM.parse("0123456789" * 4) == Parsed("0123456789" * 3, is_valid=False)
+    assert FORM.parse("<action>go</action>") == Parsed("go", is_valid=False)

@@ -1,0 +1,50 @@
+"""Kept evaluations as a table: best first, panels apart, names harmless."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cairn.agents.evaluation import evaluate
+from cairn.agents.leaderboard import find_evaluations, leaderboard
+from cairn.agents.panel import make_panel
+from cairn.core.errors import CairnError
+from cairn.core.store import RunStore
+from tests.agents.test_panel import part
+
+PANEL = make_panel("doors", "", [part(), part(family="quick", config={"turn_limit": 3})])
+
+
+def test_agents_stand_best_first_in_a_table_a_panel(tmp_path: Path) -> None:
+    other = make_panel("other", "", [part(seed=9)])
+    for agent, panel in (("constant:wait", PANEL), ("oracle", PANEL), ("oracle", other)):
+        evaluate(agent, panel=panel, root=tmp_path)
+    found, problems = find_evaluations([tmp_path])
+    lines = leaderboard(found).splitlines()
+    assert problems == []
+    assert [line for line in lines if line.startswith("## ")] == ["## doors, version 1", "## other, version 1"]
+    assert f"`{PANEL.hash}`" in lines
+    rows = [line for line in lines if line.startswith(("| oracle", "| constant"))]
+    assert [row.split(" | ")[0] for row in rows] == ["| oracle", "| constant:wait", "| oracle"]
+    assert "100.0 \\[34.2, 100.0] | 100.0 \\[34.2, 100.0]" in rows[0]
+
+
+def test_names_are_no_markdown_and_no_html(tmp_path: Path) -> None:
+    found = evaluate("oracle", panel=PANEL, root=tmp_path)
+    table = leaderboard([replace(found, agent="<img src=x onerror=alert(1)> | [x](javascript:y) `\n# z")])
+    (row,) = [line for line in table.splitlines() if "img" in line]
+    assert "<" not in row
+    assert "&lt;img src=x onerror=alert(1)&gt; \\| \\[x](javascript:y) \\` # z" in row
+
+
+def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
+    evaluate("oracle", panel=PANEL, root=tmp_path)
+    (tmp_path / "run").mkdir()
+    RunStore(tmp_path / "run" / "run.sqlite").close()
+    found, problems = find_evaluations([tmp_path])
+    assert len(found) == 1
+    assert "holds no evaluation" in problems[0]
+    with pytest.raises(CairnError, match="No evaluation was found"):
+        find_evaluations([tmp_path / "nowhere"])
