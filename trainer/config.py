@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from cairn.agents.agent import check
 from cairn.agents.config import AgentConfig, SamplingConfig
@@ -17,12 +17,13 @@ from cairn.agents.schedule import ScheduleConfig
 from cairn.core.choice import MethodChoice
 from cairn.core.config import Config, build, merge, nest, read_toml
 from cairn.core.errors import CairnError, ConfigError, UnknownNameError
-from cairn.core.plugins import BACKENDS, CONTEXTS, CREDITS, LOSSES
+from cairn.core.plugins import BACKENDS, CONTEXTS, CREDITS, LOSSES, TRACKERS
 from cairn.envs.pool import KeepConfig
 from cairn.trainer.cluster.config import ClusterConfig
 from cairn.trainer.guards import GuardConfig
 from cairn.trainer.learner import LearnerConfig
 from cairn.trainer.optimizers import OptimizerConfig
+from cairn.trainer.trackers.base import Tracker, TrackerConfig
 
 
 class EnvChoice(Config):
@@ -50,6 +51,21 @@ class ImitationConfig(Config):
     entropy_weight: float = Field(
         0.0, ge=0, description="Of the entropy bonus: keeps the policy from becoming too sure to explore afterwards."
     )
+
+
+class StoreConfig(Config):
+    """The run's file."""
+
+    max_gb: float = Field(
+        20.0,
+        gt=0,
+        description="Beyond it, the oldest training episodes' texts, tokens and pictures are forgotten.",
+    )
+
+    @property
+    def max_bytes(self) -> int:
+        """The same in bytes."""
+        return int(self.max_gb * 1e9)
 
 
 class EvalConfig(Config):
@@ -82,6 +98,33 @@ class TrainerConfig(Config):
     deterministic: bool = Field(False, description="Two runs with one seed on one machine are equal bit for bit.")
 
 
+class TrackersConfig(Config):
+    """Who keeps metrics besides the run's store: each tracker's settings in a table of its name, which turns it on."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+    tensorboard: dict[str, Any] = Field(
+        default_factory=dict, description="On unless `tensorboard.on = false`."
+    )  # Any: its Config checks them
+
+    def chosen(self) -> dict[str, TrackerConfig]:
+        """Return the settings of those that are on, by name.
+
+        Raises:
+            ConfigError: there is no such tracker, or no such setting of it.
+        """
+        tables = {"tensorboard": self.tensorboard, **(self.model_extra or {})}
+        built = {name: _tracker_config(name, values) for name, values in tables.items()}
+        return {name: config for name, config in built.items() if config.on}
+
+
+def _tracker_config(name: str, values: Any) -> TrackerConfig:  # Any: whatever stands in the file
+    where = f"trackers.{name}"
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"{where}: expected a table of settings, such as {where}.on = true, got {values!r}")
+    kind: type[Tracker] = TRACKERS.load(name)
+    return build(kind.Config, values, where)
+
+
 class RunConfig(Config):
     """Everything that decides a run."""
 
@@ -101,7 +144,9 @@ class RunConfig(Config):
     learner: LearnerConfig = LearnerConfig()
     guards: GuardConfig = GuardConfig()
     eval: EvalConfig = EvalConfig()
+    store: StoreConfig = StoreConfig()
     cluster: ClusterConfig = ClusterConfig()
+    trackers: TrackersConfig = TrackersConfig()
 
     @model_validator(mode="after")
     def _check(self) -> RunConfig:
@@ -143,6 +188,7 @@ def load_run_config(source: str | Path | Mapping[str, Any], overrides: Mapping[s
         config.agent.context.check(CONTEXTS, "agent.context")
         config.sampling.check(BACKENDS, "sampling")
         check(config.agent, config.sampling, trains=config.trainer.updates > 0)
+        config.trackers.chosen()
         _check_env(config)
     except ConfigError:
         raise
@@ -170,6 +216,8 @@ def find_run(source: str | Path) -> Path:
         UnknownNameError: neither.
     """
     path, folder = Path(source), Path(str(files("cairn.configs"))) / "runs"
+    if path.is_dir():
+        raise ConfigError(f"{str(source)!r} is a folder; to go on with the run in it: cairn train --resume {source}")
     if path.suffix == ".toml" or path.exists():
         return path
     if not (shipped := folder / f"{source}.toml").is_file():

@@ -45,3 +45,7 @@ class Listener:
 
     def noted(self, text: str) -> None:
         """Something that a person should know."""
+
+    def counts(self) -> dict[str, float]:
+        """Return what it counts itself, for the run to store with each update."""
+        return {}

@@ -5,23 +5,16 @@ Stored are anchors, actions, rewards, channels, endings and logprobs; what a cri
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from cairn.core.errors import CairnError
 from cairn.core.keys import text_key
-from cairn.core.store import RunStore
+from cairn.core.store import RunStore, read
+from cairn.core.store.read import EpisodeRow, TurnRow
 from cairn.core.table import Floats, StepTable
-
-_TURNS = """
-SELECT e.step, e.group_id, t.episode, t.turn, t.anchor, t.action, t.reward, t.valid, e.success, e.ending,
-       e.final_anchor, t.channels, t.reply_logprobs, e.task, t.observation
-FROM turns t JOIN episodes e ON e.id = t.episode
-WHERE e.phase = 'train' AND e.ending != 'failed' AND (? IS NULL OR e.step = ?) ORDER BY t.episode, t.turn
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +25,6 @@ class StoredStep:
     episode: int  # id in the store
     turn: int
     task: str
-    observation: str
     action: str
 
 
@@ -53,50 +45,44 @@ def stored_steps(store: RunStore, update: int | None = None) -> tuple[StepTable,
     Raises:
         CairnError: nothing is stored.
     """
-    rows = store.rows(_TURNS, (update, update))
-    if not rows:
-        which = "no update" if update is None else f"update {update}"
+    episodes = [e for e in read.episodes(store, phase="train", step=update) if e.ending != "failed" and e.turns]
+    if not episodes:
+        which = "any update" if update is None else f"update {update}"
         raise CairnError(f"Run store {str(store.path)!r} has no training episodes of {which}")
-    (
-        step,
-        group,
-        episode,
-        turn,
-        anchor,
-        action,
-        reward,
-        valid,
-        success,
-        ending,
-        final,
-        channels,
-        logprobs,
-        task,
-        text,
-    ) = zip(*rows, strict=True)
-    groups = {pair: i for i, pair in enumerate(sorted(set(zip(step, group, strict=True))))}
-    following = [int(x, 16) for x in (*anchor[1:], anchor[0])]
-    is_last = [e != later for e, later in zip(episode, (*episode[1:], None), strict=True)]
+    return steps_of(store, episodes)
+
+
+def steps_of(store: RunStore, episodes: Sequence[EpisodeRow]) -> tuple[StepTable, list[StoredStep]]:
+    """Return these episodes' steps; those of one update and one group are compared with each other.
+
+    Raises:
+        CairnError: turns of one were forgotten.
+    """
+    turns = read.turns(store, [episode.id for episode in episodes])
+    if forgotten := [e.id for e in episodes if len(turns[e.id]) != e.turns]:
+        raise CairnError(f"The turns of {len(forgotten)} episodes, such as {forgotten[0]}, were forgotten to make room")
+    groups = {pair: i for i, pair in enumerate(sorted({(e.step, e.group_id) for e in episodes}))}
+    pairs = [(episode, turn) for episode in episodes for turn in turns[episode.id]]
+    has_replies = all(turn.reply_tokens and turn.logprob is not None for _, turn in pairs)
     table = StepTable.from_columns(
-        group=[groups[pair] for pair in zip(step, group, strict=True)],
-        episode=episode,
-        turn=turn,
-        anchor=[int(x, 16) for x in anchor],
-        action=[text_key(x) for x in action],
-        next_anchor=[int(final[i] or "0", 16) if is_last[i] else following[i] for i in range(len(rows))],
-        knows_next=[not last or end is not None for last, end in zip(is_last, final, strict=True)],
-        reward=reward,
-        valid=valid,
-        success=success,
-        truncated=[x == "truncated" for x in ending],
-        channels=_channels(channels),
-        length=None if (found := _replies(logprobs)) is None else [len(x) for x in found],
-        logprob=None if found is None else [float(x.mean(dtype=np.float64)) for x in found],
+        group=[groups[e.step, e.group_id] for e, _ in pairs],
+        episode=[e.id for e, _ in pairs],
+        turn=[turn.turn for _, turn in pairs],
+        anchor=[turn.anchor for _, turn in pairs],
+        action=[text_key(turn.action) for _, turn in pairs],
+        next_anchor=[anchor for e in episodes for anchor in _following(e, turns[e.id])],
+        knows_next=[t < e.turns - 1 or e.final_anchor is not None for e in episodes for t in range(e.turns)],
+        reward=[turn.reward for _, turn in pairs],
+        valid=[turn.valid for _, turn in pairs],
+        success=[bool(e.success) for e, _ in pairs],
+        truncated=[e.ending == "truncated" for e, _ in pairs],
+        channels=_channels([turn.channels for _, turn in pairs]),
+        length=[turn.reply_tokens or 0 for _, turn in pairs] if has_replies else None,
+        logprob=[turn.logprob or 0.0 for _, turn in pairs] if has_replies else None,
         is_deterministic=_is_deterministic(store),
     )
     places = [
-        StoredStep(update=u, episode=e, turn=t, task=k, observation=o, action=a)
-        for u, e, t, k, o, a in zip(step, episode, turn, task, text, action, strict=True)
+        StoredStep(update=e.step, episode=e.id, turn=turn.turn, task=e.task, action=turn.action) for e, turn in pairs
     ]
     return table, places
 
@@ -119,16 +105,14 @@ def compare(
     )
 
 
-def _channels(stored: tuple[str | None, ...]) -> dict[str, list[float]]:
+def _following(episode: EpisodeRow, turns: Sequence[TurnRow]) -> list[int]:
+    """Return the anchor that each turn led to; 0 where it is not known."""
+    return [*(turn.anchor for turn in turns[1:]), episode.final_anchor or 0]
+
+
+def _channels(found: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
     """Return every channel that some turn has; NaN where a turn does not."""
-    parts = [json.loads(x) if x else {} for x in stored]
-    return {name: [float(part.get(name, np.nan)) for part in parts] for name in sorted(set().union(*parts))}
-
-
-def _replies(stored: tuple[bytes | None, ...]) -> list[npt.NDArray[np.float32]] | None:
-    """Return the logprobs of each turn's reply; None unless every turn has some."""
-    found = [np.frombuffer(x or b"", np.float32) for x in stored]
-    return found if all(len(x) for x in found) else None
+    return {name: [float(each.get(name, np.nan)) for each in found] for name in sorted(set().union(*found))}
 
 
 def _is_deterministic(store: RunStore) -> bool:

@@ -31,13 +31,13 @@ def new_cluster(config: RunConfig, noted: Callable[[str], None]) -> Cluster:
     return Cluster(config.cluster, noted)
 
 
-def new_recorder(path: Path, stack: ExitStack, cluster: Cluster | None) -> Recorder:
+def new_recorder(config: RunConfig, path: Path, stack: ExitStack, cluster: Cluster | None) -> Recorder:
     """Return the run's store, which `stack` closes: in this process, or behind an actor."""
     if cluster is None or not cluster.config.writer:
-        return stack.enter_context(RunStore(path))
+        return stack.enter_context(RunStore(path, config.store.max_bytes))
     from cairn.trainer.cluster.store import RemoteStore  # ray
 
-    return RemoteStore(cluster, path)
+    return RemoteStore(cluster, path, config.store.max_bytes)
 
 
 def new_learner(config: RunConfig, policy: Policy, cluster: Cluster | None, noted: Callable[[str], None]) -> Learner:

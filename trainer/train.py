@@ -7,6 +7,7 @@ checkpoint draws what it would have drawn.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from cairn.agents.agent import new_context
+from cairn.agents.agent import check_installed, new_context, prompt_hashes, refuse_other_prompts
 from cairn.agents.groups import State
 from cairn.agents.models.policy import Policy, load_policy, load_pretrained
 from cairn.agents.report import Report, summarise
@@ -42,8 +43,8 @@ from cairn.trainer.run import Run, versions
 from cairn.trainer.samples import make_samples
 from cairn.trainer.step_credit import step_credit
 from cairn.trainer.tasks import TaskOrder
-from cairn.trainer.tensorboard import TensorBoard
 from cairn.trainer.torch_setup import set_up_torch
+from cairn.trainer.tracking import Tracking, new_trackers
 
 if TYPE_CHECKING:
     from cairn.trainer.cluster.actors import Cluster
@@ -66,14 +67,27 @@ def train(
         CairnError: too many episodes failed, or a file cannot be written.
     """
     settings = config if isinstance(config, RunConfig) else load_run_config(config, overrides)
+    if not settings.cluster.workers:  # else these have the packages, and this machine may not
+        check_installed(settings.sampling)
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
     where = Path(folder) if folder is not None else Path("runs") / f"{settings.name}-{stamp}"
-    where.mkdir(parents=True, exist_ok=True)
-    hears = TensorBoard(where, listener or Listener())
+    _make(where)
+    trackers = new_trackers(settings, where)
     with ExitStack() as stack:
+        hears = stack.enter_context(Tracking(trackers, listener or Listener()))
         cluster = stack.enter_context(new_cluster(settings, hears.noted)) if settings.cluster.is_used else None
-        store = new_recorder(where / "run.sqlite", stack, cluster)
+        store = new_recorder(settings, where / "run.sqlite", stack, cluster)
         return Trainer(settings, where, store, hears, cluster).run()
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        why = os.strerror(error.errno or 0)
+        raise CairnError(f"Cannot write a run to {str(folder)!r}: {why}. Name another place: --folder DIR") from error
+    if not os.access(folder, os.W_OK):
+        raise CairnError(f"Cannot write a run to {str(folder)!r}: it is read-only. Name another place: --folder DIR")
 
 
 class Trainer:
@@ -115,16 +129,22 @@ class Trainer:
                 self._go_back(collapse)
 
     def _go_on(self, found: Checkpoint | None) -> Run:
+        prompts = prompt_hashes(self.config.agent)
+        if found is not None:
+            refuse_other_prompts(prompts, found.state.get("prompts", {}), str(found.folder))
         policy = self._policy(found)
         self.listener.started(self.folder, self._facts(policy))
         self.store.set_meta(
             {
                 "config": self.config.model_dump(),
+                "prompts": prompts,
                 "versions": versions(),
                 "parameters": policy.num_parameters,
                 "trainable": policy.num_trainable,
             }
         )
+        self.store.environment(self.config.env.id, self.env.meta.version, self.config.env.config)
+        self.store.environment(self.config.env.id, self.eval_env.meta.version, self.config.eval_env)
         if found is None:
             self._warm_start(policy)
         learner = self._learner(policy, found)  # its masters and its reference are the weights as they are now
@@ -174,11 +194,13 @@ class Trainer:
             **rollout.metrics(),
             **({} if self.cluster is None else {"replaced": float(self.cluster.replaced)}),
             "rollbacks": float(self.rollbacks),
+            **self.listener.counts(),
             **{f"seconds/{k}": v for k, v in self.seconds.items()},
             "tokens_per_second": tokens / sum(self.seconds.values()),
         }
         kinds = [self.env.task_type(e.task.task_id) for e in usable]
-        self.store.add(update + 1, metrics, usable, task_types=kinds, advantages=advantage.tolist())
+        credit = {self.config.credit.method: advantage.tolist()}
+        self.store.add(update + 1, metrics, usable, task_types=kinds, advantages=credit)
         self.store.add(update + 1, {}, failed := [e for e in episodes if e.is_failed], task_types=[""] * len(failed))
         self.listener.updated(update + 1, metrics)
         return metrics
@@ -204,7 +226,7 @@ class Trainer:
         for alarm in self.lookout.look(update, metrics):
             if alarm.action != "warn":
                 raise Collapse(update, alarm)
-            self.listener.noted(f"warning: after update {update}: {alarm.what}")
+            self._note(update, "warning", f"warning: after update {update}: {alarm.what}")
 
     def _go_back(self, collapse: Collapse) -> None:
         """Have the run go on from its newest checkpoint, with other chance and a lower rate; or give up."""
@@ -219,7 +241,7 @@ class Trainer:
         self.store.set_meta(
             {"rollbacks": [*before, {"after": collapse.update, "to": found.update, "why": str(collapse)}]}
         )
-        self.listener.noted(f"going back: {collapse}")
+        self._note(found.update, "going back", f"going back: {collapse}")
 
     @property
     def _seed(self) -> int:
@@ -231,10 +253,10 @@ class Trainer:
     def _newest_checkpoint(self) -> Checkpoint | None:
         found, problems = checkpoint.latest(self.folder / "checkpoints")
         for problem in problems:
-            self.listener.noted(problem)
+            self._note(0 if found is None else found.update, "checkpoint", problem)
         self.store.forget_after(found.update if found is not None else -1)
         if found is not None:
-            self.listener.noted(f"going on from {found.folder.name}")
+            self._note(found.update, "going on", f"going on from {found.folder.name}")
             stored = self.store.meta().get("reports", {})
             self.reports = {int(n): Report.from_dict(r) for n, r in stored.items() if int(n) <= found.update}
         return found
@@ -294,15 +316,20 @@ class Trainer:
 
     def _save(self, policy: Policy, learner: Learner, done: int, rollout: State | None) -> None:
         self.store.flush()  # a run that goes on from a checkpoint has all that led to it
-        checkpoint.save(
+        saved = checkpoint.save(
             self.folder / "checkpoints",
             done,
             policy,
             learner,
-            {"config": self.config.model_dump()},
+            {"config": self.config.model_dump(), "prompts": prompt_hashes(self.config.agent)},
             rollout,
             self.config.trainer.keep_checkpoints,
         )
+        self.store.checkpoint(done, str(saved.relative_to(self.folder)))
+
+    def _note(self, step: int, kind: str, text: str) -> None:
+        self.store.event(step, kind, text)
+        self.listener.noted(text)
 
     def _facts(self, policy: Policy) -> dict[str, str]:
         config = self.config

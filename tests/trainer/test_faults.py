@@ -27,6 +27,9 @@ DOOMED = {
     "pool.kind": "processes",
     "pool.limits.memory_bytes": 1 << 30,
 }
+FAILED = """
+SELECT t.task, cause, detail, score, success FROM episodes e JOIN tasks t ON t.id = e.task WHERE ending = 'failed'
+"""
 
 
 def assert_intact(folder: Path) -> None:
@@ -42,7 +45,7 @@ def test_a_run_outlives_environments_that_break(how: str, told: str, tmp_path: P
     patience = {"pool.limits.seconds_per_call": 1.0 if how == "hangs" else 30.0}
     run = train(DOORS, {**DOOMED, **patience, "env.config": {"doom": "r", "how": how}}, folder=tmp_path)
     assert run.is_finished
-    failed = rows(tmp_path, "SELECT task, cause, detail, score, success FROM episodes WHERE ending = 'failed'")
+    failed = rows(tmp_path, FAILED)
     assert failed
     for task, cause, detail, score, success in failed:
         assert task.startswith("red-")

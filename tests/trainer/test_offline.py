@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
@@ -96,22 +95,6 @@ def test_nothing_stored_is_said(run: Path) -> None:
         stored_steps(store, update=9)
 
 
-def test_a_store_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> None:
-    path = tmp_path / "run.sqlite"
-    with RunStore(path) as store:
-        store.add(1, {}, EPISODES)
-    old = sqlite3.connect(path)
-    old.executescript(
-        "ALTER TABLE episodes DROP COLUMN final_anchor; ALTER TABLE turns DROP COLUMN channels; PRAGMA user_version = 1"
-    )
-    old.close()
-    with RunStore(path) as store:
-        table, _ = stored_steps(store)
-        store.add(2, {}, EPISODES)
-    assert table.knows_next.tolist() == [True, False] * 4
-    assert table.channels == {}
-
-
 def test_disagreements_are_measured_in_deviations_and_the_widest_come_first(run: Path) -> None:
     with RunStore(run / "run.sqlite") as store:
         _, places = stored_steps(store, update=1)
@@ -153,4 +136,4 @@ def test_the_command_answers_programs(run: Path) -> None:
 def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
     answer = CliRunner().invoke(app, ["credit", str(tmp_path)])
     assert answer.exit_code == 2
-    assert "is no run: it has no run.sqlite" in answer.stderr
+    assert "is no run: expected a folder with run.sqlite" in answer.stderr

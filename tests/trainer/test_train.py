@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,11 @@ import numpy as np
 import pytest
 import torch
 
-from cairn.agents.evaluate import evaluate
+from cairn.agents.evaluate import play_tasks
 from cairn.agents.report import Report
 from cairn.core.errors import CairnError, ConfigError
-from cairn.core.store import RunStore
+from cairn.core.store import RunStore, read
+from cairn.core.store.digest import played
 from cairn.trainer.listener import Listener
 from cairn.trainer.offline import stored_steps
 from cairn.trainer.run import Run
@@ -78,6 +80,11 @@ def rows(folder: Path, sql: str) -> list[tuple[Any, ...]]:
         return store.rows(sql)
 
 
+def stored(folder: Path) -> list[tuple[object, ...]]:
+    with RunStore.read(folder) as store:
+        return played(store)
+
+
 def weights(run: Run) -> bytes:
     return (run.checkpoint / "model.safetensors").read_bytes()
 
@@ -101,8 +108,7 @@ def test_two_runs_with_one_seed_are_equal_bit_for_bit(finished: Run, tmp_path: P
     again = train(DOORS, SMALL, folder=tmp_path)
     assert metrics(tmp_path) == metrics(finished.folder)
     assert weights(again) == weights(finished)
-    turns = "SELECT episode, turn, action, reward, advantage, reply_ids, reply_logprobs FROM turns ORDER BY 1, 2"
-    assert rows(tmp_path, turns) == rows(finished.folder, turns)
+    assert stored(tmp_path) == stored(finished.folder)
 
 
 def test_another_seed_is_another_run(finished: Run, tmp_path: Path) -> None:
@@ -199,8 +205,7 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(
     assert heard.updates == [5, 6]
     assert metrics(tmp_path) == metrics(finished.folder)
     assert weights(run) == weights(finished)
-    episodes = "SELECT phase, step, task, group_id, score, turns FROM episodes ORDER BY 1, 2, 4, id"
-    assert rows(tmp_path, episodes) == rows(finished.folder, episodes)
+    assert stored(tmp_path) == stored(finished.folder)
     assert rows(tmp_path, "SELECT count(*) FROM turns WHERE episode NOT IN (SELECT id FROM episodes)") == [(0,)]
     assert sorted(run.reports) == [0, 6]
     assert run.final.success == finished.final.success
@@ -287,6 +292,21 @@ def test_a_finished_run_has_nothing_left_to_do(tmp_path: Path) -> None:
     assert sorted(longer.reports) == [0, 2, 3]
 
 
+def test_a_run_whose_prompt_was_changed_does_not_go_on(tmp_path: Path) -> None:
+    file, folder = tmp_path / "mine.txt", tmp_path / "run"
+    file.write_text("Open it.")
+    told = {"instruction_file": str(file), "format": "react", "memory": "markovian"}
+    settings = {**TINY, "agent.context": {"method": "chat", "chat": told}}
+    train(DOORS, settings, folder=folder)
+    with RunStore(folder / "run.sqlite") as store:
+        assert store.meta()["prompts"] == {"instruction": sha256(b"Open it.").hexdigest()}
+    file.write_text("Open any.")
+    with pytest.raises(ConfigError, match="was trained with another instruction"):
+        train(DOORS, settings, folder=folder)
+    file.write_text("Open it.\n")
+    assert train(DOORS, settings, folder=folder).is_finished
+
+
 def test_a_damaged_checkpoint_is_passed_over_with_a_note(tmp_path: Path) -> None:
     run = train(DOORS, TINY, folder=tmp_path)
     (run.checkpoint / "model.safetensors").write_bytes(b"torn")
@@ -326,7 +346,8 @@ def test_some_failures_are_counted_and_not_trained_on(tmp_path: Path) -> None:
     assert sum(failed) > 0
     stored = rows(
         tmp_path,
-        "SELECT count(*), count(score), sum(turns), min(task), max(task) FROM episodes WHERE ending = 'failed'",
+        "SELECT count(*), count(score), sum(turns), min(t.task), max(t.task) FROM episodes e "
+        "JOIN tasks t ON t.id = e.task WHERE ending = 'failed'",
     )
     assert stored[0][:3] == (sum(failed), 0, 0)
     assert stored[0][3].startswith("red-")
@@ -384,7 +405,7 @@ def test_steps_in_a_browser_are_credited_each(tmp_path: Path) -> None:
     with RunStore(run.folder / "run.sqlite") as store:
         table, _ = stored_steps(store, update=1)
         advantages = [
-            value for (value,) in store.rows("SELECT advantage FROM turns ORDER BY episode, turn") if value is not None
+            value for e in read.episodes(store, phase="train") for value in read.advantages(store, e.id)["gigpo"]
         ]
     assert len(table) == 24
     assert len(set(table.anchor.tolist())) < 24  # states are met again
@@ -454,10 +475,10 @@ def test_adapters_are_trained_on_from_a_checkpoint_and_evaluated(finished: Run, 
     assert not (whole.checkpoint / "model.safetensors").exists()
     with RunStore(whole.folder / "run.sqlite") as store:
         assert 0 < store.meta()["trainable"] < 0.5 * store.meta()["parameters"]
-    report, _ = evaluate(str(whole.folder), DOORS["env"]["id"], tasks=20)
-    again, _ = evaluate(str(whole.checkpoint), DOORS["env"]["id"], tasks=20)
+    report, _ = play_tasks(str(whole.folder), DOORS["env"]["id"], tasks=20)
+    again, _ = play_tasks(str(whole.checkpoint), DOORS["env"]["id"], tasks=20)
     assert report == again
-    assert report.success.share > evaluate("random", DOORS["env"]["id"], tasks=20)[0].success.share
+    assert report.success.share > play_tasks("random", DOORS["env"]["id"], tasks=20)[0].success.share
 
 
 def test_adapters_on_a_fresh_model_are_refused(tmp_path: Path) -> None:

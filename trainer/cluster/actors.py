@@ -147,7 +147,7 @@ def _join(address: str | None) -> None:
     except (OSError, OverflowError, ValueError, RuntimeError) as error:
         raise ConfigError(
             f"cluster.address: cannot join a Ray cluster at {address!r}: {str(error).splitlines()[0][:300]}. Start one "
-            "with `ray start --head`, or leave cluster.address out"
+            "with `ray start --head`, set RAY_AUTH_MODE=token here if it wants a token, or leave cluster.address out"
         ) from error
 
 

@@ -42,6 +42,14 @@ def test_the_worked_example() -> None:
     np.testing.assert_allclose(advantages(steps(PASSED), "verpo"), TURNS, atol=1e-6)
 
 
+def test_signs_of_tampering_are_no_tests() -> None:
+    table = StepTable.from_columns(
+        group=[0] * 4, episode=range(4), turn=[0] * 4, anchor=range(4), action=range(4), reward=[0] * 4,
+        channels={**{f"test {j}": [row[j] for row in PASSED] for j in range(3)}, "tampering/answers": [0, 3, 0, 0]},
+    )  # fmt: skip
+    np.testing.assert_allclose(advantages(table, "verpo"), TURNS, atol=1e-6)
+
+
 def test_the_outcome_is_discounted_once_a_turn() -> None:
     # gamma .5: the episode of two turns with score 1 gives .25, that of one turn with 1 gives .5, the other 0: mean .25
     table = steps(PASSED, reward=[0, 1, 1, 0], episode=[0, 0, 1, 2], turn=[0, 1, 0, 0])

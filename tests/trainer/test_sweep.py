@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from cairn.core.errors import ConfigError
-from cairn.trainer.compare import compare, half_width
 from cairn.trainer.listener import Listener
+from cairn.trainer.sweep import half_width, sweep
 
 TINY: dict[str, Any] = {
     "name": "tiny",
@@ -32,7 +32,7 @@ def test_half_width_by_hand() -> None:
 def test_variants_of_a_seed_share_their_start_and_finished_runs_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = compare(TINY, "credit.method", ["gigpo", "grpo"], 2, tmp_path)
+    first = sweep(TINY, "credit.method", ["gigpo", "grpo"], 2, tmp_path)
     assert [v.value for v in first] == ["gigpo", "grpo"]
     assert first[0].starts == first[1].starts
     assert first[0].difference == 0.0
@@ -42,7 +42,7 @@ def test_variants_of_a_seed_share_their_start_and_finished_runs_are_kept(
     assert sorted(p.name for p in tmp_path.iterdir()) == [*runs, "start-seed0", "start-seed1"]
 
     monkeypatch.setattr("cairn.trainer.train.Trainer._update", lambda *_: pytest.fail("a finished run was repeated"))
-    assert compare(TINY, "credit.method", ["gigpo", "grpo"], 2, tmp_path) == first
+    assert sweep(TINY, "credit.method", ["gigpo", "grpo"], 2, tmp_path) == first
 
 
 class Passes(Listener):
@@ -64,15 +64,15 @@ def test_a_warm_start_is_made_once_a_seed_unless_it_is_what_varies(
 ) -> None:
     config = {**TINY, "imitation": {"episodes": 4, "oracle": "reader", "batch": 2}}
     passes = Passes()
-    variants = compare(config, key, values, 1, tmp_path, listener=passes)
+    variants = sweep(config, key, values, 1, tmp_path, listener=passes)
     assert passes.count == warm_starts
     assert [v.value for v in variants] == values
 
 
 def test_runs_with_other_settings_are_not_taken_for_these(tmp_path: Path) -> None:
-    compare(TINY, "credit.method", ["gigpo"], 1, tmp_path)
+    sweep(TINY, "credit.method", ["gigpo"], 1, tmp_path)
     with pytest.raises(ConfigError, match="gigpo-seed0' holds a run with other settings"):
-        compare(TINY, "credit.method", ["gigpo"], 1, tmp_path, overrides={"trainer.group_size": 3})
+        sweep(TINY, "credit.method", ["gigpo"], 1, tmp_path, overrides={"trainer.group_size": 3})
     shutil.rmtree(tmp_path / "gigpo-seed0")  # as the message says; the warm start beside it is of other settings too
     with pytest.raises(ConfigError, match="start-seed0' holds a run with other settings"):
-        compare(TINY, "credit.method", ["gigpo"], 1, tmp_path, overrides={"trainer.group_size": 3})
+        sweep(TINY, "credit.method", ["gigpo"], 1, tmp_path, overrides={"trainer.group_size": 3})

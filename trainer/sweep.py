@@ -15,8 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from scipy import stats
-
+from cairn.agents.statistics import student
 from cairn.core.config import flatten, parse_flags
 from cairn.core.errors import ConfigError
 from cairn.core.store import RunStore
@@ -45,7 +44,7 @@ class Variant:
         return asdict(self)
 
 
-def compare(
+def sweep(
     config: str | Path | Mapping[str, Any],
     key: str,
     values: Sequence[str],
@@ -96,7 +95,7 @@ def _start_together(folders: Sequence[Path], settings: RunConfig, start: Path, l
     for folder in missing:
         partial = folder.with_name(f".partial-{folder.name}")
         shutil.rmtree(partial, ignore_errors=True)  # of a comparison that was killed while it copied
-        shutil.copytree(start, partial)
+        shutil.copytree(start, partial, ignore=shutil.ignore_patterns("trackers"))  # each is a run of its own there
         with RunStore(partial / "run.sqlite") as store:
             store.set_meta({"config": None})  # the run that goes on from here states its own
         partial.rename(folder)
@@ -117,10 +116,8 @@ def _variant(value: str, runs: Sequence[Run], first: Sequence[float]) -> Variant
 
 
 def half_width(values: Sequence[float]) -> float:
-    """Return half of Student's 95 % interval of the mean, ``t s / sqrt(n)`` with ddof 1; NaN for one value."""
-    n = len(values)
-    if n < 2:
+    """Return half of Student's 95 % interval of the mean (see `cairn.agents.statistics.student`); NaN for one value."""
+    if len(values) < 2:
         return math.nan
-    mean = sum(values) / n
-    deviation = math.sqrt(sum((v - mean) ** 2 for v in values) / (n - 1))
-    return float(stats.t.ppf(0.975, n - 1)) * deviation / math.sqrt(n)
+    low, high = student(values)
+    return (high - low) / 2

@@ -1,0 +1,48 @@
+"""TensorBoard: event files in the run's folder, which ``tensorboard --logdir runs`` shows; needs no account."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cairn.trainer.trackers.base import TrackedRun, Tracker, TrackerConfig
+
+
+class TensorBoardConfig(TrackerConfig):
+    """Settings of TensorBoard."""
+
+
+class TensorBoard(Tracker):
+    """Writes to ``tensorboard/`` under the run's folder."""
+
+    Config = TensorBoardConfig
+
+    def __init__(self, config: TensorBoardConfig, run: TrackedRun) -> None:
+        self._run = run
+
+    def open(self) -> None:
+        """Write what the run is, as text."""
+        from torch.utils.tensorboard import SummaryWriter
+
+        self._writer = SummaryWriter(str(self._run.folder / "tensorboard"))
+        self._writer.add_text("run/folder", f"[{self._run.name}]({self._run.link})")
+        self._writer.add_text("run/config", _table(self._run.settings))
+        self._writer.add_text("run/versions", _table(self._run.versions))
+
+    def write(self, phase: str, step: int, metrics: Mapping[str, float]) -> None:
+        """Write scalars, which can be seen at once."""
+        for name, value in metrics.items():
+            self._writer.add_scalar(f"{phase}/{name}", value, step)
+        self._writer.flush()
+
+    def close(self, *, has_failed: bool) -> None:
+        """Close the file."""
+        self._writer.close()
+
+
+def _table(values: Mapping[str, str]) -> str:
+    """Return Markdown; texts stand as code, so that none is taken for markup."""
+    cells = (f"| `{name}` | `{value.replace('|', '/').replace('`', ' ')}` |" for name, value in values.items())
+    return "\n".join(["| name | value |", "|---|---|", *(cell.replace("\n", " ") for cell in cells)])
+
+
+TRACKER = TensorBoard

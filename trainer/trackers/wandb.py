@@ -1,0 +1,93 @@
+"""Weights & Biases (extra `wandb`): a project's runs on its server, or offline for ``wandb sync`` later.
+
+Metrics go by a field of their own (the update, the pass), not by W&B's step, which may only grow: a run that went back
+to a checkpoint writes an update again. Console output, code and git are not sent.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Literal
+
+from pydantic import Field
+
+from cairn.core.errors import CairnError, MissingExtraError
+from cairn.trainer.trackers.base import TrackedRun, Tracker, TrackerConfig
+
+_STEPS = {"imitation": "imitation/pass", "train": "update", "eval": "update"}
+
+
+class WandbConfig(TrackerConfig):
+    """Settings of Weights & Biases."""
+
+    project: str = Field("cairn", min_length=1, description="Under which the run is listed.")
+    entity: str | None = Field(None, description="User or team; None: that of the login.")
+    group: str | None = Field(None, description="Runs that belong together, as the seeds of a comparison.")
+    tags: tuple[str, ...] = Field((), description="Words to find the run by.")
+    mode: Literal["online", "offline"] | None = Field(
+        None, description="offline: into the run's folder, for `wandb sync`. None: what WANDB_MODE says, else online."
+    )
+    timeout_s: float = Field(60.0, gt=0, description="Seconds to wait for the server at the beginning.")
+
+    @property
+    def chosen_mode(self) -> str:
+        """The mode, with what the environment says."""
+        return self.mode or os.environ.get("WANDB_MODE", "online")
+
+
+class Wandb(Tracker):
+    """Writes a run of a W&B project."""
+
+    Config = WandbConfig
+
+    def __init__(self, config: WandbConfig, run: TrackedRun) -> None:
+        self._config, self._about = config, run
+
+    @classmethod
+    def check(cls) -> None:
+        """Look for the package."""
+        if find_spec("wandb") is None:
+            raise MissingExtraError("The tracker 'wandb'", "wandb")
+
+    def open(self) -> None:
+        """Log in without asking anyone, and begin the run or go on with it."""
+        os.environ.setdefault("WANDB_ERROR_REPORTING", "false")  # its own crashes, to its own makers
+        import wandb
+
+        config, about = self._config, self._about
+        if config.chosen_mode == "online" and not wandb.login(prompt=False):
+            raise CairnError(
+                "not logged in: run `wandb login`, or set trackers.wandb.mode=offline and run `wandb sync` later"
+            )
+        self._run = wandb.init(
+            project=config.project,
+            entity=config.entity,
+            group=config.group,
+            tags=config.tags,
+            name=about.name,
+            notes=about.link,
+            id=about.identity("wandb", lambda: secrets.token_hex(4)),
+            resume="allow",
+            dir=str(about.folder / "trackers"),
+            mode=config.chosen_mode,
+            config={**about.config, "versions": dict(about.versions), "folder": about.link},
+            settings=wandb.Settings(
+                console="off", silent=True, disable_code=True, disable_git=True, init_timeout=config.timeout_s
+            ),
+        )
+        for phase, step in _STEPS.items():
+            self._run.define_metric(f"{phase}/*", step_metric=step)
+
+    def write(self, phase: str, step: int, metrics: Mapping[str, float]) -> None:
+        """Log them beside their step."""
+        self._run.log({**{f"{phase}/{name}": value for name, value in metrics.items()}, _STEPS[phase]: step})
+
+    def close(self, *, has_failed: bool) -> None:
+        """Send what is left."""
+        self._run.finish(exit_code=int(has_failed))
+
+
+TRACKER = Wandb

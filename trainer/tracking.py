@@ -1,0 +1,189 @@
+"""Tells trackers of a run, each on a thread of its own, so that none can stop the run or hold it up.
+
+What a tracker cannot take is lost and counted (metric ``trackers_lost``), and its first problem is noted once: it could
+not begin (no login, no server), it raised, or it was so slow that more than `MOST_WAITING` messages waited for it. At
+the end of the run it has `CLOSE_S` seconds to finish; what it does after that, it does until the process ends.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from queue import SimpleQueue
+from types import TracebackType
+
+from cairn.agents.report import Report
+from cairn.core.plugins import TRACKERS
+from cairn.trainer.config import RunConfig
+from cairn.trainer.listener import Listener, Pulse
+from cairn.trainer.run import versions
+from cairn.trainer.trackers.base import TrackedRun, Tracker
+
+MOST_WAITING = 1000  # messages to one tracker
+CLOSE_S = 30.0  # for all trackers together
+
+_Message = Callable[[Tracker], None]
+
+
+def new_trackers(config: RunConfig, folder: Path) -> dict[str, Tracker]:
+    """Return the trackers that a run's settings ask for, by name; none has begun.
+
+    Raises:
+        MissingExtraError: the packages of one are not installed.
+    """
+    run = TrackedRun(folder=folder.resolve(), config=config.model_dump(mode="json"), versions=versions())
+    found: dict[str, Tracker] = {}
+    for name, settings in config.trackers.chosen().items():
+        kind: type[Tracker] = TRACKERS.load(name)
+        kind.check()
+        found[name] = kind(settings, run)
+    return found
+
+
+class Tracking(Listener):
+    """Passes everything on to a listener, and what is worth keeping to trackers; use as a context manager."""
+
+    def __init__(self, trackers: Mapping[str, Tracker], then: Listener, close_s: float = CLOSE_S) -> None:
+        self._apart = [_Apart(name, tracker) for name, tracker in trackers.items()]
+        self._then, self._close_s = then, close_s
+
+    def __enter__(self) -> Tracking:
+        for apart in self._apart:
+            apart.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        for apart in self._apart:
+            apart.end(has_failed=kind is not None)
+        left_s = self._close_s
+        for apart in self._apart:
+            left_s -= apart.wait(max(left_s, 0.0))
+        self._tell_problems()
+        for apart in self._apart:
+            if apart.lost:
+                self._then.noted(f"tracker {apart.name}: {apart.lost} of {apart.told} messages were lost")
+
+    def counts(self) -> dict[str, float]:
+        """Return how many messages trackers have lost so far."""
+        return {**self._then.counts(), "trackers_lost": float(sum(apart.lost for apart in self._apart))}
+
+    def started(self, folder: Path, facts: Mapping[str, str]) -> None:
+        """Pass it on."""
+        self._then.started(folder, facts)
+
+    def phase(self, name: str, total: int) -> None:
+        """Pass it on, and say what befell a tracker meanwhile."""
+        self._tell_problems()
+        self._then.phase(name, total)
+
+    def advanced(self, count: int) -> None:
+        """Pass it on."""
+        self._then.advanced(count)
+
+    def pulsed(self, pulse: Pulse) -> None:
+        """Pass it on."""
+        self._then.pulsed(pulse)
+
+    def noted(self, text: str) -> None:
+        """Pass it on."""
+        self._then.noted(text)
+
+    def imitated(self, epoch: int, metrics: Mapping[str, float]) -> None:
+        """Tell everyone."""
+        kept = dict(metrics)
+        self._tell(lambda tracker: tracker.imitated(epoch, kept))
+        self._then.imitated(epoch, metrics)
+
+    def updated(self, update: int, metrics: Mapping[str, float]) -> None:
+        """Tell everyone."""
+        kept = dict(metrics)
+        self._tell(lambda tracker: tracker.updated(update, kept))
+        self._then.updated(update, metrics)
+
+    def evaluated(self, update: int, report: Report) -> None:
+        """Tell everyone."""
+        self._tell(lambda tracker: tracker.evaluated(update, report))
+        self._then.evaluated(update, report)
+
+    def _tell(self, message: _Message) -> None:
+        for apart in self._apart:
+            apart.tell(message)
+        self._tell_problems()
+
+    def _tell_problems(self) -> None:
+        for apart in self._apart:
+            if (problem := apart.news()) is not None:
+                self._then.noted(f"tracker {apart.name}: {problem}. The run goes on")
+
+
+class _Apart:
+    """A tracker and its thread; counters are written by one thread each, so that they need no lock."""
+
+    def __init__(self, name: str, tracker: Tracker) -> None:
+        self.name, self.told = name, 0
+        self._tracker = tracker
+        self._messages: SimpleQueue[_Message | None] = SimpleQueue()
+        self._dropped, self._failed = 0, 0
+        self._problem: str | None = None  # the first
+        self._is_told = False
+        self._has_failed = False  # the run
+        self._thread = threading.Thread(target=self._work, name=f"tracker {name}", daemon=True)
+
+    @property
+    def lost(self) -> int:
+        """Messages that it did not keep."""
+        return self._dropped + self._failed
+
+    def start(self) -> None:
+        """Let it begin."""
+        self._thread.start()
+
+    def tell(self, message: _Message) -> None:
+        """Leave a message for it."""
+        self.told += 1
+        if self._messages.qsize() < MOST_WAITING:
+            self._messages.put(message)
+        else:
+            self._dropped += 1
+            self._problem = self._problem or f"it is slower than the run: {MOST_WAITING} messages wait for it"
+
+    def news(self) -> str | None:
+        """Return its first problem, once."""
+        if self._problem is None or self._is_told:
+            return None
+        self._is_told = True
+        return self._problem
+
+    def end(self, *, has_failed: bool) -> None:
+        """Tell it that the run is over."""
+        self._has_failed = has_failed
+        self._messages.put(None)
+
+    def wait(self, seconds: float) -> float:
+        """Wait until it is done, so long at most, and return how long that took."""
+        began = time.monotonic()
+        self._thread.join(seconds)
+        if self._thread.is_alive():
+            self._dropped += max(self._messages.qsize() - 1, 0)
+            self._problem = self._problem or "it was not done in time at the end of the run"
+        return time.monotonic() - began
+
+    def _work(self) -> None:
+        is_open = self._try(self._tracker.open)
+        while (message := self._messages.get()) is not None:
+            if not (is_open and self._try(partial(message, self._tracker))):
+                self._failed += 1
+        if is_open:
+            self._try(lambda: self._tracker.close(has_failed=self._has_failed))
+
+    def _try(self, call: Callable[[], None]) -> bool:
+        try:
+            call()
+        except Exception as error:  # noqa: BLE001  (whatever its package raises is no business of the run)
+            first_line = str(error).strip().partition("\n")[0]
+            self._problem = self._problem or f"{type(error).__name__}: {first_line}"[:300]
+            return False
+        return True
