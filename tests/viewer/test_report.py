@@ -1,0 +1,118 @@
+"""A report stands alone, says what runs and evaluations found, and executes nothing; figures have lines."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from cairn.agents.evaluation import evaluate
+from cairn.cli.main import app
+from cairn.core.errors import CairnError
+from cairn.core.records import Ending, Episode, Observation, Task, Turn
+from cairn.core.store import RunStore
+from cairn.viewer.figures import write_figures
+from cairn.viewer.report import write_report
+from tests.viewer.test_hostile_runs import PAYLOADS
+
+RATE = {"successes": 3, "episodes": 4, "low": 0.3, "high": 0.95}
+
+
+def episode(text: str, reward: float) -> Episode:
+    turns = tuple(
+        Turn(observation=Observation(text=text, anchor=n), reply_text=text, action=text, reward=reward) for n in (1, 2)
+    )
+    return Episode(
+        task=Task(env_id="household", task_id=text),
+        group_id=0,
+        turns=turns,
+        ending=Ending.terminated(),
+        score=reward,
+        success=reward > 0,
+        final=Observation(text=text, anchor=3),
+    )
+
+
+def run(folder: Path, text: str = "You see a pen.", seed: int = 0) -> Path:
+    folder.mkdir(parents=True)
+    config = {"name": "r", "seed": seed, "env": {"id": "household"}, "credit": {"method": "grpo"}}
+    report = {"success": RATE, "by_type": {"pick": RATE}}
+    with RunStore(folder / "run.sqlite") as store:
+        store.set_meta({"config": config, "versions": {"torch": "2"}, "reports": {"0": report, "2": report}})
+        store.environment("household", 1, {"split": "train"})
+        for step in (1, 2):
+            credit = {"grpo": [1.0, 1.0, -1.0, -1.0]}
+            played = [episode(text, 1.0), episode(text, 0.0)]
+            store.add(step, {"success": 0.5, "return": 0.5 + seed}, played, task_types=["pick"] * 2, advantages=credit)
+        store.add(2, {"eval/success": 0.75, "eval/low": 0.3, "eval/high": 0.95})
+    return folder
+
+
+def test_a_report_has_curves_tables_episodes_a_graph_and_settings(tmp_path: Path) -> None:
+    runs = [run(tmp_path / "runs" / f"a{seed}", seed=seed) for seed in (0, 1)]
+    found = evaluate("oracle", "examples.doors:Doors", tasks=4, root=tmp_path / "evals")
+    assert write_report([*runs, tmp_path / "evals"], tmp_path / "r.html") == 3
+    text = (tmp_path / "r.html").read_text()
+    for told in ("a0", "a1", "Success on held-out tasks", "You see a pen.", 'class="node', "grpo", "oracle"):
+        assert told in text, told
+    assert found.panel.content_hash()[:12] in text
+    assert "75 % [30 %, 95 %]" in re.sub(r"\s+", " ", text)
+    assert text.count("The best episode of a group") == 2
+
+
+def test_a_report_needs_nothing_else_and_forbids_scripts(tmp_path: Path) -> None:
+    write_report([run(tmp_path / "a")], tmp_path / "r.html")
+    text = (tmp_path / "r.html").read_text()
+    assert "default-src 'none'" in unescape(text)
+    assert not re.search(r"<script|<link|<iframe|src=|href=|@import|url\((?!#)", text)
+
+
+def shapes(file: Path) -> set[tuple[str, tuple[str, ...]]]:
+    """Return all elements of a page, each with the names of its attributes."""
+    seen: set[tuple[str, tuple[str, ...]]] = set()
+
+    class Reader(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            seen.add((tag, tuple(name for name, _ in attrs)))
+
+    Reader().feed(file.read_text())
+    return seen
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_what_agents_wrote_is_text(payload: str, tmp_path: Path) -> None:
+    plain, hostile = ((tmp_path / name).resolve() for name in ("plain.html", "hostile.html"))
+    write_report([run(tmp_path / "p" / "a", "harmless")], plain)
+    write_report([run(tmp_path / "h" / "a", payload)], hostile)
+    allowed, found = (shapes(file) for file in (plain, hostile))
+    assert found <= allowed
+
+
+def test_a_report_of_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CairnError, match="holds no run"):
+        write_report([tmp_path], tmp_path / "r.html")
+    with pytest.raises(CairnError, match="Cannot write"):
+        write_report([run(tmp_path / "a")], tmp_path / "none" / "r.html")
+
+
+def test_figures_are_written_for_what_was_measured(tmp_path: Path) -> None:
+    runs = [run(tmp_path / f"a{seed}", seed=seed) for seed in (0, 1)]
+    files = write_figures(runs, tmp_path / "figures")
+    names = {file.name for file in files}
+    assert names == {f"{n}.{k}" for n in ("eval-success", "success", "return") for k in ("svg", "png")}
+    svg = (tmp_path / "figures" / "return.svg").read_text()
+    assert "FillBetweenPolyCollection" in svg or "PolyCollection" in svg  # the interval over two seeds
+
+
+def test_the_command_writes_both(tmp_path: Path) -> None:
+    where = str(run(tmp_path / "a"))
+    asked = ["report", where, "--out", str(tmp_path / "r.html"), "--figures", str(tmp_path / "f")]
+    done = CliRunner().invoke(app, asked)
+    assert done.exit_code == 0, done.output
+    assert "1 run in" in done.output
+    assert np.fromfile(tmp_path / "f" / "return.png", np.uint8)[1:4].tobytes() == b"PNG"

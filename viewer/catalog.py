@@ -1,0 +1,64 @@
+"""The runs that are shown: found once, named for addresses, opened anew by each request.
+
+A run's part of an address is its place in the list and what of its folder's name is harmless there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cairn.core.errors import CairnError
+from cairn.core.store import RunStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlace:
+    """Where a run is."""
+
+    slug: str  # its part of an address: lower-case letters, digits and dashes
+    name: str  # its folder's, as it is
+    folder: Path
+
+    def open(self) -> RunStore:
+        """Open its store, to read."""
+        return RunStore.read(self.folder)
+
+    def tokenizer_file(self) -> Path | None:
+        """Return the newest checkpoint's tokenizer; None: there is none."""
+        found = sorted((self.folder / "checkpoints").glob("update-*/tokenizer.json"))
+        return found[-1] if found else None
+
+
+def find_runs(paths: Sequence[Path]) -> tuple[RunPlace, ...]:
+    """Return the runs at these places: folders of runs, or folders that such folders stand in.
+
+    Raises:
+        CairnError: there is no run at one of them.
+    """
+    folders: dict[Path, None] = {}
+    for path in paths:
+        inside = [path] if _is_run(path) else sorted(p for p in path.glob("*") if _is_run(p))
+        if not inside:
+            raise CairnError(f"{str(path)!r} holds no run: expected a folder with run.sqlite, or one of such folders")
+        folders |= dict.fromkeys(found.resolve() for found in inside)
+    return tuple(_place(number, folder) for number, folder in enumerate(folders, 1))
+
+
+def dig(tables: object, *keys: str) -> Any:  # Any: whatever JSON can hold
+    """Return what stands under these keys of a stored configuration; None where nothing does."""
+    for key in keys:
+        tables = tables.get(key) if isinstance(tables, Mapping) else None
+    return tables
+
+
+def _is_run(path: Path) -> bool:
+    return (path / "run.sqlite").is_file()
+
+
+def _place(number: int, folder: Path) -> RunPlace:
+    harmless = re.sub(r"[^a-z0-9]+", "-", folder.name.lower()).strip("-")[:48]
+    return RunPlace(slug=f"{number}-{harmless}".strip("-"), name=folder.name, folder=folder)

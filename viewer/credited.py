@@ -1,0 +1,94 @@
+"""Advantages of a stored update under any method, beside those that the run trained on.
+
+Methods may compare all groups of an update, so an update is computed whole. Above `MOST_STEPS` steps only the group
+that is looked at is computed, and pages say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cairn.core.errors import CairnError
+from cairn.core.plugins import CREDITS
+from cairn.core.store import RunStore, read
+from cairn.core.store.read import EpisodeRow
+from cairn.core.table import Floats, StepTable
+from cairn.trainer.credit import advantages
+from cairn.trainer.offline import StoredStep, steps_of
+from cairn.viewer.catalog import dig
+
+TRAINED = "as trained"  # what the run's own advantages are called beside methods
+MOST_STEPS = 30_000
+USUAL = ("grpo", "gigpo", "hgpo", "graphgpo", "closure")  # compared where nothing is asked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredUpdate:
+    """The scored episodes of an update as a table, with what was trained on."""
+
+    table: StepTable
+    places: tuple[StoredStep, ...]  # in the table's order
+    trained: Floats | None  # in the table's order; None: not stored
+    own_method: str  # "": not known
+    own_settings: Mapping[str, object]
+    is_partial: bool  # one group of it, for the update is too large
+    known: dict[str, Floats] = field(default_factory=dict)  # what was computed before, by method
+
+    def credit(self, method: str) -> Floats:
+        """Return the advantages of a method, in the table's order; of `TRAINED`, those that are stored.
+
+        Raises:
+            CairnError: there is no such method, or what is stored is not enough for it.
+        """
+        if method == TRAINED:
+            if self.trained is None:
+                raise CairnError("The advantages that this update was trained on are not stored")
+            return self.trained
+        if method not in self.known:
+            settings = dict(self.own_settings) if method == self.own_method else {}
+            self.known[method] = advantages(self.table, method, **settings)[self.table.order]
+        return self.known[method]
+
+
+def stored_update(store: RunStore, step: int, group: int | None = None, phase: str = "train") -> StoredUpdate:
+    """Return the scored episodes of an update.
+
+    Raises:
+        CairnError: there are none, or their turns were forgotten.
+    """
+    found = _scored(read.episodes(store, phase=phase, step=step))
+    is_partial = group is not None and sum(e.turns for e in found) > MOST_STEPS
+    if is_partial:
+        found = [e for e in found if e.group_id == group]
+    if not found:
+        raise CairnError(f"Step {step} of phase {phase!r} has no episodes that could be scored")
+    table, places = steps_of(store, found)
+    config = store.meta().get("config")
+    method = str(dig(config, "credit", "method") or "")
+    return StoredUpdate(
+        table=table,
+        places=tuple(places[i] for i in table.order.tolist()),
+        trained=_trained(store, found, method, table),
+        own_method=method,
+        own_settings=dig(config, "credit", method) or {},
+        is_partial=is_partial,
+    )
+
+
+def methods() -> list[str]:
+    """Return the names that a form offers."""
+    return [TRAINED, *CREDITS.ids()]
+
+
+def _scored(episodes: Sequence[EpisodeRow]) -> list[EpisodeRow]:
+    return [e for e in episodes if e.ending != "failed" and e.turns]
+
+
+def _trained(store: RunStore, episodes: Sequence[EpisodeRow], method: str, table: StepTable) -> Floats | None:
+    parts = [read.advantages(store, e.id) for e in episodes]
+    values = [part.get(method, next(iter(part.values()), None)) for part in parts]
+    known = [v for v, e in zip(values, episodes, strict=True) if v is not None and len(v) == e.turns]
+    return np.concatenate(known)[table.order] if len(known) == len(episodes) else None

@@ -1,0 +1,174 @@
+"""One episode, turn by turn, and what is too long for a page or no text: as files of fixed types.
+
+Prompts and tokens are texts by the tokenizer of the run's newest checkpoint; a later one is not looked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from cairn.core.records import Episode, Turn
+from cairn.core.store import RunStore, read
+from cairn.core.store.read import EpisodeRow, TurnRow
+from cairn.viewer import queries
+from cairn.viewer.catalog import RunPlace
+from cairn.viewer.graph_view import tone
+from cairn.viewer.site import Show, Site, whole
+from cairn.viewer.token_texts import TokenTexts, token_texts
+
+PER_PAGE = 40  # turns
+MOST_TOKENS = 512  # of one reply
+_PNG = b"\x89PNG\r\n\x1a\n"
+_SURE = (-0.05, -0.25, -0.7, -1.6, -3.0)  # nats; a token's logprob is coloured by how many of these it is below
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """A sampled token."""
+
+    text: str
+    logprob: float | None
+    surprise: int  # 0: sure, to 5: far from it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownTurn:
+    """What a page says of a turn."""
+
+    number: int
+    row: TurnRow
+    observation: str
+    reply: str
+    prompt: str | None  # None: there are no ids, or nothing that reads them
+    tokens: tuple[Token, ...]  # none: likewise
+    tokens_left: int
+    advantage: float | None
+    tone: int
+    visits: int  # turns of the run at the same anchor
+    has_image: bool
+
+
+def _show(site: Site, request: Request) -> Response:
+    start, colour = whole(request, "from", 0), request.query_params.get("colour", "logprob")
+    with site.run(request) as (place, store):
+        row = _row(store, whole(request, "episode", 0))
+        if start and start >= row.turns:
+            raise HTTPException(404, f"This episode has {row.turns} turns")
+        texts = token_texts(place)
+        played = next(iter(read.whole_episodes(store, [row])))
+        shown, method = _turns(store, row, played, start, texts)
+        around = store.rows(
+            "SELECT max(CASE WHEN id < ? THEN id END), min(CASE WHEN id > ? THEN id END) FROM episodes "
+            "WHERE phase = ? AND step = ? AND group_id = ?",
+            (row.id, row.id, row.phase, row.step, row.group_id),
+        )[0]
+        return site.page(
+            "episode.html", run=queries.summary(place, store), row=row, turns=shown, start=start, per_page=PER_PAGE,
+            method=method, colour="advantage" if colour == "advantage" else "logprob", before=around[0],
+            after=around[1], final=played.final, has_texts=store.body(row.id) is not None,
+            has_final_image=row.turns in queries.images_of(store, row.id), has_tokenizer=texts is not None,
+        )  # fmt: skip
+
+
+def _row(store: RunStore, number: int) -> EpisodeRow:
+    found = read.episodes(store, ids=[number])
+    if not found:
+        raise HTTPException(404, "There is no such episode in this run")
+    return found[0]
+
+
+def _turns(
+    store: RunStore, row: EpisodeRow, episode: Episode, start: int, texts: TokenTexts | None
+) -> tuple[list[ShownTurn], str]:
+    """Return the turns of a page, and the method of their advantages; "": none are stored."""
+    rows = read.turns(store, [row.id])[row.id]
+    stored = {name: values for name, values in read.advantages(store, row.id).items() if len(values) == len(rows)}
+    method, values = next(iter(stored.items()), ("", None))
+    scale = max((abs(float(v)) for v in values), default=0.0) if values is not None else 0.0
+    chosen = range(start, min(start + PER_PAGE, len(rows)))
+    visits = queries.visit_counts(store, [rows[t].anchor for t in chosen])
+    images = queries.images_of(store, row.id)
+    shown = []
+    for t in chosen:
+        turn, value = episode.turns[t], None if values is None else float(values[t])
+        ids = [] if turn.reply_ids is None else turn.reply_ids.tolist()
+        shown.append(
+            ShownTurn(
+                number=t,
+                row=rows[t],
+                observation=turn.observation.text,
+                reply=turn.reply_text,
+                prompt=_prompt(turn, texts),
+                tokens=() if texts is None else _tokens(turn, ids[:MOST_TOKENS], texts),
+                tokens_left=max(len(ids) - MOST_TOKENS, 0),
+                advantage=value,
+                tone=0 if value is None else tone(value, scale),
+                visits=visits.get(rows[t].anchor, 0),
+                has_image=t in images,
+            )
+        )
+    return shown, method
+
+
+def _prompt(turn: Turn, texts: TokenTexts | None) -> str | None:
+    return None if texts is None or turn.prompt_ids is None else texts.text(turn.prompt_ids.tolist())
+
+
+def _tokens(turn: Turn, ids: Sequence[int], texts: TokenTexts) -> tuple[Token, ...]:
+    known = turn.reply_logprobs
+    logprobs = [None] * len(ids) if known is None else [float(v) for v in known[: len(ids)]]
+    return tuple(
+        Token(text=text, logprob=logprob, surprise=_surprise(logprob))
+        for text, logprob in zip(texts.pieces(ids), logprobs, strict=True)
+    )
+
+
+def _surprise(logprob: float | None) -> int:
+    return 0 if logprob is None or math.isnan(logprob) else sum(logprob < limit for limit in _SURE)
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def _text(site: Site, request: Request) -> Response:
+    """Answer with the whole of a text, as a file that browsers save and do not show."""
+    what, turn = request.path_params["what"], whole(request, "turn", 0)
+    with site.run(request) as (place, store):
+        row = _row(store, whole(request, "episode", 0))
+        text = _whole_text(next(iter(read.whole_episodes(store, [row]))), place, turn, what)
+    if text is None:
+        raise HTTPException(404, "There is no such text: expected observation, reply, action or prompt of a turn")
+    name = f"episode-{row.id}-turn-{turn}-{what}.txt"  # `what` is one of four words by now
+    body = text.encode(errors="replace")
+    return PlainTextResponse(body, headers={"Content-Disposition": f'attachment; filename="{name}"'})
+
+
+def _whole_text(episode: Episode, place: RunPlace, number: int, what: str) -> str | None:
+    if number == len(episode.turns) and what == "observation":
+        return None if episode.final is None else episode.final.text
+    if number >= len(episode.turns):
+        return None
+    turn = episode.turns[number]
+    plain = {"observation": turn.observation.text, "reply": turn.reply_text, "action": turn.action}
+    return _prompt(turn, token_texts(place)) if what == "prompt" else plain.get(what)
+
+
+def _image(site: Site, request: Request) -> Response:
+    with site.run(request) as (_, store):
+        png = read.image(store, whole(request, "episode", 0), whole(request, "turn", 0))
+    if png is None or not png.startswith(_PNG):
+        raise HTTPException(404, "There is no PNG picture of this turn")
+    return Response(png, media_type="image/png", headers={"Cache-Control": "private, max-age=3600"})
+
+
+ROUTES: tuple[tuple[str, Show], ...] = (
+    ("/runs/{run}/episodes/{episode:int}", _show),
+    ("/runs/{run}/episodes/{episode:int}/turns/{turn:int}/picture.png", _image),
+    ("/runs/{run}/episodes/{episode:int}/turns/{turn:int}/{what}.txt", _text),
+)

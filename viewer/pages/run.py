@@ -1,0 +1,43 @@
+"""One run: what it is, its curves, and what a person should know of it."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from cairn.viewer import queries
+from cairn.viewer.curve_lines import OpenRun
+from cairn.viewer.pages.runs import charts_of, etag_of
+from cairn.viewer.site import Show, Site
+
+_EVENTS = 20
+
+
+def _show(site: Site, request: Request) -> Response:
+    asked = request.query_params.get("metric", "")
+    with site.run(request) as (place, store):
+        return site.page(
+            "run.html",
+            run=queries.summary(place, store),
+            charts=charts_of([OpenRun(place=place, store=store)], asked),
+            names=store.names(),
+            asked=asked,
+            steps=queries.steps(store)[-12:],
+            events=store.rows("SELECT step, stored, kind, text FROM events ORDER BY id DESC LIMIT ?", (_EVENTS,)),
+        )
+
+
+def _fragment(site: Site, request: Request) -> Response:
+    asked = request.query_params.get("metric", "")
+    with site.run(request) as (place, store):
+        run = OpenRun(place=place, store=store)
+        etag = etag_of([run], asked)
+        if request.headers.get("if-none-match") == etag:
+            return Response(status_code=304, headers={"ETag": etag})
+        headers = {"ETag": etag, "Cache-Control": "no-cache"}
+        return site.page(
+            "run_live.html", 200, headers, run=queries.summary(place, store), charts=charts_of([run], asked)
+        )
+
+
+ROUTES: tuple[tuple[str, Show], ...] = (("/runs/{run}", _show), ("/runs/{run}/live", _fragment))

@@ -1,0 +1,155 @@
+"""What pages ask of a run's store beyond `core.store.read`: sums and counts, each by an index or over episodes."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from cairn.core.store import RunStore
+from cairn.core.store.schema import signed, unsigned
+from cairn.viewer.catalog import RunPlace, dig
+
+_QUIET_S = 3600.0  # a run without news for so long is taken to have stopped
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """A run in a line."""
+
+    place: RunPlace
+    updates: int  # done
+    planned: int | None  # None: not known
+    episodes: int
+    turns: int
+    success: float | None  # of the last evaluation, 0..1; None: there was none
+    low: float | None  # of its 95 % interval
+    high: float | None
+    env: str
+    method: str  # of credit
+    seed: int | None
+    parameters: int | None
+    began: float | None  # seconds since 1970
+    last: float | None  # when something was last stored
+    is_live: bool  # more is to be expected
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupRow:
+    """The episodes of one task in one update."""
+
+    phase: str
+    step: int
+    group_id: int
+    task: str
+    type: str
+    episodes: int
+    successes: int
+    failed: int
+    mean_reward: float
+    low_reward: float
+    high_reward: float
+    mean_turns: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRow:
+    """What was stored of one phase at one step."""
+
+    phase: str
+    step: int
+    episodes: int
+    groups: int
+    successes: int
+    turns: int
+
+
+_GROUPS = """
+SELECT e.phase, e.step, e.group_id, min(t.task), min(t.type), count(*), coalesce(sum(e.success), 0),
+  sum(e.ending = 'failed'), avg(e.reward), min(e.reward), max(e.reward), avg(e.turns)
+FROM episodes e JOIN tasks t ON t.id = e.task WHERE e.phase = ? AND e.step = ?
+GROUP BY e.group_id ORDER BY e.group_id LIMIT ? OFFSET ?
+"""
+_STEPS = """
+SELECT phase, step, count(*), count(DISTINCT group_id), coalesce(sum(success), 0), sum(turns) FROM episodes
+GROUP BY phase, step ORDER BY step, phase
+"""
+
+
+def summary(place: RunPlace, store: RunStore) -> Summary:
+    """Return a run in a line."""
+    meta = store.meta()
+    config = meta.get("config")
+    updates, began, last = store.rows("SELECT coalesce(max(step), 0), min(stored), max(stored) FROM updates")[0]
+    episodes, turns = store.rows("SELECT count(*), coalesce(sum(turns), 0) FROM episodes")[0]
+    planned = dig(config, "trainer", "updates")
+    is_done = planned is not None and updates >= planned
+    return Summary(
+        place=place,
+        updates=updates,
+        planned=planned,
+        episodes=episodes,
+        turns=turns,
+        **{name: _last(store, f"eval/{name}") for name in ("success", "low", "high")},
+        env=str(dig(config, "env", "id") or ""),
+        method=str(dig(config, "credit", "method") or ""),
+        seed=dig(config, "seed"),
+        parameters=meta.get("parameters"),
+        began=began,
+        last=last,
+        is_live=not is_done and last is not None and time.time() - last < _QUIET_S,
+    )
+
+
+def state(store: RunStore) -> str:
+    """Return a text that is another one when something new is stored."""
+    updates = store.rows("SELECT count(*), max(stored) FROM updates")[0]
+    return repr(
+        (*updates, *store.rows("SELECT max(id) FROM events")[0], *store.rows("SELECT max(id) FROM episodes")[0])
+    )
+
+
+def steps(store: RunStore) -> list[StepRow]:
+    """Return what was stored when, by step."""
+    names = ("phase", "step", "episodes", "groups", "successes", "turns")
+    return [StepRow(**dict(zip(names, row, strict=True))) for row in store.rows(_STEPS)]
+
+
+def groups(store: RunStore, phase: str, step: int, limit: int, offset: int = 0) -> list[GroupRow]:
+    """Return the groups of one step."""
+    names = (
+        "phase", "step", "group_id", "task", "type", "episodes", "successes", "failed", "mean_reward", "low_reward",
+        "high_reward", "mean_turns",
+    )  # fmt: skip
+    found = store.rows(_GROUPS, (phase, step, limit, offset))
+    return [GroupRow(**dict(zip(names, row, strict=True))) for row in found]
+
+
+def visit_counts(store: RunStore, anchors: Sequence[int]) -> Mapping[int, int]:
+    """Return at how many turns of the run an agent was at each of these anchors."""
+    sql = "SELECT anchor, count(*) FROM turns WHERE anchor IN (SELECT value FROM json_each(?)) GROUP BY anchor"
+    listed = json.dumps([signed(anchor) for anchor in set(anchors)])
+    return {unsigned(anchor): count for anchor, count in store.rows(sql, (listed,))}
+
+
+def images_of(store: RunStore, episode: int) -> frozenset[int]:
+    """Return the turns of an episode that have a picture."""
+    return frozenset(turn for (turn,) in store.rows("SELECT turn FROM images WHERE episode = ?", (episode,)))
+
+
+def endings(store: RunStore) -> list[tuple[str, str, str, int]]:
+    """Return how episodes ended: phase, kind, cause and how many, most first."""
+    sql = "SELECT phase, ending, coalesce(cause, ''), count(*) FROM episodes GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1, 2, 3"
+    return [(phase, ending, cause, count) for phase, ending, cause, count in store.rows(sql)]
+
+
+def failures(store: RunStore, limit: int) -> list[tuple[int, int, str, str]]:
+    """Return the last failed episodes: id, step, cause and detail."""
+    sql = "SELECT id, step, coalesce(cause, ''), detail FROM episodes WHERE ending = 'failed' ORDER BY id DESC LIMIT ?"
+    return [(number, step, cause, detail) for number, step, cause, detail in store.rows(sql, (limit,))]
+
+
+def _last(store: RunStore, name: str) -> float | None:
+    found = store.rows("SELECT value FROM metrics WHERE name = ? ORDER BY step DESC LIMIT 1", (name,))
+    return float(found[0][0]) if found else None

@@ -1,0 +1,175 @@
+"""A report of runs as one HTML file that needs nothing else: curves, tables, example episodes, a graph, settings.
+
+For evaluations: success by part with intervals, and what they cost. Nothing in the file can execute, whatever agents
+wrote: a policy in its head forbids scripts and requests, and all texts are escaped and cut.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from cairn.agents.evaluation import Evaluation, load_evaluation
+from cairn.core.config import flatten
+from cairn.core.errors import CairnError
+from cairn.core.store import RunStore, read
+from cairn.core.store.read import EpisodeRow, TurnRow
+from cairn.viewer import queries
+from cairn.viewer.catalog import RunPlace, find_runs
+from cairn.viewer.credited import TRAINED, stored_update
+from cairn.viewer.curve_lines import OpenRun
+from cairn.viewer.group_graph import GroupGraph, group_graph
+from cairn.viewer.pages.runs import charts_of, opened
+from cairn.viewer.site import STATIC, rendered
+
+MOST_RUNS = 24  # whose episodes are shown; curves and tables have all
+_TURNS = 12  # of an example
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """An episode that is shown."""
+
+    row: EpisodeRow
+    turns: list[tuple[TurnRow, str, str, float | None]]  # with observation, reply and advantage
+    left: int  # turns that are not shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPart:
+    """What a report says of one training run."""
+
+    summary: queries.Summary
+    by_type: dict[str, tuple[Any, Any]]  # Any: rates, as stored: of the first evaluation and of the last
+    examples: list[Example]
+    graph: GroupGraph | None
+    method: str
+    own: dict[str, str]  # settings in which the runs differ
+    config: str
+    versions: dict[str, str]
+    environments: list[tuple[str, int, str]]
+
+
+def write_report(places: Sequence[Path], file: Path) -> int:
+    """Write a report about the runs and evaluations at these places and return how many there are.
+
+    Raises:
+        CairnError: there are none, or the file cannot be written.
+    """
+    found = find_runs(places)
+    evaluations: list[RunPlace] = []
+    trained: list[RunPlace] = []
+    for place in found:
+        with place.open() as store:
+            is_evaluation = "panel" in store.meta()
+        (evaluations if is_evaluation else trained).append(place)
+    text = _report(trained, [load_evaluation(place.folder) for place in evaluations])
+    try:
+        file.write_text(text, encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise CairnError(f"Cannot write {str(file)!r}: {error.strerror}; name another file") from error
+    return len(found)
+
+
+def _report(trained: Sequence[RunPlace], evaluations: Sequence[Evaluation]) -> str:
+    style = Markup((STATIC / "style.css").read_text(encoding="utf-8"))
+    with opened(trained) as runs:
+        differing = _differing(runs)
+        parts = [_run_part(run, differing) for run in runs[:MOST_RUNS]]
+        return rendered(
+            "report.html", style=style, policy=_POLICY, runs=parts, charts=charts_of(runs) if runs else [],
+            summaries=[queries.summary(run.place, run.store) for run in runs], evaluations=evaluations,
+            left=max(len(runs) - MOST_RUNS, 0),
+        )  # fmt: skip
+
+
+# -- one run -----------------------------------------------------------------------------------------------------------
+
+
+def _run_part(run: OpenRun, differing: Sequence[str]) -> RunPart:
+    store, meta = run.store, run.store.meta()
+    config = meta.get("config") or {}
+    flat = flatten(config)
+    place = _telling_group(store)
+    graph, method = _graph(store, place)
+    return RunPart(
+        summary=queries.summary(run.place, store),
+        by_type=_by_type(meta),
+        examples=[] if place is None else _examples(store, place),
+        graph=graph,
+        method=method,
+        own={key: json.dumps(flat.get(key), default=str) for key in differing} if config else {},
+        config=json.dumps(config, indent=2, default=str),
+        versions={str(name): str(version) for name, version in (meta.get("versions") or {}).items()},
+        environments=[(e, v, c) for e, v, c in store.rows("SELECT env, version, config FROM environments")],
+    )
+
+
+def _differing(runs: Sequence[OpenRun]) -> list[str]:
+    """Return the settings in which runs differ, of those whose settings are stored."""
+    configs = [config for run in runs if (config := run.store.meta().get("config"))]
+    flats = [flatten(config) for config in configs]
+    keys = sorted(set().union(*flats)) if flats else []
+    return [key for key in keys if len({json.dumps(flat.get(key), default=str) for flat in flats}) > 1]
+
+
+def _by_type(meta: dict[str, Any]) -> dict[str, tuple[Any, Any]]:  # Any: as stored
+    reports = {int(step): report for step, report in (meta.get("reports") or {}).items()}
+    if not reports:
+        return {}
+    first, last = reports[min(reports)], reports[max(reports)]
+    rows = {kind: (first["by_type"].get(kind), rate) for kind, rate in sorted(last["by_type"].items())}
+    return {**rows, "all": (first["success"], last["success"])}
+
+
+def _telling_group(store: RunStore) -> tuple[str, int, int] | None:
+    """Return the newest group whose episodes came out differently, or else the newest; None: there is none."""
+    sql = (
+        "SELECT phase, step, group_id FROM episodes WHERE phase = 'train' AND ending != 'failed' AND turns > 0 "
+        "GROUP BY step, group_id ORDER BY max(reward) > min(reward) DESC, step DESC, group_id LIMIT 1"
+    )
+    found = store.rows(sql)
+    return (str(found[0][0]), int(found[0][1]), int(found[0][2])) if found else None
+
+
+def _examples(store: RunStore, place: tuple[str, int, int]) -> list[Example]:
+    """Return the best and the worst episode of a group."""
+    phase, step, group = place
+    rows = [row for row in read.episodes(store, phase=phase, step=step, group=group) if row.ending != "failed"]
+    best, worst = (choose(rows, key=lambda row: row.reward) for choose in (max, min))
+    return [_example(store, row) for row in ([best] if best is worst else [best, worst])]
+
+
+def _example(store: RunStore, row: EpisodeRow) -> Example:
+    turns = read.turns(store, [row.id])[row.id]
+    body = store.body(row.id)
+    values = next(iter(read.advantages(store, row.id).values()), None)
+    shown = [
+        (
+            turn,
+            body.observations[t] if body is not None else "",
+            body.replies[t] if body is not None else "",
+            None if values is None else float(values[t]),
+        )
+        for t, turn in enumerate(turns[:_TURNS])
+    ]
+    return Example(row=row, turns=shown, left=len(turns) - len(shown))
+
+
+def _graph(store: RunStore, place: tuple[str, int, int] | None) -> tuple[GroupGraph | None, str]:
+    """Return the picture of a group under what it was trained on; None where that cannot be computed any more."""
+    if place is None:
+        return None, ""
+    phase, step, group = place
+    try:
+        update = stored_update(store, step, group, phase)
+        method = TRAINED if update.trained is not None else update.own_method or "grpo"
+        return group_graph(store, update, place, method, method), method
+    except CairnError:  # turns were forgotten, or the environment is not here: a report goes without
+        return None, ""

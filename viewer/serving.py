@@ -1,0 +1,90 @@
+"""Serves the viewer until Ctrl-C.
+
+On loopback anyone on this machine can look. Elsewhere a token is needed, and made where none is given; what travels is
+not encrypted, so a tunnel (``ssh -L``) is the better way to look from another machine.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import socket
+import sys
+import webbrowser
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from cairn.core.errors import CairnError
+from cairn.viewer.app import make_app
+from cairn.viewer.catalog import find_runs
+from cairn.viewer.security import is_loopback
+
+
+def serve(
+    paths: Sequence[Path],
+    *,
+    host: str,
+    port: int,
+    token: str,
+    announce: Callable[[str, int], None],
+    opens_browser: bool,
+) -> None:
+    """Serve the runs at these places until interrupted.
+
+    Args:
+        paths: folders of runs, or folders that hold such folders.
+        host: an address or a name of this machine.
+        port: where to listen; 0: any free one.
+        token: what visitors must show; "": none on loopback, elsewhere a new one.
+        announce: called with the address and the number of runs once pages can be visited.
+        opens_browser: open the address in this machine's browser, if it has a desktop.
+
+    Raises:
+        CairnError: there is no run, the port is in use, or the token has other than letters, digits, - and _.
+    """
+    import uvicorn
+
+    if not re.fullmatch(r"[A-Za-z0-9_-]*", token):
+        raise CairnError("--token may have letters, digits, - and _ alone")
+    token = token or ("" if is_loopback(host) else secrets.token_urlsafe(24))
+    runs = find_runs(paths)
+    with listen(host, port) as listening:
+        app = make_app(runs, host=host, token=token or None)
+        server = uvicorn.Server(
+            uvicorn.Config(
+                app, log_level="warning", access_log=False, lifespan="off", ws="none", proxy_headers=False,
+                server_header=False, timeout_graceful_shutdown=2,
+            )
+        )  # fmt: skip
+        url = _address(host, listening.getsockname()[1], token)
+        announce(url, len(runs))
+        if opens_browser and _has_desktop():
+            webbrowser.open(url)
+        try:
+            server.run(sockets=[listening])
+        except KeyboardInterrupt:
+            return  # Ctrl-C is how it ends; whether it comes through depends on the event loop
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; a port in use, or a host that is none of this machine's, is a CairnError."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
+        raise CairnError(
+            f"Cannot listen on {host} port {port}: {why}. Name another --port; 0 is any free one"
+        ) from error
+
+
+def _address(host: str, port: int, token: str) -> str:
+    name = {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(host, host)
+    name = f"[{name}]" if ":" in name else name
+    return f"http://{name}:{port}/" + (f"?token={token}" if token else "")
+
+
+def _has_desktop() -> bool:
+    """Return whether there is a screen to open a browser on; over SSH there is none."""
+    return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
