@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from cairn.core.errors import CairnError
 from cairn.core.plugins import CREDITS
 
 EXACT = "(exact)"  # how the file calls the exact advantages themselves
@@ -40,8 +41,15 @@ averaged over the problems and the three levels. Methods that need a critic, rol
 
 
 def page(results: Path) -> str:
-    """Return the page in Markdown; without the file of results, without measurements."""
-    measured = json.loads(results.read_text(encoding="utf-8"))["results"] if results.is_file() else []
+    """Return the page in Markdown; without the file of results, without measurements.
+
+    Raises:
+        CairnError: the file is something else.
+    """
+    try:
+        measured = json.loads(results.read_text(encoding="utf-8"))["results"] if results.is_file() else []
+    except (ValueError, KeyError, TypeError):
+        raise CairnError(f"Expected a file of `cairn bench credit --out DIR`, got {str(results)!r}") from None
     lines = [line for line in measured if line["size"] == SIZE]
     ranks = {metric: _mean_ranks(lines, metric) for metric, _ in _METRICS}
     parts = [_HEAD.format(size=SIZE, level=LEVEL)]

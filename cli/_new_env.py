@@ -37,17 +37,16 @@ def write(name: str, folder: Path | None = None) -> Created:
     class_name = "".join(part.capitalize() for part in name.split("-"))
     if _is_checkout(folder):
         check, texts = name, _checkout_files(name, module)
-        test, page = f"tests/envs/test_{module}.py", "make docs"
+        test, pages = f"tests/envs/test_{module}.py", [f"add envs/{name}.md to nav in zensical.toml", "make docs"]
     else:
         check, texts = f"{module}:{class_name}", _plain_files(module)
-        test, page = f"test_{module}.py", ""
+        test, pages = f"test_{module}.py", []
     _refuse_overwriting([folder / path for path in texts])
     for path, template in texts.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(_fill(template, name, class_name, check), encoding="utf-8")
-    steps = [f"cairn envs check {check}", f"python -m pytest {test}", page]
-    return Created([Path(path) for path in texts], [step for step in steps if step])
+    return Created([Path(path) for path in texts], [f"cairn envs check {check}", f"python -m pytest {test}", *pages])
 
 
 def _checkout_files(name: str, module: str) -> dict[str, str]:

@@ -35,7 +35,10 @@ def serve(name: str, config: Mapping[str, Any], task: str, port: int, announce: 
     """
     import uvicorn
 
-    app = _web(name).make_app(registry.make(name, **config), task)
+    pages, env = _web(name), registry.make(name, **config)
+    if env.config.perturb:
+        raise CairnError("Web pages are served as they are: leave out the setting perturb")
+    app = pages.make_app(env, task)
     try:
         listening = socket.create_server((HOST, port))
     except OSError as error:

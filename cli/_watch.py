@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 from cairn.agents.report import Report
+from cairn.cli._progress import time_left
 from cairn.trainer.listener import Listener, Pulse
 
 _COLUMNS = (
@@ -33,18 +34,20 @@ _LINE_S = 60.0  # between lines about a phase, where output is kept
 class Watch(Listener):
     """Prints a run's progress; use as a context manager."""
 
-    def __init__(self, console: Console, updates: int) -> None:
+    def __init__(self, console: Console, updates: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._console = console
         self._updates = updates
         self._rows: list[tuple[str, ...]] = []
         self._began = 0.0
         self._first_update = 0
-        self._phase, self._pulse_printed = "", 0.0
+        self._clock = clock
+        self._phase, self._phase_began, self._line_printed = "", 0.0, 0.0
         self._progress = Progress(
             TextColumn("{task.description:>12}"),
             BarColumn(30),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
+            TimeRemainingColumn(),
             TextColumn("{task.fields[pulse]}"),
             console=console,
         )
@@ -72,24 +75,23 @@ class Watch(Listener):
     def phase(self, name: str, total: int) -> None:
         """Start the phase's bar."""
         self._progress.reset(self._task, total=total, description=name, pulse="")
-        self._phase, self._pulse_printed = name, time.monotonic()
+        self._phase, self._phase_began = name, self._clock()
+        self._line_printed = self._phase_began
 
     def advanced(self, count: int) -> None:
-        """Move the bar."""
+        """Move the bar; where output is kept, print a line a minute."""
         self._progress.advance(self._task, count)
+        self._print_line()
 
     def pulsed(self, pulse: Pulse) -> None:
-        """Show it beside the bar; where output is kept, as a line a minute."""
+        """Show it beside the bar, or in the line."""
         told = [f"{pulse.in_flight} in flight", f"{pulse.tokens_per_second:,.0f} tokens/s"]
         if pulse.success is not None:
             told.append(f"success {pulse.success:.0%}")
         if pulse.staleness is not None:
             told.append(f"{pulse.staleness:.1f} updates behind")
         self._progress.update(self._task, pulse=", ".join(told))
-        if self._live is None and time.monotonic() - self._pulse_printed > _LINE_S:
-            self._pulse_printed = time.monotonic()
-            done = self._progress.tasks[0]
-            self._print(f"{self._phase}: {done.completed:g} of {done.total:g}, {', '.join(told)}")
+        self._print_line()
 
     def imitated(self, epoch: int, metrics: Mapping[str, float]) -> None:
         """Tell how well the warm start fits its demonstrations."""
@@ -99,7 +101,7 @@ class Watch(Listener):
     def updated(self, update: int, metrics: Mapping[str, float]) -> None:
         """Add a row."""
         if not self._began:
-            self._began, self._first_update = time.monotonic(), update
+            self._began, self._first_update = self._clock(), update
         # An update in which every advantage was 0 has no gradient, so neither entropy nor KL were computed.
         cells = [form.format(metrics[name]) if name in metrics else "-" for name, _, form in _COLUMNS]
         self._rows.append((f"{update}/{self._updates}", *cells, self._time_left(update)))
@@ -116,6 +118,16 @@ class Watch(Listener):
         """Print a remark."""
         self._print(f"note: {text}")
 
+    def _print_line(self) -> None:
+        if self._live is not None or self._clock() - self._line_printed < _LINE_S:
+            return
+        self._line_printed = self._clock()
+        task = self._progress.tasks[0]
+        done, total = int(task.completed), int(task.total or 0)
+        left = time_left(done, total, self._line_printed - self._phase_began)
+        pulse = f", {task.fields['pulse']}" if task.fields["pulse"] else ""
+        self._print(f"{self._phase}: {done:,} of {total:,}, {left} left{pulse}")
+
     def _screen(self) -> Group:
         table = Table(box=None, header_style="bold", pad_edge=False)
         for title in ("update", *(title for _, title, _ in _COLUMNS), "time left"):
@@ -126,10 +138,7 @@ class Watch(Listener):
 
     def _time_left(self, update: int) -> str:
         done = update - self._first_update
-        if done == 0:
-            return "?"
-        seconds = int((time.monotonic() - self._began) / done * (self._updates - update))
-        return f"{seconds // 60}:{seconds % 60:02d}"
+        return time_left(done, self._updates - self._first_update, self._clock() - self._began)
 
     def _print(self, text: str) -> None:
         self._console.print(Text(text), soft_wrap=True)  # a line stays one line in a log

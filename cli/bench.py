@@ -36,7 +36,10 @@ def bench(
     given: dict[str, object] = {"env": env, "speed": speed or None, "factorial": factorial or None, "out": out}
     options = {key: value for key, value in given.items() if value is not None}
     rows = []
-    for each in _chosen(name, Path(benchmarks.__path__[0])):
+    chosen = _chosen(name, Path(benchmarks.__path__[0]))
+    for at, each in enumerate(chosen):
+        if len(chosen) > 1:
+            typer.echo(f"{each}: benchmark {at + 1} of {len(chosen)}", err=True)
         outcome = _run(each, quick, options if name else {})
         rows += outcome.rows
         if not as_json:

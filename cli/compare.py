@@ -1,13 +1,16 @@
-"""`cairn compare`: the same run with one setting varied, over several seeds."""
+"""`cairn compare`: two evaluations on one panel, task by task."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cairn.cli._output import Json, Settings, show_json, show_table
+from cairn.cli._output import Json, show_json, show_table
+
+if TYPE_CHECKING:
+    from cairn.agents.comparison import Comparison, Side
 
 
 def register(app: typer.Typer) -> None:
@@ -16,47 +19,53 @@ def register(app: typer.Typer) -> None:
 
 
 def compare(
-    config: Annotated[
-        str, typer.Argument(help="A TOML file, or the name of a run that ships with Cairn.")
-    ] = "quickstart",
-    vary: Annotated[
-        str, typer.Option(metavar="KEY=A,B,...", help="The setting and its values.")
-    ] = "credit.method=gigpo,grpo",
-    seeds: Annotated[int, typer.Option(min=1, help="Runs of each.")] = 3,
-    folder: Annotated[Path | None, typer.Option(help="Where the runs are; finished ones are not repeated.")] = None,
-    settings: Settings = [],
+    first: Annotated[str, typer.Argument(metavar="A", help="An evaluation's folder; of several seeds: A1,A2,...")],
+    second: Annotated[str, typer.Argument(metavar="B", help="What is compared with it, likewise.")],
+    measure: Annotated[list[str], typer.Option(help="success, score, return or turns; may be given again.")] = [
+        "success"
+    ],
     as_json: Json = False,
 ) -> None:
-    """Train every variant over the seeds and print final success with intervals and paired differences."""
-    from rich.console import Console
+    """Compare two evaluations on the same panel: differences by task, with intervals, tests and tasks needed."""
+    from cairn.agents.comparison import compare as run
 
-    from cairn.cli._watch import Watch
-    from cairn.core.config import flatten, parse_flags
-    from cairn.core.errors import ConfigError
-    from cairn.trainer.compare import compare as run
-    from cairn.trainer.config import load_run_config
-
-    key, equals, listed = vary.partition("=")
-    values = [value.strip() for value in listed.split(",") if value.strip()]
-    if not equals or not values:
-        raise ConfigError(f"--vary: expected KEY=A,B, such as credit.method=gigpo,grpo, got {vary!r}")
-    overrides = flatten(parse_flags(settings))
-    chosen = load_run_config(config, overrides)
-    where = folder or Path("runs") / f"compare-{chosen.name}-{key}"
-    with Watch(Console(stderr=True), chosen.trainer.updates) as watch:
-        variants = run(config, key, values, seeds, where, overrides=overrides, listener=watch)
+    found = run(_folders(first), _folders(second), measure)
     if as_json:
-        show_json([variant.to_dict() for variant in variants])
+        show_json([each.to_dict() for each in found])
         return
-    rows = [
-        (
-            v.value,
-            " ".join(f"{100 * x:.0f}" for x in v.starts),
-            " ".join(f"{100 * x:.0f}" for x in v.ends),
-            f"{100 * v.mean:.1f} +- {100 * v.half_width:.1f}",
-            "" if v.value == values[0] else f"{100 * v.difference:+.1f} +- {100 * v.difference_half_width:.1f}",
-        )
-        for v in variants
-    ]
-    typer.echo(f"Held-out success, %, {seeds} seeds; intervals: Student's t over seeds, 95 %")
-    show_table((key, "at the start", "at the end", "mean at the end", f"against {values[0]}, paired"), rows)
+    typer.echo(f"A: {', '.join(found[0].first.agents)}\nB: {', '.join(found[0].second.agents)}")
+    columns = ("part", "measure", "A", "B", "B - A, 95 % interval", "only A", "only B", "p", "d", "tasks needed")
+    show_table(columns, [_cells(each) for each in found])
+    typer.echo(f"\np: {found[0].paired.test}. d: mean difference in standard deviations. Tasks needed: to tell this")
+    typer.echo("difference from none 8 times of 10, at 5 %.")
+    for each in found:
+        for name, side in (("A", each.first), ("B", each.second)):
+            if side.over_seeds is not None:
+                typer.echo(f"{each.family}, {each.measure}, {name}: {_seeds(side)}")
+
+
+def _folders(listed: str) -> list[Path]:
+    return [Path(each.strip()) for each in listed.split(",") if each.strip()]
+
+
+def _cells(found: Comparison) -> tuple[str, ...]:
+    result = found.paired
+    return (
+        found.family,
+        found.measure,
+        str(found.first.mean),
+        str(found.second.mean),
+        f"{result.difference.mean:+.3f} [{result.difference.low:+.3f}, {result.difference.high:+.3f}]",
+        str(result.only_first),
+        str(result.only_second),
+        f"{result.p_value:.4f}",
+        f"{result.effect:+.2f}",
+        "" if result.tasks_needed is None else f"{result.tasks_needed:,}",
+    )
+
+
+def _seeds(side: Side) -> str:
+    assert side.over_seeds is not None
+    low, high = side.over_seeds
+    values = ", ".join(f"{value:.3f}" for value in side.by_seed)
+    return f"{len(side.by_seed)} seeds ({values}), Student's 95 % interval over seeds [{low:.3f}, {high:.3f}]"

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cairn.cli._output import Json, Settings, show_json, show_table
+from cairn.cli._progress import progress
+
+if TYPE_CHECKING:
+    from cairn.core.store import RunStore
+    from cairn.trainer.offline import StoredStep
 
 
 def register(app: typer.Typer) -> None:
@@ -27,22 +32,26 @@ def credit(
 ) -> None:
     """Recompute advantages without new rollouts; --set gives settings of --method."""
     from cairn.core.config import parse_flags
-    from cairn.core.errors import CairnError
     from cairn.core.store import RunStore
     from cairn.trainer.credit import advantages
     from cairn.trainer.metrics import credit_metrics
     from cairn.trainer.offline import compare as agreement
     from cairn.trainer.offline import stored_steps
 
-    if not (run / "run.sqlite").is_file():
-        raise CairnError(f"{str(run)!r} is no run: it has no run.sqlite; runs are folders such as runs/quickstart-...")
-    with RunStore(run / "run.sqlite") as store:
+    with progress("credit", 4) as advance, RunStore.read(run) as store:
         table, places = stored_steps(store, update)
-    ours, theirs = advantages(table, method, **parse_flags(settings)), advantages(table, compare)
-    correlation, signs, apart = agreement(places, ours, theirs, top)
-    metrics = {name: credit_metrics(table, found[table.order]) for name, found in ((method, ours), (compare, theirs))}
+        advance(f"{len(table):,} steps, {method}")
+        ours = advantages(table, method, **parse_flags(settings))
+        advance(compare)
+        theirs = advantages(table, compare)
+        advance("where they disagree")
+        correlation, signs, apart = agreement(places, ours, theirs, top)
+        seen = [_seen(store, each.step) for each in apart]
+        both = ((method, ours), (compare, theirs))
+        metrics = {name: credit_metrics(table, found[table.order]) for name, found in both}
+        advance()
     if as_json:
-        disagreements = [asdict(each) for each in apart]
+        disagreements = [asdict(each) | {"observation": text} for each, text in zip(apart, seen, strict=True)]
         answer = {"steps": len(table), "correlation": correlation, "equal_signs": signs, "metrics": metrics}
         show_json({**answer, "disagreements": disagreements})
         return
@@ -56,11 +65,17 @@ def credit(
         [
             (
                 *(str(x) for x in (each.step.update, each.step.episode, each.step.turn)),
-                f"{each.first:+.2f}", f"{each.second:+.2f}", each.step.action[:60], _first_line(each.step.observation),
+                f"{each.first:+.2f}", f"{each.second:+.2f}", each.step.action[:60], _first_line(text),
             )
-            for each in apart
+            for each, text in zip(apart, seen, strict=True)
         ],
     )  # fmt: skip
+
+
+def _seen(store: RunStore, step: StoredStep) -> str:
+    """Return what was shown at a step; nothing where that was forgotten."""
+    body = store.body(step.episode)
+    return "" if body is None else body.observations[step.turn]
 
 
 def _first_line(text: str) -> str:

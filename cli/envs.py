@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cairn.cli._output import AgentSettings, Json, Settings, show_json, show_table
+from cairn.cli._progress import progress
 
 if TYPE_CHECKING:
     from cairn.envs.base import TextEnv
@@ -43,7 +44,11 @@ def check(name: Name, settings: Settings = [], as_json: Json = False) -> None:
     from cairn.core.config import parse_flags
     from cairn.envs import checker
 
-    reports = list(checker.check(name, parse_flags(settings)))
+    reports = []
+    with progress(f"laws on {name}", len(checker.LAWS)) as advance:
+        for report in checker.check(name, parse_flags(settings)):
+            reports.append(report)
+            advance(f"{report.law}: {'holds' if report.holds else 'BROKEN'}")
     if as_json:
         show_json([asdict(report) for report in reports])
     else:
@@ -91,10 +96,11 @@ def record(
     from cairn.envs.gui.recording_file import check_free, write
 
     check_free(out)
-    recording, left_out = run(
-        agent, name, config=parse_flags(settings), settings=parse_flags(agent_settings), tasks=tasks, seed=seed,
-        temperature=temperature, unsolved=unsolved,
-    )  # fmt: skip
+    with progress(f"{agent} on {name}", tasks) as advance:
+        recording, left_out = run(
+            agent, name, config=parse_flags(settings), settings=parse_flags(agent_settings), tasks=tasks, seed=seed,
+            temperature=temperature, unsolved=unsolved, on_episode=lambda _: advance(),
+        )  # fmt: skip
     if not recording.episodes:
         raise CairnError(f"No episode to record; left out: {dict(left_out)}")
     write(recording, out)

@@ -1,17 +1,20 @@
-"""`cairn eval`: any agent on tasks of any environment, with intervals."""
+"""`cairn eval`: any agent on a panel or on tasks of any environment, with intervals; kept, and not played twice."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cairn.cli._output import AgentSettings, Json, Settings, show_json, show_table
+from cairn.cli._progress import progress
 
 if TYPE_CHECKING:
-    from cairn.agents.report import Report
+    from cairn.agents.evaluation import Evaluation, PartResult
+    from cairn.agents.measures import Measures
+    from cairn.agents.panel import Panel
+    from cairn.agents.statistics import Interval
 
 
 def register(app: typer.Typer) -> None:
@@ -20,7 +23,7 @@ def register(app: typer.Typer) -> None:
 
 
 def evaluate(
-    env: Annotated[str, typer.Argument(help="Environment id.")] = "household",
+    env: Annotated[str, typer.Argument(help="Environment id; in place of a panel.")] = "",
     agent: Annotated[
         str,
         typer.Option(
@@ -28,91 +31,154 @@ def evaluate(
             "model."
         ),
     ] = "oracle",
-    tasks: Annotated[int, typer.Option(min=1, help="How many, from the start of the split.")] = 100,
-    seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
+    panel: Annotated[str, typer.Option(help="A panel's name or file; see cairn panels list.")] = "",
+    tasks: Annotated[int, typer.Option(min=1, help="Of an environment: how many, from the start of the split.")] = 100,
+    seed: Annotated[int, typer.Option(help="Of an environment: of everything random.")] = 0,
+    attempts: Annotated[int, typer.Option(min=1, help="Of an environment: at each task.")] = 1,
     temperature: Annotated[float, typer.Option(min=0.0, help="Of sampling; 0: the most probable token.")] = 0.4,
-    panel: Annotated[
-        str, typer.Option(help="A panel's name or file, in place of an environment; see cairn panels.")
-    ] = "",
+    slots: Annotated[int | None, typer.Option(min=1, help="Episodes in flight; default: the agent's setting.")] = None,
+    processes: Annotated[bool, typer.Option("--processes", help="Each environment in a process of its own.")] = False,
+    folder: Annotated[Path, typer.Option(help="Where evaluations are kept.")] = Path("evals"),
+    perturb: Annotated[
+        list[str], typer.Option(help="Tell the tasks otherwise: paraphrase, rename or shuffle; may be given again.")
+    ] = [],
+    gated: Annotated[
+        bool | None,
+        typer.Option(
+            "--gates/--no-gates", help="Whether agents that should win nothing play a sample first; default: of panels."
+        ),
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit status 1 if one of them wins.")] = False,
     settings: Settings = [],
     agent_settings: AgentSettings = [],
     as_json: Json = False,
 ) -> None:
-    """Evaluate an agent, on tasks of an environment or on a panel, which fixes tasks, settings and seeds.
+    """Evaluate an agent on a panel, which fixes tasks, settings and seeds, or on tasks of an environment.
 
     `--set` changes the environment, as in --set split=valid_unseen; `--agent-set` the agent, as in --agent-set
-    sampling.openai.url=http://localhost:8000/v1.
+    sampling.openai.url=http://localhost:8000/v1. The same evaluation is not played twice; one that was interrupted goes
+    on.
     """
-    from cairn.agents.evaluate import evaluate as run
+    from cairn.agents.evaluate import Pace
+    from cairn.agents.evaluation import evaluate as run
+    from cairn.agents.panel import told_otherwise
     from cairn.core.config import parse_flags
     from cairn.core.errors import ConfigError
 
-    if panel and settings:
-        raise ConfigError("--set changes an environment, and a panel's are fixed: leave one of the two out")
-    if panel:
-        _on_panel(panel, agent, parse_flags(agent_settings), temperature, as_json)
-        return
-    with _progress(f"{agent} on {env}", tasks) as advance:
-        report, _ = run(
+    if panel and (settings or env):
+        what = "--set changes an environment" if settings else f"{env!r} is an environment"
+        raise ConfigError(f"{what}, and a panel's are fixed: leave one of the two out")
+    chosen = _panel(env, panel, parse_flags(settings), tasks, seed, attempts)
+    chosen = told_otherwise(chosen, *perturb) if perturb else chosen
+    total = sum(len(part.tasks) * part.attempts for part in chosen.parts)
+    with progress(f"{agent} on {chosen.name}", total) as advance:
+        found = run(
             agent,
-            env,
-            config=parse_flags(settings),
+            panel=chosen,
             settings=parse_flags(agent_settings),
-            tasks=tasks,
-            seed=seed,
             temperature=temperature,
-            on_episode=lambda _: advance(),
+            pace=Pace(slots=slots, processes=processes),
+            root=folder,
+            on_episode=lambda _, __: advance(),
         )
+    verdicts = _gates(chosen, folder) if strict or (bool(panel) if gated is None else gated) else []
     if as_json:
-        asked = {"settings": parse_flags(settings), "agent_settings": parse_flags(agent_settings), "seed": seed}
-        show_json({"agent": agent, "env": env, **asked, **report.to_dict()})
-        return
-    rows = [(name, str(rate), str(rate.episodes)) for name, rate in [*report.by_type.items(), ("all", report.success)]]
-    show_table(("task type", "success, 95 % interval", "episodes"), rows)
-    _show_rest(report)
+        show_json({**found.to_dict(), "gates": verdicts})
+    else:
+        _show(found, verdicts)
+    unscored = [part.family for part in found.parts if part.measures.failed and not part.measures.episodes]
+    for family in unscored:
+        typer.echo(f"cairn: no episode of {family} could be scored: all failed, by faults of ours", err=True)
+    if unscored or (strict and any(not verdict["holds"] for verdict in verdicts)):
+        raise typer.Exit(1)
 
 
-def _on_panel(name: str, agent: str, settings: dict[str, Any], temperature: float, as_json: bool) -> None:  # Any: JSON
-    from cairn.agents.evaluate import evaluate_panel
-    from cairn.agents.panel import load_panel
+def _gates(panel: Panel, folder: Path) -> list[dict[str, Any]]:  # Any: JSON
+    from cairn.agents.gates import CHANCE, KEPT_SAMPLE, MUST_LOSE, kept_gates
 
-    panel = load_panel(name)
-    with _progress(f"{agent} on {panel.name}", sum(len(p.tasks) * p.attempts for p in panel.parts)) as advance:
-        found = evaluate_panel(
-            agent, panel, settings=settings, temperature=temperature, on_episode=lambda _, __: advance()
-        )
-    if as_json:
-        parts = [{"family": part.family, "env": part.env, **report.to_dict()} for part, report, _ in found]
-        asked = {"agent_settings": settings, "temperature": temperature}
-        show_json({"agent": agent, "panel": panel.name, "hash": panel.hash, **asked, "parts": parts})
-        return
-    typer.echo(f"{panel.name}, version {panel.version}, hash {panel.hash[:12]}")
+    total = sum(min(KEPT_SAMPLE, len(part.tasks)) for part in panel.parts) * len((*MUST_LOSE, CHANCE))
+    with progress(f"agents that should win nothing on {panel.name}", total) as advance:
+        return kept_gates(panel, folder, lambda *_: advance())
+
+
+def _panel(env: str, panel: str, config: dict[str, object], tasks: int, seed: int, attempts: int) -> Panel:
+    from cairn.agents.panel import load_panel, tasks_panel
+
+    return load_panel(panel) if panel else tasks_panel(env or "household", config, tasks, seed, attempts)
+
+
+def _show(found: Evaluation, verdicts: list[dict[str, Any]]) -> None:  # Any: JSON
+    panel = found.panel
+    typer.echo(f"{found.agent} on {panel.name}, version {panel.version}, hash {panel.content_hash()[:12]}")
+    rows = [row for part in found.parts for row in _rows(part)]
+    show_table(("family", "tasks of", "success, 95 % interval", "score, 95 % interval", "tasks"), rows)
+    typer.echo()
+    columns = ("family", "failed", "score without success", "validator errors", "tampering")
+    show_table(columns, [_signs(part) for part in found.parts])
+    typer.echo()
+    for part in found.parts:
+        for line in _lines(part):
+            typer.echo(f"{part.family}: {line}")
+    for verdict in verdicts:
+        typer.echo(f"{verdict['family']}: {_verdict(verdict)}")
+    if found.usage is not None:
+        typer.echo(f"server: {found.usage}")
+    played = f"{found.played} episodes played now" if found.played else "nothing was left to play"
+    typer.echo(f"\n{played}, {found.seconds:.1f} s in all; kept in {found.folder}")
+
+
+def _rows(part: PartResult) -> list[tuple[str, ...]]:
+    measures = part.measures
+    kinds = [*measures.by_type.items(), *((f"difficulty {k}", v) for k, v in measures.by_difficulty.items())]
     rows = [
-        (part.family, kind, str(rate), str(rate.episodes))
-        for part, report, _ in found
-        for kind, rate in [*report.by_type.items(), ("all", report.success)]
+        (part.family, kind, _percent(each.success), str(each.score), str(each.success.tasks)) for kind, each in kinds
     ]
-    show_table(("family", "task type", "success, 95 % interval", "episodes"), rows)
-    for part, report, _ in found:
-        _show_rest(report, f"{part.family}: ")
+    score = "" if measures.score is None else str(measures.score)
+    return [*rows, (part.family, "all", _percent(measures.success), score, str(measures.tasks))]
 
 
-@contextmanager
-def _progress(what: str, total: int) -> Iterator[Callable[[], None]]:
-    """Show how far it has come, with the time that is left; gives what is called when an episode ends."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-        bar = progress.add_task(what, total=total)
-        yield lambda: progress.advance(bar)
+def _percent(found: Interval | None) -> str:
+    if found is None:
+        return "nothing was scored"
+    return f"{100 * found.mean:.1f} % [{100 * found.low:.1f}, {100 * found.high:.1f}]"
 
 
-def _show_rest(report: Report, where: str = "") -> None:
-    if report.ceiling < 1:
-        typer.echo(f"{where}No agent can solve more than {100 * report.ceiling:.1f} % of these tasks.")
-    told = f"mean score {report.mean_score:.3f}, mean turns {report.mean_turns:.1f}, failed episodes {report.failed}"
-    typer.echo(f"{where}{told}")
-    if report.usage is not None:
-        typer.echo(f"{where}{report.usage}")
+def _lines(part: PartResult) -> list[str]:
+    """Return what is told beside the table."""
+    m = part.measures
+    told = [_costs(m)]
+    if m.ceiling < 1:
+        told.append(f"no agent can solve more than {100 * m.ceiling:.1f} % of these tasks")
+    for name, found in (("pass@", m.pass_at), ("pass^", m.pass_hat), ("best score of ", m.best_of)):
+        if found:
+            told.append(", ".join(f"{name}{k} {each}" for k, each in found.items()))
+    if m.failed:
+        causes = ", ".join(f"{count} by {cause}" for cause, count in m.failed.items())
+        told.append(f"episodes that failed, which are faults of ours and not scored: {causes}")
+    return told
+
+
+def _signs(part: PartResult) -> tuple[str, ...]:
+    signs = part.signs
+    tampering = ", ".join(f"{name}: {count}" for name, count in signs.tampering.items())
+    counts = (sum(part.measures.failed.values()), signs.score_without_success, signs.validator_errors)
+    return (part.family, *map(str, counts), tampering or "0")
+
+
+def _verdict(verdict: dict[str, Any]) -> str:  # Any: JSON
+    """Return what the gates say of a part."""
+    if not verdict["holds"]:
+        return f"THESE NUMBERS SAY LITTLE: {'; '.join(verdict['reasons'])}"
+    won = [(each["agent"], each["success"]) for each in verdict["probes"]]
+    told = [f"{agent} wins {success['successes']} of {success['episodes']}" for agent, success in won]
+    return "on a sample, " + ", ".join(told)
+
+
+def _costs(m: Measures) -> str:
+    means = [("return", m.reward), ("turns", m.turns)]
+    told = [f"{name} {each.mean:.3g} [{each.low:.3g}, {each.high:.3g}]" for name, each in means if each is not None]
+    if m.prompt_tokens is not None and m.reply_tokens is not None:
+        told.append(f"tokens an episode {m.prompt_tokens:,.0f} read and {m.reply_tokens:,.0f} written")
+    if m.cost is not None:
+        told.append(f"cost {m.cost:.4f}")
+    return ", ".join(told)

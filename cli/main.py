@@ -16,11 +16,17 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from cairn.cli import _completion
 from cairn.core.errors import CairnError
 
 
 class _Commands(TyperGroup):
     """Turns a `CairnError` into one line, and lets dotted paths name modules of the current folder."""
+
+    def __init__(self, **settings: Any) -> None:  # Any: Typer's
+        super().__init__(**settings)
+        if _completion.ASKED in os.environ:
+            _completion.attach(self)
 
     def invoke(self, ctx: Any) -> Any:  # Any: Click's context, which Typer does not export
         if os.getcwd() not in sys.path:
@@ -38,7 +44,6 @@ def build() -> typer.Typer:
         cls=_Commands,
         help="Environments, step-level credit and training for multi-turn agents.",
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,  # plain help: the styled one loads a Markdown renderer first, a third of the start
     )

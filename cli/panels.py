@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cairn.cli._output import Json, Settings, show_json, show_table
+from cairn.cli._progress import progress
+
+if TYPE_CHECKING:
+    from cairn.agents.panel import Panel
 
 commands = typer.Typer(no_args_is_help=True)
 
@@ -49,35 +53,62 @@ def make(
     tasks: Annotated[int, typer.Option(min=1, help="How many, evenly spread over the split.")] = 100,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
     attempts: Annotated[int, typer.Option(min=1, help="At each task.")] = 1,
-    summary: Annotated[str, typer.Option(help="What it is, in a line.")] = "",
+    family: Annotated[str, typer.Option(help="Under which name results are shown; default: the environment's.")] = "",
+    summary: Annotated[str, typer.Option(help="What the panel is, in a line.")] = "",
     may_differ: Annotated[bool, typer.Option(help="Tasks may begin otherwise elsewhere.")] = False,
+    add: Annotated[bool, typer.Option("--add", help="Add these tasks to the panel that is there.")] = False,
     settings: Settings = [],
     as_json: Json = False,
 ) -> None:
-    """Make a panel of one environment's tasks: each is begun once, to note how it does."""
-    from cairn.agents.panel import Part, make_panel, spread, write_panel
+    """Make a panel of an environment's tasks, or add a part to one: each task is begun once, to note how it does."""
+    from cairn.agents.panel import Part, load_panel, make_panel, spread, write_panel
     from cairn.core.config import parse_flags
     from cairn.core.errors import ConfigError
     from cairn.envs.registry import make as make_env
 
-    if file.suffix != ".toml" or file.exists():
-        raise ConfigError(f"Expected the name of a new .toml file, got {str(file)!r}")
+    if file.suffix != ".toml" or file.exists() != add:
+        raise ConfigError(f"Expected the name of {'a' if add else 'a new'} .toml file, got {str(file)!r}")
+    if not file.parent.is_dir():
+        raise ConfigError(f"Cannot write {str(file)!r}: there is no such folder; make it: mkdir -p {file.parent}")
+    before = load_panel(file) if add else None
     config = parse_flags(settings)
     with make_env(env, **config) as world:
         chosen = dict.fromkeys(spread(world.tasks(), tasks), "")
     part = Part(
-        family=env,
-        env=env,
-        version=0,
-        config=config,
-        seed=seed,
-        attempts=attempts,
-        may_differ=may_differ,
+        family=family or env, env=env, version=0, config=config, seed=seed, attempts=attempts, may_differ=may_differ,
         tasks=chosen,
-    )
-    panel = make_panel(file.stem, summary or f"{len(chosen)} tasks of {env}", [part])
+    )  # fmt: skip
+    with progress(f"beginning tasks of {env}", len(chosen)) as advance:
+        panel = make_panel(file.stem, summary or f"{len(chosen)} tasks of {env}", [part], lambda _: advance())
+    if before is not None:
+        told = {"summary": summary or before.summary, "parts": (*before.parts, *panel.parts)}
+        panel = before.model_copy(update=told).sealed()
     write_panel(panel, file)
-    if as_json:
-        show_json({"file": str(file), "name": panel.name, "hash": panel.hash, "tasks": len(chosen)})
+    _made(panel, file, as_json)
+
+
+@commands.command()
+def renew(
+    file: Annotated[Path, typer.Argument(help="A panel's file.")],
+    as_json: Json = False,
+) -> None:
+    """Make a panel anew, of the same tasks as they begin now, as its next version: environments have changed."""
+    from cairn.agents.panel import load_panel, make_panel, write_panel
+
+    old = load_panel(file)
+    with progress(f"beginning tasks of {old.name}", sum(len(part.tasks) for part in old.parts)) as advance:
+        panel = make_panel(old.name, old.summary, old.parts, lambda _: advance())
+    if panel.parts != old.parts:
+        panel = panel.model_copy(update={"version": old.version + 1}).sealed()
+        write_panel(panel, file)
     else:
-        typer.echo(f"{file}: {len(chosen)} tasks, hash {panel.hash[:12]}. Play it: cairn eval --panel {file}")
+        panel = old
+    _made(panel, file, as_json)
+
+
+def _made(panel: Panel, file: Path, as_json: bool) -> None:
+    total = sum(len(part.tasks) for part in panel.parts)
+    if as_json:
+        show_json({"file": str(file), "name": panel.name, "version": panel.version, "hash": panel.hash, "tasks": total})
+    else:
+        typer.echo(f"{file}: {total} tasks, hash {panel.hash[:12]}. Play it: cairn eval --panel {file}")

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cairn.cli._output import Settings
+from cairn.cli._output import Json, Settings, show_json
+from cairn.cli._progress import progress
 from cairn.core.printable import printable
 
 if TYPE_CHECKING:
     from cairn.core.records import Observation, Turn
     from cairn.envs.base import TextEnv
 
-    _Played = tuple[Sequence[Turn], Observation | None, str]  # the turns, what is shown last, how it ended
+
+@dataclass(frozen=True, slots=True)
+class _Played:
+    turns: Sequence[Turn]
+    final: Observation | None  # what is shown last
+    ending: str  # for people
+    success: bool | None  # None: left, or failed
+    score: float | None
 
 
 def register(app: typer.Typer) -> None:
@@ -34,8 +43,12 @@ def play(
         Path | None, typer.Option(metavar="FILE", help="Leave a film of it: .gif (of pictures) or .html.")
     ] = None,
     settings: Settings = [],
+    as_json: Json = False,
 ) -> None:
-    """Play one task; type an action, ? for the admissible ones, or leave with Ctrl-D."""
+    """Play one task; type an action, ? for the admissible ones, or leave with Ctrl-D.
+
+    With --json, what is said while the task is played goes to standard error.
+    """
     from cairn.agents.film import check_film, write_film
     from cairn.core.config import parse_flags
     from cairn.envs.registry import load, make
@@ -47,27 +60,35 @@ def play(
     if render is not None:
         check_film(render, has_pictures=getattr(world.config, "image", False))
     name = task or world.tasks()[0]
-    turns, final, ending = _person(world, name, seed) if agent == "you" else _agent(agent, env, config, name, seed)
-    typer.secho(ending, bold=True)
+    if agent == "you":
+        played = _person(world, name, seed, to_stderr=as_json)
+    else:
+        played = _agent(agent, env, config, name, seed, to_stderr=as_json)
+    typer.secho(played.ending, bold=True, err=as_json)
     if render is not None:
-        write_film(render, f"{env}: {name}", turns, final, ending)
-        typer.echo(f"The film is in {render}")
+        write_film(render, f"{env}: {name}", played.turns, played.final, played.ending)
+        typer.echo(f"The film is in {render}", err=as_json)
+    if as_json:
+        asked = {"env": env, "task": name, "agent": agent, "seed": seed, "film": str(render) if render else None}
+        show_json(asked | _told(played))
 
 
-def _agent(agent: str, env: str, config: dict[str, Any], task: str, seed: int) -> _Played:  # Any: settings
-    from cairn.agents.evaluate import evaluate
+def _agent(agent: str, env: str, config: dict[str, Any], task: str, seed: int, to_stderr: bool) -> _Played:
+    from cairn.agents.evaluate import play_tasks
 
-    _, (episode,) = evaluate(agent, env, config=config, tasks=[task], seed=seed)
+    with progress(f"{agent} plays {task}"):
+        _, (episode,) = play_tasks(agent, env, config=config, tasks=[task], seed=seed)
     for turn in episode.turns:
-        _say(turn.observation.text)
-        typer.secho(f"> {printable(turn.action)}", bold=True)
+        _say(turn.observation.text, to_stderr)
+        typer.secho(f"> {printable(turn.action)}", bold=True, err=to_stderr)
     if episode.final is not None:
-        _say(episode.final.text)
+        _say(episode.final.text, to_stderr)
     ending = _verdict(bool(episode.success), len(episode.turns))
-    return episode.turns, episode.final, f"{ending}: {episode.ending.detail}" if episode.is_failed else ending
+    ending = f"{ending}: {episode.ending.detail}" if episode.is_failed else ending
+    return _Played(episode.turns, episode.final, ending, episode.success, episode.score)
 
 
-def _person(world: TextEnv, task: str, seed: int) -> _Played:
+def _person(world: TextEnv, task: str, seed: int, to_stderr: bool) -> _Played:
     """Let a person play until the task is over, or until they leave."""
     from cairn.agents.play import observe
     from cairn.core.records import Turn
@@ -75,35 +96,45 @@ def _person(world: TextEnv, task: str, seed: int) -> _Played:
     turns: list[Turn] = []
     text, info = world.reset(seed=seed, options={"task": task})
     seen, is_over = observe(text, info), False
-    _say(text)
+    _say(text, to_stderr)
     while not is_over:
-        action = _typed(seen)
+        action = _typed(seen, to_stderr)
         if action is None:
-            typer.echo()
-            return turns, seen, f"left after {world.turn} turns"
+            typer.echo(err=to_stderr)
+            return _Played(turns, seen, f"left after {world.turn} turns", None, None)
         text, reward, is_terminated, is_cut, info = world.step(action)
         turns.append(
             Turn(observation=seen, reply_text=action, action=action, reward=float(reward), acted=info.get("acted"))
         )
         seen, is_over = observe(text, info), is_terminated or is_cut
-        _say(text)
-    return turns, seen, _verdict(bool(info["success"]), world.turn)
+        _say(text, to_stderr)
+    success = bool(info["success"])
+    return _Played(turns, seen, _verdict(success, world.turn), success, float(info["score"]))
 
 
-def _typed(seen: Observation) -> str | None:
+def _typed(seen: Observation, to_stderr: bool) -> str | None:
     """Return the next action that a person types; None: they leave."""
     while True:
         try:
-            action = input("> ").strip()
+            typer.echo("> " if to_stderr else "", nl=False, err=True)
+            action = input("" if to_stderr else "> ").strip()  # where a line is edited, its prompt has to be known
         except EOFError:
             return None
         if action != "?":
             return action
-        typer.echo("\n".join(map(printable, seen.admissible or ("(this environment does not list them)",))))
+        typer.echo(
+            "\n".join(map(printable, seen.admissible or ("(this environment does not list them)",))), err=to_stderr
+        )
 
 
-def _say(text: str) -> None:
-    typer.secho(printable(text), fg="cyan")
+def _say(text: str, to_stderr: bool) -> None:
+    typer.secho(printable(text), fg="cyan", err=to_stderr)
+
+
+def _told(played: _Played) -> dict[str, Any]:  # Any: JSON
+    turns = [{"observation": t.observation.text, "action": t.action, "reward": t.reward} for t in played.turns]
+    final = None if played.final is None else played.final.text
+    return {"turns": turns, "final": final, "ending": played.ending, "success": played.success, "score": played.score}
 
 
 def _verdict(success: bool, turns: int) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from cairn.cli._output import Json, show_json, show_table
+from cairn.cli._progress import progress
 
 
 def register(app: typer.Typer) -> None:
@@ -28,23 +30,25 @@ def plugins(
     """List the extension points and their plug-ins."""
     from cairn.cli import _algorithm_page, _attack_page, _gui_page
     from cairn.cli import _plugin_page as page
-    from cairn.core.errors import UnknownNameError
+    from cairn.core.errors import CairnError, UnknownNameError
     from cairn.core.plugins import POINTS
 
     chosen = [each for each in POINTS if point in ("", each.name)]
     if not chosen:
         raise UnknownNameError("extension point", point, [each.name for each in POINTS], "cairn plugins")
-    if markdown:
-        typer.echo(page.page(chosen), nl=False)
-        return
-    if algorithms is not None:
-        typer.echo(_algorithm_page.page(algorithms), nl=False)
-        return
-    if attacks:
-        typer.echo(_attack_page.page(), nl=False)
-        return
-    if gui_tasks:
-        typer.echo(_gui_page.page(), nl=False)
+    pages: dict[str, tuple[bool, Callable[[], str]]] = {
+        "markdown": (markdown, lambda: page.page(chosen)),
+        "algorithms": (algorithms is not None, lambda: _algorithm_page.page(algorithms or Path())),
+        "attacks": (attacks, _attack_page.page),
+        "gui-tasks": (gui_tasks, _gui_page.page),
+    }
+    asked = [(name, write) for name, (is_asked, write) in pages.items() if is_asked]
+    if len(asked) > 1:
+        raise CairnError(f"--{asked[0][0]} and --{asked[1][0]} are two pages; ask for one at a time")
+    if asked:
+        with progress(f"writing the page of --{asked[0][0]}"):
+            text = asked[0][1]()
+        show_json({"page": text}) if as_json else typer.echo(text, nl=False)
         return
     rows = [(each.name, name, place, page.summary(place)) for each in chosen for name, place in each.places().items()]
     if as_json:

@@ -44,7 +44,7 @@ def train(
     from cairn.trainer.train import train as run_training
 
     chosen = _configuration(config, settings, resume)
-    with Watch(Console(stderr=as_json), chosen.trainer.updates) as watch:
+    with Watch(Console(stderr=True), chosen.trainer.updates) as watch:
         run = run_training(chosen, folder=resume or folder, listener=watch)
     picture = _draw(run, chosen)
     if as_json:
@@ -111,7 +111,8 @@ def _summarise(run: Run, config: RunConfig, picture: Path) -> None:
     if not run.is_finished:
         typer.echo(f"\nStopped before the end. Go on with: {cairn} train --resume {run.folder}")
     typer.echo(f"\ncurves      {picture}")
-    typer.echo(f"metrics     {program('tensorboard')} --logdir {run.folder / 'tensorboard'}")
+    if "tensorboard" in config.trackers.chosen():
+        typer.echo(f"metrics     {program('tensorboard')} --logdir {run.folder / 'tensorboard'}")
     held_out = " ".join(f"--set {key}={value}" for key, value in config.eval_env.items())
     typer.echo(f"watch it    {cairn} play {config.env.id} --agent {run.folder} {held_out}")
     typer.echo(f"test it     {cairn} eval {config.env.id} --agent {run.folder} {held_out} --tasks 500")

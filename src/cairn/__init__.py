@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cairn.envs import _gymnasium
 
 if TYPE_CHECKING:
-    from cairn.agents.evaluate import evaluate
+    from cairn.agents.evaluation import evaluate
     from cairn.core.records import Episode, Observation, Task, Turn
     from cairn.core.table import StepTable
     from cairn.envs.registry import make, register
@@ -30,7 +30,7 @@ _HOMES = {
     "Task": "cairn.core.records",
     "Turn": "cairn.core.records",
     "advantages": "cairn.trainer.credit",
-    "evaluate": "cairn.agents.evaluate",
+    "evaluate": "cairn.agents.evaluation",
     "load_run_config": "cairn.trainer.config",
     "make": "cairn.envs.registry",
     "register": "cairn.envs.registry",

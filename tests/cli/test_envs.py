@@ -40,12 +40,18 @@ def test_the_page_on_adding_an_environment_works_as_written(tmp_path: Path) -> N
 def test_new_writes_into_the_folders_of_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "cairn-rl"\n')
     monkeypatch.chdir(tmp_path)
-    answer = json.loads(run.invoke(app, ["envs", "new", "ticket-desk", "--json"]).output)
+    answer = json.loads(run.invoke(app, ["envs", "new", "ticket-desk", "--json"]).stdout)
     assert answer["files"] == [
         "envs/ticket_desk/__init__.py",
         "envs/ticket_desk/env.py",
         "tests/envs/test_ticket_desk.py",
         "docs/envs/ticket-desk.md",
+    ]
+    assert answer["next"] == [
+        "cairn envs check ticket-desk",
+        "python -m pytest tests/envs/test_ticket_desk.py",
+        "add envs/ticket-desk.md to nav in zensical.toml",
+        "make docs",
     ]
     assert "cairn envs check ticket-desk" in (tmp_path / "docs/envs/ticket-desk.md").read_text()
 
@@ -77,12 +83,12 @@ def test_new_overwrites_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_list_shows_every_environment() -> None:
-    rows = json.loads(run.invoke(app, ["envs", "list", "--json"]).output)
+    rows = json.loads(run.invoke(app, ["envs", "list", "--json"]).stdout)
     assert [row["id"] for row in rows] == registry.ids()
 
 
 def test_list_shows_the_settings_and_tasks_of_one() -> None:
-    shown = json.loads(run.invoke(app, ["envs", "list", SOUND, "--set", "turn_limit=3", "--json"]).output)
+    shown = json.loads(run.invoke(app, ["envs", "list", SOUND, "--set", "turn_limit=3", "--json"]).stdout)
     assert shown["num_tasks"] == 24
     assert shown["settings"][0]["value"] == 3
     tasks = run.invoke(app, ["envs", "list", SOUND, "--tasks"]).output.splitlines()
@@ -93,7 +99,7 @@ def test_list_shows_the_settings_and_tasks_of_one() -> None:
 def test_check_prints_a_report_per_law() -> None:
     done = run.invoke(app, ["envs", "check", SOUND, "--json"])
     assert done.exit_code == 0
-    assert all(report["holds"] for report in json.loads(done.output))
+    assert all(report["holds"] for report in json.loads(done.stdout))
 
 
 def test_check_ends_with_status_1_where_a_law_is_broken() -> None:

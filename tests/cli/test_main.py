@@ -22,7 +22,7 @@ def test_every_file_of_the_folder_is_a_command() -> None:
     shown = run.invoke(app, ["--help"]).output
     files = [file.stem for file in (ROOT / "cli").glob("*.py") if not file.stem.startswith("_") and file.stem != "main"]
     assert {"envs", "plugins", "doctor"} <= set(files)
-    assert all(name in shown for name in files)
+    assert all(name.rstrip("_") in shown for name in files)
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -35,7 +35,7 @@ def test_help_imports_nothing_heavy() -> None:
 
 
 def test_plugins_lists_every_point_without_importing_its_modules() -> None:
-    rows = json.loads(run.invoke(app, ["plugins", "--json"]).output)
+    rows = json.loads(run.invoke(app, ["plugins", "--json"]).stdout)
     assert [(row["point"], row["id"]) for row in rows] == [
         (point.name, name) for point in POINTS for name in point.ids()
     ]
@@ -43,7 +43,7 @@ def test_plugins_lists_every_point_without_importing_its_modules() -> None:
 
 
 def test_a_row_of_a_table_is_one_line_where_output_is_kept() -> None:
-    rows = json.loads(run.invoke(app, ["plugins", "--json"]).output)
+    rows = json.loads(run.invoke(app, ["plugins", "--json"]).stdout)
     lines = run.invoke(app, ["plugins"]).output.splitlines()
     assert len(lines) == 1 + len(rows)
     assert max(map(len, lines)) > 80
@@ -63,7 +63,7 @@ def test_a_program_is_called_by_its_path_where_the_shell_would_not_find_it(
 
 
 def test_plugins_of_one_point() -> None:
-    rows = json.loads(run.invoke(app, ["plugins", "--point", "env", "--json"]).output)
+    rows = json.loads(run.invoke(app, ["plugins", "--point", "env", "--json"]).stdout)
     assert {row["point"] for row in rows} <= {"env"}
 
 
@@ -77,16 +77,3 @@ def test_the_page_of_plugins_has_every_plugin_with_its_settings() -> None:
     page = run.invoke(app, ["plugins", "--markdown"]).output
     assert [line[4:] for line in page.splitlines() if line.startswith("### ")] == [n for p in POINTS for n in p.ids()]
     assert "| `gamma` | `0.95` | Discount of the step returns. |" in page
-
-
-def test_doctor_says_how_to_mend_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv("ALFWORLD_DATA", raising=False)
-    monkeypatch.setenv("CAIRN_DATA", str(tmp_path))
-    found = {row["what"]: row for row in json.loads(run.invoke(app, ["doctor", "--json"]).output)}
-    assert found["torch"]["is_well"]
-    assert "export CAIRN_DATA=" in found["CAIRN_DATA"]["mend"]
-    (tmp_path / "alfworld").mkdir()
-    (tmp_path / "alfworld" / "train.jsonl.gz").touch()
-    found = {row["what"]: row for row in json.loads(run.invoke(app, ["doctor", "--json"]).output)}
-    assert found["CAIRN_DATA"]["found"].endswith("1 files of ALFWorld games")
-    assert not found["CAIRN_DATA"]["mend"]

@@ -93,6 +93,7 @@ def test_an_interruption_that_comes_through_the_server_is_no_fault(
         (["tests.envs.faulty:Sound", "--web"], "no module 'web' beside 'tests.envs.faulty' has a make_app"),
         (["no-such-thing", "--web"], "Unknown environment 'no-such-thing'"),
         (["webshop", "--web", "--set", "num_products=20", "--task", "goal/x"], "There is no task 'goal/x'"),
+        (["webshop", "--web", "--set", "num_products=20", "--set", "perturb=rename"], "leave out the setting perturb"),
         (["webshop", "--web", "--set", "num_product=20"], "unknown key 'num_product'"),
     ],
 )

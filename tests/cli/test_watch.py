@@ -77,17 +77,17 @@ def test_a_terminal_shows_how_a_phase_is_going() -> None:
     assert "64 in flight, 3,210 tokens/s, success 41%, 0.2 updates behind" in shown
 
 
-def test_without_a_terminal_a_long_phase_tells_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_terminal_a_long_phase_tells_once_a_minute() -> None:
     now = [0.0]
-    monkeypatch.setattr("cairn.cli._watch.time.monotonic", lambda: now[0])
     screen = io.StringIO()
-    watch = Watch(Console(file=screen, width=140, color_system=None), updates=3)
+    watch = Watch(Console(file=screen, width=140, color_system=None), updates=3, clock=lambda: now[0])
     watch.phase("rollout", 128)
     watch.advanced(40)
     for now[0] in (1.0, 59.0, 61.0, 90.0, 122.0):
         watch.pulsed(PULSE)
-    lines = screen.getvalue().splitlines()
-    assert lines == ["rollout: 40 of 128, 64 in flight, 3,210 tokens/s, success 41%, 0.2 updates behind"] * 2
+    # 40 in 61 s: 88 more take 134 s. 40 in 122 s: 88 more take 268 s.
+    told = "64 in flight, 3,210 tokens/s, success 41%, 0.2 updates behind"
+    assert screen.getvalue().splitlines() == [f"rollout: 40 of 128, {left} left, {told}" for left in ("2:14", "4:28")]
 
 
 def test_what_is_not_known_yet_is_not_told() -> None:
@@ -98,3 +98,15 @@ def test_what_is_not_known_yet_is_not_told() -> None:
         watch.pulsed(Pulse(in_flight=8, tokens_per_second=10.0, success=None))
     line = next(line for line in screen.getvalue().splitlines() if "in flight" in line)
     assert line.rstrip().endswith("8 in flight, 10 tokens/s")
+
+
+def test_where_output_is_kept_a_long_phase_says_once_a_minute_how_long_it_takes() -> None:
+    kept = io.StringIO()
+    # started, the phase, four units of demonstrations; the clock is read once more for each line that is printed
+    times = iter([100.0, 130.0, 160.0, 160.0, 190.0, 220.0, 220.0])
+    with Watch(Console(file=kept, width=140), updates=3, clock=times.__next__) as watch:
+        watch.phase("demonstrate", 8)
+        for _ in range(4):
+            watch.advanced(1)
+    # 2 of 8 in 60 s: 6 more take 180 s. 4 of 8 in 120 s: 4 more take 120 s.
+    assert kept.getvalue().splitlines() == ["demonstrate: 2 of 8, 3:00 left", "demonstrate: 4 of 8, 2:00 left"]

@@ -1,0 +1,1 @@
+"""What `cairn doctor` looks at: one file for each kind of thing; nothing is changed and no server is asked."""

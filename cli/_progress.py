@@ -1,0 +1,94 @@
+"""How far something long has come, and the time that is left: a bar in a terminal, rare lines where output is kept.
+
+All of it goes to standard error, so that answers on standard output stay whole.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+
+LINE_S = 10.0  # between lines, where output is kept
+
+
+class Advance(Protocol):
+    """Says that a unit is done."""
+
+    def __call__(self, now: str = "") -> None:
+        """Move on by one; `now`: what comes next, or how it stands."""
+
+
+@contextmanager
+def progress(
+    what: str,
+    total: int | None = None,
+    *,
+    console: Console | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[Advance]:
+    """Show how far `what` has come, of `total` units (None: nobody knows); gives what is called after each unit."""
+    from rich.console import Console
+
+    console = console or Console(stderr=True)
+    if not console.is_terminal:
+        yield _Lines(what, total, console, clock)
+        return
+    with _bar(console, total) as bar:
+        task = bar.add_task(what, total=total, now="")
+
+        def advance(now: str = "") -> None:
+            bar.update(task, advance=1, now=now)
+
+        yield advance
+
+
+def time_left(done: int, total: int | None, seconds: float) -> str:
+    """Return how long the rest takes at the speed so far, as in 1:05:09; "?" where nobody knows."""
+    if not done or total is None:
+        return "?"
+    minutes, left = divmod(round(seconds / done * max(total - done, 0)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{left:02d}" if hours else f"{minutes}:{left:02d}"
+
+
+def _bar(console: Console, total: int | None) -> Progress:
+    from rich import progress as rich
+
+    known = (rich.BarColumn(30), rich.MofNCompleteColumn(), rich.TimeRemainingColumn()) if total is not None else ()
+    return rich.Progress(
+        rich.SpinnerColumn(),
+        rich.TextColumn("{task.description}", markup=False),
+        *known,
+        rich.TimeElapsedColumn(),
+        rich.TextColumn("{task.fields[now]}", markup=False),
+        console=console,
+        transient=True,
+    )
+
+
+class _Lines:
+    """Prints a line now and then."""
+
+    def __init__(self, what: str, total: int | None, console: Console, clock: Callable[[], float]) -> None:
+        self._what, self._total, self._console, self._clock = what, total, console, clock
+        self._done, self._began = 0, clock()
+        self._printed = self._began
+
+    def __call__(self, now: str = "") -> None:
+        self._done += 1
+        at = self._clock()
+        if at - self._printed < LINE_S:
+            return
+        self._printed = at
+        of = "" if self._total is None else f" of {self._total:,}"
+        left = "" if self._total is None else f", {time_left(self._done, self._total, at - self._began)} left"
+        ending = f": {now}" if now else ""
+        self._console.print(
+            f"{self._what}: {self._done:,}{of}{left}{ending}", markup=False, highlight=False, soft_wrap=True
+        )

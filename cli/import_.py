@@ -1,0 +1,32 @@
+"""`cairn import`: a run of the files that `cairn export` wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cairn.cli._output import Json, show_json
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command("import")(import_)
+
+
+def import_(
+    folder: Annotated[Path, typer.Argument(help="What cairn export wrote.")],
+    run: Annotated[Path, typer.Argument(help="A new folder for the run.")],
+    as_json: Json = False,
+) -> None:
+    """Make a run of Parquet files that cairn export wrote: to look at it, and to compute credit on it."""
+    from cairn.core.store import read
+    from cairn.core.store.exchange import import_run
+
+    with import_run(folder, run / "run.sqlite") as store:
+        episodes = len(read.episodes(store))
+    if as_json:
+        show_json({"run": str(run), "episodes": episodes})
+    else:
+        typer.echo(f"{run}: {episodes:,} episodes")

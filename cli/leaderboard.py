@@ -1,0 +1,32 @@
+"""`cairn leaderboard`: kept evaluations as a Markdown table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cairn.cli._output import Json, show_json
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command()(leaderboard)
+
+
+def leaderboard(
+    places: Annotated[list[Path], typer.Argument(help="Evaluations, or folders of them.")] = [Path("evals")],
+    as_json: Json = False,
+) -> None:
+    """Print kept evaluations as Markdown, best first; a table for each panel, with its hash."""
+    from cairn.agents.leaderboard import find_evaluations
+    from cairn.agents.leaderboard import leaderboard as table
+
+    found, problems = find_evaluations(places)
+    for problem in problems:
+        typer.echo(f"left out: {problem}", err=True)
+    if as_json:
+        show_json([each.to_dict() for each in found])
+    else:
+        typer.echo(table(found), nl=False)

@@ -1,0 +1,35 @@
+"""`cairn report`: runs and evaluations as one HTML file, and figures for papers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cairn.cli._output import Json, show_json
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command()(report)
+
+
+def report(
+    runs: Annotated[list[Path], typer.Argument(help="Runs and evaluations, or folders with such folders in them.")],
+    out: Annotated[Path, typer.Option(help="The HTML file.")] = Path("report.html"),
+    figures: Annotated[Path | None, typer.Option(help="A folder for curves as SVG and PNG.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Write one HTML file that needs nothing else: curves, tables, example episodes, a graph, settings, versions."""
+    from cairn.viewer.figures import write_figures
+    from cairn.viewer.report import write_report
+
+    count = write_report(runs, out)
+    files = write_figures(runs, figures) if figures is not None else []
+    if as_json:
+        show_json({"report": str(out), "runs": count, "figures": [str(file) for file in files]})
+        return
+    typer.echo(f"{count} run{'s' if count > 1 else ''} in {out}")
+    for file in files:
+        typer.echo(str(file))

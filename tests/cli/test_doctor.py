@@ -1,0 +1,158 @@
+"""`cairn doctor`: what it finds, what it says mends it, and that it ends whatever is broken; fit for any terminal."""
+
+from __future__ import annotations
+
+import io
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from cairn.cli._checks import data, machine, packages, plugged
+from cairn.cli._checks.finding import Finding, refused
+from cairn.cli.doctor import examine, show
+from cairn.cli.main import app
+from cairn.core.errors import CairnError, MissingDataError, MissingExtraError, MissingProgramError
+from cairn.core.plugins import BACKENDS, ENVS, SANDBOXES, TRACKERS
+
+run = CliRunner()
+LONG = "cairn eval household --agent openai:MODEL --agent-set sampling.openai.url=http://127.0.0.1:8000/v1 --tasks 100"
+FINDINGS = [
+    Finding(section="machine", what="device", is_well=True, found="a long description of a device " * 6),
+    Finding(section="machine", what="a name that is too long", is_well=None, found="[bold]", mend=LONG),
+    Finding(section="data", what="webshop", is_well=False, found="/no/space/" * 20),
+]
+
+
+def finding(what: str) -> Finding:
+    return Finding(section="any", what=what, is_well=True, found="well")
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_nothing_is_wider_than_the_terminal_but_commands_which_stay_whole(width: int) -> None:
+    screen = io.StringIO()
+    show(FINDINGS, Console(file=screen, width=width))
+    lines = screen.getvalue().splitlines()
+    assert max(len(line) for line in lines if "$ " not in line) <= width
+    assert [line.strip() for line in lines if "$ " in line] == [f"$ {LONG}"]
+    assert [line for line in lines if line in ("machine", "data")] == ["machine", "data"]
+    assert any(line.split()[0] == "BROKEN" for line in lines if line)
+    assert "[bold]" in screen.getvalue()
+    assert "…" not in screen.getvalue()
+
+
+def test_what_hangs_and_what_comes_after_it_is_told_when_the_time_is_over() -> None:
+    is_over = threading.Event()
+
+    def stuck() -> Iterator[Finding]:
+        is_over.wait(60)
+        yield finding("never")
+
+    found = list(examine({"stuck": stuck, "after": lambda: [finding("after")]}, within=0.05))
+    is_over.set()
+    assert [(each.section, each.what, each.is_well) for each in found] == [
+        ("stuck", "the rest", None), ("after", "the rest", None),
+    ]  # fmt: skip
+    assert found[0].mend.startswith("cairn doctor --within ")
+
+
+def test_a_check_that_raises_is_a_finding_and_the_others_are_made() -> None:
+    def broken() -> Iterator[Finding]:
+        yield finding("before")
+        raise ImportError("libcudart.so.13: no such file")
+
+    found = list(examine({"broken": broken, "after": lambda: [finding("after")]}, within=float("inf")))
+    assert [(each.what, each.is_well) for each in found] == [("before", True), ("broken", False), ("after", True)]
+    assert found[1].found == "ImportError: libcudart.so.13: no such file"
+
+
+@pytest.mark.parametrize(
+    ("error", "is_well", "mend"),
+    [
+        (MissingExtraError("It", "gui"), None, "pip install 'cairn-rl[gui]'"),
+        (MissingProgramError("No browser", command="apt-get install chromium"), None, "apt-get install chromium"),
+        (MissingDataError("No file"), None, "export CAIRN_DATA=DIR"),
+        (CairnError("It is damaged"), False, ""),
+    ],
+)
+def test_what_is_missing_may_be_and_what_is_damaged_may_not(error: CairnError, is_well: bool | None, mend: str) -> None:
+    found = refused("environments", "x", error)
+    assert (found.is_well, found.mend) == (is_well, mend)
+
+
+def test_data_is_found_or_it_is_said_what_to_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("ALFWORLD_DATA", raising=False)
+    monkeypatch.setenv("CAIRN_DATA", str(tmp_path))
+    (tmp_path / "alfworld").mkdir()
+    (tmp_path / "alfworld" / "train.jsonl.gz").touch()
+    found = {each.what: each for each in data.data()}
+    assert (found["alfworld"].is_well, found["alfworld"].mend) == (True, "")
+    assert found["alfworld"].found.startswith("1 files")
+    assert (found["mbpp"].is_well, found["mbpp"].mend) == (
+        None,
+        "export CAIRN_DATA=DIR  # a folder with mbpp/mbpp.jsonl",
+    )
+    monkeypatch.setenv("CAIRN_DATA", str(tmp_path / "gone"))
+    assert next(iter(data.data())).is_well is False
+    monkeypatch.delenv("CAIRN_DATA")
+    assert {each.is_well for each in data.data()} == {None}
+
+
+def test_a_package_that_is_needed_and_missing_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packages, "PACKAGES", ("torch", "no-such-package"))
+    found = {each.what: each for each in packages.packages()}
+    assert (found["torch"].is_well, found["torch"].mend) == (True, "")
+    assert (found["no-such-package"].is_well, found["no-such-package"].mend) == (False, "pip install no-such-package")
+
+
+@pytest.mark.parametrize(
+    ("script", "version"), [("echo 580.95.05\necho 580.95.05", "580.95.05"), ("exit 9", None), ("", None)]
+)
+def test_the_version_of_the_driver(
+    script: str, version: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = tmp_path / "nvidia-smi"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert machine.driver_version() == version
+
+
+def test_without_a_driver_there_is_no_version(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert machine.driver_version() is None
+
+
+def test_every_tracker_is_looked_at() -> None:
+    found = {each.what: each for each in plugged.trackers()}
+    assert list(found) == TRACKERS.ids()
+    assert found["tensorboard"].is_well
+
+
+def test_every_back_end_is_looked_at_and_a_model_samples() -> None:
+    found = {each.what: each for each in plugged.backends()}
+    assert list(found) == BACKENDS.ids()
+    assert found["hf"].is_well
+    assert 1 <= int(found["hf"].found.split()[1]) <= 4
+    assert found["openai"].mend.startswith("cairn eval")
+
+
+def test_every_sandbox_is_looked_at() -> None:
+    found = {each.what: each for each in plugged.sandboxes()}
+    assert list(found) == SANDBOXES.ids()
+    assert all(each.is_well or each.mend for each in found.values())
+
+
+@pytest.mark.slow
+def test_every_environment_is_begun_and_everything_is_one_answer() -> None:
+    done = run.invoke(app, ["doctor", "--within", "600", "--json"])
+    found = json.loads(done.stdout)
+    envs = {row["what"]: row for row in found if row["section"] == "environments"}
+    assert list(envs) == ENVS.ids()
+    assert envs["household"]["is_well"]
+    assert "an oracle's step taken" in envs["household"]["found"]
+    assert all(row["is_well"] or row["mend"] for row in found)
