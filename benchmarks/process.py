@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -15,6 +15,17 @@ T = TypeVar("T")
 def say(text: str) -> None:
     """Tell whoever waits for a long benchmark what it is doing."""
     print(text, file=sys.stderr, flush=True)
+
+
+def watched(what: str, items: Iterable[T]) -> Iterator[T]:
+    """Yield the items, and tell whoever waits how many are done and how long the rest takes."""
+    from cairn.cli._progress import progress
+
+    each = list(items)
+    with progress(what, len(each)) as advance:
+        for item in each:
+            yield item
+            advance()
 
 
 def peak_memory_mb() -> float:

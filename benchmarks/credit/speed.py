@@ -15,6 +15,7 @@ import numpy as np
 
 from cairn.benchmarks.credit import stock
 from cairn.benchmarks.outcome import Row, row
+from cairn.benchmarks.process import watched
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit import advantages
 
@@ -47,7 +48,7 @@ def measure(quick: bool) -> list[Row]:
     small, large = SMALL // 4 if quick else SMALL, LARGE // 10 if quick else LARGE
     rows = [_against_stock(small)]
     tables = {n: StepTable.from_columns(**columns(n)) for n in (small, large)}
-    for method, limit in LIMITS_S.items():
+    for method, limit in watched("credit: times of methods", LIMITS_S.items()):
         seconds = {n: least(partial(advantages, table, method)) for n, table in tables.items()}
         growth = (seconds[large] / large) / (seconds[small] / small)
         name = f"credit: {method}, time a row at {large:,} over that at {small:,}"

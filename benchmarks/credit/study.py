@@ -18,6 +18,7 @@ from cairn.benchmarks.credit.policies import policy_of_value
 from cairn.benchmarks.credit.rollouts import Rows, sample
 from cairn.benchmarks.credit.score import METRICS, summands, summary, truths
 from cairn.benchmarks.credit.worlds import WORLDS
+from cairn.benchmarks.process import watched
 from cairn.core.plugins import CREDITS
 from cairn.core.table import Floats
 from cairn.trainer.credit import advantages
@@ -83,7 +84,7 @@ def episodes(condition: Condition) -> Iterator[tuple[Floats, Exact, Rows]]:
 
 def study(methods: Methods, where: list[Condition]) -> Iterator[Result]:
     """Yield one result per condition and method, and one of the exact advantages themselves."""
-    for condition in where:
+    for condition in watched(f"credit: {len(methods)} methods under each condition", where):
         sums: dict[str, list[Floats]] = {name: [] for name in (*methods, EXACT)}
         for policy_SA, exact, rows in episodes(condition):
             for name, (method, settings) in methods.items():

@@ -11,6 +11,7 @@ from cairn.benchmarks.credit.rollouts import Rows
 from cairn.benchmarks.credit.score import truths
 from cairn.benchmarks.credit.study import Condition, episodes
 from cairn.benchmarks.outcome import Row, Table, row
+from cairn.benchmarks.process import watched
 from cairn.trainer.credit import advantages, widths
 
 METHOD = "closure"
@@ -21,7 +22,7 @@ LOW, HIGH = 0.85, 0.95
 def measure(where: Sequence[Condition], is_claim: bool) -> tuple[list[Row], Table]:
     """Return the rows and the table of all conditions."""
     covered, lines = [], []
-    for condition in where:
+    for condition in watched("credit: widths under each condition", where):
         found = [_task(*task[1:]) for task in episodes(condition)]
         share, correlation = np.mean(found, axis=0)
         covered.append(share)

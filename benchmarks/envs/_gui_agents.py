@@ -11,12 +11,14 @@ from cairn.agents.panel import spread
 from cairn.benchmarks.envs._gui_speed import end, made
 from cairn.benchmarks.outcome import Row, row
 from cairn.benchmarks.process import in_fresh_process, say
+from cairn.core.errors import EpisodeFailure
 from cairn.envs.gui.browsing import GuiEnv
 from cairn.envs.registry import make
 
 Policy = Callable[[GuiEnv, random.Random], str]
 _FEW, _QUICK = 120, 3  # tasks that an agent plays, spread over those of the split
 _AT_ONCE, _AT_RANDOM = 8, 20
+_TRIES = 3
 _TOLD_EVERY_S = 30.0
 _DONE = "send_msg_to_user('Done.')"
 
@@ -34,20 +36,26 @@ def rows(env_id: str, most_by_chance: str | None, quick: bool) -> Iterator[Row]:
         ("random", _FEW, most_by_chance),
     ):
         chosen = spread(tasks, _QUICK if quick else count)
-        success, score = in_fresh_process(share, env_id, agent, chosen)
+        success, score, failed = in_fresh_process(share, env_id, agent, chosen)
         where = f"{env_id}: {_TOLD[agent]}, of {len(chosen)}"
         yield row(f"{where}, solved", success, "share", None if quick else bar)
         yield row(f"{where}, score", score, "mean")
+        if failed:
+            yield row(f"{where}, failed and tried again", float(failed), "episodes")
 
 
-def share(env_id: str, agent: str, tasks: Sequence[str]) -> tuple[float, float]:
-    """Return which share of tasks an agent solves, and its mean score; several pages play at once."""
+def share(env_id: str, agent: str, tasks: Sequence[str]) -> tuple[float, float, int]:
+    """Return which share of tasks an agent solves, its mean score, and how many episodes failed and were tried again.
+
+    Several pages play at once.
+    """
     envs = [made(env_id) for _ in range(min(_AT_ONCE, len(tasks)))]
     found: list[tuple[bool, float]] = []
+    failed: list[str] = []
     try:
         with ThreadPoolExecutor(len(envs)) as threads:
             jobs = [
-                threads.submit(_play, env, _AGENTS[agent], tasks[place :: len(envs)], found)
+                threads.submit(_play, env, _AGENTS[agent], tasks[place :: len(envs)], found, failed)
                 for place, env in enumerate(envs)
             ]
             while wait(jobs, _TOLD_EVERY_S).not_done:
@@ -56,17 +64,32 @@ def share(env_id: str, agent: str, tasks: Sequence[str]) -> tuple[float, float]:
                 job.result()
     finally:
         end(envs)
-    return statistics.fmean(success for success, _ in found), statistics.fmean(score for _, score in found)
+    solved, score = (statistics.fmean(values) for values in zip(*found, strict=True))
+    return solved, score, len(failed)
 
 
-def _play(env: GuiEnv, policy: Policy, tasks: Sequence[str], found: list[tuple[bool, float]]) -> None:
+def _play(
+    env: GuiEnv, policy: Policy, tasks: Sequence[str], found: list[tuple[bool, float]], failed: list[str]
+) -> None:
     for task in tasks:
-        _, info = env.reset(seed=0, options={"task": task})
-        rng, is_over = random.Random(task), False
-        while not is_over:
-            _, _, is_done, is_cut, info = env.step(policy(env, rng))
-            is_over = is_done or is_cut
-        found.append((bool(info["success"]), float(info["score"])))
+        for tries in range(_TRIES):
+            try:
+                found.append(_episode(env, policy, task))
+                break
+            except EpisodeFailure as failure:  # a fault of ours is no result; again and again it is the benchmark's end
+                failed.append(task)
+                say(f"{task}: {failure}")
+                if tries == _TRIES - 1:
+                    raise
+
+
+def _episode(env: GuiEnv, policy: Policy, task: str) -> tuple[bool, float]:
+    _, info = env.reset(seed=0, options={"task": task})
+    rng, is_over = random.Random(task), False
+    while not is_over:
+        _, _, is_done, is_cut, info = env.step(policy(env, rng))
+        is_over = is_done or is_cut
+    return bool(info["success"]), float(info["score"])
 
 
 def _oracle(env: GuiEnv, _: random.Random) -> str:

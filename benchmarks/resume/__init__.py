@@ -18,14 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cairn.benchmarks.outcome import Outcome, Row, row
+from cairn.benchmarks.process import say
 from cairn.core.errors import CairnError
 from cairn.core.store import RunStore
+from cairn.core.store.digest import played
 
 _CLOCKS = ("seconds/", "tokens_per_second")
-_EPISODES = """
-SELECT e.phase, e.step, e.task, e.group_id, e.ending, e.score, t.turn, t.action, t.reward, t.advantage, t.reply_ids,
-  t.reply_logprobs, t.version FROM episodes e LEFT JOIN turns t ON t.episode = e.id ORDER BY e.id, t.turn
-"""
 
 
 @dataclass(frozen=True)
@@ -100,6 +98,7 @@ def _killed(folder: Path, plan: Plan, seconds: float) -> list[Path]:
             process.kill()
             process.wait()
             kills += 1
+            say(f"resume: killed {kills} of {plan.kills} times")
         else:
             _check(code, runs[-1], plan)
             runs.append(folder / f"killed-{len(runs)}")
@@ -121,7 +120,7 @@ class _Ended:
     """What a run that has ended leaves: equal for two runs in which the same has happened."""
 
     weights: bytes
-    turns: list[tuple[object, ...]]
+    episodes: list[tuple[object, ...]]
     metrics: list[tuple[str, Sequence[tuple[int, float]]]]
     is_intact: bool
 
@@ -131,7 +130,7 @@ def _ended(folder: Path) -> _Ended:
     with RunStore(folder / "run.sqlite") as store:
         return _Ended(
             weights=(newest / "model.safetensors").read_bytes(),
-            turns=store.rows(_EPISODES),
+            episodes=played(store),
             metrics=[(name, store.series(name)) for name in store.names() if not name.startswith(_CLOCKS)],
             is_intact=store.rows("PRAGMA integrity_check") == [("ok",)],
         )
@@ -139,13 +138,16 @@ def _ended(folder: Path) -> _Ended:
 
 def _compared(calm: Path, runs: Sequence[Path]) -> list[Row]:
     one, others = _ended(calm), [_ended(run) for run in runs]
-    turns = ", ".join(str(len(other.turns)) for other in others)
+    counts = ", ".join(str(len(other.episodes)) for other in others)
     return [
         _all("final weights equal, bit for bit", [other.weights == one.weights for other in others]),
-        _all("episodes and turns with advantages equal, bit for bit", [other.turns == one.turns for other in others]),
+        _all(
+            "episodes with advantages equal, bit for bit",
+            [other.episodes == one.episodes for other in others],
+        ),
         _all("metrics equal, bit for bit", [other.metrics == one.metrics for other in others]),
         _all("run stores intact", [other.is_intact for other in others]),
-        row("resume: turns stored undisturbed", float(len(one.turns)), "turns", baseline=f"killed: {turns}"),
+        row("resume: episodes stored undisturbed", float(len(one.episodes)), "episodes", baseline=f"killed: {counts}"),
     ]
 
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from cairn.benchmarks.outcome import Outcome, Row, row
+from cairn.benchmarks.process import watched
 from cairn.core.plugins import SANDBOXES
 from cairn.sandboxes.base import Sandbox, Session
 from cairn.sandboxes.interpreter import Interpreter
@@ -39,7 +40,7 @@ def run(*, quick: bool = False) -> Outcome:
         "process": {"trusted": True},
         "docker": {"image": image} if image else {},
     }  # Any: settings
-    for name in SANDBOXES.ids():
+    for name in watched("sandbox: kinds", SANDBOXES.ids()):
         sandbox = new_sandbox(name, **settings.get(name, {}))
         if (problem := sandbox.problem()) is None:
             rows += _kind(sandbox, plain, times)

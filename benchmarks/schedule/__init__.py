@@ -8,6 +8,7 @@ simulation tells the truth.
 from __future__ import annotations
 
 from cairn.benchmarks.outcome import Outcome, Row, Table, row
+from cairn.benchmarks.process import watched
 from cairn.benchmarks.schedule import real
 from cairn.benchmarks.schedule.simulator import Mode, Result, World, simulate
 
@@ -26,7 +27,7 @@ def run(quick: bool = False) -> Outcome:
         world = World(in_flight=in_flight, updates=8 if in_flight <= 1000 else 4)
         base = simulate(world, None)
         lines.append(_line(in_flight, "lock-step", base, base))
-        for name, mode in MODES.items():
+        for name, mode in watched(f"schedule: {in_flight:,} in flight", MODES.items()):
             found = simulate(world, mode)
             lines.append(_line(in_flight, name, found, base))
             rows += _rows(f"schedule: {name}, {in_flight:,} in flight", mode, found, base)

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 
 from cairn.benchmarks.outcome import Row, Table, row
-from cairn.benchmarks.process import in_fresh_process
+from cairn.benchmarks.process import in_fresh_process, watched
 from cairn.benchmarks.train import with_cairn, with_trl
 from cairn.benchmarks.train.updates import PHASES, Update, Work, save_policy
 
@@ -40,7 +40,7 @@ def _measured(folder: str, work: Work, rounds: int) -> Measured:
     if with_trl.is_installed():
         sides[THEIRS] = lambda: in_fresh_process(with_trl.measure, folder, work)
     found: dict[str, list[Update]] = {side: [] for side in sides}
-    for _ in range(rounds):
+    for _ in watched("train: rounds of every side", range(rounds)):
         for side, measure in sides.items():
             found[side].append(measure())
     return found

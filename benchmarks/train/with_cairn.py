@@ -13,8 +13,6 @@ from cairn.core.store import RunStore
 from cairn.trainer.listener import Listener
 from cairn.trainer.train import train
 
-_TURNS = "FROM turns JOIN episodes ON episodes.id = turns.episode WHERE episodes.phase = 'train' AND episodes.step = ?"
-
 
 class _Clock(Listener):
     """Notes when an update begins and ends."""
@@ -46,8 +44,9 @@ def measure(folder: str, work: Work, constrain: bool) -> Update:
 def _update(clock: _Clock, run: Path, work: Work) -> Update:
     seconds = clock.ended[0] - clock.began[0]
     with RunStore(run / "run.sqlite") as store:
-        ((turns, env_s, num_bytes),) = store.rows(
-            f"SELECT count(*), sum(seconds), sum(length(reply_ids)) {_TURNS}", (work.updates,)
+        ((turns, env_s, reply_tokens),) = store.rows(
+            "SELECT sum(turns), sum(seconds), sum(reply_tokens) FROM episodes WHERE phase = 'train' AND step = ?",
+            (work.updates,),
         )
     rollout, learn = clock.metrics["seconds/rollout"], clock.metrics["seconds/learn"]
     return Update(
@@ -62,7 +61,7 @@ def _update(clock: _Clock, run: Path, work: Work) -> Update:
         },
         episodes=work.episodes,
         turns=turns,
-        sampled=num_bytes // 4,
+        sampled=reply_tokens,
         solved=round(clock.metrics["success"] * work.episodes),
         peak_mb=clock.peak_mb,
     )

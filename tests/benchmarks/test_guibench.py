@@ -143,7 +143,7 @@ def test_real_resets_are_measured() -> None:
 @pytest.mark.xdist_group("browser")
 def test_the_oracle_wins_and_nothing_does_not() -> None:
     tasks = gui.tasks_for_speed("gui/apps")[:2]
-    assert _gui_agents.share("gui/apps", "oracle", tasks) == (1.0, 1.0)
+    assert _gui_agents.share("gui/apps", "oracle", tasks) == (1.0, 1.0, 0)
     assert _gui_agents.share("gui/apps", "nothing", tasks)[0] == 0.0
 
 

@@ -1,0 +1,171 @@
+"""How long does the viewer take for each of its pages, on a run of 100,000 turns? `cairn bench viewer`.
+
+The run is as a household training leaves one: groups of eight episodes of up to 20 turns, played by an oracle that
+errs, with texts, ids of tokens, rewards, anchors and advantages. What is timed is the server: from a request to the
+last byte of its page, in one process, in processor time, which says the same on a busy machine: pages wait for nothing
+but a file that is in memory. Wall time stands beside it. Not timed: the network, and what the browser does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import statistics
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from starlette.types import ASGIApp, Message
+
+from cairn.benchmarks.outcome import Outcome, Row, row
+from cairn.core.records import Ending, Episode, Observation, Task, Turn
+from cairn.core.store import RunStore
+from cairn.core.table import StepTable
+from cairn.envs.base import TextEnv
+from cairn.envs.registry import make
+from cairn.trainer.credit import advantages
+from cairn.trainer.metrics import credit_metrics, episode_metrics
+from cairn.viewer.app import make_app
+from cairn.viewer.catalog import find_runs
+
+TURNS, BAR_MS = 100_000, 300
+_GROUPS, _SIZE, _LIMIT = 8, 8, 20
+_ERRS = 0.45  # share of the oracle's actions that are replaced by chance
+
+
+def run(*, quick: bool = False) -> Outcome:
+    """Return the median time of each page, in milliseconds."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = make_run(Path(folder) / "large", TURNS)
+        times = page_times(place, 3 if quick else 15)
+    rows: list[Row] = []
+    for name, (cpu, wall) in times.items():
+        rows.append(row(f"viewer: page {name}, of {TURNS:,} turns", cpu, "ms of processor time", f"<= {BAR_MS}"))
+        rows.append(row(f"viewer: page {name}, wall time", wall, "ms"))
+    return Outcome(rows=rows)
+
+
+def page_times(place: Path, repetitions: int) -> dict[str, tuple[float, float]]:
+    """Return the medians of processor time and wall time of each page of a run, in milliseconds."""
+    app = make_app(find_runs([place]))
+    return {name: _median(app, path, repetitions) for name, path in _pages(place).items()}
+
+
+def make_run(folder: Path, num_turns: int) -> Path:
+    """Write a run of at least so many turns, with updates of 64 episodes, and return its folder."""
+    folder.mkdir(parents=True)
+    played = _played(random.Random(0))
+    config = {"name": "large", "seed": 0, "env": {"id": "household"}, "credit": {"method": "gigpo"}}
+    with RunStore(folder / "run.sqlite") as store:
+        store.set_meta({"config": config, "versions": {"cairn-rl": "0.1.0"}})
+        stored = update = 0
+        while stored < num_turns:
+            update += 1
+            episodes = [replace(e, group_id=update * _GROUPS + e.group_id) for e in played]
+            table = StepTable.from_episodes(episodes, is_deterministic=True)
+            credit = advantages(table, "gigpo")
+            metrics = {**episode_metrics(episodes), **credit_metrics(table, credit[table.order]), "seconds/learn": 1.0}
+            if update % 10 == 1:
+                metrics |= {"eval/success": 0.5, "eval/low": 0.4, "eval/high": 0.6}
+            kinds = ["household"] * len(episodes)
+            store.add(update, metrics, episodes, task_types=kinds, advantages={"gigpo": credit.tolist()})
+            stored += sum(len(e.turns) for e in episodes)
+    return folder
+
+
+def _played(rng: random.Random) -> list[Episode]:
+    """Return an update's episodes: groups of one task each."""
+    with make("household", split="gen-train", size="tiny", num_tasks=100, turn_limit=_LIMIT) as env:
+        tasks = env.tasks()[:_GROUPS]
+        played = [_episode(env, rng, task, group) for group, task in enumerate(tasks) for _ in range(_SIZE)]
+    return played
+
+
+def _episode(env: TextEnv, rng: random.Random, task: str, group: int) -> Episode:
+    text, info = env.reset(seed=group, options={"task": task})
+    turns: list[Turn] = []
+    is_over = is_cut = False
+    while not (is_over or is_cut):
+        seen = Observation(text=text, anchor=info["anchor"])
+        action = rng.choice(info["admissible_actions"]) if rng.random() < _ERRS else env.oracle()
+        text, reward, is_over, is_cut, info = env.step(action)
+        turns.append(_turn(rng, seen, action, float(reward)))
+    return Episode(
+        task=Task(env_id="household", task_id=task, split="gen-train", seed=group),
+        group_id=group,
+        turns=tuple(turns),
+        ending=Ending.terminated() if is_over else Ending.truncated("turns"),
+        score=float(info["score"]),
+        success=bool(info["success"]),
+        final=Observation(text=text, anchor=info["anchor"]),
+    )
+
+
+def _turn(rng: random.Random, seen: Observation, action: str, reward: float) -> Turn:
+    prompt, reply = len(seen.text) // 4 + 1, len(action) // 4 + 1
+    return Turn(
+        observation=seen,
+        reply_text=action,
+        action=action,
+        reward=reward,
+        prompt_ids=np.array([rng.randrange(50_000) for _ in range(prompt)], np.int32),
+        reply_ids=np.array([rng.randrange(50_000) for _ in range(reply)], np.int32),
+        reply_logprobs=np.array([-rng.random() for _ in range(reply)], np.float32),
+        policy_version=1,
+        seconds=0.001,
+    )
+
+
+def _pages(place: Path) -> dict[str, str]:
+    """Return the address of each kind of page, for the last update."""
+    at = f"/runs/{find_runs([place])[0].slug}"
+    with RunStore.read(place) as store:
+        step, group = store.rows("SELECT step, group_id FROM episodes ORDER BY id DESC LIMIT 1")[0]
+        episode, anchor = store.rows("SELECT episode, anchor FROM turns ORDER BY turn DESC LIMIT 1")[0]
+    here = f"{at}/groups/train/{step}/{group}"
+    return {
+        "runs": "/",
+        "run": at,
+        "groups": f"{at}/groups",
+        "group": here,
+        "episodes": f"{at}/episodes?page=20",
+        "episode": f"{at}/episodes/{episode}",
+        "anchor": f"{at}/anchors/{anchor % (1 << 64):016x}",
+        "graph": f"{here}/graph?method=closure&against=gigpo",
+        "credit": f"{at}/credit",
+        "system": f"{at}/system",
+    }
+
+
+def _median(app: ASGIApp, path: str, repetitions: int) -> tuple[float, float]:
+    """Return the medians of the milliseconds that a page takes; the first time, which imports, does not count."""
+    times = [_ask(app, path) for _ in range(repetitions + 1)][1:]
+    return statistics.median(cpu for cpu, _ in times), statistics.median(wall for _, wall in times)
+
+
+def _ask(app: ASGIApp, path: str) -> tuple[float, float]:
+    """Return the milliseconds of one request, which must give a page: processor time and wall time."""
+    route, _, query = path.partition("?")
+    scope = {
+        "type": "http", "method": "GET", "path": route, "raw_path": route.encode(), "query_string": query.encode(),
+        "headers": [(b"host", b"127.0.0.1")], "http_version": "1.1", "scheme": "http",
+    }  # fmt: skip
+    sent: list[Message] = []
+
+    async def ask() -> None:
+        async def receive() -> Message:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        await app(scope, receive, send)
+
+    began, cpu = time.perf_counter(), time.process_time()
+    asyncio.run(ask())
+    spent = 1000 * (time.process_time() - cpu), 1000 * (time.perf_counter() - began)
+    if sent[0]["status"] != 200:
+        raise AssertionError(f"{path} gave status {sent[0]['status']}")
+    return spent
