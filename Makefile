@@ -8,17 +8,18 @@ DATA ?=
 
 FOLDERS := typings/cairn tests examples
 
-.PHONY: help train compare test test-vllm check fix bench docs
+.PHONY: help train sweep test test-vllm check fix bench docs site
 
 help:
 	@echo "make train      train the quick-start policy (DATA=dir: on ALFWorld's games from dir)"
-	@echo "make compare    the quick-start run with and without step-level credit"
+	@echo "make sweep      the quick-start run with and without step-level credit"
 	@echo "make test       the tests, without the slow ones and those that need a GPU"
 	@echo "make test-vllm  the tests of sampling with vLLM, in an environment of their own"
 	@echo "make check      format, lint, types, architecture, generated pages"
 	@echo "make fix        repair format and lint"
 	@echo "make bench      the benchmarks (NAME=name: one of them)"
 	@echo "make docs       write the generated pages again"
+	@echo "make site       build the documentation as a site, into site/"
 
 # The default sandbox; where it cannot be installed, its tests say so and are skipped.
 BWRAP := $(shell command -v bwrap)
@@ -27,7 +28,7 @@ CHROMIUM := $(firstword $(shell command -v chromium-headless-shell chromium chro
 
 $(READY): pyproject.toml setup.py constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[dev]'
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[dev,docs]'
 	touch $@
 
 train: $(READY)
@@ -37,8 +38,8 @@ else
 	CAIRN_DATA=$(DATA) $(BIN)/cairn train configs/runs/alfworld.toml
 endif
 
-compare: $(READY)
-	$(BIN)/cairn compare quickstart
+sweep: $(READY)
+	$(BIN)/cairn sweep quickstart
 
 test: $(READY)
 ifeq ($(BWRAP),)
@@ -82,3 +83,9 @@ docs: $(READY)
 	$(BIN)/cairn plugins --algorithms docs/creditbench.json > docs/algorithms.md
 	$(BIN)/cairn plugins --attacks > docs/attacks.md
 	$(BIN)/cairn plugins --gui-tasks > docs/envs/gui-tasks.md
+
+# The builder refuses dead links; the tests refuse pages without a place, missing pictures and anything loaded from elsewhere.
+site: $(READY)
+	$(BIN)/zensical build --strict --clean
+	$(BIN)/python -m pytest tests/docs/test_site.py
+	@echo "Open site/index.html"

@@ -6,8 +6,11 @@ import os
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 
+import hypothesis
 import pytest
 
+hypothesis.settings.register_profile("cairn", deadline=None)  # how long an example takes depends on the machine
+hypothesis.settings.load_profile("cairn")
 SETTINGS = {
     "OMP_NUM_THREADS": "1",  # two threads on a busy machine are several times slower than one
     "HF_HUB_OFFLINE": "1",

@@ -30,5 +30,6 @@ def test_the_commands_of_the_readme_exist() -> None:
     used = set(re.findall(r"bin/cairn (\w+)", README))
     assert used
     assert used <= known
+    assert set(re.findall(r"^\| `cairn (\w+)", README, re.MULTILINE)) == known  # the table of commands is whole
     targets = set(re.findall(r"^(\w+):", (Path(__file__).parents[1] / "Makefile").read_text(), re.MULTILINE))
     assert set(re.findall(r"`?make (\w+)", README)) <= targets

@@ -1,0 +1,17 @@
+"""Every tutorial does what it says, as it is printed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.docs.tutorial import pages, run_page
+
+TUTORIALS = list(pages(Path(__file__).parents[2] / "docs" / "tutorials"))
+
+
+@pytest.mark.timeout(900)  # a page trains, several times, and a busy machine is slow
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+def test_the_tutorial_does_what_it_says(page: Path, tmp_path: Path) -> None:
+    run_page(page, tmp_path)
