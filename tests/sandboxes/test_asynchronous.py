@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 
 import pytest
 
@@ -39,23 +40,36 @@ def test_everything_that_a_session_can() -> None:
     asyncio.run(work())
 
 
-def test_programs_run_at_once_within_the_bound() -> None:
-    async def sleeper(pool: AsyncPool, running: list[int], seen: list[int]) -> None:
+def test_no_more_programs_run_at_once_than_the_bound() -> None:
+    async def timed(pool: AsyncPool) -> tuple[float, float]:
         async with pool.lease() as session:
-            running.append(1)
-            seen.append(len(running))
-            await session.run(["sleep", "1"])
-            running.pop()
+            told = (await session.run(["sh", "-c", "date +%s.%N; sleep 0.2; date +%s.%N"])).stdout.split()
+            return float(told[0]), float(told[1])
 
-    async def most(at_once: int) -> int:
-        pool, seen = new_pool(at_once), list[int]()
-        running = list[int]()
-        await asyncio.gather(*(sleeper(pool, running, seen) for _ in range(3)))
+    async def work() -> list[tuple[float, float]]:
+        pool = new_pool(1)
+        times = await asyncio.gather(*(timed(pool) for _ in range(3)))
         pool.close()
-        return max(seen)
+        return sorted(times)
 
-    assert asyncio.run(most(1)) == 1
-    assert asyncio.run(most(3)) >= 2  # on a busy machine the first may end before the last begins
+    first, second, third = asyncio.run(work())
+    assert first[1] <= second[0]
+    assert second[1] <= third[0]
+
+
+def test_as_many_programs_run_at_once_as_the_bound() -> None:
+    """Each ends only when all three run."""
+
+    async def one(pool: AsyncPool, together: threading.Barrier) -> None:
+        async with pool.turn(object()):
+            await pool.in_thread(lambda: together.wait(30))
+
+    async def work() -> None:
+        pool, together = new_pool(3), threading.Barrier(3)
+        await asyncio.gather(*(one(pool, together) for _ in range(3)))
+        pool.close()
+
+    asyncio.run(work())
 
 
 def test_turns_go_round_between_owners() -> None:

@@ -67,7 +67,7 @@ def processes(notes: list[str], what: str) -> list[int]:
     return [int(match[1]) for match in found if match]
 
 
-def wait_for(notes: list[str], what: str, count: int = 1, timeout_s: float = 60) -> int:
+def wait_for(notes: list[str], what: str, count: int = 1, timeout_s: float = 150) -> int:
     """Return the `count`-th process that is `what`, once it is there."""
     until = time.monotonic() + timeout_s
     while len(found := processes(notes, what)) < count:

@@ -35,7 +35,7 @@ from tests.trainer.cluster.doors import (
     wait_for,
 )
 
-pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(400)]
 
 
 def both_there(rollout: ClusterRollout, notes: list[str]) -> list[int]:

@@ -18,7 +18,7 @@ from cairn.trainer.train import train
 from tests.trainer.cluster.doors import PAIR, order_of, processes, settings
 from tests.trainer.test_train import ROOT, Heard, metrics, rows, stored, weights
 
-pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(400)]
 WORKER = {"cluster.workers": 1, "cluster.writer": True}
 TASKS = "SELECT phase, step, group_id, t.task FROM episodes e JOIN tasks t ON t.id = e.task ORDER BY 1, 2, 3, e.id"
 
