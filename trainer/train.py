@@ -31,6 +31,7 @@ from cairn.trainer import checkpoint
 from cairn.trainer.checkpoint import Checkpoint
 from cairn.trainer.config import RunConfig, load_run_config
 from cairn.trainer.guards import Collapse, Lookout
+from cairn.trainer.hardware import Hardware
 from cairn.trainer.held_out import play_held_out, report_metrics
 from cairn.trainer.imitation import demonstrations, environment_texts, imitate
 from cairn.trainer.interrupt import Interrupt
@@ -110,6 +111,7 @@ class Trainer:
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         self.reports: dict[int, Report] = {}
         self.seconds: dict[str, float] = {}
+        self.hardware = Hardware()
         self.rollbacks = 0  # times that the run went back to a checkpoint
         self.num_tokens = 0  # of episodes for updates, so far
         self.interrupt = Interrupt(listener.noted)
@@ -197,6 +199,7 @@ class Trainer:
             **self.listener.counts(),
             **{f"seconds/{k}": v for k, v in self.seconds.items()},
             "tokens_per_second": tokens / sum(self.seconds.values()),
+            **self.hardware.metrics(),
         }
         kinds = [self.env.task_type(e.task.task_id) for e in usable]
         credit = {self.config.credit.method: advantage.tolist()}

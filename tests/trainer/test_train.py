@@ -56,7 +56,7 @@ AHEAD = {
     "sampling.cache_tokens": 700,  # less than 20 sequences can come to, so that chance in the forecast matters
     "sampling.hf.chunk": 8,
 }
-CLOCKS = ("seconds/", "tokens_per_second")
+CLOCKS = ("seconds/", "tokens_per_second", "hardware/")
 
 
 @pytest.fixture(autouse=True)

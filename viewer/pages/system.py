@@ -18,6 +18,9 @@ _CHARTS = (  # title, unit, metrics
     ("Staleness", "updates between the weights that sampled and those that learn", ("staleness/mean", "staleness/max")),
     ("In flight after an update", "episodes", ("in_flight",)),
     ("Speed", "tokens a second of the whole update", ("tokens_per_second",)),
+    ("Processor cores in use", "cores of the training process", ("hardware/cores",)),
+    ("GPU in use", "share of the time", ("hardware/gpu",)),
+    ("Memory", "10^9 bytes, the most so far", ("hardware/memory_gb", "hardware/gpu_memory_gb")),
     ("Mismatch of sampled and trained logprobs", "nats", ("mismatch/mean", "mismatch/max")),
     ("Failed and begun anew", "episodes", ("failed", "restarted")),
 )
