@@ -51,7 +51,6 @@ _FEATURES_OFF = (
 )
 _ARGUMENTS = (
     "--enable-blink-features=ComputedAccessibilityInfo",  # roles and names, for scripts of ours
-    "--run-all-compositor-stages-before-draw",  # else pictures of a page whose time stands still may never come
     f"--disable-features={','.join(_FEATURES_OFF)}",
     "--disable-site-isolation-trials",  # the sites of a page are one environment's: no new process for each
     "--renderer-process-limit=1",  # of a page
@@ -60,6 +59,8 @@ _ARGUMENTS = (
     "--force-color-profile=srgb",
     "--hide-scrollbars",
 )
+# Else pictures of a page whose time stands still may never come; with it, all pages are drawn on and on, seen or not.
+_FOR_PICTURES = "--run-all-compositor-stages-before-draw"
 _START_S, _END_S = 60.0, 10.0
 
 
@@ -69,10 +70,11 @@ class BrowserConfig(Config):
     path: str | None = Field(None, description="Chromium or Chrome; None: Playwright's own, or one on the PATH.")
     width: int = Field(1024, ge=100, description="Of a page, in pixels.")
     height: int = Field(768, ge=100, description="Of a page, in pixels.")
-    keep: int = Field(8, ge=0, description="Pages that wait warm for a lease.")
+    keep: int = Field(2, ge=0, description="Pages that wait warm for a lease; each costs some processor time.")
     leases: int = Field(200, ge=1, description="After so many a page is replaced.")
     memory_bytes: int = Field(3 << 30, ge=1 << 28, description="Of all its processes; beyond, the browser is replaced.")
     step_s: float = Field(20.0, gt=0, description="Seconds after which a page hangs.")
+    pictures: bool = Field(True, description="Whether pictures can be taken; every page costs processor time for it.")
 
 
 class Browser:
@@ -185,7 +187,7 @@ class Browser:
         self._driver = self._driver or await async_playwright().start()
         return await self._driver.chromium.launch(
             executable_path=self._path,
-            args=list(_ARGUMENTS),
+            args=[*_ARGUMENTS, *([_FOR_PICTURES] if self.config.pictures else [])],
             chromium_sandbox=os.geteuid() != 0,
         )
 

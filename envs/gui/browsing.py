@@ -224,7 +224,8 @@ class GuiEnv(TextEnv):
     def _open_browser(self) -> Browser:
         try:
             with _FIRST:
-                return _browser(self.config.browser, self.config.width, self.config.height, self.config.step_s)
+                wanted = self.config
+                return _browser(wanted.browser, wanted.width, wanted.height, wanted.step_s, wanted.image)
         except ImportError:
             raise MissingExtraError(f"The environment {self.meta.name!r}", "gui") from None
 
@@ -306,7 +307,7 @@ class GuiEnv(TextEnv):
 
 
 @cache
-def _browser(path: str | None, width: int, height: int, step_s: float) -> Browser:
+def _browser(path: str | None, width: int, height: int, step_s: float, pictures: bool) -> Browser:
     """Return the browser that all environments of this process with such pages share.
 
     Raises:
@@ -315,7 +316,7 @@ def _browser(path: str | None, width: int, height: int, step_s: float) -> Browse
     """
     from cairn.sandboxes.browser import Browser, BrowserConfig
 
-    return Browser(BrowserConfig(path=path, width=width, height=height, step_s=step_s))
+    return Browser(BrowserConfig(path=path, width=width, height=height, step_s=step_s, pictures=pictures))
 
 
 def _canonical(view: View) -> list[object]:

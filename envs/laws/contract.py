@@ -131,7 +131,7 @@ def admissible(subject: Subject) -> str:
             _check_listing(actions, task)
         past = [frame.action for frame in frames[1:] if frame.action is not None]
         for depth in {0, len(past) // 2}:
-            for action in (names[depth] or ())[:: max(1, len(names[depth] or ()) // 6)]:
+            for action in (names[depth] or ())[:: max(1, len(names[depth] or ()) // subject.scaled(6))]:
                 _check_accepted(subject, task, seed, past[:depth], action)
                 count += 1
     return f"{count} actions tried" if count else "the environment names none"
