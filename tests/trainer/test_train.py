@@ -461,7 +461,9 @@ def test_a_run_in_two_parts_is_held_to_the_reference_that_one_whole_run_has(
     assert weights(parts) == weights(whole)
     found = metrics(whole.folder)["kl_reference"]
     assert [step for step, _ in found] == [1, 2, 3, 4, 5, 6]
-    assert found[0][1] < found[-1][1]  # it begins as the policy after the warm start
+    if reference["kind"] == "initial":  # an average follows the policy, near or far
+        assert found[0][1] < found[-1][1]  # it begins as the policy after the warm start
+    assert all(value > 0 for _, value in found)
     assert metrics(parts.folder)["kl_reference"] == found
 
 
