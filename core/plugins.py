@@ -87,7 +87,7 @@ class Point:
 
 @cache
 def _entry_points(group: str) -> tuple[metadata.EntryPoint, ...]:
-    from importlib import metadata  # a tenth of the time that `cairn --help` takes
+    from importlib import metadata  # not at the start of every command: it loads a reader of mails
 
     return tuple(metadata.entry_points(group=group))
 
@@ -103,7 +103,7 @@ def load_dotted(path: str) -> Any:  # Any: the caller checks what it got
         module = importlib.import_module(module_name)
     except ImportError as error:
         raise CairnError(f"Cannot import {module_name!r} (from {path!r}): {error}") from error
-    except Exception as error:
+    except Exception as error:  # a module of somebody's may raise anything as it is imported
         told = f"{type(error).__name__}: {error}{_place(error)}"
         raise CairnError(f"Cannot import {module_name!r} (from {path!r}): {told}") from error
     if not hasattr(module, attribute):

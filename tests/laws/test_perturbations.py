@@ -124,7 +124,8 @@ def test_an_environment_in_other_words_keeps(env_id: str, name: str, law: str) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("law", WORDED)
-@pytest.mark.parametrize(("env_id", "name"), [case for case in CASES if waits(case[0])])
+@pytest.mark.parametrize("name", PERTURBATIONS.ids())
+@pytest.mark.parametrize("env_id", [each for each in ENVS.ids() if waits(each)])
 def test_an_environment_that_waits_keeps_in_other_words(env_id: str, name: str, law: str) -> None:
     check(env_id, name, law)
 

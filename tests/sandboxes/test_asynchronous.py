@@ -57,8 +57,8 @@ def test_no_more_programs_run_at_once_than_the_bound() -> None:
     assert second[1] <= third[0]
 
 
-def test_as_many_programs_run_at_once_as_the_bound() -> None:
-    """Each ends only when all three run."""
+def test_as_many_turns_are_held_at_once_as_the_bound() -> None:
+    """Each ends only when all three are held."""
 
     async def one(pool: AsyncPool, together: threading.Barrier) -> None:
         async with pool.turn(object()):

@@ -6,7 +6,6 @@ That files, network and other processes of the host are out of reach is promised
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -62,18 +61,6 @@ LONG = {
     "errors between calls": "import sys\nwhile True:\n    print('x' * 2**14, file=sys.stderr)\n    actions()",
     "a call": "act('x' * 2**22)",
 }
-
-
-@pytest.fixture(scope="module")
-def shared() -> Iterator[CodeActEnv]:
-    with program_env() as env:
-        yield env
-
-
-@pytest.fixture
-def env(shared: CodeActEnv) -> CodeActEnv:
-    shared.reset(seed=0, options={"task": "a"})
-    return shared
 
 
 def test_files_of_the_host_are_out_of_reach(env: CodeActEnv, tmp_path: Path) -> None:

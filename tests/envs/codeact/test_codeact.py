@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -85,18 +84,6 @@ def program_env(of: str = LEDGER, **config: Any) -> CodeActEnv:
     env = make("codeact", of=of, **config)
     assert isinstance(env, CodeActEnv)
     return env
-
-
-@pytest.fixture(scope="module")
-def shared() -> Iterator[CodeActEnv]:
-    with program_env() as env:
-        yield env
-
-
-@pytest.fixture
-def env(shared: CodeActEnv) -> CodeActEnv:
-    shared.reset(seed=0, options={"task": "a"})
-    return shared
 
 
 def test_rewards_add_up_and_the_last_step_and_what_was_printed_are_shown(env: CodeActEnv) -> None:
