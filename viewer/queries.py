@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from cairn.core.store import RunStore
 from cairn.core.store.schema import signed, unsigned
 from cairn.viewer.catalog import RunPlace, dig
 
+PNG = b"\x89PNG\r\n\x1a\n"  # how a picture begins
+_HEAD = struct.Struct(">16s2I")  # of one: what all begin with, width, height
 _QUIET_S = 3600.0  # a run without news for so long is taken to have stopped
 
 
@@ -133,9 +136,14 @@ def visit_counts(store: RunStore, anchors: Sequence[int]) -> Mapping[int, int]:
     return {unsigned(anchor): count for anchor, count in store.rows(sql, (listed,))}
 
 
-def images_of(store: RunStore, episode: int) -> frozenset[int]:
-    """Return the turns of an episode that have a picture."""
-    return frozenset(turn for (turn,) in store.rows("SELECT turn FROM images WHERE episode = ?", (episode,)))
+def picture_sizes(store: RunStore, episode: int) -> dict[int, tuple[int, int]]:
+    """Return the width and height of an episode's pictures, by turn; what is no PNG is left out."""
+    found = {}
+    for turn, head in store.rows("SELECT turn, substr(png, 1, ?) FROM images WHERE episode = ?", (_HEAD.size, episode)):
+        if len(head) == _HEAD.size and head.startswith(PNG):
+            _, width, height = _HEAD.unpack(head)
+            found[turn] = (width, height)
+    return found
 
 
 def endings(store: RunStore) -> list[tuple[str, str, str, int]]:

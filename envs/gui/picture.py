@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cairn.envs.gui.looking import View
     from cairn.sandboxes.tab import Tab
 
-_MARK = 3  # pixels of a mark's line
+MARK = 3  # pixels of a mark's line
 _COLOURS = ("#c1121f", "#1d3557", "#2a6f2b", "#7b2cbf", "#b35c00", "#006d77")
 
 
@@ -43,24 +43,28 @@ def with_frame(image: bytes, box: Box) -> bytes:
     from PIL import Image, ImageDraw
 
     picture = Image.open(io.BytesIO(image)).convert("RGB")
-    draw, (x, y, w, h) = ImageDraw.Draw(picture), box
-    if x < picture.width and y < picture.height and x + w > 0 and y + h > 0:
-        _frame(draw, box, _COLOURS[0], _MARK)
-    else:
-        (left, right), (top, bottom) = _edge(x, w, picture.width), _edge(y, h, picture.height)
-        draw.rectangle((left, top, right, bottom), fill=_COLOURS[0])
+    _frame(ImageDraw.Draw(picture), frame_of(box, picture.width, picture.height), _COLOURS[0], MARK)
     return _png(picture)
 
 
-def _edge(start: int, length: int, size: int) -> tuple[int, int]:
-    """Return from where to where a bar goes that shows, within a picture, where something lies."""
-    first = min(max(start, 0), size - 2 * _MARK)
-    return first, min(max(start + length, first + 2 * _MARK), size) - 1
+def frame_of(box: Box, width: int, height: int) -> Box:
+    """Return what a frame goes around in a picture of that size: the element, or a line at the edge it lies beyond."""
+    x, y, w, h = box
+    if x < width and y < height and x + w > 0 and y + h > 0:
+        return box
+    (left, w), (top, h) = _within(x, w, width), _within(y, h, height)
+    return left, top, w, h
+
+
+def _within(start: int, length: int, size: int) -> tuple[int, int]:
+    """Return where the nearest part begins whose frame shows, and its length."""
+    first, last = (min(max(at, MARK), size - MARK) for at in (start, start + length))
+    return first, last - first
 
 
 def _frame(draw: ImageDraw, box: Box, colour: str, width: int) -> None:
     x, y, w, h = box
-    draw.rectangle((x - width, y - width, x + w + width, y + h + width), outline=colour, width=width)
+    draw.rectangle((x - width, y - width, x + w + width - 1, y + h + width - 1), outline=colour, width=width)
 
 
 def _label(draw: ImageDraw, box: Box, text: str, colour: str) -> None:

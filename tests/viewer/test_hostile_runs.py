@@ -226,7 +226,10 @@ def test_a_picture_that_is_none_is_not_served(tmp_path: Path, browser: Browser) 
     faked = [turn("A", HALL, "wait", image=b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>")]
     run = make_run(tmp_path / "faked", [episode(faked, success=True)])
     with served([run]) as url:
-        answer = Watched(browser, url).page.goto(f"{url}/runs/1-faked/episodes/1/turns/0/picture.png")
+        watched = Watched(browser, url)
+        watched.page.goto(f"{url}/runs/1-faked/episodes/1")
+        assert watched.page.locator(".shot").count() == 0
+        answer = watched.page.goto(f"{url}/runs/1-faked/episodes/1/turns/0/picture.png")
         assert answer is not None
         assert answer.status == 404
 
@@ -236,7 +239,7 @@ def test_an_observation_has_an_image(tmp_path: Path, browser: Browser) -> None:
     with served([run]) as url:
         watched = Watched(browser, url)
         watched.page.goto(f"{url}/runs/1-seen/episodes/1")
-        shot = watched.page.locator("img.shot")
+        shot = watched.page.locator(".shot img")
         shot.scroll_into_view_if_needed()
-        watched.page.wait_for_function("document.querySelector('img.shot').complete")
+        watched.page.wait_for_function("document.querySelector('.shot img').complete")
         assert shot.evaluate("each => [each.naturalWidth, each.naturalHeight]") == [3, 5]

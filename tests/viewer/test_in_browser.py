@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from cairn.core.records import Box
 from cairn.core.store import RunStore
 from tests.viewer.browsing import Watched, served
-from tests.viewer.stored import METRICS, make_run
+from tests.viewer.stored import HALL, METRICS, episode, make_run, png, turn
 
 GROUP = "/runs/1-house/groups/train/1/0"
 WAIT_MS = 60_000  # the longest that a busy machine may take
@@ -61,9 +62,9 @@ def test_zooming_changes_the_size_of_the_graph(origin: str, watched: Watched) ->
 def test_keys_go_from_turn_to_turn(origin: str, watched: Watched) -> None:
     page = watched.page
     page.goto(f"{origin}/runs/1-house/episodes/1")
-    for key, turn in (("j", "turn-0"), ("j", "turn-1"), ("k", "turn-0")):
+    for key, name in (("j", "turn-0"), ("j", "turn-1"), ("k", "turn-0")):
         page.keyboard.press(key)
-        assert page.evaluate("document.activeElement.id") == turn
+        assert page.evaluate("document.activeElement.id") == name
 
 
 def test_the_switch_is_kept_and_text_stays_readable(origin: str, watched: Watched) -> None:
@@ -90,6 +91,34 @@ def test_a_page_follows_its_run_to_the_end(origin: str, watched: Watched, folder
     expect(page.locator("tbody").first).to_contain_text("2 of 2", timeout=WAIT_MS)
     expect(page.locator("[data-live-note]")).to_contain_text("The run is over", timeout=WAIT_MS)
     assert page.locator("details").first.evaluate("each => each.open")  # what was opened stays so
+
+
+@pytest.mark.parametrize(
+    ("acted", "frame"),
+    [
+        ((200, 100, 80, 40), (200, 100, 80, 40)),
+        ((200, 900, 80, 40), (200, 597, 80, 0)),  # below what is in sight: a bar at the lower edge
+        ((-90, 100, 80, 40), (3, 100, 0, 40)),
+    ],
+)
+def test_what_was_acted_on_is_framed_in_the_picture(acted: Box, frame: Box, tmp_path: Path, browser: Browser) -> None:
+    seen = turn("A", HALL, "click('1')", image=png(800, 600), acted=acted)
+    with served([make_run(tmp_path / "seen", [episode([seen], success=True)])]) as url:
+        watched = Watched(browser, url)
+        watched.page.goto(f"{url}/runs/1-seen/episodes/1")
+        picture, mark = (watched.page.locator(f".shot {what}").bounding_box() for what in ("img", "rect"))
+        assert picture is not None
+        assert mark is not None
+        scale = picture["width"] / 800
+        assert scale < 1
+        assert picture["height"] == pytest.approx(600 * scale)
+        x, y, w, h = frame
+        edge = 3  # pixels of the frame, around the element
+        assert (mark["x"] - picture["x"]) / scale == pytest.approx(x - edge, abs=0.1)
+        assert (mark["y"] - picture["y"]) / scale == pytest.approx(y - edge, abs=0.1)
+        assert (mark["width"] / scale, mark["height"] / scale) == pytest.approx((w + 2 * edge, h + 2 * edge), abs=0.1)
+        watched.close()
+        assert watched.faults == []
 
 
 def test_a_text_is_copied(origin: str, browser: Browser) -> None:

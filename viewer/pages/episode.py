@@ -13,9 +13,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from cairn.core.records import Episode, Turn
+from cairn.core.records import Box, Episode, Turn
 from cairn.core.store import RunStore, read
 from cairn.core.store.read import EpisodeRow, TurnRow
+from cairn.envs.gui.picture import frame_of
 from cairn.viewer import queries
 from cairn.viewer.catalog import RunPlace
 from cairn.viewer.graph_view import tone
@@ -24,7 +25,6 @@ from cairn.viewer.token_texts import TokenTexts, token_texts
 
 PER_PAGE = 40  # turns
 MOST_TOKENS = 512  # of one reply
-_PNG = b"\x89PNG\r\n\x1a\n"
 _SURE = (-0.05, -0.25, -0.7, -1.6, -3.0)  # nats; a token's logprob is coloured by how many of these it is below
 
 
@@ -35,6 +35,15 @@ class Token:
     text: str
     logprob: float | None
     surprise: int  # 0: sure, to 5: far from it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """What there was to see, and what the action acted on in it, in pixels."""
+
+    width: int
+    height: int
+    mark: Box | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +60,7 @@ class ShownTurn:
     advantage: float | None
     tone: int
     visits: int  # turns of the run at the same anchor
-    has_image: bool
+    picture: Picture | None
 
 
 def _show(site: Site, request: Request) -> Response:
@@ -72,7 +81,7 @@ def _show(site: Site, request: Request) -> Response:
             "episode.html", run=queries.summary(place, store), row=row, turns=shown, start=start, per_page=PER_PAGE,
             method=method, colour="advantage" if colour == "advantage" else "logprob", before=around[0],
             after=around[1], final=played.final, has_texts=store.body(row.id) is not None,
-            has_final_image=row.turns in queries.images_of(store, row.id), has_tokenizer=texts is not None,
+            has_final_image=row.turns in queries.picture_sizes(store, row.id), has_tokenizer=texts is not None,
         )  # fmt: skip
 
 
@@ -93,7 +102,7 @@ def _turns(
     scale = max((abs(float(v)) for v in values), default=0.0) if values is not None else 0.0
     chosen = range(start, min(start + PER_PAGE, len(rows)))
     visits = queries.visit_counts(store, [rows[t].anchor for t in chosen])
-    images = queries.images_of(store, row.id)
+    sizes = queries.picture_sizes(store, row.id)
     shown = []
     for t in chosen:
         turn, value = episode.turns[t], None if values is None else float(values[t])
@@ -110,10 +119,15 @@ def _turns(
                 advantage=value,
                 tone=0 if value is None else tone(value, scale),
                 visits=visits.get(rows[t].anchor, 0),
-                has_image=t in images,
+                picture=_picture(sizes[t], rows[t].acted) if t in sizes else None,
             )
         )
     return shown, method
+
+
+def _picture(size: tuple[int, int], acted: Box | None) -> Picture:
+    width, height = size
+    return Picture(width=width, height=height, mark=None if acted is None else frame_of(acted, width, height))
 
 
 def _prompt(turn: Turn, texts: TokenTexts | None) -> str | None:
@@ -162,7 +176,7 @@ def _whole_text(episode: Episode, place: RunPlace, number: int, what: str) -> st
 def _image(site: Site, request: Request) -> Response:
     with site.run(request) as (_, store):
         png = read.image(store, whole(request, "episode", 0), whole(request, "turn", 0))
-    if png is None or not png.startswith(_PNG):
+    if png is None or not png.startswith(queries.PNG):
         raise HTTPException(404, "There is no PNG picture of this turn")
     return Response(png, media_type="image/png", headers={"Cache-Control": "private, max-age=3600"})
 
