@@ -125,12 +125,16 @@ class Browser:
             is_there = chromium is not None and chromium.is_connected() and page.context.browser is chromium
             return is_there and page.is_well
 
+    def is_worn(self, page: Page) -> bool:
+        """Return whether a page has had its leases: who has it takes another, as this one has grown."""
+        return page.leases >= self.config.leases
+
     def give_back(self, page: Page, *, is_well: bool = True) -> None:
         """Keep a page for the next lease, or end it: one that is not well, or has had its leases."""
         with self._lock:
             self._num_leased -= 1
             is_ours = self._chromium is not None and page.context.browser is self._chromium
-            if is_ours and is_well and page.leases < self.config.leases and len(self._idle) < self.config.keep:
+            if is_ours and is_well and not self.is_worn(page) and len(self._idle) < self.config.keep:
                 self._idle.append(page)
                 return
             self.replaced += not is_well
@@ -163,14 +167,14 @@ class Browser:
     # -- helpers, under the lock -------------------------------------------------------------------------------------
 
     def _start(self) -> None:
-        if self._chromium is not None and (not self._chromium.is_connected() or self._is_worn()):
+        if self._chromium is not None and (not self._chromium.is_connected() or self._has_grown()):
             self.replaced += 1
             self._stop()
         if self._chromium is None:
             self._loop = self._loop or Loop("cairn-browser")
             self._chromium = self.run(self._launched(), _START_S)
 
-    def _is_worn(self) -> bool:
+    def _has_grown(self) -> bool:
         return self._num_leased == 0 and self.memory_bytes() > self.config.memory_bytes
 
     def _stop(self) -> None:

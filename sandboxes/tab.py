@@ -101,10 +101,16 @@ class Tab:
         await self._rule(seed)
 
     async def begin(self, seed: int) -> None:
-        """Show an empty document and no history; clocks stand still, and chance from now on follows from the seed."""
+        """Show an empty document and no history; clocks stand still, and chance from now on follows from the seed.
+
+        A document that is left while it has something to do and no time for it stays in Chromium's memory for good, so
+        the last one and the empty one get a moment first.
+        """
+        self._num_dialogs = 0
+        await self._pass(_LAST_MS, "advance")
         empty = await self._rule(seed, self.send("Page.navigate", url=_EMPTY))
         await self._until(lambda: self._document == empty["loaderId"])
-        await self.forget(_EMPTY)
+        await asyncio.gather(self._pass(_LAST_MS), self.forget(_EMPTY))
 
     async def _rule(self, seed: int, *then: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:
         """Have clocks stand still, chance follow from the seed, and what comes then done; return the last answer."""
@@ -179,10 +185,9 @@ class Tab:
             await self.call(_text_of(_CLIPBOARD), f"cairnClipboard.paste({json.dumps(self._clipboard.text)})")
         return bool(wants)
 
-    async def _pass(self, milliseconds: int) -> None:
+    async def _pass(self, milliseconds: int, policy: str = "pauseIfNetworkFetchesPending") -> None:
         self._rested.clear()
-        policy = {"policy": "pauseIfNetworkFetchesPending", "budget": milliseconds}
-        await self.send("Emulation.setVirtualTimePolicy", **policy)
+        await self.send("Emulation.setVirtualTimePolicy", policy=policy, budget=milliseconds)
         while not await self._has_rested():
             if await self._is_stuck():
                 await self.send("Emulation.setVirtualTimePolicy", policy="advance", budget=milliseconds)

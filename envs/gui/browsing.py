@@ -141,7 +141,7 @@ class GuiEnv(TextEnv):
         self.turn_limit = self._first_limit
         seed = rng.getrandbits(31)
         opening = self.open(task_id, rng)
-        self._release_if_lost()
+        self._let_go_if_spent()
         self._has_ended, self._num_told = False, 0
         self._goal = opening.goal
         try:
@@ -235,10 +235,12 @@ class GuiEnv(TextEnv):
             self._release = weakref.finalize(self, self._browser.give_back, self._page)
         return self._page
 
-    def _release_if_lost(self) -> None:
-        """Give a page back whose browser has gone."""
+    def _let_go_if_spent(self) -> None:
+        """Give a page back whose browser has gone, or that has had its leases."""
         if self._page is not None and not self._browser.has(self._page):
             self._lose_page()
+        elif self._page is not None and self._browser.is_worn(self._page):
+            self.close()
 
     def _lose_page(self) -> None:
         if self._page is not None:

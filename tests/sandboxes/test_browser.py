@@ -100,6 +100,24 @@ def test_the_same_seed_gives_the_same_document_in_a_page_that_others_have_had(br
     assert first.split()[0] == str(BEGINNING_MS)
 
 
+def test_documents_that_were_left_do_not_stay_in_memory(browser: Browser, page: Page) -> None:
+    document = TICKS + "<p id=c>1</p><script>document.fonts.ready.then(() => setTimeout(() => 0, 5000))</script>"
+
+    async def go() -> float:
+        for number in range(12):
+            host = f"site{number % 3}"  # the next document has another site than the last
+            await page.begin({host: Documents({"/": document})}, f"http://{host}/", number)
+            await evaluated(page, "document.body.append(c.cloneNode(true))")
+            await page.settle()
+        await page.tab.send("Performance.enable")
+        for _ in range(2):
+            await page.tab.send("HeapProfiler.collectGarbage")
+        metrics = (await page.tab.send("Performance.getMetrics"))["metrics"]
+        return float({metric["name"]: metric["value"] for metric in metrics}["Documents"])
+
+    assert browser.run(go()) <= 2
+
+
 def test_time_goes_on_by_what_a_step_gives(browser: Browser, page: Page) -> None:
     assert shown(browser, page, TICKS, f"[ticks, frames_, Date.now() - {BEGINNING_MS}]") == [20, 13, 200]
 

@@ -70,6 +70,19 @@ def test_a_crash_fails_its_episode_only() -> None:
         assert is_well(env)
 
 
+def test_a_page_that_has_had_its_leases_is_not_begun_again() -> None:
+    with opened(CALM) as env:
+        worn, replaced = env._page, env._browser.replaced
+        assert worn is not None
+        worn.leases = env._browser.config.leases - 1
+        assert is_well(env)
+        assert env._page is worn
+        assert is_well(env)
+        assert env._page is not worn
+        assert worn.context.pages == []
+        assert env._browser.replaced == replaced  # it was well
+
+
 def test_alerts_without_an_end_close_the_page_and_the_episode_goes_on() -> None:
     with opened("<button onclick='while (true) alert(1)'>Go</button>") as env:
         env.reset(seed=0, options={"task": "hostile"})
