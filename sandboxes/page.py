@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 from playwright.async_api import BrowserContext
 from playwright.async_api import Error as PlaywrightError
@@ -74,7 +75,7 @@ class Page:
         if not self.tabs:
             await self._new_tab()
         self.active = 0
-        await self.tab.begin(self._seed)
+        await self.tab.begin(self._seed, is_elsewhere=not left <= {urlsplit(url).hostname})
         self.gate.begin(sites)
         emptied = asyncio.gather(
             self.context.clear_cookies(), self.tab.move(*NOWHERE), *map(self._clear, left)

@@ -98,33 +98,28 @@ class Tab:
             self.send("Page.addScriptToEvaluateOnNewDocument", source=_text_of(_CLIPBOARD), worldName=WORLD),
         )
         self._frame = (await self.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
-        await self._rule(seed)
+        await asyncio.gather(self.send("Emulation.setVirtualTimePolicy", policy="pause"), self._rule(seed))
 
-    async def begin(self, seed: int) -> None:
+    async def begin(self, seed: int, *, is_elsewhere: bool) -> None:
         """Show an empty document and no history; clocks stand still, and chance from now on follows from the seed.
 
-        A document that is left while it has something to do and no time for it stays in Chromium's memory for good, so
-        the last one and the empty one get a moment first.
+        `is_elsewhere`: the next document may have another site than the last. One that is left then, with something to
+        do and no time for it, stays in Chromium's memory for good; so the last one and the empty one get a moment.
         """
         self._num_dialogs = 0
-        await self._pass(_LAST_MS, "advance")
-        empty = await self._rule(seed, self.send("Page.navigate", url=_EMPTY))
+        given = [self._pass(_LAST_MS, "advance")] if is_elsewhere else []
+        await asyncio.gather(self._rule(seed), *given)
+        empty = await self.send("Page.navigate", url=_EMPTY)
         await self._until(lambda: self._document == empty["loaderId"])
-        await asyncio.gather(self._pass(_LAST_MS), self.forget(_EMPTY))
+        given = [self._pass(_LAST_MS)] if is_elsewhere else []
+        await asyncio.gather(self.forget(_EMPTY), *given)
 
-    async def _rule(self, seed: int, *then: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:
-        """Have clocks stand still, chance follow from the seed, and what comes then done; return the last answer."""
+    async def _rule(self, seed: int) -> None:
+        """Have the next documents begin at the same moment, and their chance follow from the seed."""
         script = _text_of("document.js").replace("SEED", str(seed)).replace("BEGINNING", str(BEGINNING_MS))
         last = () if self._script is None else (self._remove(self._script),)
-        _, added, *answers = await asyncio.gather(
-            self.send("Emulation.setVirtualTimePolicy", policy="pause"),
-            self.send("Page.addScriptToEvaluateOnNewDocument", source=script),
-            *last,
-            *then,
-        )
+        added, *_ = await asyncio.gather(self.send("Page.addScriptToEvaluateOnNewDocument", source=script), *last)
         self._script = added["identifier"]
-        last_answer: dict[str, Any] = (added, *answers)[-1]  # Any: of Chromium's protocol
-        return last_answer
 
     def _remove(self, script: str) -> Coroutine[Any, Any, dict[str, Any]]:  # Any: of Chromium's protocol
         return self.send("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
