@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from cairn.agents.agent import load_agent
 from cairn.agents.evaluate import Pace
 from cairn.agents.evaluation import ROOT, evaluate, outcomes
 from cairn.agents.panel import Panel
@@ -52,24 +53,33 @@ def attribute(
     """Return the Shapley value of each switch: the settings that it adds to the agent's when it is on.
 
     Raises:
-        ConfigError: there are no switches or more than six, or two of them are about the same setting.
+        ConfigError: there are no switches or more than six, two are about the same setting, or a setting is wrong.
     """
     if not 1 <= len(switches) <= _MOST_PARTS:
         raise ConfigError(f"Expected 1 to {_MOST_PARTS} parts (each doubles the evaluations), got {len(switches)}")
     _refuse_overlaps(switches)
     names = sorted(switches)
+    load_agent(agent, _with(settings, switches, names))  # what is wrong with a setting is said before any is played
     found: dict[frozenset[str], dict[tuple[int, str], list[float]]] = {}
     for chosen in (subset for size in range(len(names) + 1) for subset in combinations(names, size)):
         on_set(chosen)
-        given: dict[str, Any] = dict(settings or {})  # Any: tables
-        for name in chosen:
-            given = merge(given, switches[name])
+        given = _with(settings, switches, chosen)
         played = evaluate(agent, panel=panel, settings=given, temperature=temperature, pace=pace, root=root)
         found[frozenset(chosen)] = outcomes(played.folder, lambda row: float(bool(row.success)))
     return _attribution(names, found)
 
 
 # -- helpers -----------------------------------------------------------------------------------------------------------
+
+
+def _with(
+    settings: Mapping[str, Any] | None, switches: Mapping[str, Mapping[str, Any]], chosen: Sequence[str]
+) -> dict[str, Any]:  # Any: tables
+    """Return the agent's settings with these switches on."""
+    given = dict(settings or {})
+    for name in chosen:
+        given = merge(given, switches[name])
+    return given
 
 
 def _refuse_overlaps(switches: Mapping[str, Mapping[str, Any]]) -> None:

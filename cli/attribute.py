@@ -31,7 +31,8 @@ def attribute(
 ) -> None:
     """Play an agent with every set of its parts switched on, and print the Shapley value of each.
 
-    A part may have several settings: --part memory:agent.context.method=window --part memory:agent.context.turns=8.
+    A part may have several settings: --part memory:agent.context.method=window --part
+    memory:agent.context.window.history=8.
     """
     from cairn.agents.attribution import attribute as run
     from cairn.agents.evaluate import Pace

@@ -58,7 +58,7 @@ def _cells(found: Comparison) -> tuple[str, ...]:
         f"{result.difference.mean:+.3f} [{result.difference.low:+.3f}, {result.difference.high:+.3f}]",
         str(result.only_first),
         str(result.only_second),
-        f"{result.p_value:.4f}",
+        "< 0.0001" if result.p_value < 0.0001 else f"{result.p_value:.4f}",
         f"{result.effect:+.2f}",
         "" if result.tasks_needed is None else f"{result.tasks_needed:,}",
     )

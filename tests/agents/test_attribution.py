@@ -44,8 +44,12 @@ def test_values_add_up_to_what_all_parts_add(tmp_path: Path) -> None:
         ({}, "Expected 1 to 6 parts"),
         ({str(n): IDLE for n in range(7)}, "Expected 1 to 6 parts"),
         ({"a": IDLE, "b": {"sampling": {"max_context": 1024}}}, "both set sampling.max_context"),
+        ({"a": IDLE, "z": {"sampling": {"no_such": 1}}}, "no_such"),
     ],
 )
-def test_parts_that_cannot_be_told_apart_are_refused(parts: dict[str, Any], told: str, tmp_path: Path) -> None:
+def test_parts_that_cannot_be_are_refused_before_any_is_played(
+    parts: dict[str, Any], told: str, tmp_path: Path
+) -> None:
     with pytest.raises(ConfigError, match=told):
         attribute("random", PANEL, parts, root=tmp_path)
+    assert list(tmp_path.iterdir()) == []
