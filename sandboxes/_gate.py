@@ -27,13 +27,14 @@ _TOLD = 50  # refusals that are kept
 class Gate:
     """A proxy on a port of the loopback address; made and used in one event loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps: bool = True) -> None:
+        """Answer for nothing yet; `keeps`: whether browsers may keep what never changes."""
         self.sites: Mapping[str, Site] = {}
         self.refused: list[str] = []  # what was asked for and is no site; the first ones
         self.num_refused = 0
         self.num_open = 0  # requests that are not answered yet
         self._until: asyncio.Future[Any] | None = None  # answers wait for it; Any: what it gives is not used
-        self.keeps = True  # whether browsers may keep what never changes
+        self._keeps = keeps
         self.visited = set[str]()  # hosts that were asked; whoever empties what they have left clears it
         self._socket = socket.socket()
         self._socket.bind(("127.0.0.1", 0))
@@ -107,7 +108,7 @@ class Gate:
         if message["type"] != "http.response.start":
             return message
         headers = list(message.get("headers", ()))
-        if self.keeps and any(name.lower() == _CACHE and b"immutable" in value.lower() for name, value in headers):
+        if self._keeps and any(name.lower() == _CACHE and b"immutable" in value.lower() for name, value in headers):
             return message
         others = [header for header in headers if header[0].lower() != _CACHE]
         return {**message, "headers": [*others, (_CACHE, b"no-store")]}

@@ -71,6 +71,7 @@ class BrowserConfig(Config):
     width: int = Field(1024, ge=100, description="Of a page, in pixels.")
     height: int = Field(768, ge=100, description="Of a page, in pixels.")
     keep: int = Field(2, ge=0, description="Pages that wait warm for a lease; each costs some processor time.")
+    caches: bool = Field(True, description="Whether pages keep from lease to lease what a site says never changes.")
     leases: int = Field(200, ge=1, description="After so many a page is replaced.")
     memory_bytes: int = Field(3 << 30, ge=1 << 28, description="Of all its processes; beyond, the browser is replaced.")
     step_s: float = Field(20.0, gt=0, description="Seconds after which a page hangs.")
@@ -196,7 +197,7 @@ class Browser:
         )
 
     async def _new_page(self) -> Page:
-        gate = Gate()
+        gate = Gate(keeps=self.config.caches)
         await gate.start()
         return Page(await self.new_context(gate), gate)
 

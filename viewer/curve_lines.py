@@ -14,7 +14,7 @@ from typing import Any
 from cairn.agents.statistics import student
 from cairn.core.config import flatten
 from cairn.core.store import RunStore
-from cairn.viewer.catalog import RunPlace
+from cairn.viewer.catalog import RunPlace, dig
 from cairn.viewer.charts import COLOURS, Line, Point
 
 _NO_SETTINGS = ("seed", "name")  # what runs may differ in and be one curve, and what is no setting
@@ -107,5 +107,13 @@ def _labels(settings: Sequence[Mapping[str, Any]], members: Sequence[Sequence[Op
             continue
         told = [f"{key.removesuffix('.method')}={texts[key][i].strip(chr(34))}" for key in differing[:2]]
         base = str(settings[i].get("name") or found[0].place.name)
-        labels.append(f"{', '.join(told) or base} ({len(found)} seeds)")
+        labels.append(f"{', '.join(told) or base} ({_number(found)})")
     return labels
+
+
+def _number(found: Sequence[OpenRun]) -> str:
+    """Return how many these are; the same seed may have been run, or copied, several times."""
+    seeds = {json.dumps(dig(run.store.meta().get("config"), "seed")) for run in found}
+    if len(seeds) == len(found):
+        return f"{len(seeds)} seeds"
+    return f"{len(found)} runs of {len(seeds)} {'seed' if len(seeds) == 1 else 'seeds'}"

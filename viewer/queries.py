@@ -14,7 +14,7 @@ from cairn.viewer.catalog import RunPlace, dig
 
 PNG = b"\x89PNG\r\n\x1a\n"  # how a picture begins
 _HEAD = struct.Struct(">16s2I")  # of one: what all begin with, width, height
-_QUIET_S = 3600.0  # a run without news for so long is taken to have stopped
+QUIET_S = 3600.0  # a run without news for so long is taken to have stopped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +36,7 @@ class Summary:
     began: float | None  # seconds since 1970
     last: float | None  # when something was last stored
     is_live: bool  # more is to be expected
+    is_evaluation: bool  # see `viewer.evaluated`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +102,8 @@ def summary(place: RunPlace, store: RunStore) -> Summary:
         parameters=meta.get("parameters"),
         began=began,
         last=last,
-        is_live=not is_done and last is not None and time.time() - last < _QUIET_S,
+        is_live=not is_done and last is not None and time.time() - last < QUIET_S,
+        is_evaluation="panel" in meta,
     )
 
 

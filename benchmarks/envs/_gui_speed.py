@@ -113,12 +113,14 @@ def measure(env_id: str, tasks: Sequence[str], pages: int, seconds: float, keeps
 
     `keeps`: whether the browser keeps what a site says never changes, as it does by default.
     """
+    from cairn.sandboxes.browser import Browser
+
     envs = [made(env_id) for _ in range(pages)]
+    browser = Browser(envs[0]._browser.config.model_copy(update={"caches": keeps}))
     try:
         for env in envs:
+            env._browser = browser
             env.reset(options={"task": tasks[0]})
-            assert env._page is not None
-            env._page.gate.keeps = keeps
         one = play(envs[:1], tasks, seconds)
         first = envs[0]._browser.memory_bytes()
         starts = tuple(_starts(envs[0], tasks))
@@ -197,7 +199,7 @@ class _Player:
 def _starts(env: GuiEnv, tasks: Sequence[str]) -> list[Start]:
     """Begin each task several times, then go to its page as often in a plain context: each clears up after itself."""
     assert env._page is not None
-    browser = env._browser
+    browser, env._page.leases = env._browser, 0  # it stays until all are measured, and with it what answers
     context = browser.run(browser.new_context(env._page.gate))
     try:
         driven = browser.run(context.new_page())

@@ -40,6 +40,13 @@ def test_seeds_are_one_curve_and_methods_are_two(tmp_path: Path) -> None:
     assert lines[0].points[0].low == pytest.approx(1.5 - 12.7062 * 0.5, abs=1e-3)  # t(0.975, 1) s / sqrt(2), s = 0.7071
 
 
+def test_a_copy_of_a_run_is_no_further_seed(tmp_path: Path) -> None:
+    for name, seed in (("a0", 0), ("copy", 0), ("a1", 1)):
+        make_run(tmp_path / name, config=settings(seed))
+    with opened(find_runs([tmp_path])) as runs:
+        assert [each.label for each in variants(runs)] == ["house (3 runs of 2 seeds)"]
+
+
 def test_a_run_by_itself_has_the_interval_that_it_measured(tmp_path: Path) -> None:
     make_run(tmp_path / "a", metrics=EVAL)
     with opened(find_runs([tmp_path])) as runs:

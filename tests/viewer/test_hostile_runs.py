@@ -108,11 +108,32 @@ def hostile_run(folder: Path) -> Path:
     return folder
 
 
+def hostile_evaluation(folder: Path) -> Path:
+    """Write an evaluation with the payloads as agent, settings, families, environments, tasks and their types."""
+    safe = [p.encode("utf-8", "replace").decode() for p in PAYLOADS]
+    parts = [{"family": p, "env": p, "version": 1, "tasks": {p: ""}} for p in safe]
+    played = [episode([turn(p, HALL, p)], success=True, task=p) for p in safe]
+    folder.mkdir(parents=True)
+    with RunStore(folder / "run.sqlite") as store:
+        store.set_meta(
+            {
+                "agent": "".join(safe),
+                "panel": {"name": "hostile", "summary": safe[0], "parts": parts},
+                "facts": {"agent_settings": {p: p for p in safe}},
+                "tasks": [{p: {"type": p, "difficulty": p}} for p in safe],
+            }
+        )
+        for number, each in enumerate(played):
+            store.add(number, {}, [each], phase="eval", task_types=[safe[number]])
+    return folder
+
+
 @pytest.fixture(scope="module")
 def origin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("runs")
     name = "<img src=x onerror=alert(99)>\"'{{ 7*7 }}"
-    with served([hostile_run(folder / name), make_run(folder / "<script>alert(98)", config=CONFIG)]) as url:
+    others = [make_run(folder / "<script>alert(98)", config=CONFIG), hostile_evaluation(folder / "evaluation")]
+    with served([hostile_run(folder / name), *others]) as url:
         yield url
 
 
@@ -147,6 +168,9 @@ PAGES = (
     f"{RUN}/credit",
     f"{RUN}/credit?method=%3Cscript%3Ealert(1)%3C/script%3E",
     f"{RUN}/system",
+    "/runs/3-evaluation",
+    "/runs/3-evaluation/live",
+    "/runs/3-evaluation/groups?phase=eval&step=3",
     "/%3Cscript%3Ealert(1)%3C/script%3E",
 )
 

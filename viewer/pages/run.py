@@ -1,4 +1,4 @@
-"""One run: what it is, its curves, and what a person should know of it."""
+"""One run: what it is, its curves, and what a person should know of it; of an evaluation, what was found."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from starlette.responses import Response
 
 from cairn.viewer import queries
 from cairn.viewer.curve_lines import OpenRun
+from cairn.viewer.evaluated import charts_of as budget_charts
+from cairn.viewer.evaluated import evaluated
 from cairn.viewer.pages.runs import charts_of, etag_of
 from cairn.viewer.site import Show, Site
 
@@ -16,6 +18,9 @@ _EVENTS = 20
 def _show(site: Site, request: Request) -> Response:
     asked = request.query_params.get("metric", "")
     with site.run(request) as (place, store):
+        if (found := evaluated(place, store)) is not None:
+            run = queries.summary(place, store)
+            return site.page("evaluation.html", run=run, found=found, charts=budget_charts(found))
         return site.page(
             "run.html",
             run=queries.summary(place, store),
@@ -35,6 +40,8 @@ def _fragment(site: Site, request: Request) -> Response:
         if request.headers.get("if-none-match") == etag:
             return Response(status_code=304, headers={"ETag": etag})
         headers = {"ETag": etag, "Cache-Control": "no-cache"}
+        if (found := evaluated(place, store)) is not None:
+            return site.page("evaluation_live.html", 200, headers, found=found, charts=budget_charts(found))
         return site.page(
             "run_live.html", 200, headers, run=queries.summary(place, store), charts=charts_of([run], asked)
         )

@@ -1,10 +1,11 @@
-"""All runs, compared: a table, and curves with intervals that are drawn anew while a run goes on."""
+"""All runs, compared: a table, and curves with intervals that are drawn anew while a run goes on; evaluations."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from hashlib import sha256
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,6 +14,7 @@ from cairn.viewer import queries
 from cairn.viewer.catalog import RunPlace
 from cairn.viewer.charts import Chart, line_chart
 from cairn.viewer.curve_lines import OpenRun, Variant, metric_line, variants
+from cairn.viewer.evaluated import evaluated
 from cairn.viewer.site import Show, Site
 
 _PANELS = (  # metric, title, unit, factor, least top of the axis
@@ -33,25 +35,29 @@ _PANELS = (  # metric, title, unit, factor, least top of the axis
 def _show(site: Site, request: Request) -> Response:
     asked = request.query_params.get("metric", "")
     with opened(site.runs) as runs:
-        summaries = [queries.summary(run.place, run.store) for run in runs]
         names = sorted({name for run in runs for name in run.store.names()})
-        charts = charts_of(runs, asked)
-    live = any(each.is_live for each in summaries)
-    return site.page("runs.html", runs=summaries, charts=charts, names=names, asked=asked, live=live)
+        return site.page("runs.html", names=names, asked=asked, **_shown(runs, asked))
 
 
 def _fragment(site: Site, request: Request) -> Response:
-    """Answer with the table and the charts alone, or with nothing where nothing is new."""
+    """Answer with the tables and the charts alone, or with nothing where nothing is new."""
     asked = request.query_params.get("metric", "")
     with opened(site.runs) as runs:
         etag = etag_of(runs, asked)
         if request.headers.get("if-none-match") == etag:
             return Response(status_code=304, headers={"ETag": etag})
-        summaries = [queries.summary(run.place, run.store) for run in runs]
-        charts = charts_of(runs, asked)
-    live = any(each.is_live for each in summaries)
-    headers = {"ETag": etag, "Cache-Control": "no-cache"}
-    return site.page("runs_live.html", 200, headers, runs=summaries, charts=charts, live=live)
+        headers = {"ETag": etag, "Cache-Control": "no-cache"}
+        return site.page("runs_live.html", 200, headers, **_shown(runs, asked))
+
+
+def _shown(runs: Sequence[OpenRun], asked: str) -> dict[str, Any]:  # Any: what the templates show
+    """Return training runs and evaluations, apart, and the charts of the former."""
+    found = [(run, evaluated(run.place, run.store)) for run in runs]
+    trained = [run for run, evaluation in found if evaluation is None]
+    evaluations = [evaluation for _, evaluation in found if evaluation is not None]
+    summaries = [queries.summary(run.place, run.store) for run in trained]
+    live = any(each.is_live for each in summaries) or any(each.is_live for each in evaluations)
+    return {"runs": summaries, "evaluations": evaluations, "charts": charts_of(trained, asked), "live": live}
 
 
 @contextmanager

@@ -1,0 +1,92 @@
+"""What pages say about evaluations, whole and interrupted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from cairn.agents.evaluation import evaluate
+from cairn.agents.panel import Part, make_panel
+from cairn.core.records import Episode
+from cairn.core.store import RunStore
+from cairn.viewer import queries
+from cairn.viewer.app import make_app
+from cairn.viewer.catalog import find_runs
+from tests.agents.test_panel import part
+from tests.viewer.stored import make_run
+
+TASKS = {f"amber-{n}": "" for n in range(6)}
+PANEL = make_panel("doors", "", [part(tasks=TASKS), part(family="again", tasks=TASKS)])
+
+
+def texts(folders: Sequence[Path], *paths: str) -> list[str]:
+    """Return the pages without their tags."""
+    client = TestClient(make_app(find_runs(folders)), base_url="http://127.0.0.1")
+    answers = [client.get(path) for path in paths]
+    assert {answer.status_code for answer in answers} == {200}
+    return [re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", answer.text)) for answer in answers]
+
+
+def test_evaluations_stand_apart_from_training_runs(tmp_path: Path) -> None:
+    oracle = evaluate("oracle", panel=PANEL, root=tmp_path).folder
+    idle = evaluate("constant:wait", panel=PANEL, settings={"sampling": {"max_context": 99}}, root=tmp_path).folder
+    both, alone = texts([oracle, idle, make_run(tmp_path / "house")], "/")[0], texts([oracle, idle], "/")[0]
+    assert both.index("1 of 2") < both.index("Evaluations") < both.index("constant:wait")  # updates, then evaluations
+    assert "sampling.max_context=99" in both
+    for page in (both, alone):
+        assert page.count("100 % [61 %, 100 %]") == 2  # Wilson's, 6 of 6: 6 / (6 + 1.96^2) = 0.61
+        assert page.count("0 % [0 %, 39 %]") == 2
+    assert "Another metric" in both
+    assert not any(words in alone for words in ("No metrics yet", "live", "Another metric", "updates"))
+
+
+def test_the_page_of_an_evaluation_says_what_was_found(tmp_path: Path) -> None:
+    folder = evaluate("oracle", panel=PANEL, root=tmp_path).folder
+    run = f"/runs/{find_runs([folder])[0].slug}"
+    page, groups, live = texts([folder], run, f"{run}/groups?phase=eval&step=1", f"{run}/live")
+    assert f"doors {PANEL.content_hash()[:12]}" in page
+    assert "12 of 12" in page
+    assert "6 episodes scored" in page
+    assert "Success within so many turns" in page
+    assert "Result" in page
+    assert "Curves" not in page
+    assert "amber-5" in groups
+    assert "6 episodes scored" in live
+
+
+def test_an_evaluation_that_stopped_is_followed_for_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    played = list[Episode]()
+
+    def stop(_: Part, episode: Episode) -> None:
+        played.append(episode)
+        if len(played) == 8:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluate("oracle", panel=PANEL, root=tmp_path, on_episode=stop)
+    (folder,) = (each for each in tmp_path.iterdir())
+    run = f"/runs/{find_runs([folder])[0].slug}"
+    first, page = texts([folder], "/", run)
+    assert "2 of 6" in first
+    assert "8 of 12" in page
+    assert "live" in first
+    assert "follows the evaluation" in page
+    monkeypatch.setattr(queries, "QUIET_S", 0.0)
+    first, page = texts([folder], "/", run)
+    assert "live" not in first
+    assert "the same cairn eval goes on" in page
+    evaluate("oracle", panel=PANEL, root=tmp_path)
+    assert "12 of 12" in texts([folder], run)[0]  # what is new is seen
+
+
+def test_what_only_looks_like_an_evaluation_is_shown_as_a_run(tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "house")
+    with RunStore(folder / "run.sqlite") as store:
+        store.set_meta({"panel": {"name": "no panel"}})
+    first, page = texts([folder], "/", "/runs/1-house")
+    assert "1 of 2" in first
+    assert "Updates" in page

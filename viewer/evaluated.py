@@ -1,0 +1,120 @@
+"""Evaluations as pages show them, whole or not: what was found so far on each part of the panel.
+
+It is worked out again only when something new is stored.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from cairn.agents.measures import Measures, TaskFacts, measure
+from cairn.agents.panel import Panel, Part
+from cairn.agents.sitting import latest
+from cairn.core.config import flatten
+from cairn.core.store import RunStore
+from cairn.viewer import queries
+from cairn.viewer.catalog import RunPlace
+from cairn.viewer.charts import COLOURS, Chart, Line, Point, line_chart
+
+_BUDGETS = (  # name, title, what is counted
+    ("turns", "Success within so many turns", "turns"),
+    ("tokens", "Success within so many tokens", "tokens, read and said"),
+    ("cost", "Success within a cost", "cost of an episode"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartFound:
+    """What was found on one part of a panel."""
+
+    number: int
+    family: str
+    env: str
+    wanted: int  # episodes
+    measures: Measures
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluated:
+    """An evaluation, as far as it has come."""
+
+    place: RunPlace
+    agent: str
+    settings: tuple[str, ...]  # KEY=VALUE: the agent's, on top of its own
+    panel: str
+    panel_hash: str
+    parts: tuple[PartFound, ...]
+    seconds: float | None  # of playing; None: not told yet
+    last: float | None  # when something was last stored, in seconds since 1970
+
+    @property
+    def wanted(self) -> int:
+        """Episodes of all parts."""
+        return sum(part.wanted for part in self.parts)
+
+    @property
+    def episodes(self) -> int:
+        """Episodes that were played, those that failed too."""
+        return sum(part.measures.episodes + sum(part.measures.failed.values()) for part in self.parts)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether more is to be expected."""
+        return self.episodes < self.wanted and self.last is not None and time.time() - self.last < queries.QUIET_S
+
+
+def evaluated(place: RunPlace, store: RunStore) -> Evaluated | None:
+    """Return the evaluation that is kept in a store; None: it is a training run's."""
+    if "panel" not in store.meta():
+        return None
+    try:
+        return _worked_out(place, queries.state(store))
+    except (ValueError, LookupError, TypeError, AttributeError):  # `cairn eval` did not write it: it is shown as a run
+        return None
+
+
+def charts_of(found: Evaluated) -> list[Chart]:
+    """Return which share of episodes succeeds within a budget, by what is limited."""
+    charts = []
+    for name, title, counted in _BUDGETS:
+        lines = [
+            Line(
+                label=part.family,
+                points=tuple(Point(x=x, y=100 * share) for x, share in part.measures.budgets[name]),
+                colour=part.number % COLOURS,
+            )
+            for part in found.parts
+            if part.measures.budgets.get(name)
+        ]
+        if lines:
+            charts.append(line_chart(title, "% of episodes", lines, x_label=counted, top=100))
+    return charts
+
+
+@lru_cache(maxsize=256)
+def _worked_out(place: RunPlace, _state: str) -> Evaluated:
+    """Return what a store says; `_state`: another one when something new is stored."""
+    with place.open() as store:
+        meta = store.meta()
+        panel = Panel.model_validate(meta["panel"])
+        return Evaluated(
+            place=place,
+            agent=str(meta["agent"]),
+            settings=tuple(f"{key}={value}" for key, value in flatten(meta["facts"]["agent_settings"]).items()),
+            panel=panel.name,
+            panel_hash=panel.content_hash(),
+            parts=tuple(_part(store, meta["tasks"][number], number, part) for number, part in enumerate(panel.parts)),
+            seconds=meta.get("seconds"),
+            last=store.rows("SELECT max(stored) FROM updates")[0][0],
+        )
+
+
+def _part(store: RunStore, facts: Mapping[str, Any], number: int, part: Part) -> PartFound:  # Any: JSON
+    told = {task: TaskFacts(**fact) for task, fact in facts.items()}
+    wanted = len(part.tasks) * part.attempts
+    measures = measure(latest(store, number), told)
+    return PartFound(number=number, family=part.family, env=part.env, wanted=wanted, measures=measures)
