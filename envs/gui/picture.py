@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cairn.envs.gui.looking import View
     from cairn.sandboxes.tab import Tab
 
-MARK = 3  # pixels of a mark's line
+_MARK = 3  # pixels of a mark's line
 _COLOURS = ("#c1121f", "#1d3557", "#2a6f2b", "#7b2cbf", "#b35c00", "#006d77")
 
 
@@ -43,7 +43,7 @@ def with_frame(image: bytes, box: Box) -> bytes:
     from PIL import Image, ImageDraw
 
     picture = Image.open(io.BytesIO(image)).convert("RGB")
-    _frame(ImageDraw.Draw(picture), frame_of(box, picture.width, picture.height), _COLOURS[0], MARK)
+    _frame(ImageDraw.Draw(picture), frame_of(box, picture.width, picture.height), _COLOURS[0], _MARK)
     return _png(picture)
 
 
@@ -58,7 +58,7 @@ def frame_of(box: Box, width: int, height: int) -> Box:
 
 def _within(start: int, length: int, size: int) -> tuple[int, int]:
     """Return where the nearest part begins whose frame shows, and its length."""
-    first, last = (min(max(at, MARK), size - MARK) for at in (start, start + length))
+    first, last = (min(max(at, _MARK), size - _MARK) for at in (start, start + length))
     return first, last - first
 
 
