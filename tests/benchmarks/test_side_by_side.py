@@ -183,5 +183,5 @@ def _peak_over_present(megabytes: int) -> float:
 
 def test_peak_memory_is_what_was_resident_at_most_and_no_more() -> None:
     small, large = in_fresh_process(_peak_over_present, 1), in_fresh_process(_peak_over_present, 400)
-    assert 0 <= small < 100
+    assert -1 < small < 100, "both are read one after the other, and the kernel counts pages in batches"
     assert large == pytest.approx(400, abs=50)
