@@ -33,7 +33,6 @@ class Gate:
         self.refused: list[str] = []  # what was asked for and is no site; the first ones
         self.num_refused = 0
         self.num_open = 0  # requests that are not answered yet
-        self._until: asyncio.Future[Any] | None = None  # answers wait for it; Any: what it gives is not used
         self._keeps = keeps
         self.visited = set[str]()  # hosts that were asked; whoever empties what they have left clears it
         self._socket = socket.socket()
@@ -72,10 +71,6 @@ class Gate:
         """Answer for these sites from now on, and forget what was refused."""
         self.sites, self.refused, self.num_refused = dict(sites), [], 0
 
-    def hold(self, until: asyncio.Future[Any]) -> None:  # Any: what it gives is not used
-        """Answer for sites when this is done."""
-        self._until = until
-
     async def _answer(self, scope: Scope, receive: Callable[[], Awaitable[Any]], send: Any) -> None:  # Any: ASGI's
         target = urlsplit(scope["path"])
         site = self.sites.get(target.netloc.removesuffix(":80")) if target.scheme == "http" else None
@@ -87,8 +82,6 @@ class Gate:
         self.visited.add(target.netloc.removesuffix(":80"))
         self.num_open += 1
         try:
-            if self._until is not None:
-                await self._until
             path = target.path or "/"
             asked = {**scope, "path": path, "raw_path": path.encode(), "server": (target.netloc, 80)}
             await site(asked, receive, lambda message: send(self._told_to_keep(message)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 from collections.abc import Awaitable, Callable
@@ -21,44 +22,48 @@ class World:
     def __init__(self, send: Callable[..., Awaitable[Answer]]) -> None:
         """Have nothing run yet; `send` has Chromium do something."""
         self._send = send
-        self._number: int | None = None  # Chromium's, of this world in the document
+        self._number: asyncio.Future[int] | None = None  # Chromium's, of this world in the document
         self._were_run = set[str]()
 
     def end(self) -> None:
         """Another document is shown."""
-        self._number = None
+        self._number, self._were_run = None, set()
+
+    def begin(self, frame: str) -> asyncio.Future[int]:
+        """Have the world made, in the document that a frame shows, unless it is; `call` does it too, if it must."""
+        if self._number is None:
+            self._number = asyncio.ensure_future(self._made(frame))
+            self._number.add_done_callback(lambda made: made.cancelled() or made.exception())  # nobody may ask for it
+        return self._number
+
+    async def _made(self, frame: str) -> int:
+        made = await self._send("Page.createIsolatedWorld", frameId=frame, worldName=WORLD)
+        return int(made["executionContextId"])
 
     async def call(self, frame: str, script: str, expression: str) -> Any:  # Any: JSON
         """Return the value of an expression after a script, which is run once in a document.
 
         Raises:
-            SandboxFailure: it raised.
+            SandboxFailure: it raised, or there is no document any more.
             PlaywrightError: it cannot be done.
         """
         source = f"JSON.stringify({expression})"  # one text is carried sooner than what it is made of
-        answer = await self._call_again(script, source)
-        if answer is None:
-            made = await self._send("Page.createIsolatedWorld", frameId=frame, worldName=WORLD)
-            self._number = number = int(made["executionContextId"])
-            answer = await self._evaluate(f"{script}\n{source}", number)
-            self._were_run = {script}
+        answer = None
+        with contextlib.suppress(PlaywrightError):  # the document is not there any more
+            answer = await self._run(frame, script, source)
+        if answer is None or "exceptionDetails" in answer:
+            self.end()
+            answer = await self._run(frame, script, source)
         if "exceptionDetails" in answer:
             told = answer["exceptionDetails"].get("exception", {}).get("description", "without a word")
             raise SandboxFailure(f"A page of the browser cannot be read: {told:.300}")
         value = answer["result"].get("value")
         return None if value is None else json.loads(value)
 
-    async def _call_again(self, script: str, source: str) -> Answer | None:
-        """Return the answer of the document that was asked last; None: it is not there any more."""
-        if self._number is None:
-            return None
-        with contextlib.suppress(PlaywrightError):
-            whole = source if script in self._were_run else f"{script}\n{source}"
-            answer = await self._evaluate(whole, self._number)
-            if "exceptionDetails" not in answer:
-                self._were_run.add(script)
-                return answer
-        return None
-
-    async def _evaluate(self, source: str, number: int) -> Answer:
-        return await self._send("Runtime.evaluate", expression=source, contextId=number, returnByValue=True)
+    async def _run(self, frame: str, script: str, source: str) -> Answer:
+        number, were_run = await self.begin(frame), self._were_run
+        whole = source if script in were_run else f"{script}\n{source}"
+        answer = await self._send("Runtime.evaluate", expression=whole, contextId=number, returnByValue=True)
+        if "exceptionDetails" not in answer:
+            were_run.add(script)
+        return answer

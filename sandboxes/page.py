@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 from playwright.async_api import BrowserContext
@@ -40,6 +41,8 @@ class Page:
         self.leases = 0
         self._seed = 0
         self._is_ours = False  # the tab that opens next
+        self._kept = set[str]()  # hosts of which something may be in the cache
+        self._shown = set[str]()  # hosts of documents; from the cache, they were not asked
         self._coming = list[Driven]()  # tabs that documents have opened
         self._asked = deque[bool]()  # tabs that documents want and Playwright has not told of: whether by a click
         self._closing = set[asyncio.Task[None]]()
@@ -68,26 +71,33 @@ class Page:
         """
         self.leases += 1
         self.notices, self._seed, self.clipboard.text = [], seed & 0x7FFFFFFF, ""
-        left, self.gate.visited = self.gate.visited, set()
         self.gate.begin({})
         for tab in self.tabs[1:]:
             await self._close(tab)
         if not self.tabs:
             await self._new_tab()
         self.active = 0
-        await self.tab.begin(self._seed, is_elsewhere=not left <= {urlsplit(url).hostname})
+        await self.tab.begin(self._seed, is_elsewhere=not self._left() <= {urlsplit(url).hostname})
+        await asyncio.gather(self.tab.move(*NOWHERE), *self._forget(set(sites)))
         self.gate.begin(sites)
-        emptied = asyncio.gather(
-            self.context.clear_cookies(), self.tab.move(*NOWHERE), *map(self._clear, left)
-        )  # not before: the last document could still write
-        self.gate.hold(emptied)
         problem = await self.tab.go(url, script)
-        await emptied
         if not self.tabs:
             await self._new_tab()
             return "its tab had to be closed"
         await self.tab.forget()
         return problem
+
+    def _forget(self, hosts: set[str]) -> list[Coroutine[Any, Any, Any]]:  # Any: of Chromium's protocol
+        """Return what leaves nothing of the documents that were shown, but what never changes at the same hosts."""
+        work = [self._clear(host) for host in self._left()]
+        if not self._kept <= hosts:
+            work.append(self.tab.send("Network.clearBrowserCache"))
+        self._kept, self._shown, self.gate.visited = hosts, set(), set()
+        return work
+
+    def _left(self) -> set[str]:
+        """Return the hosts whose documents may have left something."""
+        return self._shown | self.gate.visited
 
     async def settle(self, milliseconds: int = STEP_MS) -> None:
         """Let so much time pass in every tab, and take in those that it opened or closed."""
@@ -126,8 +136,8 @@ class Page:
             await self.context.close()
         await self.gate.stop()
 
-    async def _clear(self, host: str) -> None:
-        await self.tab.send("Storage.clearDataForOrigin", origin=f"http://{host}", storageTypes="all")
+    def _clear(self, host: str) -> Coroutine[Any, Any, Any]:  # Any: of Chromium's protocol
+        return self.tab.send("Storage.clearDataForOrigin", origin=f"http://{host}", storageTypes="all")
 
     def _opened(self, driven: Driven) -> None:
         if self._is_ours:
@@ -166,6 +176,7 @@ class Page:
     def _refuse(self, coming: list[Driven], what: str) -> None:
         for driven in coming:
             self.notice(f"refused: {what}")
+            self._shown |= set(self.gate.sites)  # any of them, until it is closed
             task = asyncio.ensure_future(driven.close())
             self._closing.add(task)
             task.add_done_callback(self._closed)
@@ -178,10 +189,15 @@ class Page:
     async def _add(self, driven: Driven) -> None:
         session = await self.context.new_cdp_session(driven)
         session.on("Page.windowOpen", lambda told: self._asked.append(told["userGesture"]))
+        session.on("Page.frameNavigated", lambda told: self._shows(told["frame"]["url"]))
         tab = Tab(driven, session, self.clipboard, self.notice, lambda: self.gate.num_open > 0)
         self.tabs.append(tab)
         driven.on("close", lambda _: self._gone(tab))
         await tab.prepare(self._seed)
+
+    def _shows(self, url: str) -> None:
+        if host := urlsplit(url).hostname:
+            self._shown.add(host)
 
     async def _close(self, tab: Tab) -> None:
         self._gone(tab)

@@ -162,22 +162,26 @@ class Tab:
                 if not self._is_loading:
                     break
                 await self._pass(milliseconds)  # Chromium may miss that a document is on its way
-            if await self._sees_to_clipboard():  # lays out, and so asks for pictures that are to be seen
-                await self._pass(milliseconds)
-            await self._pass(_LAST_MS)
+            if await self._last():
+                await self.call(_text_of(_CLIPBOARD), f"cairnClipboard.paste({json.dumps(self._clipboard.text)})")
+                await self._pass(milliseconds - _LAST_MS)
+                await self._last()
         except (PlaywrightError, SandboxFailure):
             if not self.is_closed:
                 raise
         if self._end.done() and not self.is_closed:
             raise SandboxFailure(self._end.result())
 
-    async def _sees_to_clipboard(self) -> bool:
-        """Keep what was copied, and paste it where that is wanted; return whether it was."""
-        copied, wants = await self.call(_text_of(_CLIPBOARD), "cairnClipboard.news()")
+    async def _last(self) -> bool:
+        """Lay out, which asks for pictures that are to be seen, and let the last moment of a step pass for them.
+
+        Keeps what was copied; returns whether something is to be pasted.
+        """
+        await asyncio.wait([self._world.begin(self._frame)])  # else the moment would pass first
+        news = self.call(_text_of(_CLIPBOARD), "cairnClipboard.news()")
+        (copied, wants), _ = await asyncio.gather(news, self._pass(_LAST_MS))
         if copied is not None:
             self._clipboard.text = copied[:_MOST_COPIED]
-        if wants:
-            await self.call(_text_of(_CLIPBOARD), f"cairnClipboard.paste({json.dumps(self._clipboard.text)})")
         return bool(wants)
 
     async def _pass(self, milliseconds: int, policy: str = "pauseIfNetworkFetchesPending") -> None:
@@ -260,6 +264,8 @@ class Tab:
         if told["frame"]["id"] == self._frame:
             self._document = told["frame"]["loaderId"]
             self._world.end()
+            if told["frame"]["url"] != _EMPTY:
+                self._world.begin(self._frame)
             self._news.set()
 
     def _loads(self, told: dict[str, Any], *, is_loading: bool) -> None:  # Any: of Chromium's protocol

@@ -12,6 +12,7 @@ A page that crashes or hangs fails the episode; it is never scored.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import threading
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 _HISTORY = ("go_back", "go_forward")
 _MOST_OPTIONS = 20  # of a list, as admissible actions
+_MOST_WAITS = 20  # steps of time that a page may take to be ready
 _FIRST = threading.Lock()  # environments in several threads share a browser
 
 
@@ -89,8 +91,8 @@ class GuiEnv(TextEnv):
         """Prepare the task's world."""
         raise NotImplementedError
 
-    async def prepare(self, page: Page) -> str:
-        """Do on the loaded page what comes before the agent; returns what is added to the goal."""
+    async def prepare(self, page: Page) -> str | None:
+        """Return what the loaded page adds to the goal; None: it is not ready, and is given more time."""
         return ""
 
     async def judge(self, page: Page, message: str | None) -> Verdict | None:
@@ -252,9 +254,14 @@ class GuiEnv(TextEnv):
         problem = await page.begin(opening.sites, opening.url, seed, opening.script)
         if problem is not None:
             raise SandboxFailure(f"{opening.url} could not be opened: {problem}")
-        self._goal = f"{self._goal}{await self.prepare(page)}"
         self.acted = None
-        await self._look(page)
+        for _ in range(_MOST_WAITS):
+            added, _ = await asyncio.gather(self.prepare(page), self._look(page))
+            if added is not None:
+                self._goal = f"{self._goal}{added}"
+                return
+            await page.tab.advance()
+        raise SandboxFailure(f"{opening.url} does not become ready")
 
     async def _step(self, page: Page, call: Call) -> tuple[Verdict | None, str]:
         from cairn.envs.gui.acting import Refused, carry_out
@@ -272,8 +279,7 @@ class GuiEnv(TextEnv):
             error = str(refused)
         if message is None:
             await page.settle(self.turn_ms)
-        verdict = await self.judge(page, message)
-        await self._look(page)
+        verdict, _ = await asyncio.gather(self.judge(page, message), self._look(page))
         return verdict, error
 
     async def _look(self, page: Page) -> None:

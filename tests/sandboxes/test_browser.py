@@ -214,6 +214,51 @@ def test_nothing_of_a_lease_is_left_for_the_next(browser: Browser, page: Page) -
     assert [shown(browser, page, document) for _ in range(3)] == ["   2"] * 3
 
 
+class Kept:
+    """A site with one document, which never changes."""
+
+    def __init__(self, document: str) -> None:
+        self._document, self.num_asked = document, 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # Any: ASGI's
+        self.num_asked += 1
+        await HTMLResponse(self._document, headers={"Cache-Control": "max-age=999, immutable"})(scope, receive, send)
+
+
+def test_nothing_is_left_by_documents_that_come_from_the_cache(browser: Browser, page: Page) -> None:
+    site = Kept(f"""{SHOWS % "localStorage.x, sessionStorage.x, document.cookie"}<script>
+        localStorage.x = sessionStorage.x = 1; document.cookie = 'a=b';
+        indexedDB.databases().then(found => {{ c.textContent += found.length; indexedDB.open('d') }})</script>""")
+
+    async def look(seed: int) -> str:
+        await page.begin({"kept": site}, "http://kept/", seed)
+        for _ in range(20):
+            if len(told := str(await evaluated(page, "c.textContent"))) > 2:
+                return told
+            await page.settle()
+        return told
+
+    assert [browser.run(look(seed)) for seed in range(4)] == ["  0"] * 4
+    assert site.num_asked == 1
+
+
+def test_what_is_kept_of_a_site_is_not_shown_where_there_is_no_such_site(browser: Browser, page: Page) -> None:
+    site = Kept("<p id=c>kept<script src=http://other/></script>")
+
+    async def look(sites: Mapping[str, Any]) -> tuple[str, list[str]]:  # Any: ASGI applications
+        await page.begin(sites, "http://other/", 0)
+        await page.tab.go("http://elsewhere/")
+        return str(await evaluated(page, "document.body.textContent")), page.gate.refused
+
+    async def go() -> list[tuple[str, list[str]]]:
+        sites = {"elsewhere": site, "other": Documents({})}
+        return [await look(sites), await look({"other": Documents({})}), await look(sites)]
+
+    refused = ("This address cannot be reached from here.", ["GET http://elsewhere/"])
+    assert browser.run(go()) == [("kept", []), refused, ("kept", [])]
+    assert site.num_asked == 2
+
+
 FIELD = "<input id=a value=%s autofocus><script>told = [];%s</script>"
 TELLS = """for (const type of ["copy", "cut", "paste"]) document.addEventListener(type, event => {
   told.push(type + event.clipboardData.getData("text/plain")) })"""

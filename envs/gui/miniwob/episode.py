@@ -15,7 +15,6 @@ from cairn.sandboxes.page import Page
 from cairn.sandboxes.tab import Tab
 
 TURN_MS = 1000  # of a page's time: a page of ten seconds has ten turns
-_MOST_LOADS = 20  # steps of time that a page may take to be ready
 _OUT_OF_REACH_MS = 1e6
 _HUSH = """
 #reward-display, #click-canvas, #sync-task-cover, #query-wrap { display: none !important }
@@ -52,18 +51,10 @@ def start(seed: int) -> str:
     return script.replace("HUSH", json.dumps(_HUSH))
 
 
-async def begun(page: Page) -> tuple[str, str]:
-    """Let the page become ready; return what it asks for, and the small things that `outcome` tells of.
-
-    Raises:
-        SandboxFailure: it does not.
-    """
-    for _ in range(_MOST_LOADS):
-        if found := await _evaluate(page.tab, f"{_IS_READY} ? [{_GOAL}, {_SMALL}] : null"):
-            goal, small = found
-            return str(goal), json.dumps(small)
-        await page.tab.advance()
-    raise SandboxFailure("A page of MiniWoB++ does not become ready")
+async def begun(page: Page) -> tuple[str, str] | None:
+    """Return what the page asks for, and the small things that `outcome` tells of; None: it is not ready yet."""
+    found = await _evaluate(page.tab, f"{_IS_READY} ? [{_GOAL}, {_SMALL}] : null")
+    return None if not found else (str(found[0]), json.dumps(found[1]))
 
 
 async def outcome(page: Page) -> tuple[float | None, str]:

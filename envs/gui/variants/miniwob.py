@@ -101,9 +101,11 @@ class MiniwobEnv(GuiEnv):
         url = f"http://{HOST}/{pages()[self._name]}"
         return Opening(goal="", url=url, sites={HOST: site}, script=start(int(seed)))
 
-    async def prepare(self, page: Page) -> str:
-        """Let the page's episode begin; what it asks for is the goal."""
-        self._asked, self._small = await begun(page)
+    async def prepare(self, page: Page) -> str | None:
+        """Return what the page asks for, which is the goal, once its episode has begun."""
+        if (found := await begun(page)) is None:
+            return None
+        self._asked, self._small = found
         return self._asked
 
     def act(self, action: str) -> Outcome:
