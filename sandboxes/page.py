@@ -78,7 +78,7 @@ class Page:
             await self._new_tab()
         self.active = 0
         await self.tab.begin(self._seed, is_elsewhere=not self._left() <= {urlsplit(url).hostname})
-        await asyncio.gather(self.tab.move(*NOWHERE), *self._forget(set(sites)))
+        await asyncio.gather(self.tab.move(*NOWHERE), self.context.clear_cookies(), *self._forget(set(sites)))
         self.gate.begin(sites)
         problem = await self.tab.go(url, script)
         if not self.tabs:
@@ -142,6 +142,7 @@ class Page:
     def _opened(self, driven: Driven) -> None:
         if self._is_ours:
             return
+        self._shown |= set(self.gate.sites)  # any of them, before we listen
         if self._asked and not self._asked.popleft():
             self._refuse([driven], "a tab without a click")
         else:
@@ -176,7 +177,6 @@ class Page:
     def _refuse(self, coming: list[Driven], what: str) -> None:
         for driven in coming:
             self.notice(f"refused: {what}")
-            self._shown |= set(self.gate.sites)  # any of them, until it is closed
             task = asyncio.ensure_future(driven.close())
             self._closing.add(task)
             task.add_done_callback(self._closed)

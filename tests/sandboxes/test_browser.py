@@ -242,6 +242,34 @@ def test_nothing_is_left_by_documents_that_come_from_the_cache(browser: Browser,
     assert site.num_asked == 1
 
 
+def test_no_cookie_is_left_for_sites_of_the_same_domain(browser: Browser, page: Page) -> None:
+    document = SHOWS % "document.cookie" + "<script>document.cookie = 'a=b; domain=left.example'</script>"
+
+    async def look(host: str) -> list[str]:
+        await page.begin({host: Documents({"/": document})}, f"http://{host}/", 0)
+        return [str(await evaluated(page, what)) for what in ("c.textContent", "document.cookie")]
+
+    assert [browser.run(look(f"{name}.left.example")) for name in ("one", "two")] == [["", "a=b"]] * 2
+
+
+def test_nothing_is_left_by_tabs_that_documents_open(browser: Browser, page: Page) -> None:
+    site = Kept(f"{SHOWS % 'localStorage.x'}<script>localStorage.x = 1</script>")
+    opener = Documents({"/": "<button onclick=\"window.open('http://kept/')\" style='position: fixed; inset: 0'>"})
+
+    async def go() -> list[str]:
+        found = []
+        for url in ("http://kept/", "http://opens/", "http://kept/"):
+            await page.begin({"kept": site, "opens": opener}, url, 0)
+            if "opens" in url:
+                await page.tab.driven.mouse.click(50, 50)
+                await page.settle()
+            found.append(str(await evaluated(page, "c.textContent")))
+        return found
+
+    assert browser.run(go()) == ["", "", ""]
+    assert site.num_asked == 1
+
+
 def test_what_is_kept_of_a_site_is_not_shown_where_there_is_no_such_site(browser: Browser, page: Page) -> None:
     site = Kept("<p id=c>kept<script src=http://other/></script>")
 
