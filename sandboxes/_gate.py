@@ -35,6 +35,7 @@ class Gate:
         self.num_open = 0  # requests that are not answered yet
         self._keeps = keeps
         self.visited = set[str]()  # hosts that were asked; whoever empties what they have left clears it
+        self.kept = set[str]()  # those of which browsers may keep something; likewise
         self._socket = socket.socket()
         self._socket.bind(("127.0.0.1", 0))
         config = uvicorn.Config(
@@ -73,18 +74,19 @@ class Gate:
 
     async def _answer(self, scope: Scope, receive: Callable[[], Awaitable[Any]], send: Any) -> None:  # Any: ASGI's
         target = urlsplit(scope["path"])
-        site = self.sites.get(target.netloc.removesuffix(":80")) if target.scheme == "http" else None
+        host = target.netloc.removesuffix(":80")
+        site = self.sites.get(host) if target.scheme == "http" else None
         if site is None or scope["method"] == "CONNECT":
             await self._refuse(
                 f"{scope['method']} {scope['path'] or scope.get('raw_path', b'').decode('latin-1')}", send
             )
             return
-        self.visited.add(target.netloc.removesuffix(":80"))
+        self.visited.add(host)
         self.num_open += 1
         try:
             path = target.path or "/"
             asked = {**scope, "path": path, "raw_path": path.encode(), "server": (target.netloc, 80)}
-            await site(asked, receive, lambda message: send(self._told_to_keep(message)))
+            await site(asked, receive, lambda message: send(self._told_to_keep(message, host)))
         finally:
             self.num_open -= 1
 
@@ -96,12 +98,14 @@ class Gate:
         await send({"type": "http.response.start", "status": 403, "headers": head})
         await send({"type": "http.response.body", "body": b"This address cannot be reached from here."})
 
-    def _told_to_keep(self, message: Scope) -> Scope:
-        """Return a part of an answer, not to be kept unless the site says that it never changes."""
+    def _told_to_keep(self, message: Scope, host: str) -> Scope:
+        """Return a part of an answer, not to be kept unless its site is still there and says that it never changes."""
         if message["type"] != "http.response.start":
             return message
         headers = list(message.get("headers", ()))
-        if self._keeps and any(name.lower() == _CACHE and b"immutable" in value.lower() for name, value in headers):
+        never_changes = any(name.lower() == _CACHE and b"immutable" in value.lower() for name, value in headers)
+        if self._keeps and never_changes and host in self.sites:
+            self.kept.add(host)
             return message
         others = [header for header in headers if header[0].lower() != _CACHE]
         return {**message, "headers": [*others, (_CACHE, b"no-store")]}

@@ -199,7 +199,7 @@ class Browser:
     async def _new_page(self) -> Page:
         gate = Gate(keeps=self.config.caches)
         await gate.start()
-        return Page(await self.new_context(gate), gate)
+        return Page(await self.new_context(gate), gate, lambda: self.new_context(gate))
 
     async def new_context(self, gate: Gate) -> BrowserContext:
         """Return a context of a page's size that reaches what the gate answers for, with nothing open."""

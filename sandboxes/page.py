@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -31,9 +31,9 @@ _MOST_WAIT_S, _WAIT_S = 2.0, 0.005
 class Page:
     """Tabs that share nothing with those of other pages; used in the browser's event loop only."""
 
-    def __init__(self, context: BrowserContext, gate: Gate) -> None:
-        """Made by `open_page`."""
-        self.context, self.gate = context, gate
+    def __init__(self, context: BrowserContext, gate: Gate, another: Callable[[], Awaitable[BrowserContext]]) -> None:
+        """Show nothing yet; `another`: gives a context that has kept nothing."""
+        self.gate, self._another = gate, another
         self.tabs: list[Tab] = []
         self.active = 0  # which tab is in front
         self.notices: list[str] = []  # in this lease, the first ones
@@ -41,12 +41,11 @@ class Page:
         self.leases = 0
         self._seed = 0
         self._is_ours = False  # the tab that opens next
-        self._kept = set[str]()  # hosts of which something may be in the cache
         self._shown = set[str]()  # hosts of documents; from the cache, they were not asked
         self._coming = list[Driven]()  # tabs that documents have opened
         self._asked = deque[bool]()  # tabs that documents want and Playwright has not told of: whether by a click
         self._closing = set[asyncio.Task[None]]()
-        context.on("page", self._opened)
+        self._use(context)
 
     @property
     def tab(self) -> Tab:
@@ -72,13 +71,15 @@ class Page:
         self.leases += 1
         self.notices, self._seed, self.clipboard.text = [], seed & 0x7FFFFFFF, ""
         self.gate.begin({})
+        if not self.gate.kept <= set(sites):
+            await self._leave()
         for tab in self.tabs[1:]:
             await self._close(tab)
         if not self.tabs:
             await self._new_tab()
         self.active = 0
         await self.tab.begin(self._seed, is_elsewhere=not self._left() <= {urlsplit(url).hostname})
-        await asyncio.gather(self.tab.move(*NOWHERE), self.context.clear_cookies(), *self._forget(set(sites)))
+        await asyncio.gather(self.tab.move(*NOWHERE), self.context.clear_cookies(), *self._forget())
         self.gate.begin(sites)
         problem = await self.tab.go(url, script)
         if not self.tabs:
@@ -87,12 +88,10 @@ class Page:
         await self.tab.forget()
         return problem
 
-    def _forget(self, hosts: set[str]) -> list[Coroutine[Any, Any, Any]]:  # Any: of Chromium's protocol
-        """Return what leaves nothing of the documents that were shown, but what never changes at the same hosts."""
+    def _forget(self) -> list[Coroutine[Any, Any, Any]]:  # Any: of Chromium's protocol
+        """Return what leaves nothing of the documents that were shown, but what never changes."""
         work = [self._clear(host) for host in self._left()]
-        if not self._kept <= hosts:
-            work.append(self.tab.send("Network.clearBrowserCache"))
-        self._kept, self._shown, self.gate.visited = hosts, set(), set()
+        self._shown, self.gate.visited = set(), set()
         return work
 
     def _left(self) -> set[str]:
@@ -135,6 +134,21 @@ class Page:
         with contextlib.suppress(PlaywrightError):  # the browser is gone
             await self.context.close()
         await self.gate.stop()
+
+    def _use(self, context: BrowserContext) -> None:
+        self.context = context
+        context.on("page", self._opened)
+
+    async def _leave(self) -> None:
+        """Go on in another context: this one would show what it has kept of sites that are no longer there.
+
+        Emptying its cache has been seen to leave something there.
+        """
+        last, self.gate.kept = self.context, set()
+        for tab in list(self.tabs):
+            self._gone(tab)
+        await last.close()
+        self._use(await self._another())
 
     def _clear(self, host: str) -> Coroutine[Any, Any, Any]:  # Any: of Chromium's protocol
         return self.tab.send("Storage.clearDataForOrigin", origin=f"http://{host}", storageTypes="all")
