@@ -35,6 +35,7 @@ _FEATURES_OFF = (
     "AutofillServerCommunication",  # it would ask Google about every form
     "AvoidCorsURLLoaderRestartOnRedirect",
     "AvoidUnnecessaryBeforeUnloadCheckSync",
+    "DeferRendererTasksAfterInput",  # timers after a click would wait for a frame, and frames come when they like
     "DestroyProfileOnBrowserClose",
     "HttpsFirstBalancedModeAutoEnable",
     "HttpsUpgrades",

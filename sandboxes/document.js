@@ -23,6 +23,14 @@
     for (let i = 0; i < a.length; i++) a[i] = Math.floor(next() * 4294967296);
     return a;
   };
+  for (const type of ["mousemove", "pointermove"]) {
+    let last;
+    window.addEventListener(type, event => {  // a mouse that rests: only what comes to lie under it is to learn of it
+      const at = `${event.screenX} ${event.screenY}`;
+      if (event.isTrusted && at === last) event.stopImmediatePropagation();
+      last = at;
+    }, true);
+  }
   document.addEventListener("DOMContentLoaded", () => {  // else at some frame, and frames come when they like
     const first = document.querySelector("[autofocus]");
     if (first && document.activeElement === document.body) first.focus();

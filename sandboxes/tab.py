@@ -27,6 +27,7 @@ STEP_MS = 100  # of virtual time
 _LAST_MS = 1  # of these, after what is shown has been laid out
 NOWHERE = (-1, -1)  # where the mouse begins: what lies under it would look otherwise
 BEGINNING_MS = 1_900_000_000_000  # what clocks say when a document begins: since 1970
+_HELD = {"none": 0, "left": 1, "right": 2, "middle": 4}  # as Chromium's protocol has it
 _CLIPBOARD = "clipboard.js"
 _EMPTY = "about:blank"
 CLOSED = "A tab of the browser is closed"
@@ -73,6 +74,7 @@ class Tab:
         """
         self.driven, self._cdp, self._notice, self._is_asking = driven, cdp, notice, is_asking
         self._clipboard = clipboard
+        self._mouse: tuple[float, float] = NOWHERE
         self._num_dialogs = 0
         self._script: str | None = None  # what runs first in each document
         self._frame = ""  # Chromium's name of what shows the document
@@ -178,6 +180,8 @@ class Tab:
         Keeps what was copied; returns whether something is to be pasted.
         """
         await asyncio.wait([self._world.begin(self._frame)])  # else the moment would pass first
+        if self._mouse != NOWHERE:
+            await self.move(*self._mouse)  # what lies under it now would else learn of it at some frame
         news = self.call(_text_of(_CLIPBOARD), "cairnClipboard.news()")
         (copied, wants), _ = await asyncio.gather(news, self._pass(_LAST_MS))
         if copied is not None:
@@ -203,15 +207,23 @@ class Tab:
         clock = await self.call("", "Date.now()")
         return not await self._has_rested() and not self._is_asking() and await self.call("", "Date.now()") == clock
 
-    async def move(self, x: float, y: float, button: str = "none", buttons: int = 0) -> None:
-        """Move the mouse; `button` and `buttons`: which is held, as Chromium has it.
+    async def mouse(
+        self, kind: str, x: float, y: float, button: str = "none", held: str = "none", count: int = 0
+    ) -> None:
+        """Have the mouse do something: `kind` as Chromium's protocol has it, by a button, while one is held."""
+        self._mouse = x, y
+        buttons = _HELD[held]
+        sent = {"x": x, "y": y, "button": button, "buttons": buttons, "clickCount": count}
+        await self.send("Input.dispatchMouseEvent", type=kind, **sent)
+
+    async def move(self, x: float, y: float, held: str = "none") -> None:
+        """Move the mouse.
 
         Documents take moves in with a frame or with what comes next: here a release of nothing, which they do not see.
         """
-        moved = {"x": x, "y": y, "buttons": buttons}
         await asyncio.gather(
-            self.send("Input.dispatchMouseEvent", type="mouseMoved", button=button, **moved),
-            self.send("Input.dispatchMouseEvent", type="mouseReleased", button="none", **moved),
+            self.mouse("mouseMoved", x, y, held, held),
+            self.mouse("mouseReleased", x, y, held=held),
         )
 
     async def go(self, url: str, script: str = "") -> str | None:

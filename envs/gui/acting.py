@@ -17,7 +17,6 @@ from cairn.sandboxes.tab import Tab
 
 Arguments = dict[str, Any]  # Any: see actions.Call
 _ELEMENTS = ("bid", "from_bid", "to_bid")
-_HELD = {"none": 0, "left": 1, "right": 2, "middle": 4}  # as the protocol has it
 _DRAG_STEPS = 5
 _TOLD = ("Unknown key", "invalid URL")  # Playwright's and Chromium's words for what an agent has got wrong
 _MOST_TYPED = 4096
@@ -66,16 +65,14 @@ async def _point(tab: Tab, at: int) -> tuple[float, float]:
     return found["x"], found["y"]
 
 
-async def _mouse(tab: Tab, kind: str, x: float, y: float, button: str = "none", count: int = 0) -> None:
-    held = 0 if kind == "mouseReleased" else _HELD[button]
-    await tab.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, buttons=held, clickCount=count)
-
-
 async def _click_at(tab: Tab, x: float, y: float, button: str = "left", times: int = 1) -> None:
-    events = [_mouse(tab, "mouseMoved", x, y)]
+    events = [tab.mouse("mouseMoved", x, y)]
     for count in range(1, times + 1):
-        events += [_mouse(tab, kind, x, y, button, count) for kind in ("mousePressed", "mouseReleased")]
-    await asyncio.gather(*events)
+        events += [
+            tab.mouse("mousePressed", x, y, button, button, count),
+            tab.mouse("mouseReleased", x, y, button, count=count),
+        ]
+    await asyncio.gather(*events, tab.move(x, y))  # what lies there now learns of the mouse at once
 
 
 async def _click(page: Page, places: dict[str, int], given: Arguments, times: int = 1) -> None:
@@ -149,11 +146,11 @@ async def _drag(page: Page, places: dict[str, int], given: Arguments) -> None:
 async def _drag_between(tab: Tab, start: tuple[float, float], end: tuple[float, float]) -> None:
     await tab.call("", "getSelection().removeAllRanges()")  # else what is selected is carried off, and never arrives
     await tab.move(*start)
-    await _mouse(tab, "mousePressed", *start, "left", 1)
+    await tab.mouse("mousePressed", *start, "left", "left", 1)
     for step in range(1, _DRAG_STEPS + 1):
         x, y = (a + (b - a) * step / _DRAG_STEPS for a, b in zip(start, end, strict=True))
-        await tab.move(x, y, "left", _HELD["left"])
-    await _mouse(tab, "mouseReleased", *end, "left", 1)
+        await tab.move(x, y, "left")
+    await tab.mouse("mouseReleased", *end, "left", count=1)
 
 
 async def _mouse_drag(page: Page, places: dict[str, int], given: Arguments) -> None:

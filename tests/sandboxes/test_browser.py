@@ -261,7 +261,7 @@ def test_nothing_is_left_by_tabs_that_documents_open(browser: Browser, page: Pag
         for url in ("http://kept/", "http://opens/", "http://kept/"):
             await page.begin({"kept": site, "opens": opener}, url, 0)
             if "opens" in url:
-                await page.tab.driven.mouse.click(50, 50)
+                await click(page)
                 await page.settle()
             found.append(str(await evaluated(page, "c.textContent")))
         return found
@@ -285,6 +285,55 @@ def test_what_is_kept_of_a_site_is_not_shown_where_there_is_no_such_site(browser
     refused = ("This address cannot be reached from here.", ["GET http://elsewhere/"])
     assert browser.run(go()) == [("kept", []), refused, ("kept", [])]
     assert site.num_asked == 2
+
+
+async def click(page: Page, x: float = 50, y: float = 50) -> None:
+    await page.tab.move(x, y)
+    await page.tab.mouse("mousePressed", x, y, "left", "left", 1)
+    await page.tab.mouse("mouseReleased", x, y, "left", count=1)
+
+
+BUTTON = "<p id=c></p><button id=b style='position: fixed; inset: 0'></button><script>%s</script>"
+
+
+def test_what_a_click_begins_goes_on_at_its_time(browser: Browser, page: Page) -> None:
+    document = (
+        BUTTON
+        % """b.onclick = () => {
+        const began = performance.now(), tell = what => () => { c.textContent += what + (performance.now() - began) };
+        for (const ms of [1, 7, 30]) setTimeout(tell(" timer "), ms);
+        requestAnimationFrame(tell(" frame ")) }"""
+    )
+
+    async def go() -> str:
+        await page.begin({"site": Documents({"/": document})}, "http://site/", 0)
+        await click(page)
+        await page.settle()
+        return str(await evaluated(page, "c.textContent"))
+
+    assert [browser.run(go()) for _ in range(4)] == [" timer 1 timer 7 frame 16 timer 30"] * 4
+
+
+SHOWS_OTHER = """<style>#c:hover { width: 77px }</style><script>
+    moves = 0; onmousemove = () => moves++;
+    show = () => { b.remove(); c.style = "position: fixed; inset: 0"; c.onmouseenter = () => c.textContent += "in" };
+    b.onclick = () => WHEN</script>"""
+
+
+@pytest.mark.parametrize("when", ["show()", "setTimeout(show, 60)"])
+def test_what_comes_to_lie_under_the_mouse_knows_at_the_end_of_the_step(
+    browser: Browser, page: Page, when: str
+) -> None:
+    document = BUTTON % "" + SHOWS_OTHER.replace("WHEN", when)
+
+    async def go() -> list[object]:
+        await page.begin({"site": Documents({"/": document})}, "http://site/", 0)
+        await click(page)
+        await page.settle()
+        await page.settle()
+        return list(await evaluated(page, "[c.textContent, getComputedStyle(c).width, moves]"))
+
+    assert [browser.run(go()) for _ in range(4)] == [["in", "77px", 1]] * 4
 
 
 FIELD = "<input id=a value=%s autofocus><script>told = [];%s</script>"
@@ -412,11 +461,11 @@ def test_documents_open_no_tabs_by_themselves_and_few_when_clicked(browser: Brow
     assert shown(browser, page, storm, "1") == 1
     assert len(page.tabs) == 1
 
-    async def click() -> None:
-        await page.tab.driven.mouse.click(50, 50)
+    async def go() -> None:
+        await click(page)
         await page.settle()
 
-    browser.run(click())
+    browser.run(go())
     assert 1 < len(page.tabs) <= MOST_TABS
 
 
