@@ -60,6 +60,16 @@ class World:
         value = answer["result"].get("value")
         return None if value is None else json.loads(value)
 
+    async def wait(self, frame: str, promise: str) -> None:
+        """Wait until a promise is kept.
+
+        Raises:
+            SandboxFailure: there is no document any more.
+            PlaywrightError: another one is shown.
+        """
+        number = await self.begin(frame)
+        await self._send("Runtime.evaluate", expression=promise, contextId=number, awaitPromise=True)
+
     async def _run(self, frame: str, script: str, source: str) -> Answer:
         number, were_run = await self.begin(frame), self._were_run
         whole = source if script in were_run else f"{script}\n{source}"

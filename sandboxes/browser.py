@@ -59,6 +59,7 @@ _ARGUMENTS = (
     "--font-render-hinting=none",
     "--force-color-profile=srgb",
     "--hide-scrollbars",
+    "--disable-smooth-scrolling",
 )
 # Else pictures of a page whose time stands still may never come; with it, all pages are drawn on and on, seen or not.
 _FOR_PICTURES = "--run-all-compositor-stages-before-draw"

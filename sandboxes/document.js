@@ -37,6 +37,6 @@
   });
   const sheet = new CSSStyleSheet();  // a document's own policy may forbid <style>
   sheet.replaceSync("*, *::before, *::after { animation: none !important; transition: none !important; " +
-    "caret-color: transparent !important }");
+    "scroll-behavior: auto !important; caret-color: transparent !important }");
   document.adoptedStyleSheets.push(sheet);
 })();

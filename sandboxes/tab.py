@@ -31,7 +31,8 @@ _HELD = {"none": 0, "left": 1, "right": 2, "middle": 4}  # as Chromium's protoco
 _CLIPBOARD = "clipboard.js"
 _EMPTY = "about:blank"
 CLOSED = "A tab of the browser is closed"
-_SWAP_S, _STUCK_S = 0.005, 2.0
+_SWAP_S, _STUCK_S, _FRAME_S = 0.005, 2.0, 0.5
+_FRAME = "new Promise(resolve => requestAnimationFrame(resolve))"  # in our world it is Chromium's own
 _MOST_DIALOGS = 20  # of a step; a document that asks for more is closed
 _MOST_LOADS = 10  # of a step that are waited for; a document may go elsewhere without an end
 _WHEN_LOADED = """
@@ -225,6 +226,11 @@ class Tab:
             self.mouse("mouseMoved", x, y, held, held),
             self.mouse("mouseReleased", x, y, held=held),
         )
+
+    async def frame(self) -> None:
+        """Have a frame drawn now: with one, and not sooner, documents learn of what has been scrolled."""
+        with contextlib.suppress(PlaywrightError, TimeoutError):  # another document comes; or this one is not shown yet
+            await asyncio.wait_for(self._world.wait(self._frame, _FRAME), _FRAME_S)
 
     async def go(self, url: str, script: str = "") -> str | None:
         """Go to an address and let the document load; return why it could not be reached, or None.

@@ -62,6 +62,8 @@ async def _point(tab: Tab, at: int) -> tuple[float, float]:
     found = await _ask(tab, f"point({at})")
     if "problem" in found:
         raise Refused(f"The element {found['problem']}.")
+    if found["moves"]:
+        await tab.frame()
     return found["x"], found["y"]
 
 
@@ -131,7 +133,12 @@ async def _select(page: Page, places: dict[str, int], given: Arguments) -> None:
 
 async def _press(page: Page, places: dict[str, int], given: Arguments) -> None:
     await _told(_ask(page.tab, f"focus({places['bid']})"))
-    await page.tab.driven.keyboard.press(given["key_comb"])
+    await _press_key(page.tab, given["key_comb"])
+
+
+async def _press_key(tab: Tab, key: str) -> None:
+    await tab.driven.keyboard.press(key)
+    await tab.frame()  # it may have scrolled something
 
 
 async def _focus(page: Page, places: dict[str, int], given: Arguments) -> None:
@@ -159,6 +166,7 @@ async def _mouse_drag(page: Page, places: dict[str, int], given: Arguments) -> N
 
 async def _scroll(page: Page, places: dict[str, int], given: Arguments) -> None:
     await _ask(page.tab, f"scroll({json.dumps(given['delta_x'])}, {json.dumps(given['delta_y'])})")
+    await page.tab.frame()
 
 
 async def _mouse_move(page: Page, places: dict[str, int], given: Arguments) -> None:
@@ -181,7 +189,7 @@ async def _keyboard_type(page: Page, places: dict[str, int], given: Arguments) -
 
 
 async def _keyboard_press(page: Page, places: dict[str, int], given: Arguments) -> None:
-    await page.tab.driven.keyboard.press(given["key"])
+    await _press_key(page.tab, given["key"])
 
 
 async def _goto(page: Page, places: dict[str, int], given: Arguments) -> None:

@@ -59,6 +59,13 @@
     return found;
   }
 
+  // A drawing without a name is none to speak of: Chromium takes it for an image or not, by when it has last looked.
+  function kindOf(element) {
+    const role = roleOf(element);
+    if (role === "image" && tagName(element) === "svg" && !nameOf(element)) return "generic";
+    return role || (tagName(element) === "INPUT" ? element.type : "generic");
+  }
+
   function isActedOn(element, role, isPointed, isLeaf, everything) {
     if (ACTED_ON.has(role) || hasAttribute(element, "onclick") || hasAttribute(element, "tabindex")) return true;
     if (isHtml(element) && (isEditable(element) || (isDraggable(element) && tagName(element) !== "IMG"))) return true;
@@ -104,7 +111,7 @@
       if (!isShown(node, { visibilityProperty: true, contentVisibilityAuto: true })) return;
       if (rows.length >= most) { left += 1 + below(node, "*").length; return; }
       const at = rows.length, isField = tagName(node) === "INPUT";
-      const role = roleOf(node) || (isField ? node.type : "generic");
+      const role = kindOf(node);
       const points = getComputedStyle(node).cursor === "pointer";
       const shadow = shadowRoot(node);
       const isLeaf = !numChildren(node) && !shadow;
@@ -156,7 +163,8 @@
       return [place.x + place.width / 2 + dx, place.y + place.height / 2 + dy];
     };
     const isIn = ([x, y]) => x >= 0 && y >= 0 && x < innerWidth && y < innerHeight;
-    if (!isIn(middle())) show(element, { block: "center", inline: "center", behavior: "instant" });
+    const moves = !isIn(middle());
+    if (moves) show(element, { block: "center", inline: "center", behavior: "instant" });
     const [x, y] = middle();
     if (!isIn([x, y])) return { problem: "cannot be brought into view" };
     if (element.disabled === true) return { problem: "is disabled" };
@@ -164,7 +172,7 @@
     const label = hit && closest(hit, "label");
     const reaches = !hit || hit === element || contains(element, hit) || contains(hit, element) ||
       (label && label.control === element);
-    return reaches ? { x, y } : { problem: "is covered by " + tidy(roleOf(hit) + " " + nameOf(hit)) };
+    return reaches ? { x, y, moves } : { problem: "is covered by " + tidy(roleOf(hit) + " " + nameOf(hit)) };
   }
 
   function focus(at) {

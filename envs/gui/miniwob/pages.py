@@ -22,10 +22,7 @@ from cairn.core.errors import MissingExtraError
 HOST = "miniwob"
 LEFT_OUT: Mapping[str, str] = {
     "hover-shape": "It never ends and gives no reward: the code that would is commented out.",
-    **dict.fromkeys(
-        ("social-media", "social-media-all", "social-media-some"),
-        "Its icons look otherwise under the mouse, and after a click what lies there is worked out at no fixed time.",
-    ),
+    "social-media": "Its icons look otherwise under the mouse, by pictures that come between press and release.",
     "simon-says": "Its buttons light up for a quarter of a second, between two looks of whoever acts in turns.",
 }
 _KEPT = {"Cache-Control": "max-age=86400, immutable"}

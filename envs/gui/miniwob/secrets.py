@@ -14,7 +14,8 @@ REASONS: Mapping[str, tuple[str, ...]] = {
     "what was clicked on before": ("click-button-sequence", "odd-or-even"),
     "points of a line": ("draw-circle", "draw-line"),
     "where the mouse is, or was dragged from": (
-        "click-menu", "click-menu-2", "daily-calendar", "drag-cube", "hot-cold",
+        "click-menu", "click-menu-2", "daily-calendar", "drag-cube", "hot-cold", "social-media-all",
+        "social-media-some",
     ),
     "what was found by walking about": ("sign-agreement",),
     "the month that a closed calendar will open on": (

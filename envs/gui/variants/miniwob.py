@@ -56,7 +56,7 @@ class MiniwobEnv(GuiEnv):
 
     meta = EnvMeta(
         name="gui/miniwob",
-        version=1,
+        version=2,
         turn_limit=60,
         reward_range=(-1.0, 1.0),
         summary="MiniWoB++: small pages in a real browser, each with one thing to do.",

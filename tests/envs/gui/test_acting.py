@@ -247,3 +247,15 @@ def test_dialogs_are_answered_and_told() -> None:
 def test_the_task_is_over_when_the_user_was_told() -> None:
     with opened("") as env:
         assert env.step("send_msg_to_user('yes')")[1:3] == (1.0, True)
+
+
+@pytest.mark.parametrize(
+    "action", ["keyboard_press('PageDown')", "keyboard_press('End')", "scroll(0, 700)", "click('{last}')"]
+)
+def test_a_document_learns_of_what_is_scrolled_in_the_same_step(action: str) -> None:
+    page = """<p style='height: 3000px'></p><button onclick='0'>Last</button>
+        <script>onscroll = () => say(scrollY > 0)</script>"""
+    for _ in range(3):
+        with opened(page) as env:
+            env.step(action.replace("{last}", bid(env, "button", "Last")))
+            assert said(env) == ["true"]
