@@ -118,7 +118,7 @@ def _focus(sight: Sight) -> Call:
 
 
 def _cheapest(sight: Sight) -> Call:
-    """Buy the ticket with what is shortest or cheapest: each ticket is a few lines and a button."""
+    """Buy the ticket with the least or the most of what is asked for: each ticket is a few lines and a button."""
     button, best = None, float("inf")
     (which,) = sight.match(r"ticket with the (.*)\.")
     measures: list[float] = []
@@ -128,7 +128,7 @@ def _cheapest(sight: Sight) -> Call:
             measures.append(60 * int(found[1]) + int(found[2]))
         elif node.role == "button" and said.startswith("Book"):
             price = float(re.sub(r"[^\d.]", "", said))
-            value = price if "price" in which or "cheap" in which else measures[-1]
+            value = measures[-1] if "duration" in which else price
             value = -value if "longest" in which or "most" in which else value
             if value < best:
                 button, best = node, value

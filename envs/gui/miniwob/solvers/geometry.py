@@ -38,10 +38,11 @@ def _right_angle(sight: Sight) -> Call:
 
 
 def _bisect(sight: Sight) -> Call:
-    """Go from the blue point to the middle between two points as far away on either line."""
+    """Go from the blue point halfway between the lines, as far as there is room."""
     vertex, one, other = _circles(sight)[:3]
     ends = [_towards(vertex, each, 40) for each in (one, other)]
-    return _mark(sight, ((ends[0][0] + ends[1][0]) / 2, (ends[0][1] + ends[1][1]) / 2))
+    middle = (ends[0][0] + ends[1][0]) / 2, (ends[0][1] + ends[1][1]) / 2
+    return _mark(sight, _shortened(vertex, _towards(vertex, middle, 120)))  # whole pixels matter less far away
 
 
 def _towards(start: Point, end: Point, length: float) -> Point:

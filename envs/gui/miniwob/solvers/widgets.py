@@ -42,10 +42,18 @@ def _button_menu(sight: Sight) -> Call:
     items = sight.all("menuitem")
     if not items:
         return click(sight.one("button", "Menu"))
-    if found := [item for item in items if item.name == sight.quoted[-1]]:
+    icons = sight.all(look="span.ui-icon")  # the first one is in the goal, where no name is
+    found = [item for item in items if item.name in sight.quoted[1:]]
+    if len(sight.quoted) == 1:
+        found = [icon for icon in icons[1:] if _kind(icon) == _kind(icons[0])]
+    if found:
         return click(found[0])
     parent = sight.one("menuitem", "Playback")
     return Call(name="hover", arguments={"bid": parent.bid})
+
+
+def _kind(node: Node) -> str:
+    return next(state for state in node.states if state.startswith("span."))
 
 
 def _pie(sight: Sight) -> Call:

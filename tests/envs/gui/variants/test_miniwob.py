@@ -31,9 +31,6 @@ pytestmark = [pytest.mark.skipif(bool(MISSING), reason=MISSING), pytest.mark.xdi
 
 # Pages on which a solver does not win at every seed, with the reason.
 NOT_ALWAYS = {
-    "bisect-angle": "whole pixels may be too coarse",
-    "buy-ticket": "not known",
-    "click-menu-2": "not known",
     "drag-items-grid": "not known",
     "stock-market": "not known",
     "click-pie-nodelay": "the piece that is chosen at first takes no click",
