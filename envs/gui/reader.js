@@ -172,7 +172,7 @@
     const label = hit && closest(hit, "label");
     const reaches = !hit || hit === element || contains(element, hit) || contains(hit, element) ||
       (label && label.control === element);
-    return reaches ? { x, y, moves } : { problem: "is covered by " + tidy(roleOf(hit) + " " + nameOf(hit)) };
+    return reaches ? { x, y, moves } : { problem: "is covered by " + tidy(kindOf(hit) + " " + nameOf(hit)) };
   }
 
   function focus(at) {
