@@ -56,7 +56,7 @@ class TestPage:
             ]
 
     def test_a_drawing_has_a_role_only_if_it_has_a_name(self) -> None:
-        with opened("<svg><circle r=9 /></svg><svg role=img aria-label=Ring><circle r=9 /></svg>") as env:
+        with opened("<svg role=img><circle r=9 /></svg><svg role=img aria-label=Ring><circle r=9 /></svg>") as env:
             assert env.view is not None
             assert [node.name for node in env.view.nodes if node.role == "image"] == ["Ring"]
 
