@@ -55,11 +55,6 @@ class TestPage:
                 f'[{ids["button", "Buy"]}] button "Buy" (disabled)',
             ]
 
-    def test_a_drawing_has_a_role_only_if_it_has_a_name(self) -> None:
-        with opened("<svg role=img><circle r=9 /></svg><svg role=img aria-label=Ring><circle r=9 /></svg>") as env:
-            assert env.view is not None
-            assert [node.name for node in env.view.nodes if node.role == "image"] == ["Ring"]
-
     def test_only_the_dialogue_in_front_is_seen(self) -> None:
         with opened(
             "<button>Behind</button><dialog id=d><button>Yes</button></dialog><script>d.showModal()</script>"
