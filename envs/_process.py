@@ -23,8 +23,8 @@ from cairn.envs.base import EnvMeta
 class Limits(Config):
     """What one environment may use."""
 
-    seconds_per_call: float = 30.0
-    """Longest wait for an answer to one call."""
+    seconds_per_call: float | None = None
+    """Longest wait for an answer to one call; None: what the environment declares (`EnvMeta.call_s`)."""
     seconds_to_start: float = 120.0
     """Longest wait for a worker process to build its environment."""
     memory_bytes: int = 4 << 30
@@ -66,7 +66,9 @@ class WorkerProcess:
             gymnasium.error.ResetNeeded: the episode is over; the worker is well.
             Failure: the worker is not to be used again.
         """
-        answer = self._exchange({"do": operation, **arguments}, timeout_s or self._limits.seconds_per_call)
+        answer = self._exchange(
+            {"do": operation, **arguments}, timeout_s or self._limits.seconds_per_call or self.meta.call_s
+        )
         if "value" in answer:
             return answer["value"]
         raise _error(str(answer.get("error")), str(answer.get("message")))

@@ -78,6 +78,7 @@ class EnvMeta:
     can_reword: bool = False  # `start` states its instruction by `say`, which knows other ways to say it
     waits: bool = False  # calls wait for other processes, such as a sandbox or a browser: several may go on at once
     is_deterministic: bool = True  # equal anchors and equal actions give equal anchors, texts and rewards
+    call_s: float = 30.0  # longest that a call may take, after which a pool takes the environment for hung
     max_action_chars: int = 4096  # longer actions reach `act` cut to one more than this, so that they can be told apart
 
 

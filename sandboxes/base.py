@@ -4,6 +4,10 @@ A sandbox kind says how a place is made; a `Session` is one such place, and talk
 (`inside/supervisor.py`). What a program does wrong, limits included, is a `Result`. Only a place that fails by itself
 raises `SandboxFailure`, and is not to be used again.
 
+Time in which a program was ready and had no processor, because others had them, does not count against its `wall_s`
+while it has used less CPU time than that, up to ten times the limit by the clock (`SLOWEST`): what a program comes to
+does not depend on how much else runs.
+
 Paths are relative to the session's work folder; absolute ones are refused, and so is whatever leads out of it.
 """
 
@@ -17,6 +21,7 @@ from pydantic import Field
 
 from cairn.core.config import Config
 from cairn.core.errors import CairnError, ConfigError, SandboxFailure
+from cairn.sandboxes.inside.watch import SLOWEST
 from cairn.sandboxes.network import Destination
 
 LimitName = Literal["wall", "cpu", "memory", "processes", "file", "disk", "files", "output"]
@@ -28,14 +33,16 @@ _ENV = {
     "PYTHONDONTWRITEBYTECODE": "1",
     "PYTHONHASHSEED": "0",  # equal programs give equal outputs
 }
-_GRACE_S = 10.0  # beyond a program's own time, after which the place itself must be broken
+_GRACE_S = 10.0  # beyond what a program may take, after which the place itself must be broken
 _FILES_S = 30.0  # for a request about files
 
 
 class Limits(Config):
     """What the programs of a session may use."""
 
-    wall_s: float = Field(10.0, gt=0, description="Seconds a run, or a turn of the open program, may take.")
+    wall_s: float = Field(
+        10.0, gt=0, description="Seconds a run, or a turn of the open program, may take beside waiting for a processor."
+    )
     cpu_s: float = Field(10.0, gt=0, description="CPU seconds of all its processes together.")
     memory_bytes: int = Field(512 << 20, ge=32 << 20, description="Memory of all processes and files in memory.")
     processes: int = Field(64, ge=2, description="Processes and threads at once.")
@@ -60,6 +67,7 @@ class Result:
     stdout: bytes
     stderr: bytes
     wall_s: float
+    waited_s: float  # of these, when it was ready and had no processor: to about 20 ms
     cpu_s: float  # of all its processes
     peak_memory_bytes: int  # the most seen at once, or of its largest process
     limit: LimitName | None  # that ended it or made it fail; None: none did
@@ -277,7 +285,7 @@ class Session:
         seconds = min(self.limits.wall_s, self.limits.wall_s if wall_s is None else wall_s)
         self._place.limit_hit()  # what was hit before is not this program's
         try:
-            answer, data = self._exchange({"do": do, "wall_s": seconds, **what}, blob, seconds + _GRACE_S)
+            answer, data = self._exchange({"do": do, "wall_s": seconds, **what}, blob, SLOWEST * seconds + _GRACE_S)
         except SandboxFailure:
             limit = self._place.limit_hit()
             if limit is None:
@@ -291,7 +299,7 @@ class Session:
         """The supervisor itself fell to a limit that all processes share: begin anew in a fresh place."""
         self._place.close()
         self._place = self._launch(self.limits)
-        nothing = {"stdout": b"", "stderr": b"", "wall_s": 0.0, "cpu_s": 0.0, "peak_memory_bytes": 0}
+        nothing = {"stdout": b"", "stderr": b"", "wall_s": 0.0, "waited_s": 0.0, "cpu_s": 0.0, "peak_memory_bytes": 0}
         return Result(exit_code=None, signal=9, limit=limit, is_lost=True, **nothing)  # type: ignore[arg-type]  # by name
 
     def _ask(self, do: str, blob: bytes = b"", **what: Any) -> tuple[dict[str, Any], bytes]:  # Any: JSON
@@ -322,6 +330,7 @@ def _result(answer: Mapping[str, Any], data: bytes, enforced: LimitName | None) 
         stdout=data[line : line + out],
         stderr=data[line + out :],
         wall_s=float(answer["wall_s"]),
+        waited_s=float(answer["waited_s"]),
         cpu_s=float(answer["cpu_s"]),
         peak_memory_bytes=int(answer["peak_memory"]),
         limit=enforced if enforced is not None and has_failed else answer["limit"],

@@ -1,9 +1,10 @@
 """A Python interpreter in a session that keeps its state between cells, and may call functions of the host.
 
 It is the session's open program. A cell that takes too long is interrupted and keeps what it has computed; where that
-does not help it is killed, and the next cell finds a new interpreter. Time that the host takes to answer calls does not
-count. A cell that prints more between its calls than one run may is ended likewise. What an interpreter says is as
-untrusted as the code in it: it is shown to whoever wrote the code, and nothing is decided by it.
+does not help it is killed, and the next cell finds a new interpreter. Time that the host takes to answer calls, and in
+which no processor was free, does not count. A cell that prints more between its calls than one run may is ended
+likewise. What an interpreter says is as untrusted as the code in it: it is shown to whoever wrote the code, and nothing
+is decided by it.
 """
 
 from __future__ import annotations
@@ -72,6 +73,7 @@ class Interpreter:
         room = self._session.limits.output_bytes
         while True:
             results.append(self._session.talk(json.dumps(message), wall_s=max(1e-3, until - time.monotonic())))
+            until += results[-1].waited_s
             said = _object(results[-1].line)
             if "call" not in said or results[-1].limit is not None:
                 return self._ended(results, said, is_fresh)

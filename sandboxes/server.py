@@ -40,13 +40,14 @@ from cairn.core.errors import CairnError, SandboxFailure
 from cairn.sandboxes import _wire
 from cairn.sandboxes._http import LIMIT_HEADER, unpacked
 from cairn.sandboxes.base import Limits, Place, Sandbox
+from cairn.sandboxes.inside.watch import SLOWEST
 
 REQUESTS = frozenset(
     ("run", "open", "talk", "shut", "write", "read", "remove", "list", "digest", "snapshot", "restore", "reset", "warm")
 )
 T = TypeVar("T")
 _BODY_S = 60.0  # until a whole body must be there
-_BEYOND_WALL_S = 60.0  # what a request may take over the session's own limit
+_BEYOND_WALL_S = 60.0  # what a request may take over the longest of a program
 _KEEP_ALIVE_S = 75  # longer than the client keeps an idle connection, so that it never writes into a closed one
 
 
@@ -288,7 +289,7 @@ def _checked(message: dict[str, Any], timeout: str, limits: Limits) -> float:  #
         raise ValueError(f"expected a request among {', '.join(sorted(REQUESTS))}, got {message.get('do')!r:.40}")
     if "wall_s" in message:
         message["wall_s"] = min(_seconds(message["wall_s"]), limits.wall_s)
-    return min(_seconds(timeout), limits.wall_s + _BEYOND_WALL_S)
+    return min(_seconds(timeout), SLOWEST * limits.wall_s + _BEYOND_WALL_S)
 
 
 def _seconds(given: object) -> float:

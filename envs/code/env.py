@@ -64,6 +64,7 @@ class CodeEnv(TextEnv):
         waits=True,
         can_reword=True,
         is_deterministic=False,  # programs may read a clock or draw numbers
+        call_s=1500.0,  # of programs, which have limits of their own
         max_action_chars=1 << 17,
     )
     Config: ClassVar[type[EnvConfig]] = CodeConfig

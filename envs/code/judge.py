@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
@@ -66,7 +65,7 @@ class Judge:
     """Judges submissions with sessions from a pool."""
 
     def __init__(self, pool: Pool, *, call_s: float = 5.0, all_s: float = 60.0) -> None:
-        """`call_s`: seconds that one call of the submission may take; `all_s`: that all tests together may."""
+        """`call_s`: seconds that one call of the submission may take; `all_s`: that all calls may, and the tests."""
         self._pool, self._call_s, self._all_s = pool, call_s, all_s
         self._known: dict[bytes, Verdict] = {}  # the last ones: episodes of a group often submit the same
 
@@ -98,7 +97,7 @@ class Judge:
     def _verdict(self, code: Session, tests: Session, job: Job) -> Verdict:
         for session in (code, tests):
             session.warm(MODULES)
-        relay = _Relay(code, self._call_s, time.monotonic() + self._all_s)
+        relay = _Relay(code, self._call_s, self._all_s)
         interpreter = Interpreter(tests, _program("tester.py"), relay)
         cell = interpreter.run(f"print(run_tests({json.dumps(asdict(job))!r}))", self._all_s)
         lines = cell.stdout.decode("utf-8", "replace").splitlines()
@@ -112,8 +111,8 @@ class Judge:
 class _Relay:
     """Carries what the tests ask to the submission, and its answers back."""
 
-    def __init__(self, code: Session, call_s: float, until: float) -> None:
-        self._code, self._call_s, self._until = code, call_s, until
+    def __init__(self, code: Session, call_s: float, all_s: float) -> None:
+        self._code, self._call_s, self._left_s = code, call_s, all_s
         self._is_open, self._timeouts = False, 0
         self.intrusions = 0
 
@@ -123,10 +122,11 @@ class _Relay:
             self._is_open = True
         if name == "anew":
             return None
-        seconds = min(self._call_s, self._until - time.monotonic())
+        seconds = min(self._call_s, self._left_s)
         if seconds <= 0 or self._timeouts >= _MOST_TIMEOUTS:
             raise CallRefused("the time for all tests is over")
         result = self._code.talk(json.dumps(dict(arguments)), wall_s=seconds)
+        self._left_s -= result.wall_s - result.waited_s
         self._timeouts += result.limit == "wall"
         if result.line is None:
             self._is_open = False

@@ -74,6 +74,7 @@ class CodeActEnv(TextEnv):
         oracles=(_ORACLE,),
         waits=True,
         is_deterministic=False,  # programs may read a clock or draw numbers
+        call_s=1500.0,  # of programs, which have limits of their own
         max_action_chars=1 << 15,
     )
     Config: ClassVar[type[EnvConfig]] = CodeActConfig

@@ -19,7 +19,6 @@ TYPE_CHECKING = False  # `typing` is slow to import
 if TYPE_CHECKING:
     from typing import Any
 
-_TICK_S = 0.02  # how often a running program is looked at
 _PATIENCE_S = 0.5  # what an interrupted program may take before it is killed
 
 
@@ -37,9 +36,9 @@ class Crew:
     def run(self, stdin: bytes, wall_s: float, **what: Any) -> tuple[dict[str, Any], bytes]:
         """Run a program to its end, or to a limit."""
         began = time.monotonic()
-        self.watch.begin()
+        self.watch.begin(wall_s)
         program = self._start(has_stdin=bool(stdin), **what)
-        limit = program.pump(bytearray(stdin), began + wall_s, lambda: program.has_ended, self.watch.look, _TICK_S)
+        limit = program.pump(bytearray(stdin), self.watch, lambda: program.has_ended)
         return self._ended(program, began, limit)
 
     def open(self, **what: Any) -> None:
@@ -53,16 +52,16 @@ class Crew:
         if program is None:
             return {"error": "no program is open"}, b""
         began = time.monotonic()
-        self.watch.begin(program.pid)
+        self.watch.begin(wall_s, program.pid)
 
         def has_answered() -> bool:
             return bool(program.has_line or program.has_ended)
 
-        limit = program.pump(bytearray(said), began + wall_s, has_answered, self.watch.look, _TICK_S)
+        limit = program.pump(bytearray(said), self.watch, has_answered)
         if limit == "wall":
             os.kill(program.pid, signal.SIGINT)  # it may keep its state
-            until = time.monotonic() + _PATIENCE_S
-            limit = program.pump(bytearray(), until, has_answered, self.watch.look, _TICK_S) or "wall"
+            self.watch.allow(_PATIENCE_S, self.watch.cpu_s())
+            limit = program.pump(bytearray(), self.watch, has_answered) or "wall"
         if not program.has_line or limit not in (None, "wall"):
             self.opened = None
             return self._ended(program, began, limit)
@@ -94,7 +93,7 @@ class Crew:
 
     def _ended(self, program: programs.Program, began: float, limit: str | None) -> tuple[dict[str, Any], bytes]:
         """Kill what is left of a program and return what came of it."""
-        limit = limit or self.watch.look()
+        limit = limit or self.watch.passed(self.watch.pids())
         if limit == "wall" and self.watch.is_crowded:
             limit = "processes"  # what it spent its time with
         program.end()
@@ -114,6 +113,7 @@ class Crew:
             "exit": None if status is None or os.WIFSIGNALED(status) else os.WEXITSTATUS(status),
             "signal": os.WTERMSIG(status) if status is not None and os.WIFSIGNALED(status) else None,
             "wall_s": time.monotonic() - began,
+            "waited_s": self.watch.waited_s,
             "cpu_s": self.watch.cpu_s(),
             "peak_memory": max(self.watch.peak, 0 if program is None else program.peak),
             "limit": limit,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _PART = 1 << 16
+_TICK_S = 0.02  # how often a running program is looked at
 _HANDLED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGPIPE)
 
 
@@ -82,27 +83,23 @@ class Program:
     def pump(
         self,
         said: bytearray,
-        deadline: float,
+        counted: watch.Watch,
         is_done: Callable[[], bool],
-        look: Callable[[], str | None],
-        tick_s: float,
     ) -> str | None:
         """Carry bytes until it is done; return which limit it has reached before, if any."""
         self._listen(bool(said))
-        next_look = time.monotonic() + tick_s
+        next_look = time.monotonic() + _TICK_S
         while not is_done():
-            now = time.monotonic()
-            if now >= deadline:
-                return "wall"
-            for fd, _ in self.poll.poll(max(0.0, min(deadline, next_look) - now) * 1000 + 0.5):
+            pause = min(counted.until, next_look) - time.monotonic()
+            for fd, _ in self.poll.poll(max(0.0, pause) * 1000 + 0.5):
                 self._carry(fd, said)
             if any(len(data) > self.most for data in (*self.out.values(), self.lines)):
                 return "output"
-            if time.monotonic() >= next_look:
-                limit = look()
+            if time.monotonic() >= min(counted.until, next_look):
+                limit: str | None = counted.look()
                 if limit is not None:
                     return limit
-                next_look = time.monotonic() + tick_s
+                next_look = time.monotonic() + _TICK_S
         return None
 
     def drain(self) -> None:

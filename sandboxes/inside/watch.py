@@ -19,6 +19,7 @@ _HERTZ = os.sysconf("SC_CLK_TCK")
 _ENDED = (b"Z", b"X")
 _SOCKET_BYTES = 1 << 16  # beside what is in its queues
 _WALK_EVERY = 5  # looks between two counts of what lies on a disk that has no limit of its own
+SLOWEST = 10  # times its limit that a program may take by the clock, if it waits for a processor
 
 
 def restrict(limits: dict[str, Any], is_lasting: bool) -> None:
@@ -49,19 +50,37 @@ class Watch:
     def __init__(self, roots: list[str], limits: dict[str, Any], is_first: bool) -> None:
         self.roots, self.limits, self.is_first = roots, limits, is_first
         self.me = os.getpid()
-        self.begin()
+        self.delays: dict[tuple[int, str], int] = {}
+        self.begin(0.0)
 
-    def begin(self, pid: int | None = None) -> None:
+    def begin(self, wall_s: float, pid: int | None = None) -> None:
         """Measure from now on; `pid`: a program that goes on, of which a short turn is measured by its clock alone."""
+        self.began = time.monotonic()
+        self.waited_s = 0.0  # when programs were ready and no processor was free, as far as looks have seen it
         self.peak, self.most_processes, self.num_looks = 0, 0, 0
         self.since = time.time() - 0.01  # files' times are coarse
         self.clock = None if pid is None else _clock_of(pid)
         self.clock_before = self._on_clock()
         self.cpu_before = self._cpu_so_far() if pid is None else None
+        self.allow(wall_s)
+
+    def allow(self, wall_s: float, after_cpu_s: float = 0.0) -> None:
+        """Let programs take so long from now on; waiting for a processor does not count while their CPU time is less.
+
+        Where there is more to do than there are processors, the clock says little of a program. Its CPU time, beyond
+        what it has had before, ends the patience: programs that keep each other waiting win nothing.
+        """
+        now = time.monotonic()
+        self.due = self.until = now + wall_s
+        self.last, self.most_cpu_s = now + SLOWEST * wall_s, after_cpu_s + wall_s
 
     def look(self) -> str | None:
-        """Return the limit that is passed now."""
+        """Return the limit that programs which go on have passed, time included."""
         pids = self.pids()
+        return "wall" if self._is_late(pids) else self.passed(pids)
+
+    def passed(self, pids: list[int]) -> str | None:
+        """Return the limit that these processes have passed, and perhaps others before them."""
         if self.cpu_before is None:
             self.cpu_before = self._cpu_so_far() - (self._on_clock() - self.clock_before)
         self.num_looks += 1
@@ -117,6 +136,14 @@ class Watch:
                     found[int(name)] = (int(parent), state)
         mine = set(found) if self.is_first else _descendants(self.me, {pid: of for pid, (of, _) in found.items()})
         return {pid: found[pid][1] for pid in mine}
+
+    def _is_late(self, pids: list[int]) -> bool:
+        now, delays = time.monotonic(), _delays(pids)
+        new = max((delay - self.delays.get(task, 0) for task, delay in delays.items()), default=0) / 1e9
+        more, self.delays = min(new, now - self.began - self.waited_s), delays
+        self.waited_s += more
+        self.until = min(self.until + more, self.last)
+        return now >= self.until or (now >= self.due and self.cpu_s() >= self.most_cpu_s)
 
     def _on_clock(self) -> float:
         """Return the CPU time of the program that goes on."""
@@ -185,6 +212,16 @@ def _descendants(of: int, parents: dict[int, int]) -> set[int]:
         new = children.get(waiting.pop(), [])
         found.update(new)
         waiting += new
+    return found
+
+
+def _delays(pids: list[int]) -> dict[tuple[int, str], int]:
+    """Return for how many nanoseconds each thread has been ready without a processor; nothing where none are told."""
+    found = {}
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            for thread in os.listdir(f"/proc/{pid}/task"):
+                found[pid, thread] = _number(f"/proc/{pid}/task/{thread}/schedstat", 1)
     return found
 
 

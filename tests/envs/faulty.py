@@ -287,6 +287,16 @@ class Hungry(Sound):
         return Outcome("More.")
 
 
+class Hasty(Sound):
+    """Declares that its calls are short, and hangs."""
+
+    meta = replace(Sound.meta, call_s=0.5)
+
+    def act(self, action: str) -> Outcome:
+        time.sleep(3600)
+        raise AssertionError
+
+
 class Unbuildable(Sound):
     def setup(self) -> None:
         raise KeyError("no world")

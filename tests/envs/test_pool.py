@@ -113,6 +113,13 @@ def test_a_worker_that_breaks_its_limits_is_replaced(apart: EnvPool, action: str
     assert_serves(apart)
 
 
+def test_an_environment_declares_how_long_its_calls_may_take() -> None:
+    with EnvPool("tests.envs.faulty:Hasty", pool=PoolConfig(kind="processes")) as pool, pool.lease() as env:
+        env.reset(seed=0)
+        with pytest.raises(EnvironmentFailure, match=r"no answer to 'step' in 0\.5 s"):
+            env.step("amber")
+
+
 def test_memory_is_taken_back_when_an_environment_eats_it_little_by_little() -> None:
     config = PoolConfig(kind="processes", limits=Limits(memory_bytes=600 << 20))
     with EnvPool("tests.envs.faulty:Hungry", pool=config) as pool, pool.lease() as env:

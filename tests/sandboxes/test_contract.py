@@ -6,6 +6,8 @@ import contextlib
 import hashlib
 import json
 import os
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -174,6 +176,51 @@ def test_a_limit_is_reported_by_its_name_and_the_session_goes_on(session: Sessio
     session.reset()
     assert session.run_python("print(1)").stdout == b"1\n"
     assert session.list_files() == ()
+
+
+@contextlib.contextmanager
+def busy_machine() -> Iterator[None]:
+    """Keep every processor busy several times over."""
+    count = 4 * len(os.sched_getaffinity(0))
+    with contextlib.ExitStack() as ending:
+        for _ in range(count):
+            spinning = ending.enter_context(
+                subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True)
+            )
+            ending.callback(spinning.kill)
+        yield
+
+
+SPINNING = "import time\nwhile time.process_time() < 0.3: pass\nprint('done')\n"
+SPINNING_WHEN_TOLD = f"wire = open(3, 'r+b', buffering=0)\nwire.readline()\n{SPINNING}wire.write(b'x\\n')"
+
+
+def test_time_without_a_processor_does_not_count(session: Session) -> None:
+    session.open(SPINNING_WHEN_TOLD)
+    with busy_machine():
+        results = session.run_python(SPINNING, wall_s=0.5), session.talk("go", wall_s=0.5)
+    for result in results:
+        assert result.limit is None, result
+        assert 0.5 < result.wall_s < 5
+        assert 0.3 < result.waited_s < result.wall_s
+    assert (results[0].stdout, results[1].line) == (b"done\n", "x")
+
+
+def test_on_a_busy_machine_the_limit_is_still_the_limit(session: Session) -> None:
+    with busy_machine():
+        endless = session.run_python("while True: pass", wall_s=0.3)
+        asleep = session.run_python("import time; time.sleep(60)", wall_s=0.3)
+    assert (endless.limit, asleep.limit) == ("wall", "wall")
+    assert 0.1 < endless.cpu_s < 0.5
+    assert asleep.wall_s < 1
+
+
+def test_programs_that_keep_each_other_waiting_win_no_time(session: Session) -> None:
+    one = f"import os\nos.sched_setaffinity(0, {{{min(os.sched_getaffinity(0))}}})\n"
+    result = session.run_python(f"{one}os.fork(), os.fork(), os.fork()\nwhile True: pass", wall_s=0.3)
+    assert result.limit == "wall"
+    assert result.cpu_s < 0.5
+    assert result.waited_s > 0.1
 
 
 def test_within_the_limits_none_is_reported(session: Session) -> None:

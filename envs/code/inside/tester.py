@@ -9,6 +9,7 @@ import ast
 import importlib.abc
 import importlib.machinery
 import json
+import re
 import sys
 import types
 import unittest
@@ -18,6 +19,7 @@ _exceptions = {}
 _told = {}  # (module, name) -> JSON: what came with an import, and holds until the other side does something else
 _seen = []  # lists, dictionaries and sets that were read from attributes: (object, name, value, its JSON)
 _MOST_SEEN = 32
+_CLOCK = re.compile(r"\b(now|today|time|localtime|strftime)\(")
 
 
 class CodeEnded(Exception):  # noqa: N818
@@ -243,7 +245,7 @@ def run_tests(text):
     try:
         for name, test in _RUNNERS[job["style"]](job, anew):
             try:
-                test()
+                _tried(test, 2 if _is_about_now(job) else 1)
                 results.append([name, None])
             except BrokenTests:
                 raise
@@ -252,6 +254,24 @@ def run_tests(text):
     except Exception as error:  # what the tests use of the code is not there
         results.append(["the tests could not begin", f"{type(error).__name__}: {error}"[:300]])
     return json.dumps(results)
+
+
+def _is_about_now(job):
+    """Whether tests read a clock, as the code does a moment later; only those that start anew can be run again."""
+    return job["style"] in ("functions", "unittest") and _CLOCK.search(job["tests"]) is not None
+
+
+def _tried(test, times):
+    """Run a test until it passes; the second may have ended between the test's clock and the code's."""
+    for left in reversed(range(times)):
+        try:
+            test()
+            return
+        except BrokenTests:
+            raise
+        except BaseException:
+            if not left:
+                raise
 
 
 def _prepared(job):

@@ -9,6 +9,7 @@ import json
 from collections import Counter, deque
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -115,6 +116,23 @@ def test_functions_that_code_puts_in_place_of_others_are_the_ones_called(judge: 
     tests = "import solution\ndef test():\n    assert [solution.f(), solution.f()] == [1, 2]\n    solution.g()\n"
     tests += "    assert not hasattr(solution, 'f')"
     assert judged(judge, source, Job(style="functions", tests=tests, modules=("solution",))).is_right
+
+
+@pytest.mark.parametrize("style", ["functions", "unittest"])
+@pytest.mark.parametrize("reads_clock", [True, False])
+def test_a_second_that_ends_between_two_clocks_is_no_fault_of_the_code(
+    judge: Judge, style: Literal["functions", "unittest"], reads_clock: bool
+) -> None:
+    """The first time the seconds differ; a test that reads no clock is run once."""
+    count = "import os, datetime\nwith open('seen', 'a') as file:\n    file.write('x')\n    count = file.tell()\n"
+    value = "datetime.datetime.now().second * 0 + count" if reads_clock else "count"
+    body = {
+        "functions": f"{count}def test():\n    assert add_all([2]) == {value}",
+        "unittest": f"import unittest\n{count}class Test(unittest.TestCase):\n    def test(self):\n"
+        f"        self.assertEqual(add_all([3]), {value})",  # this style runs the source once before
+    }
+    job = Job(style=style, tests=body[style], modules=HERE, names={"add_all": NAME})
+    assert judged(judge, RIGHT["plain"], job).is_right is reads_clock
 
 
 @pytest.mark.parametrize("style", JOBS)
