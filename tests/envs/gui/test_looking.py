@@ -55,6 +55,13 @@ class TestPage:
                 f'[{ids["button", "Buy"]}] button "Buy" (disabled)',
             ]
 
+    def test_a_drawing_that_is_clicked_has_a_role_only_if_it_has_a_name(self) -> None:
+        """Whether Chromium gives it one without depends on when it last looked."""
+        with opened("<svg onclick='f()'></svg><svg onclick='f()' aria-label=Ring></svg>") as env:
+            assert env.view is not None
+            roles = {node.name: node.role for node in env.view.nodes if node.bid}
+            assert roles == {"": "generic", "Ring": "image"}
+
     def test_only_the_dialogue_in_front_is_seen(self) -> None:
         with opened(
             "<button>Behind</button><dialog id=d><button>Yes</button></dialog><script>d.showModal()</script>"
