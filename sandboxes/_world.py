@@ -24,6 +24,7 @@ class World:
         self._send = send
         self._number: asyncio.Future[int] | None = None  # Chromium's, of this world in the document
         self._were_run = set[str]()
+        self._inner = set[str]()  # frames in the document with another document than `know` has met
 
     def end(self) -> None:
         """Another document is shown."""
@@ -59,6 +60,19 @@ class World:
             raise SandboxFailure(f"A page of the browser cannot be read: {told:.300}")
         value = answer["result"].get("value")
         return None if value is None else json.loads(value)
+
+    def met(self, inner: str) -> None:
+        """A frame in the document shows another one."""
+        self._inner.add(inner)
+
+    async def know(self) -> None:
+        """Have the roles and names of documents in frames stay known, as those of the one around them do.
+
+        Without it Chromium finds them all anew for each element that is asked about.
+        """
+        inner, self._inner = self._inner, set()
+        known = [self._send("Accessibility.getRootAXNode", frameId=frame) for frame in inner]
+        await asyncio.gather(*known, return_exceptions=True)  # a frame may be gone
 
     async def wait(self, frame: str, promise: str) -> None:
         """Wait until a promise is kept.

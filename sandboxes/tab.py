@@ -184,7 +184,7 @@ class Tab:
         if self._mouse != NOWHERE:
             await self.move(*self._mouse)  # what lies under it now would else learn of it at some frame
         news = self.call(_text_of(_CLIPBOARD), "cairnClipboard.news()")
-        (copied, wants), _ = await asyncio.gather(news, self._pass(_LAST_MS))
+        _, (copied, wants), _ = await asyncio.gather(self._world.know(), news, self._pass(_LAST_MS))
         if copied is not None:
             self._clipboard.text = copied[:_MOST_COPIED]
         return bool(wants)
@@ -279,7 +279,9 @@ class Tab:
             pass
 
     def _has_navigated(self, told: dict[str, Any]) -> None:  # Any: of Chromium's protocol
-        if told["frame"]["id"] == self._frame:
+        if told["frame"]["id"] != self._frame:
+            self._world.met(told["frame"]["id"])
+        else:
             self._document = told["frame"]["loaderId"]
             self._world.end()
             if told["frame"]["url"] != _EMPTY:

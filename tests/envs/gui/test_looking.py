@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import timeit
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -61,6 +62,17 @@ class TestPage:
             assert env.view is not None
             roles = {node.name: node.role for node in env.view.nodes if node.bid}
             assert roles == {"": "generic", "Ring": "image"}
+
+    def test_what_is_in_a_frame_is_read_as_fast_as_what_is_not(self) -> None:
+        buttons = "".join(f"<button>Number {i}</button>" for i in range(200))
+        fastest = {}
+        for name, document in {"plain": buttons, "framed": f'<iframe width=900 height=700 srcdoc="{buttons}">'}.items():
+            with opened(document) as env:
+                assert env.view is not None
+                assert sum(node.role == "button" for node in env.view.nodes) == 200
+                took = timeit.repeat(lambda env=env: env.step("noop()"), number=1, repeat=3)  # type: ignore[misc]  # one env
+                fastest[name] = min(took)
+        assert fastest["framed"] < 5 * fastest["plain"], fastest
 
     def test_only_the_dialogue_in_front_is_seen(self) -> None:
         with opened(
