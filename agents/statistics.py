@@ -46,7 +46,7 @@ class Paired:
     test: str  # which one it is of
     only_first: int  # tasks at which only the first had the better mean
     only_second: int
-    effect: float  # mean difference in standard deviations of differences (Cohen's d_z); 0 without a difference
+    effect: float | None  # mean difference in standard deviations of differences (Cohen's d_z); None: all are alike
     tasks_needed: int | None  # to tell this difference from none, 8 times of 10; None: there is none
 
 
@@ -164,7 +164,7 @@ def paired(first: Attempts, second: Attempts, seed: int = 0) -> Paired:
         test=test,
         only_first=only_first,
         only_second=only_second,
-        effect=float(differences.mean()) / spread if spread else 0.0,
+        effect=float(differences.mean()) / spread if spread else None,
         tasks_needed=_tasks_needed(float(differences.mean()), float(differences.var())),
     )
 

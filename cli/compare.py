@@ -36,8 +36,10 @@ def compare(
     typer.echo(f"A: {', '.join(found[0].first.agents)}\nB: {', '.join(found[0].second.agents)}")
     columns = ("part", "measure", "A", "B", "B - A, 95 % interval", "only A", "only B", "p", "d", "tasks needed")
     show_table(columns, [_cells(each) for each in found])
-    typer.echo(f"\np: {found[0].paired.test}. d: mean difference in standard deviations. Tasks needed: to tell this")
-    typer.echo("difference from none 8 times of 10, at 5 %.")
+    typer.echo(
+        f"\np: {found[0].paired.test}. d: mean difference in standard deviations, where they vary. Tasks needed: to"
+    )
+    typer.echo("tell this difference from none 8 times of 10, at 5 %.")
     for each in found:
         for name, side in (("A", each.first), ("B", each.second)):
             if side.over_seeds is not None:
@@ -59,7 +61,7 @@ def _cells(found: Comparison) -> tuple[str, ...]:
         str(result.only_first),
         str(result.only_second),
         "< 0.0001" if result.p_value < 0.0001 else f"{result.p_value:.4f}",
-        f"{result.effect:+.2f}",
+        "" if result.effect is None else f"{result.effect:+.2f}",
         "" if result.tasks_needed is None else f"{result.tasks_needed:,}",
     )
 

@@ -150,8 +150,13 @@ def test_scores_are_compared_by_sign_flips() -> None:
 
 def test_equal_agents_are_not_told_apart() -> None:
     found = paired(once([1.0, 0.0, 1.0]), once([1.0, 0.0, 1.0]))
-    assert (found.p_value, found.effect, found.tasks_needed) == (1.0, 0.0, None)
+    assert (found.p_value, found.effect, found.tasks_needed) == (1.0, None, None)
     assert (found.difference.low, found.difference.high) == (0.0, 0.0)
+
+
+def test_differences_without_a_spread_have_no_size_in_standard_deviations() -> None:
+    found = paired(once([1.0] * 9), once([0.0] * 9))
+    assert (found.effect, found.difference.mean) == (None, -1.0)
 
 
 def test_agents_on_other_tasks_are_not_compared() -> None:
