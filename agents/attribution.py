@@ -101,10 +101,11 @@ def _attribution(
     return Attribution(
         none=_over(tasks, [means[frozenset()][task] for task in tasks]),
         all=_over(tasks, [means[frozenset(names)][task] for task in tasks]),
-        parts={name: _over(tasks, [share[name] for share in shares]) for name in names},
+        parts={name: _over(tasks, [share[name] for share in shares], is_share=False) for name in names},
         sets={" + ".join(sorted(chosen)): float(np.mean(list(each.values()))) for chosen, each in means.items()},
     )
 
 
-def _over(tasks: Sequence[tuple[int, str]], values: Sequence[float]) -> Interval:
-    return interval({f"{part}/{task}": [value] for (part, task), value in zip(tasks, values, strict=True)})
+def _over(tasks: Sequence[tuple[int, str]], values: Sequence[float], *, is_share: bool = True) -> Interval:
+    by_task = {f"{part}/{task}": [value] for (part, task), value in zip(tasks, values, strict=True)}
+    return interval(by_task, is_share=is_share)

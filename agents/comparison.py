@@ -95,8 +95,8 @@ def _compared(
     return Comparison(
         family=family,
         measure=measure,
-        first=_side(first, a, joined[0]),
-        second=_side(second, b, joined[1]),
+        first=_side(first, a, joined[0], measure),
+        second=_side(second, b, joined[1], measure),
         paired=paired(*joined),
     )
 
@@ -118,11 +118,13 @@ def _named(attempts: Attempts) -> dict[str, list[float]]:
     return {f"{task} (part {part})": values for (part, task), values in attempts.items()}
 
 
-def _side(evaluations: Sequence[Evaluation], found: Sequence[Attempts], joined: Mapping[str, Sequence[float]]) -> Side:
+def _side(
+    evaluations: Sequence[Evaluation], found: Sequence[Attempts], joined: Mapping[str, Sequence[float]], measure: str
+) -> Side:
     means = tuple(float(np.mean([np.mean(values) for values in attempts.values()])) for attempts in found)
     return Side(
         agents=tuple(each.agent for each in evaluations),
-        mean=interval(joined),
+        mean=interval(joined, is_share=measure in ("success", "score")),
         by_seed=means,
         over_seeds=student(means) if len(means) > 1 else None,
     )

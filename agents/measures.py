@@ -77,8 +77,8 @@ def measure(rows: Sequence[EpisodeRow], facts: Mapping[str, TaskFacts]) -> Measu
         failed=dict(sorted(Counter(str(row.cause) for row in rows if row.success is None).items())),
         success=_interval(attempts, lambda row: float(bool(row.success))),
         score=_interval(attempts, lambda row: row.score or 0.0),
-        reward=_interval(attempts, lambda row: row.reward),
-        turns=_interval(attempts, lambda row: float(row.turns)),
+        reward=_interval(attempts, lambda row: row.reward, is_share=False),
+        turns=_interval(attempts, lambda row: float(row.turns), is_share=False),
         prompt_tokens=_mean([row.prompt_tokens for row in scored]),
         reply_tokens=_mean([row.reply_tokens for row in scored]),
         cost=_sum([row.cost for row in rows]),
@@ -105,10 +105,10 @@ def _by_task(rows: Sequence[EpisodeRow]) -> dict[str, list[EpisodeRow]]:
     return found
 
 
-def _interval(attempts: Attempts, value: Callable[[EpisodeRow], float]) -> Interval | None:
+def _interval(attempts: Attempts, value: Callable[[EpisodeRow], float], *, is_share: bool = True) -> Interval | None:
     if not attempts:
         return None
-    return interval({task: [value(row) for row in rows] for task, rows in attempts.items()})
+    return interval({task: [value(row) for row in rows] for task, rows in attempts.items()}, is_share=is_share)
 
 
 def _outcomes(attempts: Attempts, kind: Callable[[str], str]) -> dict[str, Outcome]:

@@ -63,17 +63,18 @@ def wilson(successes: int, episodes: int) -> tuple[float, float]:
     return low if successes else 0.0, high if successes < episodes else 1.0
 
 
-def interval(attempts: Attempts, seed: int = 0) -> Interval:
+def interval(attempts: Attempts, seed: int = 0, *, is_share: bool = True) -> Interval:
     """Return the mean over tasks of the mean over a task's attempts, and its interval.
 
-    Wilson's where each task gave one 0 or 1. Else the bootstrap's, over tasks (Efron's BCa, 4,999 draws); where all
+    `is_share`: values lie within 0 and 1 by what they are, as successes and scores do. Wilson's where of such each task
+    gave one 0 or 1. Else the bootstrap's, over tasks (Efron's BCa, 4,999 draws); where all
     tasks gave the same, only that: no spread was seen.
 
     Raises:
         CairnError: there is no task, or one without an attempt.
     """
     means = _means(attempts)
-    if _is_binary(attempts):
+    if is_share and _is_binary(attempts):
         low, high = wilson(round(means.sum()), len(means))
         return Interval(mean=float(means.mean()), low=low, high=high, tasks=len(means))
     return _bootstrap(means, seed)

@@ -27,8 +27,8 @@ def evaluate(
     agent: Annotated[
         str,
         typer.Option(
-            help="oracle[:NAME], random, constant:TEXT, replay:RUN, human, openai:MODEL, or a folder: run, checkpoint, "
-            "model."
+            help="oracle[:NAME], null, random, injection, constant:TEXT, replay:RUN, human, openai:MODEL, or a folder: "
+            "run, checkpoint, model."
         ),
     ] = "oracle",
     panel: Annotated[str, typer.Option(help="A panel's name or file; see cairn panels list.")] = "",

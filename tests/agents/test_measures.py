@@ -99,3 +99,12 @@ def test_a_curve_of_many_budgets_is_thinned_and_keeps_its_ends() -> None:
 def test_measures_are_json() -> None:
     told = measure([row("a", 1.0), row("a", 0.0)], {"a": TaskFacts(type="find")}).to_dict()
     assert json.loads(json.dumps(told))["by_type"]["find"]["success"]["mean"] == 0.5
+
+
+def test_turns_and_returns_that_happen_to_be_1_are_no_shares() -> None:
+    found = measure([row(str(n), 1.0, turns=1) for n in range(8)], {})
+    assert found.turns is not None
+    assert found.reward is not None
+    assert found.success is not None
+    assert (found.turns.low, found.reward.low) == (1.0, 1.0)
+    assert found.success.low < 0.7

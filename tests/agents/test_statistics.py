@@ -154,6 +154,12 @@ def test_equal_agents_are_not_told_apart() -> None:
     assert (found.difference.low, found.difference.high) == (0.0, 0.0)
 
 
+def test_counts_that_happen_to_be_0_or_1_are_no_shares() -> None:
+    assert interval(once([1.0] * 8)).low < 0.7
+    found = interval(once([1.0] * 8), is_share=False)
+    assert (found.low, found.mean, found.high) == (1.0, 1.0, 1.0)
+
+
 def test_differences_without_a_spread_have_no_size_in_standard_deviations() -> None:
     found = paired(once([1.0] * 9), once([0.0] * 9))
     assert (found.effect, found.difference.mean) == (None, -1.0)
