@@ -3,11 +3,6 @@
 A sandbox kind says how a place is made; a `Session` is one such place, and talks to the supervisor that runs in it
 (`inside/supervisor.py`). What a program does wrong, limits included, is a `Result`. Only a place that fails by itself
 raises `SandboxFailure`, and is not to be used again.
-
-Time in which a program was ready and had no processor, because others had them, does not count against its `wall_s`
-while it has used less CPU time than that, up to ten times the limit by the clock (`SLOWEST`): what a program comes to
-does not depend on how much else runs.
-
 Paths are relative to the session's work folder; absolute ones are refused, and so is whatever leads out of it.
 """
 
@@ -40,9 +35,7 @@ _FILES_S = 30.0  # for a request about files
 class Limits(Config):
     """What the programs of a session may use."""
 
-    wall_s: float = Field(
-        10.0, gt=0, description="Seconds a run, or a turn of the open program, may take beside waiting for a processor."
-    )
+    wall_s: float = Field(10.0, gt=0, description="Seconds of a run or a turn, beside waiting for a processor.")
     cpu_s: float = Field(10.0, gt=0, description="CPU seconds of all its processes together.")
     memory_bytes: int = Field(512 << 20, ge=32 << 20, description="Memory of all processes and files in memory.")
     processes: int = Field(64, ge=2, description="Processes and threads at once.")
