@@ -67,8 +67,8 @@ def interval(attempts: Attempts, seed: int = 0, *, is_share: bool = True) -> Int
     """Return the mean over tasks of the mean over a task's attempts, and its interval.
 
     `is_share`: values lie within 0 and 1 by what they are, as successes and scores do. Wilson's where of such each task
-    gave one 0 or 1. Else the bootstrap's, over tasks (Efron's BCa, 4,999 draws); where all
-    tasks gave the same, only that: no spread was seen.
+    gave one 0 or 1. Else the bootstrap's, over tasks (Efron's BCa, 4,999 draws); where all tasks gave the same, only
+    that: no spread was seen.
 
     Raises:
         CairnError: there is no task, or one without an attempt.

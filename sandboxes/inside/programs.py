@@ -80,12 +80,7 @@ class Program:
         """Whether its process is no more."""
         return self.status is not None
 
-    def pump(
-        self,
-        said: bytearray,
-        counted: watch.Watch,
-        is_done: Callable[[], bool],
-    ) -> str | None:
+    def pump(self, said: bytearray, counted: watch.Watch, is_done: Callable[[], bool]) -> str | None:
         """Carry bytes until it is done; return which limit it has reached before, if any."""
         self._listen(bool(said))
         next_look = time.monotonic() + _TICK_S

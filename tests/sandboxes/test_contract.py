@@ -180,8 +180,8 @@ def test_a_limit_is_reported_by_its_name_and_the_session_goes_on(session: Sessio
 
 @contextlib.contextmanager
 def busy_machine() -> Iterator[None]:
-    """Keep every processor busy twice over."""
-    count = 2 * len(os.sched_getaffinity(0))
+    """Keep every processor busy three times over; another such test may run beside."""
+    count = 3 * len(os.sched_getaffinity(0))
     with contextlib.ExitStack() as ending:
         for _ in range(count):
             spinning = ending.enter_context(
@@ -202,7 +202,7 @@ def test_time_without_a_processor_does_not_count(session: Session) -> None:
     for result in results:
         assert result.limit is None, result
         assert result.wall_s > 0.5
-        assert 0.3 < result.waited_s < result.wall_s
+        assert 0.2 < result.waited_s < result.wall_s
     assert (results[0].stdout, results[1].line) == (b"done\n", "x")
 
 

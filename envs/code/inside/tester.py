@@ -242,10 +242,11 @@ def run_tests(text):
         forget_modules(names)
         _ask_host("anew", {})
 
+    times = 2 if _is_about_now(job) else 1
     try:
         for name, test in _RUNNERS[job["style"]](job, anew):
             try:
-                _tried(test, 2 if _is_about_now(job) else 1)
+                _tried(test, times)
                 results.append([name, None])
             except BrokenTests:
                 raise

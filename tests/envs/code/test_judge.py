@@ -124,7 +124,7 @@ def test_a_second_that_ends_between_two_clocks_is_no_fault_of_the_code(
     judge: Judge, style: Literal["functions", "unittest"], reads_clock: bool
 ) -> None:
     """The first time the seconds differ; a test that reads no clock is run once."""
-    count = "import os, datetime\nwith open('seen', 'a') as file:\n    file.write('x')\n    count = file.tell()\n"
+    count = "import datetime\nwith open('seen', 'a') as file:\n    file.write('x')\n    count = file.tell()\n"
     value = "datetime.datetime.now().second * 0 + count" if reads_clock else "count"
     body = {
         "functions": f"{count}def test():\n    assert add_all([2]) == {value}",
