@@ -215,7 +215,7 @@ def test_nothing_of_a_lease_is_left_for_the_next(browser: Browser, page: Page) -
 
 
 class Kept:
-    """A site with one document, which never changes."""
+    """A site with one document, which never changes: each needs a name of its own, as browsers keep it."""
 
     def __init__(self, document: str) -> None:
         self._document, self.num_asked = document, 0
@@ -231,7 +231,7 @@ def test_nothing_is_left_by_documents_that_come_from_the_cache(browser: Browser,
         indexedDB.databases().then(found => {{ c.textContent += found.length; indexedDB.open('d') }})</script>""")
 
     async def look(seed: int) -> str:
-        await page.begin({"kept": site}, "http://kept/", seed)
+        await page.begin({"cached": site}, "http://cached/", seed)
         for _ in range(20):
             if len(told := str(await evaluated(page, "c.textContent"))) > 2:
                 return told
@@ -254,12 +254,12 @@ def test_no_cookie_is_left_for_sites_of_the_same_domain(browser: Browser, page: 
 
 def test_nothing_is_left_by_tabs_that_documents_open(browser: Browser, page: Page) -> None:
     site = Kept(f"{SHOWS % 'localStorage.x'}<script>localStorage.x = 1</script>")
-    opener = Documents({"/": "<button onclick=\"window.open('http://kept/')\" style='position: fixed; inset: 0'>"})
+    opener = Documents({"/": "<button onclick=\"window.open('http://again/')\" style='position: fixed; inset: 0'>"})
 
     async def go() -> list[str]:
         found = []
-        for url in ("http://kept/", "http://opens/", "http://kept/"):
-            await page.begin({"kept": site, "opens": opener}, url, 0)
+        for url in ("http://again/", "http://opens/", "http://again/"):
+            await page.begin({"again": site, "opens": opener}, url, 0)
             if "opens" in url:
                 await click(page)
                 await page.settle()

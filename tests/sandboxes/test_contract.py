@@ -211,15 +211,15 @@ def test_on_a_busy_machine_the_limit_is_still_the_limit(session: Session) -> Non
         endless = session.run_python("while True: pass", wall_s=0.3)
         asleep = session.run_python("import time; time.sleep(60)", wall_s=0.3)
     assert (endless.limit, asleep.limit) == ("wall", "wall")
-    assert 0.05 < endless.cpu_s < 0.5
-    assert asleep.wall_s < 1
+    assert 0.05 < endless.cpu_s < 1  # three times as much by the clock
+    assert asleep.wall_s < 2
 
 
 def test_programs_that_keep_each_other_waiting_win_no_time(session: Session) -> None:
     one = f"import os\nos.sched_setaffinity(0, {{{min(os.sched_getaffinity(0))}}})\n"
     result = session.run_python(f"{one}os.fork(), os.fork(), os.fork()\nwhile True: pass", wall_s=0.3)
     assert result.limit == "wall"
-    assert result.cpu_s < 0.5
+    assert result.cpu_s < 1  # three times as much by the clock
     assert result.waited_s > 0.1
 
 
