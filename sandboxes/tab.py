@@ -31,8 +31,9 @@ _HELD = {"none": 0, "left": 1, "right": 2, "middle": 4}  # as Chromium's protoco
 _CLIPBOARD = "clipboard.js"
 _EMPTY = "about:blank"
 CLOSED = "A tab of the browser is closed"
-_SWAP_S, _STUCK_S, _FRAME_S = 0.005, 2.0, 0.5
+_SWAP_S, _STUCK_S, _SOON_S = 0.005, 2.0, 0.5
 _FRAME = "new Promise(resolve => requestAnimationFrame(resolve))"  # in our world it is Chromium's own
+_DUE = f"new Promise(resolve => setTimeout(resolve, {_LAST_MS}))"
 _MOST_DIALOGS = 20  # of a step; a document that asks for more is closed
 _MOST_LOADS = 10  # of a step that are waited for; a document may go elsewhere without an end
 _WHEN_LOADED = """
@@ -184,7 +185,10 @@ class Tab:
         if self._mouse != NOWHERE:
             await self.move(*self._mouse)  # what lies under it now would else learn of it at some frame
         news = self.call(_text_of(_CLIPBOARD), "cairnClipboard.news()")
+        due = asyncio.ensure_future(self._world.wait(self._frame, _DUE))  # sent first: due at that very moment
+        due.add_done_callback(lambda late: late.cancelled() or late.exception())  # another document may come
         _, (copied, wants), _ = await asyncio.gather(self._world.know(), news, self._pass(_LAST_MS))
+        await asyncio.wait([due], timeout=_SOON_S)  # Chromium tells that time is over before it runs what is due then
         if copied is not None:
             self._clipboard.text = copied[:_MOST_COPIED]
         return bool(wants)
@@ -230,7 +234,7 @@ class Tab:
     async def frame(self) -> None:
         """Have a frame drawn now: with one, and not sooner, documents learn of what has been scrolled."""
         with contextlib.suppress(PlaywrightError, TimeoutError):  # another document comes; or this one is not shown yet
-            await asyncio.wait_for(self._world.wait(self._frame, _FRAME), _FRAME_S)
+            await asyncio.wait_for(self._world.wait(self._frame, _FRAME), _SOON_S)
 
     async def go(self, url: str, script: str = "") -> str | None:
         """Go to an address and let the document load; return why it could not be reached, or None.

@@ -177,6 +177,23 @@ def test_time_that_stands_still_for_nothing_is_made_to_go_on(
     assert browser.run(evaluated(page, "ticks")) >= 30  # more, where a busy machine looked as if it stood still again
 
 
+def test_what_is_due_when_a_step_ends_is_done_however_soon_chromium_tells_of_its_end(
+    browser: Browser, page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert shown(browser, page, TICKS, "ticks") == 20
+    send, sent = page.tab.send, list[asyncio.Future[Any]]()  # Any: of Chromium's protocol
+
+    async def too_soon(method: str, **params: Any) -> Any:  # Any: of Chromium's protocol
+        if params.get("budget") != 1:
+            return await send(method, **params)
+        sent.append(asyncio.ensure_future(send(method, **params)))
+        page.tab._rested.set()
+        return {}
+
+    monkeypatch.setattr(page.tab, "send", too_soon)
+    assert [shown(browser, page, TICKS, "ticks") for _ in range(60)] == [20] * 60
+
+
 @pytest.mark.parametrize("picture", ["", "<img src=/p.svg>"])
 def test_a_script_is_run_once_the_first_document_has_loaded(browser: Browser, page: Page, picture: str) -> None:
     documents = {"/": f"<p id=c></p>{picture}", "/other": "<p id=c></p>"}
