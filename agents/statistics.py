@@ -19,6 +19,7 @@ from cairn.core.errors import CairnError
 
 CONFIDENCE, POWER = 0.95, 0.8
 _RESAMPLES = 4999
+_LEAST_TASKS = 6  # of fewer no exact test goes below 0.05: all tasks to one side have 2 / 2^5
 _Z = float(stats.norm.ppf(0.5 + CONFIDENCE / 2))
 
 Attempts = Mapping[str, Sequence[float]]  # task -> what each attempt gave
@@ -50,8 +51,8 @@ class Paired:
     tasks_needed: int | None  # to tell this difference from none, 8 times of 10; None: there is none
 
 
-def wilson(successes: int, episodes: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a share; (0, 1) without episodes.
+def wilson(successes: float, episodes: float) -> tuple[float, float]:
+    """Return Wilson's 95 % interval of a share; (0, 1) without episodes. Neither count need be whole.
 
     ``(p + z^2 / 2n -+ z sqrt(p (1 - p) / n + z^2 / 4n^2)) / (1 + z^2 / n)``
     """
@@ -66,17 +67,19 @@ def wilson(successes: int, episodes: int) -> tuple[float, float]:
 def interval(attempts: Attempts, seed: int = 0, *, is_share: bool = True) -> Interval:
     """Return the mean over tasks of the mean over a task's attempts, and its interval.
 
-    `is_share`: values lie within 0 and 1 by what they are, as successes and scores do. Wilson's where of such each task
-    gave one 0 or 1. Else the bootstrap's, over tasks (Efron's BCa, 4,999 draws); where all tasks gave the same, only
-    that: no spread was seen.
+    `is_share`: values lie within 0 and 1 by what they are, as successes and scores do. Wilson's where all of such are 0
+    or 1, on as many episodes as the attempts are worth (`_effective`): between one a task, where attempts at a task
+    always agree, and all of them. Else the bootstrap's, over tasks (Efron's BCa, 4,999 draws); where all tasks gave the
+    same, only that: no spread was seen.
 
     Raises:
         CairnError: there is no task, or one without an attempt.
     """
     means = _means(attempts)
-    if is_share and _is_binary(attempts):
-        low, high = wilson(round(means.sum()), len(means))
-        return Interval(mean=float(means.mean()), low=low, high=high, tasks=len(means))
+    if is_share and _are_binary(attempts):
+        mean, worth = float(means.mean()), _effective(means, [len(values) for values in attempts.values()])
+        low, high = wilson(mean * worth, worth)
+        return Interval(mean=mean, low=low, high=high, tasks=len(means))
     return _bootstrap(means, seed)
 
 
@@ -142,8 +145,9 @@ def paired(first: Attempts, second: Attempts, seed: int = 0) -> Paired:
     """Compare two agents task by task: McNemar's exact test where each task gave one 0 or 1, else sign flips.
 
     Sign flips: the share, of 4,999 random signs of the tasks' differences and the ones seen, whose mean is as far from
-    0. `tasks_needed` is ``(z_a sqrt(v + d^2) + z_b sqrt(v))^2 / d^2`` for the mean d and the variance v of differences,
-    which for pairs of 0 and 1 is Connor's (1987).
+    0. The difference's interval is `_agresti_min` where all attempts gave 0 or 1, else the bootstrap's. `tasks_needed`
+    is ``(z_a sqrt(v + d^2) + z_b sqrt(v))^2 / d^2`` for the mean d and the variance v of differences, which for pairs
+    of 0 and 1 is Connor's (1987); at least 6, the fewest that an exact test can tell apart.
 
     Raises:
         CairnError: they were not given the same tasks; the text names one.
@@ -154,13 +158,14 @@ def paired(first: Attempts, second: Attempts, seed: int = 0) -> Paired:
     names = sorted(first)
     differences = _means({n: second[n] for n in names}) - _means({n: first[n] for n in names})
     only_first, only_second = int((differences < 0).sum()), int((differences > 0).sum())
-    if _is_binary(first) and _is_binary(second):
+    are_binary = _are_binary(first) and _are_binary(second)
+    if are_binary and all(len(values) == 1 for side in (first, second) for values in side.values()):
         test, p_value = "McNemar, exact", mcnemar(only_first, only_second)
     else:
         test, p_value = "sign flips by task", _sign_flips(differences, seed)
     spread = float(differences.std(ddof=1)) if len(differences) > 1 else 0.0
     return Paired(
-        difference=_bootstrap(differences, seed),
+        difference=_agresti_min(differences) if are_binary else _bootstrap(differences, seed),
         p_value=p_value,
         test=test,
         only_first=only_first,
@@ -200,8 +205,37 @@ def _means(attempts: Attempts) -> NDArray[np.float64]:
     return np.array([np.mean(values) for values in attempts.values()], np.float64)
 
 
-def _is_binary(attempts: Attempts) -> bool:
-    return all(len(values) == 1 and float(values[0]) in (0.0, 1.0) for values in attempts.values())
+def _are_binary(attempts: Attempts) -> bool:
+    return all(float(value) in (0.0, 1.0) for values in attempts.values() for value in values)
+
+
+def _effective(means: NDArray[np.float64], counts: Sequence[int]) -> float:
+    """Return how many independent episodes have the spread that tasks' means have: ``p (1 - p) T / s^2``.
+
+    p and s^2 are the mean and the variance (divisor T - 1) of the T tasks' shares; never fewer than T, nor more than
+    ``T^2 / sum(1 / m)`` for m attempts at a task, which is all of them where each task has as many; T where p is 0 or 1
+    (Korn and Graubard 1998; Wilson's interval on it: Dean and Pagano 2015).
+    """
+    tasks, share = len(means), float(means.mean())
+    spread = float(means.var(ddof=1)) if tasks > 1 else 0.0
+    most = tasks**2 / sum(1 / count for count in counts)
+    if share in (0.0, 1.0):
+        return float(tasks)
+    return min(max(share * (1 - share) * tasks / spread, tasks), most) if spread else most
+
+
+def _agresti_min(differences: NDArray[np.float64]) -> Interval:
+    """Return the mean of differences of shares and Agresti and Min's interval (2005, Statistics in Medicine 24).
+
+    Two tasks are added, half of one for each way in which two outcomes of 0 or 1 can pair: ``d = sum(x) / n``,
+    ``d -+ z sqrt((sum(x^2) + 1) / n - d^2) / sqrt(n)`` for n tasks with these. Of several attempts at a task it is
+    rather too wide.
+    """
+    n = len(differences) + 2
+    centre = float(differences.sum()) / n
+    half = _Z * math.sqrt(((float(np.square(differences).sum()) + 1) / n - centre**2) / n)
+    low, high = max(-1.0, centre - half), min(1.0, centre + half)
+    return Interval(mean=float(differences.mean()), low=low, high=high, tasks=len(differences))
 
 
 def _bootstrap(values: NDArray[np.float64], seed: int) -> Interval:
@@ -230,7 +264,8 @@ def _tasks_needed(mean: float, variance: float) -> int | None:
     if not mean:
         return None
     z_power = float(stats.norm.ppf(POWER))
-    return math.ceil((_Z * math.sqrt(variance + mean**2) + z_power * math.sqrt(variance)) ** 2 / mean**2)
+    needed = (_Z * math.sqrt(variance + mean**2) + z_power * math.sqrt(variance)) ** 2 / mean**2
+    return max(_LEAST_TASKS, math.ceil(needed))
 
 
 def _enough(attempts: int, successes: int, k: int) -> None:

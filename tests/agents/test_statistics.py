@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations, permutations
 
 import numpy as np
@@ -52,8 +53,28 @@ def test_attempts_at_one_task_are_one_unit() -> None:
     """Ten attempts at each of two tasks, one always solved and one never, say no more than two attempts do."""
     found = interval({"a": [1.0] * 10, "b": [0.0] * 10})
     assert found.mean == 0.5
-    assert (found.low, found.high) == (0.0, 1.0)
+    assert (found.low, found.high) == pytest.approx(wilson(1, 2))
     assert interval({"a": [1.0] * 30, "b": [0.0]}).mean == 0.5
+
+
+def test_attempts_are_worth_as_many_episodes_as_their_tasks_spread_tells() -> None:
+    """Shares 1, 0.5, 0.5, 1 of two attempts each: p = 0.75, s^2 = 0.25 / 3, so 0.1875 * 4 / 0.08333 = 9, of 8 at most.
+
+    Shares 1, 0, 0.5, 1: p = 0.625, s^2 = 0.6875 / 3; 0.234375 * 4 / 0.229167 = 4.0909.
+    """
+    alike = interval({"a": [1, 1], "b": [1, 0], "c": [0, 1], "d": [1, 1]})
+    assert (alike.low, alike.high) == pytest.approx(wilson(6, 8))
+    apart = interval({"a": [1, 1], "b": [0, 0], "c": [0, 1], "d": [1, 1]})
+    assert (apart.low, apart.high) == pytest.approx(wilson(0.625 * 45 / 11, 45 / 11))
+    uneven = interval({"a": [1, 0], "b": [1, 0, 1, 0, 1, 0]})  # no spread: 4 / (1 / 2 + 1 / 6) = 6
+    assert (uneven.low, uneven.high) == pytest.approx(wilson(3, 6))
+
+
+@pytest.mark.parametrize("attempts", [1, 4, 50])
+def test_what_always_succeeds_is_as_sure_as_its_tasks_are_many(attempts: int) -> None:
+    found = interval({str(n): [1.0] * attempts for n in range(8)})
+    assert (found.mean, found.low, found.high) == (1.0, *wilson(8, 8))
+    assert found.low == pytest.approx(0.676, abs=1e-3)
 
 
 @given(st.lists(st.floats(0, 1), min_size=8, max_size=30), st.integers(0, 5))
@@ -67,16 +88,38 @@ def test_the_interval_of_scores_is_scipys(scores: list[float], seed: int) -> Non
     assert found.low <= found.mean <= found.high
 
 
-def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
-    """300 samples of 40 tasks with 3 attempts each, of chances spread evenly: 95 % hold 0.5, give or take 3 errors."""
+CHANCES: dict[str, tuple[float, Callable[[np.random.Generator, int], np.ndarray]]] = {
+    "spread": (0.5, lambda rng, tasks: rng.random(tasks)),
+    "nearly always": (0.98, lambda rng, tasks: np.full(tasks, 0.98)),
+    "mostly": (8 / 9, lambda rng, tasks: rng.beta(8, 1, tasks)),
+    "all or nothing": (0.7, lambda rng, tasks: (rng.random(tasks) < 0.7).astype(float)),
+}
+
+
+@pytest.mark.parametrize("tasks", [20, 100])
+@pytest.mark.parametrize("name", CHANCES)
+def test_intervals_cover_the_truth_as_often_as_they_say(name: str, tasks: int) -> None:
+    """1,000 samples with 4 attempts at each task: 95 % hold the mean chance, give or take 3.5 points."""
+    truth, draw = CHANCES[name]
     rng = np.random.default_rng(0)
     held = 0
-    for trial in range(300):
-        chances = rng.random(40)
-        attempts = {str(n): list((rng.random(3) < chance).astype(float)) for n, chance in enumerate(chances)}
-        found = interval(attempts, trial)
-        held += found.low <= 0.5 <= found.high
-    assert held / 300 == pytest.approx(0.95, abs=3 * (0.95 * 0.05 / 300) ** 0.5)
+    for _ in range(1000):
+        found = interval({str(n): rng.binomial(1, chance, 4) for n, chance in enumerate(draw(rng, tasks))})
+        held += found.low <= truth <= found.high
+    assert held / 1000 == pytest.approx(0.95, abs=0.035)
+
+
+@pytest.mark.parametrize(("first", "second"), [(0.9, 0.98), (0.2, 0.5), (0.98, 0.98)])
+def test_intervals_of_differences_cover_the_truth(first: float, second: float) -> None:
+    """1,000 samples of 100 tasks; where both nearly always succeed the interval is rather too wide."""
+    rng = np.random.default_rng(0)
+    held = 0
+    for _ in range(1000):
+        difference = paired(
+            once(list(rng.binomial(1, first, 100))), once(list(rng.binomial(1, second, 100)))
+        ).difference
+        held += difference.low <= second - first <= difference.high
+    assert 0.93 < held / 1000 < 0.99
 
 
 def test_what_never_varied_has_no_spread() -> None:
@@ -127,6 +170,8 @@ def test_two_agents_by_hand() -> None:
     assert found.test == "McNemar, exact"
     assert found.p_value == pytest.approx(0.09874, abs=1e-5)
     assert found.difference.mean == pytest.approx(0.1)
+    # n = 102, d = 10 / 102 = 0.09804: 1.96 sqrt((31 / 102 - 0.00961) / 102) = 0.10528
+    assert (found.difference.low, found.difference.high) == pytest.approx((-0.00724, 0.20332), abs=1e-5)
     assert found.effect == pytest.approx(0.1 / (0.29 * 100 / 99) ** 0.5)
     assert found.tasks_needed == 234
     back = paired(second, first)
@@ -151,7 +196,16 @@ def test_scores_are_compared_by_sign_flips() -> None:
 def test_equal_agents_are_not_told_apart() -> None:
     found = paired(once([1.0, 0.0, 1.0]), once([1.0, 0.0, 1.0]))
     assert (found.p_value, found.effect, found.tasks_needed) == (1.0, None, None)
-    assert (found.difference.low, found.difference.high) == (0.0, 0.0)
+    # n = 3 + 2, d = 0: 1.96 sqrt((0 + 1) / 5 / 5) = 0.392
+    assert (found.difference.low, found.difference.high) == pytest.approx((-0.392, 0.392), abs=1e-4)
+    again = paired({"a": [1, 0], "b": [0, 0]}, {"a": [0, 1], "b": [0, 0]})
+    assert again.difference.low < 0 < again.difference.high
+
+
+def test_no_fewer_than_six_tasks_tell_agents_apart() -> None:
+    found = paired(once([0.0] * 5), once([1.0] * 5))
+    assert (found.p_value, found.tasks_needed) == (2 / 2**5, 6)
+    assert paired(once([0.0] * 6), once([1.0] * 6)).p_value < 0.05
 
 
 def test_counts_that_happen_to_be_0_or_1_are_no_shares() -> None:
