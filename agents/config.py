@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -13,6 +13,8 @@ from cairn.core.config import Config
 class BackendConfig(Config):
     """Settings of a back end, and what it can do with them."""
 
+    changes_no_reply: ClassVar[tuple[str, ...]] = ()  # fields of speed, memory, patience and price
+
     @property
     def reads(self) -> Literal["ids", "messages", "scene"]:
         """What it answers; only answers to ids can be trained on."""
@@ -22,6 +24,10 @@ class BackendConfig(Config):
     def constrains(self) -> bool:
         """Whether it keeps replies to admissible actions."""
         return True
+
+    def identity(self) -> dict[str, Any]:  # Any: JSON
+        """Return what replies follow from: the settings without those that change none."""
+        return self.model_dump(mode="json", exclude=set(self.changes_no_reply))
 
 
 class AgentConfig(Config):

@@ -1,8 +1,9 @@
 """An agent on a panel, kept: one run store an evaluation, in a folder that is named after what the result depends on.
 
-The name has a hash of the panel's tasks, the agent's weights and settings, and Cairn's version. The same evaluation is
-read from its folder and not played again; one that was interrupted goes on where it stopped; failed episodes (faults of
-ours) are tried again then. Two processes cannot play one evaluation at once.
+The name has a hash of the panel's tasks, the agent's weights and settings, and the code: Cairn's version, and the files
+of environments outside it. The same evaluation is read from its folder and not played again; one that was interrupted
+goes on where it stopped; failed episodes (faults of ours) are tried again then. Two processes cannot play one
+evaluation at once.
 """
 
 from __future__ import annotations
@@ -11,13 +12,12 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from cairn.agents.agent import Agent, load_agent
 from cairn.agents.evaluate import Pace
-from cairn.agents.fingerprint import fingerprint
+from cairn.agents.fingerprint import VERSION, fingerprint, panel_key
 from cairn.agents.gates import Signs, count_signs
 from cairn.agents.measures import Measures, TaskFacts, measure
 from cairn.agents.panel import Panel, Part, load_panel, tasks_panel
@@ -29,7 +29,6 @@ from cairn.core.store import RunStore, read
 from cairn.core.store.digest import digest_all
 from cairn.core.store.read import EpisodeRow
 
-_VERSION = metadata.version("cairn-rl")
 ROOT = Path("evals")
 
 
@@ -176,13 +175,13 @@ def outcomes(folder: Path, value: Callable[[EpisodeRow], float]) -> dict[tuple[i
 
 def _facts(agent: Agent, panel: Panel, temperature: float, settings: Mapping[str, Any]) -> dict[str, Any]:  # Any: JSON
     who = fingerprint(agent, temperature)
-    key = sha256(json.dumps([panel.content_hash(), who, _VERSION]).encode()).hexdigest()
+    key = sha256(json.dumps([panel_key(panel), who]).encode()).hexdigest()
     return {
         "key": key,
         "agent_hash": who,
         "agent_settings": dict(settings),
         "temperature": temperature,
-        "cairn": _VERSION,
+        "cairn": VERSION,
     }
 
 

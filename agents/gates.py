@@ -16,13 +16,13 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from cairn.agents.agent import load_agent
 from cairn.agents.collect import collect
 from cairn.agents.engine import Engine
+from cairn.agents.fingerprint import panel_key
 from cairn.agents.flight import Job
 from cairn.agents.panel import Panel, Part, check_beginning, opened, spread, task_seed
 from cairn.agents.report import Rate
@@ -114,12 +114,18 @@ def run_gates(
 def kept_gates(
     panel: Panel, root: Path, on_episode: Callable[[Part, str, Episode], None] = lambda *_: None
 ) -> list[dict[str, Any]]:  # Any: JSON
-    """Return the verdict on each part of a panel, as JSON; one is kept below `root` for each panel and version."""
-    file = root / "gates" / f"{panel.content_hash()}-{metadata.version('cairn-rl')}.json"
+    """Return the verdict on each part of a panel, as JSON; one is kept below `root` for each panel and its code.
+
+    None is kept where an agent could not be tried: what was missing may be there next time.
+    """
+    file = root / "gates" / f"{panel_key(panel)}.json"
     if file.is_file():
         kept: list[dict[str, Any]] = json.loads(file.read_text())
         return kept
-    verdicts = [verdict.to_dict() for verdict in run_gates(panel, sample=KEPT_SAMPLE, on_episode=on_episode)]
+    found = run_gates(panel, sample=KEPT_SAMPLE, on_episode=on_episode)
+    verdicts = [verdict.to_dict() for verdict in found]
+    if not all(probe.success.episodes for verdict in found for probe in verdict.probes):
+        return verdicts
     file.parent.mkdir(parents=True, exist_ok=True)
     partial = file.with_suffix(f".{os.getpid()}")
     partial.write_text(json.dumps(verdicts))

@@ -38,6 +38,8 @@ _WAIT_S = 0.05  # that `step` waits for something to come
 class VLLMConfig(BackendConfig):
     """How much vLLM may take, and how it computes."""
 
+    changes_no_reply = ("memory_share", "cache_gib", "restarts")
+
     memory_share: float = Field(
         0.4, gt=0, lt=1, description="Of the device's memory: weights, keys and values. The learner has the rest."
     )

@@ -45,6 +45,8 @@ LOADER = "cairn.agents.models.vllm_worker.WeightLoader"  # of the server's worke
 class VLLMServerConfig(ServerConfig):
     """Which server, where weights are handed over, and how it is treated."""
 
+    changes_no_reply = (*ServerConfig.changes_no_reply, "weights_folder")
+
     url: str | None = Field("http://127.0.0.1:8000/v1", description="Up to and with /v1.")
     model: str | None = Field(None, description="The server's name for the model. None: its first one.")
     key_env: str = Field("VLLM_API_KEY", description="Environment variable that holds the API key, if there is one.")

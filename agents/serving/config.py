@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
@@ -23,6 +23,11 @@ class PriceConfig(Config):
 
 class ServerConfig(BackendConfig):
     """Which server, and how it is treated."""
+
+    changes_no_reply: ClassVar[tuple[str, ...]] = (
+        "key_env", "connect_s", "reply_s", "attempts", "retry_s", "backoff_s", "max_in_flight", "requests_per_minute",
+        "tokens_per_minute", "max_answer_mib", "prices",
+    )  # fmt: skip
 
     url: str | None = Field(
         None, description="Up to and with /v1. None: what OPENAI_BASE_URL says, else https://api.openai.com/v1."
@@ -51,6 +56,10 @@ class ServerConfig(BackendConfig):
     prices: PriceConfig | None = Field(None, description="Per million tokens; None: cost is not counted.")
     extra: dict[str, Any] = Field({}, description="Further fields of every request's body.")  # Any: JSON
     leave_out: tuple[str, ...] = Field((), description="Fields of the body that this server refuses, such as seed.")
+
+    def identity(self) -> dict[str, Any]:  # Any: JSON
+        """Return what replies follow from: the settings without those that change none, and where the server is."""
+        return {**super().identity(), "url": address(self)}
 
     @field_validator("url")
     @classmethod

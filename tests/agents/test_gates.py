@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cairn.agents.gates import count_signs, run_gates
+from cairn.agents.gates import count_signs, kept_gates, run_gates
 from cairn.agents.panel import Part, make_panel
 from cairn.core.errors import ConfigError, MissingExtraError, MissingProgramError, RewardFailure
 from cairn.core.records import Ending, Episode, Observation, Task, Turn
@@ -114,6 +115,15 @@ def test_a_sample_is_spread_over_each_part_and_episodes_are_heard() -> None:
 def test_gates_are_of_the_panels_tasks() -> None:
     with pytest.raises(ConfigError, match="begins otherwise here"):
         run_gates(part("tests.envs.faulty:Sound", may_differ=False), agents=("null",))
+
+
+def test_verdicts_are_kept_unless_something_was_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    panel = make_panel("test", "", [part(f"{HERE}:CannotScore")])
+    assert not kept_gates(panel, tmp_path)[0]["holds"]
+    monkeypatch.setattr(CannotScore, "act", Sound.act)  # what was missing is there now
+    (verdict,) = kept_gates(panel, tmp_path)
+    assert verdict["holds"]
+    assert kept_gates(panel, tmp_path, lambda *_: pytest.fail("played again")) == [json.loads(json.dumps(verdict))]
 
 
 FAMILIES: dict[str, dict[str, Any]] = {  # Any: settings

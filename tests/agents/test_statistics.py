@@ -104,7 +104,7 @@ def test_intervals_cover_the_truth_as_often_as_they_say(name: str, tasks: int) -
     rng = np.random.default_rng(0)
     held = 0
     for _ in range(1000):
-        found = interval({str(n): rng.binomial(1, chance, 4) for n, chance in enumerate(draw(rng, tasks))})
+        found = interval({str(n): list(rng.binomial(1, chance, 4)) for n, chance in enumerate(draw(rng, tasks))})
         held += found.low <= truth <= found.high
     assert held / 1000 == pytest.approx(0.95, abs=0.035)
 
