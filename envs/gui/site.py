@@ -10,6 +10,7 @@ It trusts `world_of` to say whose world a request is for; it has no sign-in and 
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,6 +28,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cairn.envs.gui.deeds import Deed
 from cairn.envs.gui.parts import PER_PAGE, Page
+from cairn.envs.office.app import App
 from cairn.envs.office.calls import OfficeError, calls_of
 from cairn.envs.office.task import Step
 from cairn.envs.office.world import World
@@ -123,6 +125,8 @@ class Site:
     title: str
     places: Sequence[Place]
     how: Mapping[str, How] = field(default_factory=dict)  # call -> how a person does such a step on the pages
+    data: type[App] | None = None  # tables and calls, of an application that the office does not have
+    furnish: Callable[[World, random.Random], None] = lambda world, rng: None  # puts in what it holds at first
 
 
 def doing(app: str, name: str, to: str, **arguments: str) -> Callable[[Visit], str]:

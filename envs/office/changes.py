@@ -11,12 +11,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from cairn.envs.office.calls import shown
-from cairn.envs.office.world import DESK, World
-
-DERIVED: Mapping[str, frozenset[str]] = {table: names for app in DESK for table, names in app.derived.items()}
-FREE = frozenset(field for app in DESK for field in app.free)
-SETS = frozenset(field for app in DESK for field in app.sets)
-_TITLES = {table: field for app in DESK for table, field in app.titles.items()}  # otherwise the name or path
+from cairn.envs.office.world import World
 
 Values = Mapping[str, object]
 
@@ -61,9 +56,13 @@ class _Reading:
     def __init__(self, before: World, after: World) -> None:
         self.before, self.after = before, after
         self.threads = {mail.thread for mail in before.mail.mails.values()}
+        apps = after.apps.values()
+        self.derived = {table: names for app in apps for table, names in app.derived.items()}
+        self.sets = frozenset(field for app in apps for field in app.sets)
+        self.titles = {table: field for app in apps for table, field in app.titles.items()}
 
     def gone(self, table: str, key: str, record: Any) -> Change:  # Any, here and below: a record of any table
-        told = f"{_title(table, key, record)} is gone"
+        told = f"{self._title(table, key, record)} is gone"
         return Change(table=table, key=key, what="gone", value=None, told=told)
 
     def new(self, table: str, key: str, record: Any) -> Change:
@@ -72,7 +71,7 @@ class _Reading:
         return Change(table=table, key=key, what="new", value=values, told=f"new in {table}: {told}")
 
     def fields(self, table: str, key: str, old: Any, new: Any) -> Iterator[Change]:
-        title = _title(table, key, old)
+        title = self._title(table, key, old)
         was, now = self.values(table, old), self.values(table, new)
         for name in now:
             before, after = was[name], now[name]
@@ -86,14 +85,14 @@ class _Reading:
                 yield Change(table=table, key=key, what=name, value=after, told=told)
 
     def values(self, table: str, record: Any) -> dict[str, object]:
-        left_out = DERIVED.get(table, frozenset())
+        left_out = self.derived.get(table, frozenset())
         names = (field.name for field in fields(record) if field.name not in left_out)
         return {name: self._value(table, name, getattr(record, name)) for name in names}
 
     def _value(self, table: str, name: str, value: Any) -> object:
         if (table, name) == ("groups", "members"):
             value = map(self._stable, value)
-        if (table, name) in SETS:
+        if (table, name) in self.sets:
             return frozenset(value)
         if (table, name) in (("transactions", "party"), ("comments", "issue")):
             return self._stable(value)
@@ -113,11 +112,10 @@ class _Reading:
             return f"new issue {self.after.issues.issues[key].title}"
         return key
 
+    def _title(self, table: str, key: str, record: Any) -> str:
+        title = getattr(record, self.titles.get(table, "name"), "")
+        return f"{table} {key!r}" + (f" ({title})" if title and title != key else "")
+
 
 def _sorted(value: object) -> object:
     return sorted(value) if isinstance(value, frozenset) else value
-
-
-def _title(table: str, key: str, record: Any) -> str:
-    title = getattr(record, _TITLES.get(table, "name"), "")
-    return f"{table} {key!r}" + (f" ({title})" if title and title != key else "")

@@ -40,13 +40,16 @@ def _populated(seed: int, has: tuple[type[App], ...]) -> World:
     _add_events(world, rng)
     _add_files(world, rng)
     _add_payments(world, rng)
-    if has == DESK:
+    if set(DESK) <= set(has):
         furnish(world, python_generator("desk", VERSION, seed))
     return world
 
 
 def populate(seed: int, has: tuple[type[App], ...] = OFFICE) -> World:
-    """Return the world of a seed, with the applications of `OFFICE` or those of `DESK`; the caller may change it."""
+    """Return the world of a seed, which the caller may change: with the applications of `OFFICE`, or those of `DESK`.
+
+    Others besides have nothing in them.
+    """
     return _populated(seed, has).copy()
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cairn.envs.office.changes import FREE, Change, changes
+from cairn.envs.office.changes import Change, changes
 from cairn.envs.office.task import Answer, Step, Task
 from cairn.envs.office.world import World
 
@@ -20,6 +20,14 @@ MAX_OTHER_FIGURES = 8  # in a free text, besides those that it must contain
 _FIGURE = re.compile(r"\d+(?:[.:-]\d+)*")
 
 Makers = Mapping[tuple[str, str], Step]  # (table, key of a new record) -> the step that made it
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Wishes:
+    """How new records are compared with those that are wanted."""
+
+    free: frozenset[tuple[str, str]]  # texts that may be worded freely, as (table, field)
+    makers: Makers
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,7 +43,7 @@ def judge(before: World, after: World, task: Task, answer: object) -> Verdict:
     """Compare the world after with what the task wants of the world before; `answer` counts only where one is asked."""
     expected, makers = _expected(before, task.steps)
     wanted, made = changes(before, expected), changes(before, after)
-    missing, damage = _compare(wanted, made, makers)
+    missing, damage = _compare(wanted, made, _Wishes(free=before.free, makers=makers))
     problems = [f"missing: {change.told}" for change in missing] + [f"not asked for: {each.told}" for each in damage]
     num_wanted, num_missing = len(wanted), len(missing)
     if task.answer is not None:
@@ -82,7 +90,7 @@ def _expected(before: World, steps: Sequence[Step]) -> tuple[World, Makers]:
     return world, makers
 
 
-def _compare(wanted: list[Change], made: list[Change], makers: Makers) -> tuple[list[Change], list[Change]]:
+def _compare(wanted: list[Change], made: list[Change], wishes: _Wishes) -> tuple[list[Change], list[Change]]:
     """Return what is wanted and not made, and what is made and not wanted."""
     places = {change.place for change in made if change.what != "new"}
     missing = [change for change in wanted if change.what != "new" and change.place not in places]
@@ -91,14 +99,14 @@ def _compare(wanted: list[Change], made: list[Change], makers: Makers) -> tuple[
     lost, left = _match(
         [change for change in wanted if change.what == "new"],
         [change for change in made if change.what == "new"],
-        makers,
+        wishes,
     )
     return missing + lost, damage + left
 
 
-def _match(wanted: list[Change], made: list[Change], makers: Makers) -> tuple[list[Change], list[Change]]:
+def _match(wanted: list[Change], made: list[Change], wishes: _Wishes) -> tuple[list[Change], list[Change]]:
     """Pair as many new records as possible with wanted ones, by augmenting paths; return those without a partner."""
-    fits = [[at for at, change in enumerate(made) if _is_wanted(change, wish, makers)] for wish in wanted]
+    fits = [[at for at, change in enumerate(made) if _is_wanted(change, wish, wishes)] for wish in wanted]
     partner: dict[int, int] = {}  # of made -> of wanted
 
     def pair(wish: int, tried: set[int]) -> bool:
@@ -114,16 +122,16 @@ def _match(wanted: list[Change], made: list[Change], makers: Makers) -> tuple[li
     return lost, [change for at, change in enumerate(made) if at not in partner]
 
 
-def _is_wanted(change: Change, wish: Change, makers: Makers) -> bool:
+def _is_wanted(change: Change, wish: Change, wishes: _Wishes) -> bool:
     if change.table != wish.table:
         return False
     given, asked = change.value, wish.value
     assert isinstance(given, dict)  # both are new
     assert isinstance(asked, dict)
-    fixed = [name for name in asked if (wish.table, name) not in FREE]
+    fixed = [name for name in asked if (wish.table, name) not in wishes.free]
     if any(given[name] != asked[name] for name in fixed):
         return False
-    maker = makers.get((wish.table, wish.key))
+    maker = wishes.makers.get((wish.table, wish.key))
     return maker is None or _says("\n".join(given[name] for name in given if name not in fixed), maker)
 
 

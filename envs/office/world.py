@@ -69,7 +69,8 @@ DESK: tuple[type[App], ...] = (*OFFICE, Issues, Sheets, Settings)
 class World:
     """The applications of one person, and the log of calls.
 
-    One that the world does not have cannot be called, and is no part of the state.
+    One that the world does not have cannot be called, and is no part of the state. It may have others than the
+    office's, which are reached through `apps` alone.
     """
 
     def __init__(self, *, seed: int, now: str, owner: str, address: str, has: tuple[type[App], ...] = OFFICE) -> None:
@@ -89,12 +90,18 @@ class World:
         self.sheets = Sheets(self)
         self.settings = Settings(self)
         self.has = has
-        self.apps: dict[str, App] = {app.name: app for app in vars(self).values() if isinstance(app, has)}
+        ours = {app.name: app for app in vars(self).values() if isinstance(app, App)}
+        self.apps: dict[str, App] = {app.name: ours.get(app.name) or app(self) for app in has}
 
     @property
     def tables(self) -> dict[str, dict[str, Any]]:  # Any: each table has its own records
         """Every table of every application; no two have the same name."""
         return {table: app.table(table) for app in self.apps.values() for table in app.tables}
+
+    @property
+    def free(self) -> frozenset[tuple[str, str]]:
+        """Texts that new records may word as they like, as (table, field)."""
+        return frozenset(field for app in self.apps.values() for field in app.free)
 
     def call(self, app: str, name: str, arguments: Mapping[str, object]) -> object:
         """Carry out a call and log it; one that fails changes nothing else.

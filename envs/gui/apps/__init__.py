@@ -10,10 +10,12 @@ import pkgutil
 from collections.abc import Iterator
 from functools import cache
 
+from cairn.core.seeding import python_generator
 from cairn.envs.gui.deeds import Deed
 from cairn.envs.gui.site import Site
+from cairn.envs.office.population import populate
 from cairn.envs.office.task import Step
-from cairn.envs.office.world import World
+from cairn.envs.office.world import DESK, World
 
 
 @cache
@@ -25,6 +27,15 @@ def sites() -> dict[str, Site]:
         assert isinstance(each, Site), f"{name} must export APP, a Site"
         assert each.name == name, f"the site {each.name!r} stands in the module {name}"
     return found
+
+
+def furnished(seed: int) -> World:
+    """Return the world of a seed with every application, and what it holds at first; the caller may change it."""
+    own = tuple(each.data for each in sites().values() if each.data is not None)
+    world = populate(seed, (*DESK, *own))
+    for each in sites().values():
+        each.furnish(world, python_generator("gui app", each.name, seed))
+    return world
 
 
 def deeds(world: World, step: Step) -> Iterator[Deed]:

@@ -8,10 +8,9 @@ from functools import cache
 
 from cairn.core.errors import UnknownNameError
 from cairn.core.seeding import python_generator
+from cairn.envs.gui.apps import furnished
 from cairn.envs.gui.task import Template
-from cairn.envs.office.population import populate
 from cairn.envs.office.task import Task
-from cairn.envs.office.world import DESK
 
 VERSION = 1  # changes whenever a task does
 
@@ -37,7 +36,7 @@ def make_task(template: str, seed: int) -> Task:
     if template not in templates():
         raise UnknownNameError("task on pages", template, templates(), "cairn envs list gui --tasks")
     chosen = templates()[template]
-    world = populate(seed, DESK)
+    world = furnished(seed)
     plan = chosen.make(world, python_generator("gui task", VERSION, template, seed))
     return Task(
         template=chosen,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cairn.envs.office.changes import DERIVED, FREE, SETS, changes
+from cairn.envs.office.changes import changes
 from cairn.envs.office.task import Answer, Plan, Step, Task, Template, source, step
 from cairn.envs.office.validator import Verdict, carry_out, is_same_answer, judge
 from cairn.envs.office.world import World
@@ -228,7 +228,9 @@ def test_an_answer_counts_as_one_of_the_changes() -> None:
 
 def test_the_rules_name_real_tables_and_fields() -> None:
     world = desk()
-    for table, name in [*FREE, *SETS, *((table, name) for table, names in DERIVED.items() for name in names)]:
+    apps = world.apps.values()
+    derived = [(table, name) for app in apps for table, names in app.derived.items() for name in names]
+    for table, name in [*world.free, *(field for app in apps for field in app.sets), *derived]:
         assert hasattr(next(iter(world.tables[table].values())), name), (table, name)
 
 
