@@ -49,6 +49,11 @@ class Played:
         """Resets a second."""
         return self.resets / self.reset_s
 
+    @property
+    def episode_rate(self) -> float:
+        """Episodes a second."""
+        return self.resets / (self.step_s + self.reset_s)
+
 
 def python() -> Path:
     """Return the interpreter of the virtual environment, which is made if it is not there.

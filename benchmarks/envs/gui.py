@@ -142,7 +142,12 @@ def beside_rows(ours: Speed, theirs: _browsergym.Played, hurried: _browsergym.Pl
         (where, theirs, f">= {_FASTER_STEPS}", f">= {_FASTER_RESETS}"),
         (f"{where} without its waits", hurried, None, None),
     ):
-        told = f"{peer.step_rate:.3g} steps/s, {peer.reset_rate:.3g} resets/s, {peer.characters:.4g} characters"
+        told = (
+            f"{peer.step_rate:.3g} steps/s, {peer.reset_rate:.3g} resets/s, {peer.episode_rate:.3g} episodes/s, "
+            f"{peer.characters:.4g} characters, {peer.memory_mb:.0f} MB"
+        )
         yield row(f"{name}, steps/s, resets not counted", 1000 / ours.one.step_ms / peer.step_rate, "x", step_bar, told)
         yield row(f"{name}, resets/s", resets / peer.reset_rate, "x", reset_bar, told)
+        yield row(f"{name}, episodes/s", ours.one.episode_rate / peer.episode_rate, "x", baseline=told)
+        yield row(f"{name}, memory of the browser", ours.first_mb / peer.memory_mb, "x", baseline=told)
         yield row(f"{name}, characters of an observation", ours.characters / peer.characters, "x", baseline=told)

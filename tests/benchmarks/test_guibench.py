@@ -73,7 +73,8 @@ def test_beside_browsergym_by_hand() -> None:
     hurried = Theirs(steps=10, step_s=0.4, resets=3, reset_s=3, characters=600, memory_mb=400)
     rows = list(gui.beside_rows(_speed(), theirs, hurried))
     values = [row["value"] for row in rows]
-    assert values == pytest.approx([10, 20, 0.5, 2, 20, 0.5])
+    # episodes: 4 in 2 s, theirs 3 in 5 s and in 3.4 s
+    assert values == pytest.approx([10, 20, 10 / 3, 0.25, 0.5, 2, 20, 2 * 3.4 / 3, 0.25, 0.5])
     assert list(_holds(rows).values()) == [True, True]
     slower = Theirs(steps=11, step_s=1, resets=3, reset_s=2.9, characters=600, memory_mb=400)
     assert list(_holds(list(gui.beside_rows(_speed(), slower, hurried))).values()) == [False, False]
