@@ -62,6 +62,8 @@ def load_agent(name: str, settings: Mapping[str, Any] | None = None) -> Agent:  
     _refuse_unknown(settings or {})
     kind, _, model = name.partition(":")
     if is_scripted(name):
+        if set_in_vain := sorted((settings or {}).get("agent", {})):
+            raise ConfigError(f"{name!r} is a script: it has no setting agent.{set_in_vain[0]}; leave it out")
         sampling = _sampling({"method": "scripted", "slots": 1, "scripted": {"agent": name}}, settings, name)
         return Agent(name=name, manner=SCRIPT, sampling=sampling)
     if kind == "openai":
@@ -71,6 +73,7 @@ def load_agent(name: str, settings: Mapping[str, Any] | None = None) -> Agent:  
     if ((folder / "run.sqlite").is_file() or (folder / "checkpoints").is_dir()) and not checkpoints:
         raise ConfigError(f"The run at {name!r} has no checkpoint yet")
     if not folder.exists():
+        _refuse_missing(name)
         _refuse_misspelt(name)
     place = checkpoints[-1] if checkpoints else folder
     file = place / "trainer.json"
@@ -99,8 +102,18 @@ def load_agent(name: str, settings: Mapping[str, Any] | None = None) -> Agent:  
 def _refuse_unknown(settings: Mapping[str, Any]) -> None:  # Any: tables
     for name in settings:
         if name not in ("agent", "sampling"):
-            example = "sampling.temperature=0.7"
+            example = "sampling.max_reply_tokens=64"
             raise ConfigError(f"agent: unknown key {name!r}; expected agent.KEY or sampling.KEY, such as {example}")
+
+
+def _refuse_missing(name: str) -> None:
+    """Refuse what can only be a folder, before a hub is asked for it: no model there has such a name.
+
+    Raises:
+        ConfigError: it is.
+    """
+    if name.startswith(("runs/", "evals/", ".", "/", "~")) or name.count("/") > 1:
+        raise ConfigError(f"There is no folder {name!r}: expected a run, a checkpoint or a model; cairn eval --help")
 
 
 def _refuse_misspelt(name: str) -> None:

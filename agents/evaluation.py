@@ -119,6 +119,8 @@ def evaluate(
     else:
         assert panel is not None
         chosen = panel if isinstance(panel, Panel) else load_panel(panel)
+    if "temperature" in (settings or {}).get("sampling", {}):
+        raise ConfigError("sampling.temperature: an evaluation has its own; say it by --temperature")
     loaded = load_agent(agent, settings)
     facts = _facts(loaded, chosen, temperature, settings or {})
     folder = root / f"{chosen.name}-{_slug(agent)}-{facts['key'][:10]}"

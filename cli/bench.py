@@ -22,7 +22,10 @@ def register(app: typer.Typer) -> None:
 
 
 def bench(
-    name: Annotated[str, typer.Argument(help="Which one; default: all.")] = "",
+    name: Annotated[
+        str,
+        typer.Argument(help="credit, envs, resume, rollout, sandbox, schedule, store, train or viewer; default: all."),
+    ] = "",
     env: Annotated[str | None, typer.Option(help="For envs: which environment; default: household.")] = None,
     speed: Annotated[bool, typer.Option("--speed", help="For credit: times.")] = False,
     factorial: Annotated[bool, typer.Option("--factorial", help="For credit: all combinations of slots.")] = False,

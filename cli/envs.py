@@ -173,8 +173,9 @@ def _show_one(name: str, tasks: bool, settings: list[str], as_json: bool) -> Non
 
 
 def _description(env: TextEnv) -> dict[str, Any]:  # Any: JSON
+    values = env.config.model_dump(mode="json")
     fields = [
-        {"name": key, "value": getattr(env.config, key), "what": field.description or ""}
+        {"name": key, "value": values[key], "what": field.description or ""}
         for key, field in type(env.config).model_fields.items()
     ]
     return {**asdict(env.meta), "num_tasks": len(env.tasks()), "settings": fields}

@@ -30,7 +30,10 @@ def train(
         bool, typer.Option("--plan", help="Say what the run needs and whether it fits; train nothing.")
     ] = False,
     on: Annotated[
-        str | None, typer.Option(help="With --plan: other devices than those at hand, such as h100 or h100x8.")
+        str | None,
+        typer.Option(
+            help="With --plan: other devices than those at hand, h100, h200, a100, a100-40, l40s or 4090, or several, as h100x8."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -114,6 +117,7 @@ def _summarise(run: Run, config: RunConfig, picture: Path) -> None:
     if "tensorboard" in config.trackers.chosen():
         typer.echo(f"metrics     {program('tensorboard')} --logdir {run.folder / 'tensorboard'}")
     held_out = " ".join(f"--set {key}={value}" for key, value in config.eval_env.items())
+    as_here = f"--tasks 500 --temperature {config.eval.temperature:g}"
     typer.echo(f"watch it    {cairn} play {config.env.id} --agent {run.folder} {held_out}")
-    typer.echo(f"test it     {cairn} eval {config.env.id} --agent {run.folder} {held_out} --tasks 500")
+    typer.echo(f"test it     {cairn} eval {config.env.id} --agent {run.folder} {held_out} {as_here}")
     typer.echo(f"the model   {run.checkpoint}  (transformers loads it as is)")

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from cairn.cli._completion import COMPLETERS
 from cairn.cli.main import app
+from cairn.envs.registry import ids
 
 ENV = "examples.doors:Doors"
 run = CliRunner()
@@ -62,6 +63,15 @@ def test_an_answer_is_one_json_value_and_nothing_else(
     done = run.invoke(app, [*path.split(), *CHEAP[path], "--json"])
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout) is not None
+
+
+@pytest.mark.parametrize("name", ids())
+def test_an_environment_is_described_in_json(name: str) -> None:
+    done = run.invoke(app, ["envs", "list", name, "--json"])
+    if done.exit_code:
+        assert done.stderr.startswith("cairn: ")  # what it needs is not here
+        pytest.skip(done.stderr)
+    assert {each["name"] for each in json.loads(done.stdout)["settings"]} >= {"turn_limit"}
 
 
 @pytest.mark.parametrize("path", COMMANDS)
