@@ -32,7 +32,7 @@ def train(
     on: Annotated[
         str | None,
         typer.Option(
-            help="With --plan: other devices than those at hand, h100, h200, a100, a100-40, l40s or 4090, or several, as h100x8."
+            help="With --plan: for other devices: h100, h200, a100, a100-40, l40s, 4090, or several, as h100x8."
         ),
     ] = None,
     as_json: Json = False,
