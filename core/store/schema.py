@@ -20,6 +20,7 @@ Anchors are SQLite's integers, which have a sign: 64-bit keys from 2^63 on are s
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Callable
 
@@ -76,8 +77,18 @@ CREATE TABLE events (
 
 
 def create(db: sqlite3.Connection) -> None:
-    """Make the tables of an empty file."""
-    db.executescript(f"BEGIN IMMEDIATE; {TABLES} PRAGMA user_version = {VERSION}; COMMIT;")
+    """Make the tables of an empty file, in one transaction; a file that has any is left alone.
+
+    A file can be there and empty: SQLite makes it before the first transaction, in which its writer may be killed.
+    """
+    if not _is_empty(db):
+        return
+    db.execute("BEGIN IMMEDIATE")
+    if _is_empty(db):  # nobody else was faster
+        for statement in TABLES.split(";\n"):
+            db.execute(statement)
+        db.execute(f"PRAGMA user_version = {VERSION}")
+    db.execute("COMMIT")
 
 
 def migrate(db: sqlite3.Connection) -> int:
@@ -91,6 +102,12 @@ def migrate(db: sqlite3.Connection) -> int:
     return version
 
 
+def missing_tables(db: sqlite3.Connection) -> list[str]:
+    """Return those that a file of this version should have and does not."""
+    found = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    return [name for name in re.findall(r"CREATE TABLE (\w+)", TABLES) if name not in found]
+
+
 def signed(anchor: int) -> int:
     """Return a 64-bit key as SQLite stores it."""
     return anchor - (1 << 64) if anchor >= 1 << 63 else anchor
@@ -99,6 +116,10 @@ def signed(anchor: int) -> int:
 def unsigned(stored: int) -> int:
     """Return the 64-bit key that `signed` was given."""
     return stored % (1 << 64)
+
+
+def _is_empty(db: sqlite3.Connection) -> bool:
+    return _version(db) == 0 and db.execute("SELECT 1 FROM sqlite_master").fetchone() is None
 
 
 def _version(db: sqlite3.Connection) -> int:

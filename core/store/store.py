@@ -44,16 +44,15 @@ class RunStore:
         """Open the file, or make it. Beyond `max_bytes` the oldest training episodes' texts and tokens are forgotten.
 
         Raises:
-            CairnError: it is no run store, or one of a newer version.
+            CairnError: it is no run store, one of a newer version, or one that lacks tables.
         """
-        is_new = not path.exists()
         try:
             self._db = sqlite3.connect(path, isolation_level=None)
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")
-            if is_new:
-                schema.create(self._db)
+            schema.create(self._db)
             version = schema.migrate(self._db)
+            missing = schema.missing_tables(self._db)
         except sqlite3.DatabaseError as error:
             raise CairnError(
                 f"Cannot open run store {str(path)!r}: {error}. If the file is damaged, move it away"
@@ -63,6 +62,8 @@ class RunStore:
                 f"Run store {str(path)!r} has schema version {version}; this Cairn reads version {schema.VERSION}"
             )
         self.path = path
+        if missing:
+            raise self._damaged(f"it has no table {missing[0]!r}")
         self._max_bytes = max_bytes
         self._turn: tuple[str, int] | None = None  # who writes, and the number of the write under way
 

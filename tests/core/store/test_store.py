@@ -208,16 +208,6 @@ def test_a_reader_sees_a_run_that_is_being_written(tmp_path: Path) -> None:
         assert reader.series("loss") == [(1, 0.5)]
 
 
-def test_a_store_of_another_version_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "run.sqlite"
-    RunStore(path).close()
-    database = sqlite3.connect(path)
-    database.execute("PRAGMA user_version = 99")
-    database.close()
-    with pytest.raises(CairnError, match="schema version 99"):
-        RunStore(path)
-
-
 def test_a_file_that_is_no_store_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "run.sqlite"
     path.write_text("not a database, whatever its name says" * 100)
@@ -338,62 +328,3 @@ def test_a_file_that_grows_too_large_forgets_the_oldest_texts(tmp_path: Path) ->
         assert "training episodes" in told[0][0]
         forgotten = next(read.whole_episodes(store, read.episodes(store, step=1)))
         assert [(turn.observation.text, turn.action) for turn in forgotten.turns] == [("", "go")]
-
-
-@pytest.mark.parametrize("version", [1, 2])
-def test_files_of_earlier_versions_are_brought_up_to_date(version: int, tmp_path: Path) -> None:
-    path = tmp_path / "run.sqlite"
-    database = sqlite3.connect(path)
-    database.executescript(VERSION_1)
-    if version == 2:
-        database.executescript(
-            "ALTER TABLE episodes ADD COLUMN final_anchor TEXT; ALTER TABLE turns ADD COLUMN channels TEXT;"
-            "UPDATE episodes SET final_anchor = 'ffffffffffffffff'; UPDATE turns SET channels = '{\"c\": 2.0}';"
-            "PRAGMA user_version = 2"
-        )
-    ids, logprobs = np.array([3, 4], np.int32).tobytes(), np.array([-1.0, -2.0], np.float32).tobytes()
-    database.execute("UPDATE turns SET reply_ids = ?, reply_logprobs = ?", (ids, logprobs))
-    database.commit()
-    database.close()
-    with RunStore(path) as store:
-        (row,) = read.episodes(store)
-        (back,) = read.whole_episodes(store, [row])
-        assert (row.step, row.phase, row.env, row.task, row.type) == (3, "train", "household", "a task", "a kind")
-        assert (row.score, row.success, row.reward, row.turns) == (1.0, True, 1.5, 2)
-        assert row.final_anchor == (None if version == 1 else (1 << 64) - 1)
-        assert [turn.observation.text for turn in back.turns] == ["first", "second"]
-        assert [turn.observation.anchor for turn in back.turns] == [255, (1 << 64) - 2]
-        assert [turn.channels for turn in back.turns] == [{} if version == 1 else {"c": 2.0}] * 2
-        assert [turn.reply_ids.tolist() for turn in back.turns if turn.reply_ids is not None] == [[3, 4]] * 2
-        assert read.turns(store, [1])[1][0].logprob == -1.5
-        assert read.advantages(store, 1)[""].tolist() == [0.5, -0.5]
-        assert store.series("loss") == [(3, 0.25)]
-    with RunStore(path) as store:  # it is a file of this version now
-        store.add(4, {"loss": 0.5}, [episode(1.0, "look")])
-        store.check()
-
-
-VERSION_1 = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE metrics (
-  step INTEGER NOT NULL, name TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY (step, name)
-) WITHOUT ROWID;
-CREATE TABLE episodes (
-  id INTEGER PRIMARY KEY, step INTEGER NOT NULL, phase TEXT NOT NULL, task TEXT NOT NULL, task_type TEXT NOT NULL,
-  group_id INTEGER NOT NULL, origin TEXT NOT NULL, ending TEXT NOT NULL, cause TEXT, detail TEXT NOT NULL,
-  score REAL, success INTEGER, turns INTEGER NOT NULL
-);
-CREATE INDEX episodes_by_step ON episodes (phase, step);
-CREATE TABLE turns (
-  episode INTEGER NOT NULL REFERENCES episodes (id), turn INTEGER NOT NULL, anchor TEXT NOT NULL,
-  observation TEXT NOT NULL, reply TEXT NOT NULL, action TEXT NOT NULL, reward REAL NOT NULL,
-  valid INTEGER NOT NULL, advantage REAL, reply_ids BLOB, reply_logprobs BLOB, version INTEGER, seconds REAL,
-  PRIMARY KEY (episode, turn)
-) WITHOUT ROWID;
-PRAGMA user_version = 1;
-INSERT INTO meta VALUES ('config', '{"env": {"id": "household"}}');
-INSERT INTO metrics VALUES (3, 'loss', 0.25);
-INSERT INTO episodes VALUES (1, 3, 'train', 'a task', 'a kind', 0, 'policy', 'terminated', NULL, '', 1.0, 1, 2);
-INSERT INTO turns VALUES (1, 0, '00000000000000ff', 'first', 'r', 'go', 0.5, 1, 0.5, NULL, NULL, 3, 0.25);
-INSERT INTO turns VALUES (1, 1, 'fffffffffffffffe', 'second', 'r', 'go', 1.0, 1, -0.5, NULL, NULL, 3, 0.25);
-"""
