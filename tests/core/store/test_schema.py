@@ -127,6 +127,25 @@ def test_files_of_earlier_versions_are_brought_up_to_date(version: int, tmp_path
         store.check()
 
 
+def test_a_kill_at_any_moment_while_a_file_is_brought_up_to_date_loses_nothing(tmp_path: Path) -> None:
+    database = sqlite3.connect(tmp_path / "old.sqlite")
+    database.executescript(f"BEGIN; {VERSION_1} COMMIT;")
+    database.close()
+    for statement in itertools.count():
+        path = tmp_path / f"{statement}.sqlite"
+        path.write_bytes((tmp_path / "old.sqlite").read_bytes())
+        was_killed = opened_and_killed(path, statement)
+        with RunStore(path) as store:
+            (back,) = read.whole_episodes(store, read.episodes(store))
+            assert [turn.observation.text for turn in back.turns] == ["first", "second"]
+            assert [turn.observation.anchor for turn in back.turns] == [255, (1 << 64) - 2]
+            assert read.advantages(store, 1)[""].tolist() == [0.5, -0.5]
+            assert store.series("loss") == [(3, 0.25)]
+        if not was_killed:
+            break
+    assert statement > 40  # in both migrations
+
+
 VERSION_1 = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE metrics (
