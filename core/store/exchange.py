@@ -10,18 +10,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, fields
-from itertools import groupby
+from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cairn.core.errors import CairnError, MissingExtraError
-from cairn.core.records import Ending, Episode, Note, Observation, Task, Tokens, Turn
+from cairn.core.records import Note, Observation, Turn
 from cairn.core.store import read
+from cairn.core.store.packing import Body, pack
 from cairn.core.store.read import EpisodeRow, TurnRow
 from cairn.core.store.rows import text
+from cairn.core.store.schema import signed
 from cairn.core.store.store import RunStore
 
 if TYPE_CHECKING:
@@ -41,28 +45,26 @@ def export_run(store: RunStore, folder: Path) -> dict[str, int]:
     """Write a run's tables into a new folder and return how many rows each has.
 
     Raises:
-        CairnError: the folder is there, or texts of the run were forgotten.
+        CairnError: the folder is there, the run cannot be read, or texts of it were forgotten.
         MissingExtraError: PyArrow is not installed.
     """
     pa, parquet = _arrow()
-    if folder.exists():
-        raise CairnError(f"{str(folder)!r} is there already; name a new folder")
-    folder.mkdir(parents=True)
-    counts = {name: _write_plain(store, name, folder) for name in _PLAIN}
-    counts |= {"episodes": 0, "turns": 0}
-    schemas = {"episodes": _episode_schema(pa), "turns": _turn_schema(pa)}
-    writers = {name: parquet.ParquetWriter(folder / f"{name}.parquet", schema) for name, schema in schemas.items()}
-    try:
-        for chunk in _chunks(store):
-            for name, cells in zip(schemas, _cells_of(store, chunk), strict=True):
-                writers[name].write_table(pa.Table.from_pylist(cells, schemas[name]))
-                counts[name] += len(cells)
-    finally:
-        for writer in writers.values():
-            writer.close()
-    names = sorted(counts)
-    listed = "".join(f"- config_name: {name}\n  data_files: {name}.parquet\n" for name in names)
-    (folder / "README.md").write_text(_CARD.format(configs=listed), encoding="utf-8")
+    with _made_whole(folder) as place:
+        place.mkdir()
+        counts = {name: _write_plain(store, name, place) for name in _PLAIN}
+        counts |= {"episodes": 0, "turns": 0}
+        schemas = {"episodes": _episode_schema(pa), "turns": _turn_schema(pa)}
+        with ExitStack() as stack:
+            writers = {
+                name: stack.enter_context(parquet.ParquetWriter(place / f"{name}.parquet", schema))
+                for name, schema in schemas.items()
+            }
+            for chunk in _chunks(store):
+                for name, cells in zip(schemas, _cells_of(store, chunk), strict=True):
+                    writers[name].write_table(pa.Table.from_pylist(cells, schemas[name]))
+                    counts[name] += len(cells)
+        listed = "".join(f"- config_name: {name}\n  data_files: {name}.parquet\n" for name in sorted(counts))
+        (place / "README.md").write_text(_CARD.format(configs=listed), encoding="utf-8")
     return counts
 
 
@@ -73,25 +75,33 @@ def import_run(folder: Path, path: Path) -> RunStore:
         CairnError: files are missing or are no such tables, or the store is there already.
         MissingExtraError: PyArrow is not installed.
     """
-    pa, parquet = _arrow()
-    if path.exists():
-        raise CairnError(f"{str(path)!r} is there already; name a new folder")
+    pa, _ = _arrow()
     missing = [name for name in (*_PLAIN, "episodes", "turns") if not (folder / f"{name}.parquet").is_file()]
     if missing:
         raise CairnError(f"{str(folder)!r} has no {missing[0]}.parquet; expected what cairn export wrote")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    store = RunStore(path)
-    try:
-        episodes = parquet.read_table(folder / "episodes.parquet").to_pylist()
-        _add_all(store, episodes, _turns_by_episode(parquet, folder))
-        for name in _PLAIN:
-            rows = parquet.read_table(folder / f"{name}.parquet").to_pylist()
-            store.insert(name, [tuple(each.values()) for each in rows])
-    except (pa.ArrowException, KeyError, TypeError, ValueError) as error:
-        store.close()
-        path.unlink()
-        raise CairnError(f"{str(folder)!r} holds no run that cairn export wrote: {error!r}") from error
-    return store
+    with _made_whole(path) as place:
+        try:
+            with RunStore(place) as store:
+                _read_back(store, folder)
+        except (pa.ArrowException, KeyError, OverflowError, TypeError, ValueError) as error:
+            raise CairnError(f"{str(folder)!r} holds no run that cairn export wrote: {error!r}") from error
+    return RunStore(path)
+
+
+@contextmanager
+def _made_whole(place: Path) -> Iterator[Path]:
+    """Give where to make what is moved to `place` when it is whole; if it fails, nothing of it is left.
+
+    Raises:
+        CairnError: the place is taken.
+    """
+    if place.exists():
+        raise CairnError(f"{str(place)!r} is there already; name a new folder")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=place.parent, prefix=f".{place.name}-") as beside:
+        made = Path(beside) / place.name
+        yield made
+        made.rename(place)
 
 
 # -- out ---------------------------------------------------------------------------------------------------------------
@@ -119,20 +129,30 @@ def _cells_of(store: RunStore, chunk: Sequence[EpisodeRow]) -> tuple[list[Cells]
     for row, episode in zip(chunk, read.whole_episodes(store, chunk), strict=True):
         if row.turns and store.body(row.id) is None:
             raise CairnError(f"Texts of episode {row.id} were forgotten to make room: see store.max_gb")
-        last = episode.final
-        ends = {"final_text": None if last is None else text(last.text), "final_image": last and last.image}
+        ends = {} if episode.final is None else _end_cells(episode.final)
         episodes.append({**asdict(row), **ends})
         credit = read.advantages(store, row.id)
         for turn, found in zip(rows[row.id], episode.turns, strict=True):
-            turns.append(_turn_cells(turn, found, {name: float(v[turn.turn]) for name, v in credit.items()}))
+            advantages = {name: float(values[turn.turn]) for name, values in credit.items()}
+            turns.append({**_turn_cells(turn, advantages), **_text_cells(found)})
     return episodes, turns
 
 
-def _turn_cells(row: TurnRow, turn: Turn, advantages: dict[str, float]) -> Cells:
+def _end_cells(final: Observation) -> Cells:
+    return {"final_text": text(final.text), "final_image": final.image}
+
+
+def _turn_cells(row: TurnRow, advantages: dict[str, float]) -> Cells:
     return {
         **asdict(row),
         "channels": json.dumps(row.channels),
         "acted": None if row.acted is None else list(row.acted),
+        "advantages": json.dumps(advantages),
+    }
+
+
+def _text_cells(turn: Turn) -> Cells:
+    return {
         "observation": text(turn.observation.text),
         "reply": text(turn.reply_text),
         "notes": json.dumps([(note.kind, note.text) for note in turn.notes]),
@@ -140,26 +160,30 @@ def _turn_cells(row: TurnRow, turn: Turn, advantages: dict[str, float]) -> Cells
         "prompt_ids": turn.prompt_ids,
         "reply_ids": turn.reply_ids,
         "reply_logprobs": turn.reply_logprobs,
-        "advantages": json.dumps(advantages),
     }
 
 
 def _write_plain(store: RunStore, name: str, folder: Path) -> int:
     pa, parquet = _arrow()
-    columns = [row[1] for row in store.rows(f"PRAGMA table_info({name})")]
+    schema = _plain_schema(pa, store, name)
     rows = store.rows(f"SELECT * FROM {name}")
-    kinds = {"INTEGER": pa.int64(), "REAL": pa.float64(), "TEXT": pa.string()}
-    schema = pa.schema([(row[1], kinds[row[2]]) for row in store.rows(f"PRAGMA table_info({name})")])
-    cells = [dict(zip(columns, row, strict=True)) for row in rows]
+    cells = [dict(zip(schema.names, row, strict=True)) for row in rows]
     parquet.write_table(pa.Table.from_pylist(cells, schema), folder / f"{name}.parquet")
     return len(rows)
 
+
+# -- columns -----------------------------------------------------------------------------------------------------------
 
 _KINDS = {
     "int": "int64", "int | None": "int64", "float": "float64", "float | None": "float64", "bool": "bool_",
     "bool | None": "bool_", "str": "string", "str | None": "string", "Any": "string", "dict[str, float]": "string",
 }  # fmt: skip
 _ANCHORS = ("anchor", "final_anchor")
+
+
+def _plain_schema(pa: Any, store: RunStore, name: str) -> pa.Schema:  # Any: PyArrow, which has no types
+    kinds = {"INTEGER": pa.int64(), "REAL": pa.float64(), "TEXT": pa.string()}
+    return pa.schema([(row[1], kinds[row[2]]) for row in store.rows(f"PRAGMA table_info({name})")])
 
 
 def _columns(pa: Any, row: type) -> list[tuple[str, Any]]:  # Any: PyArrow, which has no types
@@ -186,75 +210,97 @@ def _turn_schema(pa: Any) -> pa.Schema:  # Any: as above
 # -- back --------------------------------------------------------------------------------------------------------------
 
 
-def _turns_by_episode(parquet: Any, folder: Path) -> dict[int, list[Cells]]:  # Any: PyArrow
-    found: dict[int, list[Cells]] = {}
-    for cells in parquet.read_table(folder / "turns.parquet").to_pylist():
-        found.setdefault(cells["episode"], []).append(cells)
-    return found
+def _read_back(store: RunStore, folder: Path) -> None:
+    pa, _ = _arrow()
+    turns: dict[int, list[Cells]] = {}
+    for cells in _cells(folder, "turns", _turn_schema(pa)):
+        turns.setdefault(cells["episode"], []).append(cells)
+    episodes = _cells(folder, "episodes", _episode_schema(pa))
+    for name in _PLAIN:
+        store.insert(name, _cells(folder, name, _plain_schema(pa, store, name)))
+    tasks = {key: number for number, key in enumerate(dict.fromkeys(map(_task, episodes)), 1)}
+    store.insert("tasks", [dict(zip(("id", *_OF_TASK), (number, *key), strict=True)) for key, number in tasks.items()])
+    for at in range(0, len(episodes), _AT_ONCE):
+        chunk = episodes[at : at + _AT_ONCE]
+        store.insert("episodes", [_episode_row(each, tasks[_task(each)]) for each in chunk])
+        found: dict[str, list[Cells]] = {}
+        for table, row in chain.from_iterable(_rows_of(each, turns.get(each["id"], [])) for each in chunk):
+            found.setdefault(table, []).append(row)
+        for table, added in found.items():
+            store.insert(table, added)
+    for rows in _chunks(store):
+        list(read.whole_episodes(store, rows))  # raises where they are no records
 
 
-def _add_all(store: RunStore, episodes: Sequence[Cells], turns: dict[int, list[Cells]]) -> None:
-    """Add episodes in the order they had, those of one step, phase and kind of credit at once."""
+def _cells(folder: Path, name: str, schema: Any) -> list[Cells]:  # Any: PyArrow, as above
+    """Return a table's rows, whatever the order of its columns.
 
-    def kind(cells: Cells) -> tuple[int, str, tuple[str, ...]]:
-        first = turns.get(cells["id"], [{"advantages": "{}"}])[0]
-        return cells["step"], cells["phase"], tuple(sorted(json.loads(first["advantages"])))
+    Raises:
+        CairnError: it lacks columns, or has others.
+    """
+    _, parquet = _arrow()
+    file = folder / f"{name}.parquet"
+    table = parquet.read_table(file)
+    missing = [f"no {each!r}" for each in schema.names if each not in table.column_names]
+    unknown = [f"an unknown {each!r}" for each in table.column_names if each not in schema.names]
+    if missing or unknown:
+        raise CairnError(f"{str(file)!r} has other columns than cairn export writes: {', '.join([*missing, *unknown])}")
+    rows: list[Cells] = table.select(schema.names).cast(schema).to_pylist()
+    return rows
 
-    for (step, phase, methods), group in groupby(episodes, kind):
-        chosen = list(group)
-        credit = {
-            method: [json.loads(turn["advantages"])[method] for each in chosen for turn in turns.get(each["id"], ())]
-            for method in methods
-        }
-        made = [_episode(each, turns.get(each["id"], [])) for each in chosen]
-        store.add(step, {}, made, phase=phase, task_types=[each["type"] for each in chosen], advantages=credit)
+
+_OF_TASK = ("env", "task", "split", "type")
 
 
-def _episode(cells: Cells, turns: Sequence[Cells]) -> Episode:
-    final = None
-    if cells["final_anchor"] is not None:
-        final = Observation(text=cells["final_text"], anchor=cells["final_anchor"], image=cells["final_image"])
-    return Episode(
-        task=Task(env_id=cells["env"], task_id=cells["task"], split=cells["split"], seed=cells["seed"]),
-        group_id=cells["group_id"],
-        turns=tuple(_turn(each) for each in turns),
-        ending=Ending(kind=cells["ending"], cause=cells["cause"], detail=cells["detail"]),
-        score=cells["score"],
-        success=cells["success"],
-        final=final,
-        origin=cells["origin"],
-        parent=cells["parent"],
-        fork_turn=cells["fork_turn"],
+def _task(cells: Cells) -> tuple[str, ...]:
+    return tuple(cells[name] for name in _OF_TASK)
+
+
+def _episode_row(cells: Cells, task: int) -> Cells:
+    final = cells["final_anchor"]
+    row = {field.name: cells[field.name] for field in fields(EpisodeRow) if field.name not in _OF_TASK}
+    return {**row, "task": task, "final_anchor": None if final is None else signed(final)}
+
+
+def _turn_row(cells: Cells) -> Cells:
+    return {
+        **{field.name: cells[field.name] for field in fields(TurnRow)},
+        "anchor": signed(cells["anchor"]),
+        "channels": None if cells["channels"] == "{}" else cells["channels"],
+        "acted": None if cells["acted"] is None else json.dumps(cells["acted"]),
+    }
+
+
+def _rows_of(episode: Cells, turns: Sequence[Cells]) -> Iterator[tuple[str, Cells]]:
+    """Give the rows of an episode's turns with their tables, and those of texts."""
+    number = {"episode": episode["id"]}
+    for each in turns:
+        yield "turns", _turn_row(each)
+    credit = [json.loads(each["advantages"]) for each in turns]
+    for method in credit[0] if credit else ():
+        values = np.array([each[method] for each in credit], np.float64)
+        yield "advantages", {**number, "method": method, "values": values.tobytes()}
+    yield "bodies", {**number, **dict(zip(_BODY, pack(_body(episode, turns)), strict=True))}
+    for t, png in enumerate([*(each["image"] for each in turns), episode["final_image"]]):
+        if png is not None:
+            yield "images", {**number, "turn": t, "png": png}
+
+
+_BODY = ("texts", "prompt_ids", "reply_ids", "reply_logprobs")
+
+
+def _body(episode: Cells, turns: Sequence[Cells]) -> Body:
+    notes = [json.loads(each["notes"]) for each in turns]
+    return Body(
+        observations=tuple(each["observation"] for each in turns),
+        replies=tuple(each["reply"] for each in turns),
+        final=episode["final_text"],
+        notes=tuple(tuple(Note(kind=kind, text=said) for kind, said in each) for each in notes),
+        prompt_ids=_joined(turns, "prompt_ids", np.int32),
+        reply_ids=_joined(turns, "reply_ids", np.int32),
+        reply_logprobs=_joined(turns, "reply_logprobs", np.float32),
     )
 
 
-def _turn(cells: Cells) -> Turn:
-    tokens = None
-    if cells["prompt_tokens"] is not None:
-        tokens = Tokens(
-            prompt=cells["prompt_tokens"],
-            cached=cells["cached_tokens"],
-            reply=cells["reply_tokens"],
-            cost=cells["cost"],
-        )
-    return Turn(
-        observation=Observation(text=cells["observation"], anchor=cells["anchor"], image=cells["image"]),
-        reply_text=cells["reply"],
-        action=cells["action"],
-        reward=cells["reward"],
-        is_valid=cells["valid"],
-        channels=json.loads(cells["channels"]),
-        prompt_ids=_array(cells["prompt_ids"], np.int32),
-        extends_previous=cells["extends"],
-        reply_ids=_array(cells["reply_ids"], np.int32),
-        reply_logprobs=_array(cells["reply_logprobs"], np.float32),
-        tokens=tokens,
-        policy_version=cells["version"],
-        seconds=cells["seconds"],
-        acted=None if cells["acted"] is None else tuple(cells["acted"]),
-        notes=tuple(Note(kind=kind, text=said) for kind, said in json.loads(cells["notes"])),
-    )
-
-
-def _array(values: Sequence[float] | None, kind: type) -> Any:  # Any: an array of that type, or None
-    return None if values is None else np.array(values, kind)
+def _joined(turns: Sequence[Cells], name: str, kind: type) -> Any:  # Any: an array of that type
+    return np.array([value for each in turns for value in each[name] or ()], kind)

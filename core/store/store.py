@@ -155,11 +155,12 @@ class RunStore:
         row = (step, time.time(), kind, to_rows.text(text))
         self._write(lambda db: db.execute(_EVENT, row))
 
-    def insert(self, table: str, rows: Sequence[tuple[Any, ...]]) -> None:  # Any: SQLite's column types
-        """Store rows of a table as they are, in place of those with the same key."""
-        marks = ", ".join("?" * len(rows[0])) if rows else ""
-        sql = f"INSERT OR REPLACE INTO {table} VALUES ({marks})"
-        self._write(lambda db: db.executemany(sql, rows) if rows else None)
+    def insert(self, table: str, rows: Sequence[Mapping[str, Any]]) -> None:  # Any: SQLite's column types
+        """Store rows of a table, each the same columns by name, in place of those with the same key."""
+        if rows:
+            columns, values = (", ".join(form.format(name) for name in rows[0]) for form in ('"{}"', ":{}"))
+            sql = f"INSERT OR REPLACE INTO {table} ({columns}) VALUES ({values})"
+            self._write(lambda db: db.executemany(sql, rows))
 
     def forget_after(self, step: int) -> None:
         """Delete everything later than `step`: a run goes on from a checkpoint that is older than its last update."""

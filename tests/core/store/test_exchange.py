@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import datasets
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from cairn.core.errors import CairnError
 from cairn.core.store import RunStore
@@ -39,11 +41,16 @@ def test_a_run_comes_back_as_it_was(store: RunStore, tmp_path: Path) -> None:
     counts = export_run(store, tmp_path / "out")
     assert (counts["episodes"], counts["turns"], counts["metrics"], counts["events"]) == (5, 6, 3, 1)
     with import_run(tmp_path / "out", tmp_path / "again" / "run.sqlite") as again:
-        again.check()
-        for table in TABLES:
-            wanted, found = (each.rows(f"SELECT * FROM {table} ORDER BY 1, 2") for each in (store, again))
-            assert without_surrogates(found) == without_surrogates(wanted), table
+        assert_same(again, store)
         assert [row[3:4] + row[5:] for row in played(again)] == [row[3:4] + row[5:] for row in played(store)]
+
+
+def assert_same(found: RunStore, wanted: RunStore) -> None:
+    found.check()
+    for table in TABLES:
+        rows = [each.rows(f"SELECT * FROM {table} ORDER BY 1, 2") for each in (found, wanted)]
+        assert without_surrogates(rows[0]) == without_surrogates(rows[1]), table
+    assert found.rows("SELECT episode FROM bodies") == wanted.rows("SELECT episode FROM bodies")
 
 
 def without_surrogates(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
@@ -78,12 +85,52 @@ def test_what_is_no_run_is_refused(store: RunStore, tmp_path: Path) -> None:
         import_run(tmp_path, tmp_path / "new" / "run.sqlite")
     export_run(store, tmp_path / "out")
     (tmp_path / "out" / "turns.parquet").write_bytes((tmp_path / "out" / "events.parquet").read_bytes())
-    with pytest.raises(CairnError, match="holds no run that cairn export wrote"):
+    with pytest.raises(CairnError, match=r"turns\.parquet' has other columns than cairn export writes: no 'episode', "):
         import_run(tmp_path / "out", tmp_path / "new" / "run.sqlite")
-    assert not (tmp_path / "new" / "run.sqlite").exists()
+    assert not list((tmp_path / "new").iterdir())
 
 
-def test_texts_that_were_forgotten_cannot_be_written(store: RunStore, tmp_path: Path) -> None:
-    store.insert("bodies", [(1, b"", b"", b"", b"")])
+def test_columns_are_found_by_name_whatever_their_order(store: RunStore, tmp_path: Path) -> None:
+    export_run(store, tmp_path / "out")
+    for file in (tmp_path / "out").glob("*.parquet"):
+        table = parquet.read_table(file)
+        parquet.write_table(table.select(table.column_names[::-1]), file)
+    with import_run(tmp_path / "out", tmp_path / "again" / "run.sqlite") as again:
+        assert_same(again, store)
+
+
+@pytest.mark.parametrize(
+    ("name", "others", "told"),
+    [
+        (
+            "metrics",
+            {"more": [1, 2, 3], "value": None},
+            r"metrics\.parquet' has other .*: no 'value', an unknown 'more'",
+        ),
+        ("turns", {"action": None}, r"turns\.parquet' has other columns than cairn export writes: no 'action'"),
+        ("metrics", {"step": ["a", "b", "c"]}, "holds no run that cairn export wrote"),
+        ("metrics", {"value": [None, 0.5, 0.5]}, r"NOT NULL constraint failed: metrics\.value"),
+        ("turns", {"prompt_ids": [[1 << 40]] * 6}, "holds no run that cairn export wrote"),
+        ("turns", {"reply_logprobs": [[0.5]] * 6}, "holds no run that cairn export wrote"),
+    ],
+)
+def test_a_table_of_other_columns_or_values_is_refused_and_nothing_is_left(
+    name: str, others: dict[str, list[Any] | None], told: str, store: RunStore, tmp_path: Path
+) -> None:  # Any: what a column holds
+    export_run(store, tmp_path / "out")
+    file = tmp_path / "out" / f"{name}.parquet"
+    table = parquet.read_table(file)
+    for column, values in others.items():
+        table = table.drop_columns(column) if column in table.column_names else table
+        table = table if values is None else table.append_column(column, pa.array(values))
+    parquet.write_table(table, file)
+    with pytest.raises(CairnError, match=told):
+        import_run(tmp_path / "out", tmp_path / "new" / "run.sqlite")
+    assert not list((tmp_path / "new").iterdir())
+
+
+def test_a_run_that_cannot_be_read_leaves_no_folder(store: RunStore, tmp_path: Path) -> None:
+    store.insert("bodies", [{"episode": 1, "texts": b"", "prompt_ids": b"", "reply_ids": b"", "reply_logprobs": b""}])
     with pytest.raises(CairnError, match="cannot be read"):
         export_run(store, tmp_path / "out")
+    assert not list(tmp_path.glob("*out*"))
