@@ -2,8 +2,9 @@
 
 One file a table, named as `core.store.schema` names it. ``turns`` has each turn's texts, token ids, logprobs, picture
 and advantages beside its numbers, ``episodes`` what the last step led to. ``README.md`` has the header by which
-``datasets.load_dataset(FOLDER, "turns")`` finds the files. Anchors are unsigned 64-bit integers. Half characters (lone
-surrogates), which Parquet cannot hold, become question marks; all else is read back as it was.
+``datasets.load_dataset(FOLDER, "turns")`` finds the files. Anchors are unsigned 64-bit integers. Texts, tokens and
+pictures that were forgotten to make room are nulls. Half characters (lone surrogates), which Parquet cannot hold,
+become question marks; all else is read back as it was.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def export_run(store: RunStore, folder: Path) -> dict[str, int]:
     """Write a run's tables into a new folder and return how many rows each has.
 
     Raises:
-        CairnError: the folder is there, the run cannot be read, or texts of it were forgotten.
+        CairnError: the folder is there, or the run cannot be read.
         MissingExtraError: PyArrow is not installed.
     """
     pa, parquet = _arrow()
@@ -127,14 +128,13 @@ def _cells_of(store: RunStore, chunk: Sequence[EpisodeRow]) -> tuple[list[Cells]
     episodes, turns = [], []
     rows = read.turns(store, [row.id for row in chunk])
     for row, episode in zip(chunk, read.whole_episodes(store, chunk), strict=True):
-        if row.turns and store.body(row.id) is None:
-            raise CairnError(f"Texts of episode {row.id} were forgotten to make room: see store.max_gb")
-        ends = {} if episode.final is None else _end_cells(episode.final)
+        is_kept = store.body(row.id) is not None
+        ends = _end_cells(episode.final) if is_kept and episode.final is not None else {}
         episodes.append({**asdict(row), **ends})
         credit = read.advantages(store, row.id)
         for turn, found in zip(rows[row.id], episode.turns, strict=True):
             advantages = {name: float(values[turn.turn]) for name, values in credit.items()}
-            turns.append({**_turn_cells(turn, advantages), **_text_cells(found)})
+            turns.append({**_turn_cells(turn, advantages), **(_text_cells(found) if is_kept else {})})
     return episodes, turns
 
 
@@ -272,7 +272,7 @@ def _turn_row(cells: Cells) -> Cells:
 
 
 def _rows_of(episode: Cells, turns: Sequence[Cells]) -> Iterator[tuple[str, Cells]]:
-    """Give the rows of an episode's turns with their tables, and those of texts."""
+    """Give the rows of an episode's turns with their tables, and those of texts unless these were forgotten."""
     number = {"episode": episode["id"]}
     for each in turns:
         yield "turns", _turn_row(each)
@@ -280,6 +280,8 @@ def _rows_of(episode: Cells, turns: Sequence[Cells]) -> Iterator[tuple[str, Cell
     for method in credit[0] if credit else ():
         values = np.array([each[method] for each in credit], np.float64)
         yield "advantages", {**number, "method": method, "values": values.tobytes()}
+    if len(turns) < episode["turns"] or any(each["observation"] is None for each in turns):
+        return
     yield "bodies", {**number, **dict(zip(_BODY, pack(_body(episode, turns)), strict=True))}
     for t, png in enumerate([*(each["image"] for each in turns), episode["final_image"]]):
         if png is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,26 @@ def test_a_table_of_other_columns_or_values_is_refused_and_nothing_is_left(
     with pytest.raises(CairnError, match=told):
         import_run(tmp_path / "out", tmp_path / "new" / "run.sqlite")
     assert not list((tmp_path / "new").iterdir())
+
+
+@pytest.mark.parametrize("tables", [("bodies", "images"), ("bodies", "images", "turns", "advantages")])
+def test_what_was_forgotten_is_written_as_nulls_and_read_back_as_forgotten(
+    tables: tuple[str, ...], store: RunStore, tmp_path: Path
+) -> None:
+    database = sqlite3.connect(store.path)
+    for table in tables:
+        database.execute(f"DELETE FROM {table} WHERE episode <= 2")
+    database.commit()
+    database.close()
+    export_run(store, tmp_path / "out")
+    written = parquet.read_table(tmp_path / "out" / "turns.parquet").to_pylist()
+    forgotten = [turn for turn in written if turn["episode"] <= 2]
+    assert len(forgotten) == (4 if tables == ("bodies", "images") else 0)
+    assert all(turn["observation"] is turn["prompt_ids"] is turn["image"] is None for turn in forgotten)
+    assert all(turn["action"] for turn in forgotten)
+    with import_run(tmp_path / "out", tmp_path / "again" / "run.sqlite") as again:
+        assert_same(again, store)
+        assert again.body(1) is None
 
 
 def test_a_run_that_cannot_be_read_leaves_no_folder(store: RunStore, tmp_path: Path) -> None:
