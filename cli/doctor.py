@@ -8,6 +8,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
+from functools import partial
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Annotated
@@ -34,23 +36,13 @@ def register(app: typer.Typer) -> None:
 
 def doctor(
     sandbox: Annotated[bool, typer.Option("--sandbox", help="Try the hostile programs on every sandbox here.")] = False,
-    within: Annotated[float, typer.Option(min=1, help="Seconds for the whole; --sandbox takes what it takes.")] = 20,
+    run: Annotated[Path | None, typer.Option(help="Read all of a run's file instead, to find damage.")] = None,
+    within: Annotated[float, typer.Option(min=1, help="Seconds, if neither --sandbox nor --run is asked for.")] = 20,
     as_json: Json = False,
 ) -> None:
     """Try what works here, and say how to mend what does not; exit status 1 if something is broken."""
-    from cairn.cli._checks import data, machine, packages, plugged
-
-    checks: dict[str, _Check] = {
-        "packages": packages.packages,
-        "machine": machine.machine,
-        "data": data.data,
-        "trackers": plugged.trackers,
-        "sandboxes": plugged.sandboxes,
-        "back ends": plugged.backends,
-        "environments": plugged.environments,
-    }
-    if sandbox:
-        checks, within = {"attacks": plugged.attacks}, float("inf")
+    asked = _asked(sandbox, run)
+    checks, within = (asked, float("inf")) if asked else (_machine(), within)
     with progress("looking at this machine") as advance:
         findings = []
         for finding in examine(checks, within):
@@ -64,6 +56,32 @@ def doctor(
         show(findings, Console())
     if any(finding.is_well is False for finding in findings):
         raise typer.Exit(1)
+
+
+def _asked(sandbox: bool, run: Path | None) -> dict[str, _Check]:
+    """Return the checks that were asked for, which take what they take."""
+    from cairn.cli._checks import plugged
+    from cairn.cli._checks.stored import stored
+    from cairn.core.store import RunStore
+
+    asked: dict[str, _Check] = {"attacks": plugged.attacks} if sandbox else {}
+    if run is not None:
+        asked["run"] = partial(stored, RunStore.file(run))
+    return asked
+
+
+def _machine() -> dict[str, _Check]:
+    from cairn.cli._checks import data, machine, packages, plugged
+
+    return {
+        "packages": packages.packages,
+        "machine": machine.machine,
+        "data": data.data,
+        "trackers": plugged.trackers,
+        "sandboxes": plugged.sandboxes,
+        "back ends": plugged.backends,
+        "environments": plugged.environments,
+    }
 
 
 def examine(checks: dict[str, _Check], within: float) -> Iterator[Finding]:

@@ -43,14 +43,15 @@ Cells = dict[str, Any]  # Any: what a column holds
 
 
 def export_run(store: RunStore, folder: Path) -> dict[str, int]:
-    """Write a run's tables into a new folder and return how many rows each has.
+    """Read all of a run's file, write its tables into a new folder, and return how many rows each has.
 
     Raises:
-        CairnError: the folder is there, or the run cannot be read.
+        CairnError: the folder is there, or the run's file is damaged.
         MissingExtraError: PyArrow is not installed.
     """
     pa, parquet = _arrow()
     with _made_whole(folder) as place:
+        store.check()
         place.mkdir()
         counts = {name: _write_plain(store, name, place) for name in _PLAIN}
         counts |= {"episodes": 0, "turns": 0}

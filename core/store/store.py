@@ -74,12 +74,21 @@ class RunStore:
         Raises:
             CairnError: there is none, or as above.
         """
-        file = path / "run.sqlite" if path.is_dir() else path
-        if not file.is_file():
-            raise CairnError(f"{str(path)!r} is no run: expected a folder with run.sqlite, such as runs/quickstart-...")
-        store = cls(file)
+        store = cls(cls.file(path))
         store._db.execute("PRAGMA query_only = ON")
         return store
+
+    @staticmethod
+    def file(run: Path) -> Path:
+        """Return the file of a run, which is named by its folder or is the file itself.
+
+        Raises:
+            CairnError: there is none.
+        """
+        file = run / "run.sqlite" if run.is_dir() else run
+        if not file.is_file():
+            raise CairnError(f"{str(run)!r} is no run: expected a folder with run.sqlite, such as runs/quickstart-...")
+        return file
 
     def __enter__(self) -> Self:
         return self

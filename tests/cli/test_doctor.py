@@ -18,6 +18,8 @@ from cairn.cli.doctor import examine, show
 from cairn.cli.main import app
 from cairn.core.errors import CairnError, MissingDataError, MissingExtraError, MissingProgramError
 from cairn.core.plugins import BACKENDS, ENVS, SANDBOXES, TRACKERS
+from cairn.core.store import RunStore
+from tests.core.store.test_store import damage_an_index, episode
 
 run = CliRunner()
 LONG = "cairn eval household --agent openai:MODEL --agent-set sampling.openai.url=http://127.0.0.1:8000/v1 --tasks 100"
@@ -145,6 +147,20 @@ def test_every_sandbox_is_looked_at() -> None:
     found = {each.what: each for each in plugged.sandboxes()}
     assert list(found) == SANDBOXES.ids()
     assert all(each.is_well or each.mend for each in found.values())
+
+
+def test_all_of_a_runs_file_is_read_where_it_is_asked_for(tmp_path: Path) -> None:
+    with RunStore(tmp_path / "run.sqlite") as store:
+        store.add(1, {}, [episode(1.0, "look", "go")])
+    done = run.invoke(app, ["doctor", "--run", str(tmp_path), "--json"])
+    (found,) = json.loads(done.stdout)
+    assert (done.exit_code, found["section"], found["is_well"]) == (0, "run", True)
+    assert found["found"].startswith("1 episodes and 2 turns")
+    damage_an_index(tmp_path / "run.sqlite")
+    done = run.invoke(app, ["doctor", "--run", str(tmp_path), "--json"])
+    (found,) = json.loads(done.stdout)
+    assert (done.exit_code, found["is_well"]) == (1, False)
+    assert "is damaged" in found["found"]
 
 
 @pytest.mark.slow

@@ -55,6 +55,7 @@ MISTAKES = [  # what is typed, and what has to be in the answer
     ("view plain", "'plain' holds no run"),
     ("report plain", "'plain' holds no run"),
     ("report empty --out no/r.html", "Cannot write 'no/r.html'"),
+    ("doctor --run plain", "'plain' is no run"),
     ("export plain out", "'plain' is no run"),
     ("export empty plain", "'plain' is there already"),
     ("import plain new", "'plain' has no meta.parquet"),

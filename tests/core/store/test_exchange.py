@@ -16,7 +16,7 @@ from cairn.core.errors import CairnError
 from cairn.core.store import RunStore
 from cairn.core.store.digest import played
 from cairn.core.store.exchange import export_run, import_run
-from tests.core.store.test_store import EVERYTHING, SPOKEN, episode
+from tests.core.store.test_store import EVERYTHING, SPOKEN, damage_an_index, episode
 
 TABLES = ("meta", "updates", "metrics", "environments", "tasks", "episodes", "turns", "images", "advantages",
           "checkpoints", "events")  # fmt: skip
@@ -148,6 +148,14 @@ def test_what_was_forgotten_is_written_as_nulls_and_read_back_as_forgotten(
     with import_run(tmp_path / "out", tmp_path / "again" / "run.sqlite") as again:
         assert_same(again, store)
         assert again.body(1) is None
+
+
+def test_damage_where_no_table_is_read_is_told_before_anything_is_written(store: RunStore, tmp_path: Path) -> None:
+    store.close()
+    damage_an_index(store.path)
+    with RunStore.read(store.path) as damaged, pytest.raises(CairnError, match="is damaged"):
+        export_run(damaged, tmp_path / "out")
+    assert not list(tmp_path.glob("*out*"))
 
 
 def test_a_run_that_cannot_be_read_leaves_no_folder(store: RunStore, tmp_path: Path) -> None:

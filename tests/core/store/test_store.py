@@ -292,6 +292,17 @@ def test_a_damaged_file_is_told(tmp_path: Path) -> None:
         store.check()
 
 
+def damage_an_index(path: Path) -> None:
+    """Overwrite a page of a closed store that finds anchors, and that nothing else needs."""
+    database = sqlite3.connect(path)
+    (size,) = database.execute("PRAGMA page_size").fetchone()
+    (page,) = database.execute("SELECT rootpage FROM sqlite_master WHERE name = 'turns_by_anchor'").fetchone()
+    database.close()
+    with path.open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\xff" * size)
+
+
 def test_texts_that_cannot_be_unpacked_are_told(tmp_path: Path) -> None:
     with RunStore(tmp_path / "run.sqlite") as store:
         store.add(1, {}, [episode(1.0, "look")])
