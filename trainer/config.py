@@ -59,7 +59,7 @@ class StoreConfig(Config):
     max_gb: float = Field(
         20.0,
         gt=0,
-        description="Beyond it, the oldest training episodes' texts, tokens and pictures are forgotten.",
+        description="Beyond it, the oldest texts, tokens and pictures are forgotten: training's, then evaluations'.",
     )
 
     @property

@@ -1,7 +1,8 @@
-"""What a run's file forgets when it grows too large: of the oldest training episodes, first texts, tokens and pictures.
+"""What a run's file forgets when it grows too large, the oldest first; nothing of the newest update and evaluation.
 
-If that is not enough, their turns. Episodes with their scores, metrics and evaluations are kept. Space that is freed is
-used again, so the file stays as large as it was.
+First texts, tokens and pictures of training episodes; if that is not enough, those of evaluations; if that is not
+enough, turns of training episodes. Episodes with their scores, metrics and turns of evaluations are kept. Space that is
+freed is used again, so the file stays as large as it was.
 """
 
 from __future__ import annotations
@@ -9,29 +10,36 @@ from __future__ import annotations
 import sqlite3
 
 _LEFT = 0.9  # of the limit, after some was forgotten
-_BODIES = """
+_IS_OLD = "phase = :phase AND step < (SELECT max(step) FROM episodes WHERE phase = :phase)"
+_BODIES = f"""
 SELECT e.id, coalesce((SELECT length(texts) + length(prompt_ids) + length(reply_ids) + length(reply_logprobs)
                        FROM bodies WHERE episode = e.id), 0)
            + coalesce((SELECT sum(length(png)) FROM images WHERE episode = e.id), 0) AS size
-FROM episodes e WHERE phase = 'train' AND size > 0 ORDER BY step, e.id
+FROM episodes e WHERE {_IS_OLD} AND size > 0 ORDER BY step, e.id
 """
-_TURNS = """
+_TURNS = f"""
 SELECT e.id, (SELECT count(*) FROM turns WHERE episode = e.id) * 150 AS size
-FROM episodes e WHERE phase = 'train' AND size > 0 ORDER BY step, e.id
+FROM episodes e WHERE {_IS_OLD} AND size > 0 ORDER BY step, e.id
 """
+_IN_ORDER = (  # what, of which phase, and the tables that have it
+    ("texts of {} training episodes", "train", _BODIES, ("bodies", "images")),
+    ("texts of {} episodes of evaluations", "eval", _BODIES, ("bodies", "images")),
+    ("turns of {} training episodes", "train", _TURNS, ("turns", "advantages")),
+)
 
 
 def make_room(db: sqlite3.Connection, most: int) -> str:
     """Forget until at most `most` bytes are used, and return what was; nothing where there is room."""
     told = []
-    for what, sql, tables in (("texts", _BODIES, ("bodies", "images")), ("turns", _TURNS, ("turns", "advantages"))):
+    for what, phase, sql, tables in _IN_ORDER:
         excess = used_bytes(db) - most
         if excess <= 0:
             break
-        chosen = _oldest(db, sql, excess + (1 - _LEFT) * most)
+        chosen = _oldest(db, sql, phase, excess + (1 - _LEFT) * most)
         for table in tables:
             db.executemany(f"DELETE FROM {table} WHERE episode = ?", [(each,) for each in chosen])
-        told.append(f"{what} of {len(chosen)} training episodes")
+        if chosen:
+            told.append(what.format(len(chosen)))
     return " and ".join(told)
 
 
@@ -44,10 +52,10 @@ def used_bytes(db: sqlite3.Connection) -> int:
 _PAGES = ("page_count", "freelist_count", "page_size")
 
 
-def _oldest(db: sqlite3.Connection, sql: str, wanted: float) -> list[int]:
+def _oldest(db: sqlite3.Connection, sql: str, phase: str, wanted: float) -> list[int]:
     """Return the first episodes that together have as many bytes as wanted."""
     chosen: list[int] = []
-    for episode, size in db.execute(sql):
+    for episode, size in db.execute(sql, {"phase": phase}):
         if wanted <= 0:
             break
         chosen.append(episode)

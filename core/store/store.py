@@ -24,7 +24,7 @@ from cairn.core.records import Episode
 from cairn.core.store import rows as to_rows
 from cairn.core.store import schema
 from cairn.core.store.packing import Body, pack, unpack
-from cairn.core.store.room import make_room
+from cairn.core.store.room import make_room, used_bytes
 
 _CLAIM = """
 INSERT INTO meta VALUES ('writer', ?)
@@ -41,7 +41,7 @@ class RunStore:
     """One run's file. Use as a context manager, or call `close`."""
 
     def __init__(self, path: Path, max_bytes: int | None = None) -> None:
-        """Open the file, or make it. Beyond `max_bytes` the oldest training episodes' texts and tokens are forgotten.
+        """Open the file, or make it. Beyond `max_bytes` the oldest is forgotten, as `core.store.room` says.
 
         Raises:
             CairnError: it is no run store, one of a newer version, or one that lacks tables.
@@ -65,6 +65,7 @@ class RunStore:
         if missing:
             raise self._damaged(f"it has no table {missing[0]!r}")
         self._max_bytes = max_bytes
+        self._is_full = False  # more than `max_bytes` is used, though all that may be was forgotten
         self._turn: tuple[str, int] | None = None  # who writes, and the number of the write under way
 
     @classmethod
@@ -149,8 +150,8 @@ class RunStore:
             db.executemany("INSERT OR REPLACE INTO metrics VALUES (?, ?, ?)", named)
             first = _add_episodes(db, step, phase, episodes, kinds)
             db.executemany("INSERT INTO advantages VALUES (?, ?, ?)", _credits(first, episodes, advantages or {}))
-            if self._max_bytes is not None and (told := make_room(db, self._max_bytes)):
-                db.execute(_EVENT, (step, time.time(), "forgotten", told))
+            if self._max_bytes is not None:
+                self._keep_within(db, step, self._max_bytes)
 
         self._write(write)
 
@@ -263,6 +264,15 @@ class RunStore:
             f"Run store {str(self.path)!r} is damaged: {how}. Save what can be read with: sqlite3 {self.path.name} "
             '".recover" | sqlite3 saved.sqlite'
         )
+
+    def _keep_within(self, db: sqlite3.Connection, step: int, most: int) -> None:
+        if told := make_room(db, most):
+            db.execute(_EVENT, (step, time.time(), "forgotten", told))
+        is_full = used_bytes(db) > most
+        if is_full and not self._is_full:
+            told = "What may not be forgotten takes more than store.max_gb: the run's file grows beyond it"
+            db.execute(_EVENT, (step, time.time(), "full", told))
+        self._is_full = is_full
 
     def _is_new(self) -> bool:
         """Take note of the write under way and return whether it is yet to be carried out."""
