@@ -1,7 +1,8 @@
 """Two agents on one panel, task by task: which is better, how sure that is, and how many tasks it would take.
 
 Both sides may be several evaluations, such as of runs with different seeds: their attempts at a task are averaged, and
-the spread over seeds is told beside. Evaluations of different panels are not compared.
+the spread over seeds is told beside. Evaluations of different panels are not compared, unless their tasks are the same
+in other words (`agents.panel.told_otherwise`).
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from typing import Any
 import numpy as np
 
 from cairn.agents.evaluation import Evaluation, load_evaluation, outcomes
+from cairn.agents.panel import Panel
 from cairn.agents.statistics import Interval, Paired, interval, paired, student
 from cairn.core.errors import CairnError
 from cairn.core.store.read import EpisodeRow
+from cairn.envs.base import EnvConfig
 
 Attempts = dict[tuple[int, str], list[float]]  # (part, task) -> what each attempt gave
 _VALUES: dict[str, Callable[[EpisodeRow], float]] = {
@@ -35,6 +38,7 @@ class Side:
     mean: Interval  # over tasks
     by_seed: tuple[float, ...]  # each evaluation's mean over tasks
     over_seeds: tuple[float, float] | None  # Student's 95 % interval of the mean over evaluations; None: there is one
+    perturbations: tuple[str, ...]  # under which its tasks are told, as in "rename(seed=1)"; none: in their own words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,13 +60,15 @@ def compare(first: Sequence[Path], second: Sequence[Path], measures: Sequence[st
     """Compare evaluations in folders; parts of the panel one by one, and all tasks together where there are several.
 
     Raises:
-        CairnError: a folder holds no evaluation that has ended, they are of different panels, or there is no such
-            measure.
+        CairnError: a folder holds no evaluation that has ended, they are of panels that differ in more than the words
+            of their tasks, or there is no such measure.
     """
     if unknown := [name for name in measures if name not in _VALUES]:
         raise CairnError(f"There is no measure {unknown[0]!r}; choose of {', '.join(_VALUES)}")
     sides = [load_evaluation(folder) for folder in first], [load_evaluation(folder) for folder in second]
-    _refuse_other_panels([*sides[0], *sides[1]])
+    for side in sides:
+        _refuse_other_panels(side, Panel.content_hash)
+    _refuse_other_panels([sides[0][0], sides[1][0]], Panel.tasks_hash)
     families = [part.family for part in sides[0][0].panel.parts]
     groups: list[tuple[str, set[int]]] = [(family, {number}) for number, family in enumerate(families)]
     if len(families) > 1:
@@ -73,10 +79,10 @@ def compare(first: Sequence[Path], second: Sequence[Path], measures: Sequence[st
 # -- helpers -----------------------------------------------------------------------------------------------------------
 
 
-def _refuse_other_panels(evaluations: Sequence[Evaluation]) -> None:
+def _refuse_other_panels(evaluations: Sequence[Evaluation], key: Callable[[Panel], str]) -> None:
     one = evaluations[0]
     for other in evaluations[1:]:
-        if other.panel.content_hash() != one.panel.content_hash():
+        if key(other.panel) != key(one.panel):
             raise CairnError(
                 f"{str(one.folder)!r} is of panel {one.panel.name!r} ({one.panel.content_hash()[:12]}) and "
                 f"{str(other.folder)!r} of {other.panel.name!r} ({other.panel.content_hash()[:12]}): results of "
@@ -95,8 +101,8 @@ def _compared(
     return Comparison(
         family=family,
         measure=measure,
-        first=_side(first, a, joined[0], measure),
-        second=_side(second, b, joined[1], measure),
+        first=_side(first, a, joined[0], measure, parts),
+        second=_side(second, b, joined[1], measure, parts),
         paired=paired(*joined),
     )
 
@@ -119,7 +125,11 @@ def _named(attempts: Attempts) -> dict[str, list[float]]:
 
 
 def _side(
-    evaluations: Sequence[Evaluation], found: Sequence[Attempts], joined: Mapping[str, Sequence[float]], measure: str
+    evaluations: Sequence[Evaluation],
+    found: Sequence[Attempts],
+    joined: Mapping[str, Sequence[float]],
+    measure: str,
+    parts: set[int],
 ) -> Side:
     means = tuple(float(np.mean([np.mean(values) for values in attempts.values()])) for attempts in found)
     return Side(
@@ -127,4 +137,16 @@ def _side(
         mean=interval(joined, is_share=measure in ("success", "score")),
         by_seed=means,
         over_seeds=student(means) if len(means) > 1 else None,
+        perturbations=_perturbations(evaluations[0].panel, parts),
     )
+
+
+def _perturbations(panel: Panel, parts: set[int]) -> tuple[str, ...]:
+    """Return the names, with what is set of them, of whatever is told otherwise in any of the parts."""
+    found = set()
+    for number in parts:
+        given = EnvConfig(perturb=panel.parts[number].config.get("perturb", {})).perturb
+        for name, settings in given.items():
+            told = ", ".join(f"{key}={value}" for key, value in sorted(settings.items()))
+            found.add(f"{name}({told})" if told else name)
+    return tuple(sorted(found))

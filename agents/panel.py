@@ -54,7 +54,12 @@ class Panel(Config):
     def content_hash(self) -> str:
         """Return the SHA-256 of everything but the hash, as 64 hex digits."""
         content = self.model_dump(mode="json", exclude={"hash"})
-        return sha256(json.dumps(content, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
+        return _sha256(content)
+
+    def tasks_hash(self) -> str:
+        """Return the SHA-256 of tasks and how they are played, in whatever words they are told."""
+        words: dict[str, Any] = {"may_differ": True, "config": {"perturb"}}  # Any: names within names, for pydantic
+        return _sha256(self.model_dump(mode="json", include={"parts"}, exclude={"parts": {"__all__": words}}))
 
     def sealed(self) -> Self:
         """Return it with its hash."""
@@ -192,6 +197,10 @@ def write_panel(panel: Panel, file: Path) -> None:
 
 
 # -- helpers -----------------------------------------------------------------------------------------------------------
+
+
+def _sha256(content: Mapping[str, Any]) -> str:  # Any: JSON
+    return sha256(json.dumps(content, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 
 def _begun(part: Part, on_task: Callable[[str], None]) -> Part:

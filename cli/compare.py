@@ -26,7 +26,10 @@ def compare(
     ],
     as_json: Json = False,
 ) -> None:
-    """Compare two evaluations on the same panel: differences by task, with intervals, tests and tasks needed."""
+    """Compare two evaluations on the same panel: differences by task, with intervals, tests and tasks needed.
+
+    The panel of one may be the other's with `--perturb`: the same tasks in other words.
+    """
     from cairn.agents.comparison import compare as run
 
     found = run(_folders(first), _folders(second), measure)
@@ -34,6 +37,8 @@ def compare(
         show_json([each.to_dict() for each in found])
         return
     typer.echo(f"A: {', '.join(found[0].first.agents)}\nB: {', '.join(found[0].second.agents)}")
+    for line in _wordings(found):
+        typer.echo(line)
     columns = ("part", "measure", "A", "B", "B - A, 95 % interval", "only A", "only B", "p", "d", "tasks needed")
     show_table(columns, [_cells(each) for each in found])
     typer.echo(
@@ -48,6 +53,16 @@ def compare(
 
 def _folders(listed: str) -> list[Path]:
     return [Path(each.strip()) for each in listed.split(",") if each.strip()]
+
+
+def _wordings(found: list[Comparison]) -> list[str]:
+    """Return what is to be said where the two were told of the tasks in different words."""
+    pairs = dict.fromkeys((each.first.perturbations, each.second.perturbations) for each in found)
+    return [f"The wording differs: tasks are told to A {_words(a)}, to B {_words(b)}" for a, b in pairs if a != b]
+
+
+def _words(perturbations: tuple[str, ...]) -> str:
+    return f"under {', '.join(perturbations)}" if perturbations else "in their own words"
 
 
 def _cells(found: Comparison) -> tuple[str, ...]:

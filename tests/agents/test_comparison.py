@@ -9,12 +9,14 @@ import pytest
 
 from cairn.agents.comparison import compare
 from cairn.agents.evaluation import evaluate
-from cairn.agents.panel import make_panel
+from cairn.agents.panel import Panel, make_panel, told_otherwise
 from cairn.core.errors import CairnError
 from tests.agents.test_panel import part
 
 TASKS = [f"{colour}-{number}" for colour in ("amber", "red", "green") for number in range(4)]
 PANEL = make_panel("doors", "", [part(tasks=dict.fromkeys(TASKS, "")), part(family="quick", config={"turn_limit": 3})])
+
+HOUSE = make_panel("house", "", [part(env="household", config={"size": "tiny"}, tasks={"gen-train/000003": ""})])
 
 
 @pytest.fixture
@@ -54,6 +56,39 @@ def test_different_panels_are_not_compared(play: Callable[..., Path], tmp_path: 
     other = evaluate("oracle", panel=make_panel("doors", "", [part(seed=9)]), root=tmp_path).folder
     with pytest.raises(CairnError, match=r"is of panel 'doors' .* results of different tasks are not compared"):
         compare([play("oracle")], [other])
+
+
+def test_the_same_tasks_in_other_words_are_compared_and_the_words_told(tmp_path: Path) -> None:
+    panels = HOUSE, told_otherwise(HOUSE, "rename")
+    plain, renamed = ([evaluate("oracle", panel=panel, root=tmp_path).folder] for panel in panels)
+    (found,) = compare(plain, renamed)
+    assert (found.first.perturbations, found.second.perturbations) == ((), ("rename",))
+    assert (found.first.mean.mean, found.second.mean.mean, found.paired.p_value) == (1.0, 1.0, 1.0)
+    with pytest.raises(CairnError, match="different tasks are not compared"):
+        compare(plain, [*plain, *renamed])  # as if they were two seeds
+
+
+def test_how_words_are_drawn_is_told_too(tmp_path: Path) -> None:
+    def play(seed: int) -> list[Path]:
+        perturb = {"rename": {"seed": seed}, "shuffle": {}}
+        changed = HOUSE.parts[0].model_copy(update={"config": {"size": "tiny", "perturb": perturb}})
+        other = HOUSE.model_copy(update={"parts": (changed.model_copy(update={"may_differ": True}),)})
+        return [evaluate("oracle", panel=other, root=tmp_path).folder]
+
+    (found,) = compare(play(1), play(2))
+    assert found.first.perturbations == ("rename(seed=1)", "shuffle")
+    assert found.second.perturbations == ("rename(seed=2)", "shuffle")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"seed": 4}, {"attempts": 2}, {"version": 7}, {"config": {"turn_limit": 4}}, {"tasks": {"amber-0": ""}}],
+)
+def test_other_words_excuse_no_other_difference(changes: dict[str, object]) -> None:
+    one = Panel(name="doors", summary="", parts=(part(),))
+    assert told_otherwise(one, "rename").tasks_hash() == one.tasks_hash()
+    other = one.model_copy(update={"parts": (part(**changes),)})
+    assert told_otherwise(other, "rename").tasks_hash() != one.tasks_hash()
 
 
 def test_measures_that_there_are_not_are_refused(play: Callable[..., Path]) -> None:

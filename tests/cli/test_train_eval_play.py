@@ -194,6 +194,9 @@ def test_tasks_are_told_otherwise() -> None:
     assert (renamed["panel"], renamed["played"]) == ("household.rename", 2)
     assert renamed["hash"] != plain["hash"]
     assert "perturbation" in run.invoke(app, [*asked, "--perturb", "remane"]).output
+    told = run.invoke(app, ["compare", plain["folder"], renamed["folder"]])
+    assert "The wording differs: tasks are told to A in their own words, to B under rename" in told.output
+    assert "wording" not in run.invoke(app, ["compare", plain["folder"], plain["folder"]]).output
 
 
 def test_two_evaluations_are_compared() -> None:
