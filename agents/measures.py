@@ -16,7 +16,6 @@ import numpy as np
 from cairn.agents.statistics import Interval, best_of_n, interval, pass_at_k, pass_hat_k
 from cairn.core.store.read import EpisodeRow
 
-_KS = (1, 2, 4, 8, 16, 32, 64)
 _MOST_POINTS = 50  # of a curve
 
 Curve = tuple[tuple[float, float], ...]  # (budget, share of episodes that succeed within it)
@@ -126,9 +125,9 @@ def _outcomes(attempts: Attempts, kind: Callable[[str], str]) -> dict[str, Outco
 
 
 def _repeated(attempts: Attempts, value: Callable[[Sequence[EpisodeRow], int], float]) -> dict[int, Interval]:
-    """Return a value for every k up to what the task with the fewest attempts allows."""
+    """Return a value for all powers of two up to what the task with the fewest attempts allows, and for that itself."""
     fewest = min((len(rows) for rows in attempts.values()), default=0)
-    ks = [k for k in _KS if k <= fewest] if fewest > 1 else []
+    ks = sorted({fewest, *(2**power for power in range(fewest.bit_length()))}) if fewest > 1 else []
     return {k: interval({task: [value(rows, k)] for task, rows in attempts.items()}) for k in ks}
 
 

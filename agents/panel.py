@@ -136,6 +136,15 @@ def told_otherwise(panel: Panel, *perturbations: str) -> Panel:
     return panel.model_copy(update={"name": f"{panel.name}.{names}", "summary": summary, "parts": parts}).sealed()
 
 
+def repeated(panel: Panel, attempts: int) -> Panel:
+    """Return a panel of as many attempts at each task, with its own name and hash; itself if it has as many."""
+    if all(part.attempts == attempts for part in panel.parts):
+        return panel
+    parts = tuple(part.model_copy(update={"attempts": attempts}) for part in panel.parts)
+    summary = f"{panel.summary} Attempts at each task: {attempts}."
+    return panel.model_copy(update={"name": f"{panel.name}.x{attempts}", "summary": summary, "parts": parts}).sealed()
+
+
 def spread(tasks: Sequence[str], count: int) -> list[str]:
     """Return so many of the tasks at most, at equal distances."""
     count = min(count, len(tasks))

@@ -32,9 +32,12 @@ def evaluate(
         ),
     ] = "oracle",
     panel: Annotated[str, typer.Option(help="A panel's name or file; see cairn panels list.")] = "",
-    tasks: Annotated[int, typer.Option(min=1, help="Of an environment: how many, from the start of the split.")] = 100,
-    seed: Annotated[int, typer.Option(help="Of an environment: of everything random.")] = 0,
-    attempts: Annotated[int, typer.Option(min=1, help="Of an environment: at each task.")] = 1,
+    tasks: Annotated[
+        int | None,
+        typer.Option(min=1, help="Of an environment: how many, from the start of the split; default: 100."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Of an environment: of everything random; default: 0.")] = None,
+    attempts: Annotated[int | None, typer.Option(min=1, help="At each task; default: 1, or the panel's.")] = None,
     temperature: Annotated[float, typer.Option(min=0.0, help="Of sampling; 0: the most probable token.")] = 0.4,
     slots: Annotated[int | None, typer.Option(min=1, help="Episodes in flight; default: the agent's setting.")] = None,
     processes: Annotated[bool, typer.Option("--processes", help="Each environment in a process of its own.")] = False,
@@ -55,7 +58,8 @@ def evaluate(
 ) -> None:
     """Evaluate an agent on a panel, which fixes tasks, settings and seeds, or on tasks of an environment.
 
-    `--set` changes the environment, as in --set split=valid_unseen; `--agent-set` the agent, as in --agent-set
+    `--attempts` makes a panel of its own of a panel that has others. `--set` changes the environment, as in
+    --set split=valid_unseen; `--agent-set` the agent, as in --agent-set
     sampling.openai.url=http://localhost:8000/v1. The same evaluation is not played twice; one that was interrupted goes
     on.
     """
@@ -65,9 +69,12 @@ def evaluate(
     from cairn.core.config import parse_flags
     from cairn.core.errors import ConfigError
 
-    if panel and (settings or env):
-        what = "--set changes an environment" if settings else f"{env!r} is an environment"
-        raise ConfigError(f"{what}, and a panel's are fixed: leave one of the two out")
+    fixed = {repr(env): bool(env), "--set": bool(settings), "--tasks": tasks is not None, "--seed": seed is not None}
+    if panel and (given := [name for name, is_given in fixed.items() if is_given]):
+        raise ConfigError(
+            f"{' and '.join(given)} cannot stand beside --panel, which fixes environments, settings, tasks and seeds: "
+            "leave one of the two out"
+        )
     chosen = _panel(env, panel, parse_flags(settings), tasks, seed, attempts)
     chosen = told_otherwise(chosen, *perturb) if perturb else chosen
     total = sum(len(part.tasks) * part.attempts for part in chosen.parts)
@@ -101,10 +108,15 @@ def _gates(panel: Panel, folder: Path) -> list[dict[str, Any]]:  # Any: JSON
         return kept_gates(panel, folder, lambda *_: advance())
 
 
-def _panel(env: str, panel: str, config: dict[str, object], tasks: int, seed: int, attempts: int) -> Panel:
-    from cairn.agents.panel import load_panel, tasks_panel
+def _panel(
+    env: str, panel: str, config: dict[str, object], tasks: int | None, seed: int | None, attempts: int | None
+) -> Panel:
+    from cairn.agents.panel import load_panel, repeated, tasks_panel
 
-    return load_panel(panel) if panel else tasks_panel(env or "household", config, tasks, seed, attempts)
+    if not panel:
+        return tasks_panel(env or "household", config, tasks or 100, seed or 0, attempts or 1)
+    chosen = load_panel(panel)
+    return chosen if attempts is None else repeated(chosen, attempts)
 
 
 def _show(found: Evaluation, verdicts: list[dict[str, Any]]) -> None:  # Any: JSON

@@ -145,7 +145,7 @@ def test_attempts_at_a_task_are_a_group_with_chance_of_their_own(play: Callable[
     assert sorted(each.group_id for each in played) == [0] * 6 + [1] * 6
     assert len({tuple(turn.action for turn in each.turns) for each in played if not each.group_id}) > 1
     measures = found.parts[0].measures
-    assert list(measures.pass_at) == [1, 2, 4]
+    assert list(measures.pass_at) == [1, 2, 4, 6]
     assert measures.success is not None
     assert measures.pass_at[1].mean == pytest.approx(measures.success.mean)
     assert all(len(values) == 6 for values in outcomes(found.folder, lambda row: row.reward).values())

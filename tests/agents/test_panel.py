@@ -15,6 +15,7 @@ from cairn.agents.panel import (
     make_panel,
     names,
     opened,
+    repeated,
     spread,
     told_otherwise,
     write_panel,
@@ -100,6 +101,15 @@ def test_a_panel_told_otherwise_is_of_the_same_tasks_under_another_hash(tmp_path
 def test_a_panel_is_told_in_no_way_that_there_is_not(panel: Panel) -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'rename'"):
         told_otherwise(panel, "renamed")
+
+
+def test_a_panel_of_more_attempts_is_another(panel: Panel) -> None:
+    often = repeated(panel, 4)
+    assert (often.name, often.summary) == ("two-doors.x4", f"{panel.summary} Attempts at each task: 4.")
+    assert [part.attempts for part in often.parts] == [4, 4]
+    assert [part.tasks for part in often.parts] == [part.tasks for part in panel.parts]
+    assert often.hash == often.content_hash() != panel.hash
+    assert repeated(panel, 1) is panel
 
 
 def test_tasks_are_spread() -> None:

@@ -154,12 +154,22 @@ def test_a_panel_is_made_shown_and_played(tmp_path: Path) -> None:
     assert made["hash"][:12] in told.output
     for arguments, message in (
         (["panels", "make", file, "--env", ENV], "name of a new .toml file"),
-        (["eval", "--panel", file, "--set", "turn_limit=3"], "a panel's are fixed"),
+        (["eval", "--panel", file, "--set", "turn_limit=3"], "--set cannot stand beside --panel"),
+        (["eval", "--panel", file, "--tasks", "3", "--seed", "0"], "--tasks and --seed cannot stand beside --panel"),
         (["eval", "--panel", "nothing"], "panel"),
     ):
         refused = run.invoke(app, arguments)
         assert refused.exit_code == 2
         assert message in refused.output
+
+
+def test_tasks_of_a_panel_are_attempted_more_often() -> None:
+    made = answer("panels", "make", "doors.toml", "--env", ENV, "--tasks", "3", "--json")
+    asked = ("eval", "--panel", "doors.toml", "--no-gates", "--json")
+    found = answer(*asked, "--attempts", "3")
+    assert (found["panel"], found["parts"][0]["episodes"]) == ("doors.x3", 9)
+    assert list(found["parts"][0]["pass_at"]) == ["1", "2", "3"]
+    assert answer(*asked, "--attempts", "1")["hash"] == answer(*asked)["hash"] == made["hash"] != found["hash"]
 
 
 def test_a_panel_that_doing_nothing_wins_is_marked_and_fails_strictly() -> None:
