@@ -65,9 +65,10 @@ def play_tasks(
     part = Part(family=env, env=env, version=world.meta.version, config=dict(config or {}), seed=seed, tasks={})
     jobs = part_jobs(part, names)
     loaded = load_agent(agent, settings)
-    episodes, usage = play_jobs(loaded, part, jobs, temperature, Pace(), on_episode)
+    used: list[Usage] = []
+    episodes = play_jobs(loaded, part, jobs, temperature, Pace(), on_episode, used.append)
     report = summarise(episodes, world.task_type, world.can_solve)
-    return replace(report, usage=usage, prompts=dict(loaded.prompts)), episodes
+    return replace(report, usage=used[0] if used else None, prompts=dict(loaded.prompts)), episodes
 
 
 def part_jobs(part: Part, names: Sequence[str] | None = None) -> list[Job]:
@@ -91,14 +92,19 @@ def play_jobs(
     temperature: float,
     pace: Pace,
     on_episode: Callable[[Episode], None] = lambda _: None,
-) -> tuple[list[Episode], Usage | None]:
-    """Play jobs of a part's environment and return the episodes, and what was asked of a server, if one was."""
+    on_usage: Callable[[Usage], None] = lambda _: None,
+) -> list[Episode]:
+    """Play jobs of a part's environment and return the episodes.
+
+    `on_usage` hears at the end, which may be an interruption, what was asked of a server, if one was.
+    """
     slots = max(1, min(pace.slots or agent.sampling.slots, len(jobs)))
     backend = agent.backend(slots=slots, temperature=temperature)
     kept = PoolConfig(size=slots, kind="processes" if pace.processes else "inside")
     try:
         with EnvPool(part.env, part.config, kept) as pool:
-            episodes = collect(Engine(backend, pool, agent.manner), jobs, on_episode)
+            return collect(Engine(backend, pool, agent.manner), jobs, on_episode)
     finally:
         backend.close()
-    return episodes, backend.usage if isinstance(backend, Metered) else None
+        if isinstance(backend, Metered):
+            on_usage(backend.usage)

@@ -91,6 +91,7 @@ def evaluate(
     pace: Pace | None = None,
     root: Path = ROOT,
     on_episode: Callable[[Part, Episode], None] = lambda _, __: None,
+    on_left: Callable[[int], None] = lambda _: None,
 ) -> Evaluation:
     """Play an agent on a panel, or on tasks of one environment, unless that was done before.
 
@@ -107,6 +108,7 @@ def evaluate(
         pace: how many episodes are in flight.
         root: where evaluations are kept.
         on_episode: called with each episode that is played now.
+        on_left: called before the first with how many those are.
 
     Raises:
         UnknownNameError: no such panel, environment or task.
@@ -125,7 +127,7 @@ def evaluate(
     facts = _facts(loaded, chosen, temperature, settings or {})
     folder = root / f"{chosen.name}-{_slug(agent)}-{facts['key'][:10]}"
     with alone(folder), RunStore(folder / "run.sqlite") as store:
-        played = Sitting(loaded, chosen, pace or Pace(), facts, store, on_episode).play()
+        played = Sitting(loaded, chosen, pace or Pace(), facts, store, on_episode, on_left).play()
     return replace(load_evaluation(folder), played=played)
 
 

@@ -33,10 +33,12 @@ class Sitting:
     facts: dict[str, Any]  # Any: JSON
     store: RunStore
     on_episode: Callable[[Part, Episode], None]
+    on_left: Callable[[int], None]  # hears how many episodes are to be played, before the first
 
     def play(self) -> int:
         """Play what has not been played, and return how many episodes that were."""
         left = [self._left(number, part) for number, part in enumerate(self.panel.parts)]
+        self.on_left(sum(map(len, left)))
         if any(left):
             self._play_all(left)
         return sum(map(len, left))
@@ -53,8 +55,7 @@ class Sitting:
             for number, (part, world, jobs) in enumerate(zip(self.panel.parts, worlds, left, strict=True)):
                 if jobs:
                     keep = self._keeper(number, part, world)
-                    _, used = play_jobs(self.agent, part, jobs, self.facts["temperature"], self.pace, keep)
-                    self._count(used)
+                    play_jobs(self.agent, part, jobs, self.facts["temperature"], self.pace, keep, self._count)
         finally:
             self.store.set_meta({"seconds": before + time.monotonic() - began})
             for world in worlds:
@@ -82,11 +83,10 @@ class Sitting:
         for part, world in zip(self.panel.parts, worlds, strict=True):
             self.store.environment(part.env, world.meta.version, part.config)
 
-    def _count(self, used: Usage | None) -> None:
+    def _count(self, used: Usage) -> None:
         """Add what was asked of a server to what was before."""
-        if used is not None:
-            before = self.store.meta().get("usage")
-            self.store.set_meta({"usage": asdict(used if before is None else Usage(**before) + used)})
+        before = self.store.meta().get("usage")
+        self.store.set_meta({"usage": asdict(used if before is None else Usage(**before) + used)})
 
     def _keeper(self, number: int, part: Part, world: TextEnv) -> Callable[[Episode], None]:
         def keep(episode: Episode) -> None:

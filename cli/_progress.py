@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import Progress, TaskID
 
 LINE_S = 10.0  # between lines, where output is kept
 
@@ -22,6 +22,9 @@ class Advance(Protocol):
 
     def __call__(self, now: str = "") -> None:
         """Move on by one; `now`: what comes next, or how it stands."""
+
+    def expect(self, total: int) -> None:
+        """Say how many units there are, in place of what was said at the beginning."""
 
 
 @contextmanager
@@ -39,13 +42,8 @@ def progress(
     if not console.is_terminal:
         yield _Lines(what, total, console, clock)
         return
-    with _bar(console, total) as bar:
-        task = bar.add_task(what, total=total, now="")
-
-        def advance(now: str = "") -> None:
-            bar.update(task, advance=1, now=now)
-
-        yield advance
+    with _display(console, total) as bar:
+        yield _Bar(bar, bar.add_task(what, total=total, now=""))
 
 
 def time_left(done: int, total: int | None, seconds: float) -> str:
@@ -57,7 +55,7 @@ def time_left(done: int, total: int | None, seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{left:02d}" if hours else f"{minutes}:{left:02d}"
 
 
-def _bar(console: Console, total: int | None) -> Progress:
+def _display(console: Console, total: int | None) -> Progress:
     from rich import progress as rich
 
     known = (rich.BarColumn(30), rich.MofNCompleteColumn(), rich.TimeRemainingColumn()) if total is not None else ()
@@ -70,6 +68,19 @@ def _bar(console: Console, total: int | None) -> Progress:
         console=console,
         transient=True,
     )
+
+
+class _Bar:
+    """Moves a bar on."""
+
+    def __init__(self, bar: Progress, task: TaskID) -> None:
+        self._bar, self._task = bar, task
+
+    def __call__(self, now: str = "") -> None:
+        self._bar.update(self._task, advance=1, now=now)
+
+    def expect(self, total: int) -> None:
+        self._bar.update(self._task, total=total)
 
 
 class _Lines:
@@ -92,3 +103,6 @@ class _Lines:
         self._console.print(
             f"{self._what}: {self._done:,}{of}{left}{ending}", markup=False, highlight=False, soft_wrap=True
         )
+
+    def expect(self, total: int) -> None:
+        self._total = total

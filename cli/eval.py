@@ -87,6 +87,7 @@ def evaluate(
             pace=Pace(slots=slots, processes=processes),
             root=folder,
             on_episode=lambda _, __: advance(),
+            on_left=advance.expect,
         )
     verdicts = _gates(chosen, folder) if strict or (bool(panel) if gated is None else gated) else []
     if as_json:

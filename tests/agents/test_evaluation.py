@@ -106,13 +106,15 @@ def test_an_evaluation_that_was_interrupted_goes_on(play: Callable[..., Evaluati
         if episode.task.task_id == "red-1":
             raise KeyboardInterrupt
 
+    left: list[int] = []
     with pytest.raises(KeyboardInterrupt):
-        play(on_episode=stop)
+        play(on_episode=stop, on_left=left.append)
     (folder,) = (tmp_path / "evals").iterdir()
     with pytest.raises(CairnError, match="stopped after 2 of 4 episodes"):
         load_evaluation(folder)
-    found = play()
+    found = play(on_episode=lambda *_: left.append(0), on_left=left.append)
     assert (found.played, found.folder) == (2, folder)
+    assert left == [4, 2, 0, 0]  # said before the first episode of each time
     undisturbed = evaluate("random", panel=found.panel, root=tmp_path / "other")
     assert [each.digest for each in found.parts] == [each.digest for each in undisturbed.parts]
 

@@ -7,7 +7,7 @@ import json
 import random
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
@@ -23,13 +23,14 @@ from cairn.agents.backend import Message, Reply, Request
 from cairn.agents.backends.openai import OpenAIBackend, OpenAIConfig
 from cairn.agents.calls import read_answer
 from cairn.agents.config import SamplingConfig
-from cairn.agents.evaluate import play_tasks
+from cairn.agents.evaluate import Pace, play_tasks
 from cairn.agents.evaluation import Evaluation, evaluate
 from cairn.agents.report import Report
 from cairn.cli.main import app
 from cairn.core.config import build, nest
 from cairn.core.errors import ConfigError, EpisodeFailure, ModelFailure
 from cairn.core.records import Ending, Episode, Note
+from cairn.core.store import RunStore
 from cairn.envs.code.actions import TOOLS
 from cairn.envs.tools import function_schema
 from cairn.trainer.config import load_run_config
@@ -118,6 +119,28 @@ def test_an_evaluation_keeps_tokens_cost_and_what_was_asked_of_a_server(server: 
         found.usage,
         **{name: 2 * value for name, value in asdict(found.usage).items()},
     )
+
+
+def test_what_was_asked_of_a_server_counts_where_playing_was_interrupted(server: Server, tmp_path: Path) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    def play(on_episode: Callable[..., None]) -> Evaluation:
+        return evaluate(
+            "openai:m", ENV, tasks=["red-1", "blue-2"], settings=settings(server), pace=Pace(slots=1), root=tmp_path,
+            on_episode=on_episode,
+        )  # fmt: skip
+
+    server.script()
+    with pytest.raises(KeyboardInterrupt):
+        play(stop)
+    (folder,) = tmp_path.iterdir()
+    with RunStore.read(folder) as store:
+        before = store.meta()["usage"]["requests"]
+    assert before >= 2  # those of the first episode, and maybe one for the second
+    found = play(lambda *_: None)
+    assert found.usage is not None
+    assert found.usage.requests == before + 2
 
 
 # -- conversations ------------------------------------------------------------------------------------------------

@@ -36,6 +36,19 @@ def test_without_a_total_there_is_no_time_left() -> None:
     assert kept.getvalue() == "looking: 1\n"
 
 
+def test_how_many_there_are_may_become_known_later() -> None:
+    kept, screen = io.StringIO(), io.StringIO()
+    terminal = Console(file=screen, force_terminal=True, color_system=None, width=100)
+    with progress("tasks", 500, console=Console(file=kept), clock=ticks(0.0, 10.0)) as advance:
+        advance.expect(100)
+        advance()
+    assert kept.getvalue() == "tasks: 1 of 100, 16:30 left\n"  # 99 times 10 s
+    with progress("tasks", 500, console=terminal) as advance:
+        advance.expect(100)
+        advance()
+    assert "1/100" in screen.getvalue()
+
+
 def test_what_is_quick_says_nothing_where_output_is_kept() -> None:
     kept = io.StringIO()
     with progress("tasks", 2, console=Console(file=kept), clock=ticks(0.0, 4.0, 9.0)) as advance:
