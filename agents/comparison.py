@@ -60,14 +60,13 @@ def compare(first: Sequence[Path], second: Sequence[Path], measures: Sequence[st
     """Compare evaluations in folders; parts of the panel one by one, and all tasks together where there are several.
 
     Raises:
-        CairnError: a folder holds no evaluation that has ended, they are of panels that differ in more than the words
-            of their tasks, or there is no such measure.
+        CairnError: a folder holds no evaluation that has ended, or one with a task of which no episode could be scored;
+            it stands twice on one side; they are of panels that differ in more than the words of their tasks; or there
+            is no such measure.
     """
     if unknown := [name for name in measures if name not in _VALUES]:
         raise CairnError(f"There is no measure {unknown[0]!r}; choose of {', '.join(_VALUES)}")
-    sides = [load_evaluation(folder) for folder in first], [load_evaluation(folder) for folder in second]
-    for side in sides:
-        _refuse_other_panels(side, Panel.content_hash)
+    sides = _loaded(first), _loaded(second)
     _refuse_other_panels([sides[0][0], sides[1][0]], Panel.tasks_hash)
     families = [part.family for part in sides[0][0].panel.parts]
     groups: list[tuple[str, set[int]]] = [(family, {number}) for number, family in enumerate(families)]
@@ -77,6 +76,30 @@ def compare(first: Sequence[Path], second: Sequence[Path], measures: Sequence[st
 
 
 # -- helpers -----------------------------------------------------------------------------------------------------------
+
+
+def _loaded(folders: Sequence[Path]) -> list[Evaluation]:
+    """Return one side: evaluations of one panel, each by itself and with all of its tasks."""
+    if len({folder.resolve() for folder in folders}) < max(1, len(folders)):
+        raise CairnError(
+            f"Expected an evaluation, or several different ones, such as of runs with different seeds, got "
+            f"{', '.join(map(str, folders)) or 'none'}: one that is given twice is no second seed"
+        )
+    side = [load_evaluation(folder) for folder in folders]
+    _refuse_other_panels(side, Panel.content_hash)
+    for evaluation in side:
+        _refuse_gaps(evaluation)
+    return side
+
+
+def _refuse_gaps(evaluation: Evaluation) -> None:
+    found = outcomes(evaluation.folder, _VALUES["success"])
+    parts = enumerate(evaluation.panel.parts)
+    if missing := [task for number, part in parts for task in part.tasks if (number, task) not in found]:
+        raise CairnError(
+            f"{len(missing)} of the tasks in {str(evaluation.folder)!r}, such as {missing[0]!r}, have no episode "
+            "that could be scored: all failed, by faults of ours. Run the same cairn eval again, which tries them again"
+        )
 
 
 def _refuse_other_panels(evaluations: Sequence[Evaluation], key: Callable[[Panel], str]) -> None:

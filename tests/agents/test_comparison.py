@@ -52,6 +52,28 @@ def test_several_seeds_are_attempts_and_their_spread_is_told(play: Callable[...,
     assert low <= found.second.mean.mean <= high
 
 
+@pytest.mark.parametrize(("given", "told"), [(["a", "b/../a"], "no second seed"), ([], "got none")])
+def test_an_evaluation_is_not_two_seeds(play: Callable[..., Path], tmp_path: Path, given: list[str], told: str) -> None:
+    folder = play("random")
+    (tmp_path / "b").mkdir()
+    (tmp_path / "a").symlink_to(folder)
+    with pytest.raises(CairnError, match=told):
+        compare([folder], [tmp_path / name for name in given])
+
+
+def test_a_task_that_failed_in_one_of_several_evaluations_is_told_with_the_remedy(tmp_path: Path) -> None:
+    doomed = {"doom": "a", "how": "raises"}  # whoever asks an oracle is spared
+
+    def play(agent: str, temperature: float) -> Path:
+        where, tasks = "tests.trainer.doomed:Doomed", ["amber-0", "red-0"]
+        return evaluate(agent, where, config=doomed, tasks=tasks, root=tmp_path, temperature=temperature).folder
+
+    whole, other, with_gap = play("oracle", 0.1), play("oracle", 0.2), play("random", 0.1)
+    assert compare([whole], [whole, other])
+    with pytest.raises(CairnError, match=r"1 of the tasks in .*, such as 'amber-0', .* Run the same cairn eval again"):
+        compare([whole], [whole, with_gap])
+
+
 def test_different_panels_are_not_compared(play: Callable[..., Path], tmp_path: Path) -> None:
     other = evaluate("oracle", panel=make_panel("doors", "", [part(seed=9)]), root=tmp_path).folder
     with pytest.raises(CairnError, match=r"is of panel 'doors' .* results of different tasks are not compared"):
