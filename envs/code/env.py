@@ -21,6 +21,7 @@ from cairn.envs.code import tasks, telling
 from cairn.envs.code.actions import USAGE, Call, Mistake, parse, schemas
 from cairn.envs.code.horizon import Horizon, HorizonConfig
 from cairn.envs.code.judge import Judge
+from cairn.envs.code.problem import level
 from cairn.envs.code.scoring import Scored, scored
 from cairn.envs.code.workshop import Workshop
 from cairn.envs.sessions import LeasedSession, shared_pool
@@ -88,6 +89,10 @@ class CodeEnv(TextEnv):
     def task_type(self, task_id: str) -> str:
         """Return the kind."""
         return self.config.kind
+
+    def difficulty(self, task_id: str) -> str:
+        """Return a level, 1 to 4, by the lines that the reference adds to the files; empty where it is no files."""
+        return level(tasks.problem(task_id))
 
     def start(self, task_id: str, rng: random.Random) -> str:
         """Empty the session and put the task's files in place."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from cairn.envs.code.judge import Job
+
+_LEVELS = (2, 5, 12)  # the most lines that are added at each level but the last
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,3 +66,18 @@ class Kind(Protocol):
         Raises:
             KeyError: there is none of this id.
         """
+
+
+def level(problem: Problem) -> str:
+    """Return how much the reference solution adds to the files that are given, from 1 to 4; empty where it has none.
+
+    Counted are lines with something on them that the files do not have as often: of a repair, those that it changes.
+    """
+    if not problem.solution:
+        return ""
+    added = _lines(problem.solution) - _lines(problem.files)
+    return str(1 + bisect_left(_LEVELS, added.total()))
+
+
+def _lines(files: Mapping[str, str]) -> Counter[str]:
+    return Counter(line for text in files.values() for line in text.splitlines() if line.strip())

@@ -21,7 +21,7 @@ from cairn.envs.household import telling
 from cairn.envs.household.belief import believe, know_all
 from cairn.envs.household.games import Games, open_split, task_type_of
 from cairn.envs.household.generator import GENERATED_SPLITS, MAX_TASKS, Size, generate
-from cairn.envs.household.goals import TASK_TYPES, TaskType
+from cairn.envs.household.goals import STAGES, TASK_TYPES, TaskType
 from cairn.envs.household.house import House
 from cairn.envs.household.oracle import decide
 from cairn.envs.household.rules import act
@@ -90,6 +90,10 @@ class HouseholdEnv(TextEnv):
         if self._games is None:
             return self.config.task_types[self._index(task_id) % len(self.config.task_types)]
         return task_type_of(task_id) or self.house(task_id).goal.task_type
+
+    def difficulty(self, task_id: str) -> str:
+        """Return how many things have to be done to objects, from 2 to 4."""
+        return str(STAGES[self.task_type(task_id)])
 
     def house(self, task_id: str) -> House:
         """Return a task's house.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -30,6 +31,15 @@ TREATMENTS: dict[TaskType, Treatment] = {
     "pick_clean_then_place_in_recep": "clean",
     "pick_heat_then_place_in_recep": "heat",
     "pick_cool_then_place_in_recep": "cool",
+}
+# What has to be done to objects: each is taken and put or looked at, and one may be treated between.
+STAGES: Mapping[str, int] = {
+    "pick_and_place_simple": 2,
+    "look_at_obj_in_light": 2,
+    "pick_clean_then_place_in_recep": 3,
+    "pick_heat_then_place_in_recep": 3,
+    "pick_cool_then_place_in_recep": 3,
+    "pick_two_obj_and_place": 4,
 }
 # Where each treatment is given.
 STATIONS: dict[Treatment, tuple[str, ...]] = {

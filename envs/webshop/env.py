@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -28,6 +29,7 @@ from cairn.envs.webshop.shop import GoalKind, Shop, Source, open_shop
 from cairn.envs.webshop.splits import Protocol, Split, TaskIds, indices
 
 _NUMBER = re.compile("0|[1-9][0-9]{0,8}")
+_LEVELS = (4, 6)  # the most that is asked for in a goal of each level but the last
 _NOT_SEARCHED = str.maketrans("[]\n", "   ")  # would end the action
 
 
@@ -106,6 +108,11 @@ class WebShopEnv(TextEnv):
     def task_type(self, task_id: str) -> str:
         """Return the department of the goal's product."""
         return self.shop.catalogue[self.goal(task_id).product].category
+
+    def difficulty(self, task_id: str) -> str:
+        """Return a level by how many attributes and options are asked for: 1 up to four, 2 up to six, 3 beyond."""
+        goal = self.goal(task_id)
+        return str(1 + bisect_left(_LEVELS, len(goal.attributes) + len(goal.options)))
 
     def goal(self, task_id: str) -> Goal:
         """Return what a task asks for."""

@@ -92,6 +92,10 @@ class MiniwobEnv(GuiEnv):
         """Return the page's name."""
         return task_id.rpartition("/")[0]
 
+    def difficulty(self, task_id: str) -> str:
+        """Return how many seconds the page gives, as two digits."""
+        return f"{seconds(self.task_type(task_id)):02d}"
+
     def open(self, task_id: str, rng: random.Random) -> Opening:
         """Go to the page; it has as many turns as seconds."""
         self._name, _, seed = task_id.rpartition("/")

@@ -70,6 +70,10 @@ class ShopPagesEnv(GuiEnv):
         """Return the department of the goal's product."""
         return self._shop.task_type(task_id)
 
+    def difficulty(self, task_id: str) -> str:
+        """Return the goal's level in the shop."""
+        return self._shop.difficulty(task_id)
+
     def best_score(self, task_id: str) -> float:
         """Return the reward of the best purchase."""
         return self._shop.best_score(task_id)

@@ -89,6 +89,10 @@ class BasketEnv(Family[BasketTask]):
         """Return how many things are asked for."""
         return f"{len(self.task(task_id).things)} things"
 
+    def difficulty(self, task_id: str) -> str:
+        """Return how many things are asked for, from 2 to 4."""
+        return str(len(self.task(task_id).things))
+
     def first(self) -> CartState:
         """Return the state that every episode begins in, with an empty cart."""
         return CartState()

@@ -103,6 +103,19 @@ def test_task_types_are_told_by_the_environment_and_not_in_the_episode() -> None
         env.task_type("gen-train/x")
 
 
+def test_difficulty_is_what_has_to_be_done_to_objects() -> None:
+    env = HouseholdEnv(num_tasks=12)
+    found = {env.task_type(task): env.difficulty(task) for task in env.tasks()}
+    assert found == {
+        "pick_and_place_simple": "2",  # take, put
+        "look_at_obj_in_light": "2",  # take, look
+        "pick_clean_then_place_in_recep": "3",  # take, clean, put
+        "pick_heat_then_place_in_recep": "3",
+        "pick_cool_then_place_in_recep": "3",
+        "pick_two_obj_and_place": "4",  # take and put two
+    }
+
+
 @pytest.mark.parametrize(
     "config", [{"split": "test"}, {"task_types": ()}, {"size": "huge"}, {"num_tasks": 0}, {"sise": 1}]
 )

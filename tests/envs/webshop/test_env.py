@@ -123,6 +123,17 @@ def test_tasks_are_of_the_department_of_their_product(tiny_env: Make) -> None:
     }
 
 
+def test_difficulty_is_how_much_is_asked_for() -> None:
+    env = WebShopEnv(**SMALL)
+    found: dict[str, set[int]] = {}
+    for number, goal in enumerate(env.shop.goals):
+        asked = len(goal.attributes) + len(goal.options)
+        found.setdefault(env.difficulty(f"goal/{number}"), set()).add(asked)
+    assert max(found["1"]) == 4
+    assert found["2"] == {5, 6}
+    assert min(found["3"]) == 7
+
+
 def test_the_oracle_is_named_and_others_are_refused(tiny_env: Make) -> None:
     env = tiny_env()
     start(env)

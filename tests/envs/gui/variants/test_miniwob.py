@@ -82,6 +82,10 @@ def test_a_page_gives_a_turn_a_second() -> None:
     )
 
 
+def test_difficulty_is_the_time_that_a_page_gives(env: TextEnv) -> None:
+    assert [env.difficulty(f"{page}/3") for page in ("use-colorwheel", "click-test", "flight.AA")] == ["07", "10", "60"]
+
+
 def test_the_site_has_the_packages_files_and_nothing_else() -> None:
     client = TestClient(site)
     assert "Click Me!" in client.get("/miniwob/click-test.html").text

@@ -73,6 +73,7 @@ def test_tasks_and_what_they_are_worth_are_the_text_shops(env: ShopPagesEnv) -> 
     assert list(env.tasks()) == list(text.tasks())
     assert env.has_task("goal/1")
     assert not env.has_task("goal/no")
+    assert env.difficulty("goal/5") == text.difficulty("goal/5") != ""
     assert (env.task_type("goal/5"), env.best_score("goal/5")) == (text.task_type("goal/5"), text.best_score("goal/5"))
 
 

@@ -266,6 +266,7 @@ def test_tasks_ask_for_two_to_four_things_that_fit_the_budget_and_little_more() 
     for each in env.tasks()[:60]:
         made = env.task(each)
         kinds.add(env.task_type(each))
+        assert env.task_type(each) == f"{env.difficulty(each)} things"
         spent = sum(cents(float(env.shop.goals.prices[plan.product])) for plan in made.plans)
         assert spent <= made.budget <= spent * (1 + SLACK) + 100
         assert made.budget % 100 == 0
