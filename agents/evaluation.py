@@ -23,6 +23,7 @@ from cairn.agents.measures import Measures, TaskFacts, measure
 from cairn.agents.panel import Panel, Part, load_panel, tasks_panel
 from cairn.agents.serving.usage import Usage
 from cairn.agents.sitting import Sitting, alone, latest
+from cairn.agents.verdicts import Mark, Verdicts, mark_of
 from cairn.core.errors import CairnError, ConfigError
 from cairn.core.records import Episode
 from cairn.core.store import RunStore, read
@@ -60,6 +61,11 @@ class Evaluation:
     usage: Usage | None  # of a server, all times together; None: none was asked
     played: int  # episodes that were played now; 0: all of them had been before
     seconds: float  # of playing, all times together
+    gates: Verdicts | None = None  # of the panel's parts, in their order; None: the gates were not run
+
+    def mark(self, number: int) -> Mark:
+        """Return what the gates say of the part of this number."""
+        return mark_of(self.gates, number)
 
     def to_dict(self) -> dict[str, Any]:  # Any: JSON
         """Return it JSON-ready."""
@@ -73,6 +79,7 @@ class Evaluation:
             "played": self.played,
             "seconds": self.seconds,
             "usage": None if self.usage is None else asdict(self.usage),
+            "gates": None if self.gates is None else list(self.gates),
             "parts": [part.to_dict() for part in self.parts],
         }
 
@@ -159,6 +166,7 @@ def load_evaluation(folder: Path) -> Evaluation:
             usage=Usage(**meta["usage"]) if "usage" in meta else None,
             played=0,
             seconds=meta.get("seconds", 0.0),
+            gates=meta.get("gates"),
         )
 
 

@@ -9,6 +9,10 @@ from cairn.agents.evaluation import Evaluation, load_evaluation
 from cairn.agents.statistics import Interval
 from cairn.core.errors import CairnError
 
+_COLUMNS = (
+    "turns", "tokens", "cost", "failed", "score without success", "validator errors", "tampering", "settings",
+)  # fmt: skip
+
 
 def find_evaluations(places: Iterable[Path]) -> tuple[list[Evaluation], list[str]]:
     """Return the evaluations in these folders, or in folders of these, and why others are left out.
@@ -50,7 +54,7 @@ def _stores(place: Path) -> list[Path]:
 
 def _table(evaluations: Sequence[Evaluation]) -> list[str]:
     families = [part.family for part in evaluations[0].parts]
-    columns = ["agent", *(f"{family}, %" for family in families), "turns", "tokens", "cost", "failed", "settings"]
+    columns = ["agent", *(f"{family}, %" for family in families), "gates", *_COLUMNS]
     ordered = sorted(evaluations, key=lambda each: (-_mean(each), each.agent, each.facts["key"]))
     rows = [_row(each) for each in ordered]
     return ["| " + " | ".join(map(_cell, columns)) + " |", "|" + "---|" * len(columns), *rows]
@@ -63,13 +67,24 @@ def _row(found: Evaluation) -> str:
     cells = [
         found.agent,
         *(_percent(m.success) for m in measures),
+        _gates(found),
         ", ".join("" if m.turns is None else f"{m.turns.mean:.1f}" for m in measures),
         ", ".join(f"{each:,.0f}" for each in tokens),
         f"{sum(costs):.4f}" if costs else "",
         str(sum(sum(m.failed.values()) for m in measures)),
+        str(sum(part.signs.score_without_success for part in found.parts)),
+        str(sum(part.signs.validator_errors for part in found.parts)),
+        str(sum(sum(part.signs.tampering.values()) for part in found.parts)),
         f"t={found.facts['temperature']}, {found.facts['agent_hash'][:8]}",
     ]
     return "| " + " | ".join(map(_cell, cells)) + " |"
+
+
+def _gates(found: Evaluation) -> str:
+    """Return what the gates say: which parts do not hold and why, or one word for all."""
+    marks = [(part.family, found.mark(number)) for number, part in enumerate(found.parts)]
+    faults = [f"{family} {mark}" for family, mark in marks if mark.holds is False]
+    return ", ".join(faults) or str(marks[0][1])
 
 
 def _percent(found: Interval | None) -> str:

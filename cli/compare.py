@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,9 +33,11 @@ def compare(
     """
     from cairn.agents.comparison import compare as run
 
-    found = run(_folders(first), _folders(second), measure)
+    sides = {"A": _folders(first), "B": _folders(second)}
+    found = run(sides["A"], sides["B"], measure)
+    gates = _gates(sides)
     if as_json:
-        show_json([each.to_dict() for each in found])
+        show_json([{**each.to_dict(), "gates": gates} for each in found])
         return
     typer.echo(f"A: {', '.join(found[0].first.agents)}\nB: {', '.join(found[0].second.agents)}")
     for line in _wordings(found):
@@ -49,6 +52,16 @@ def compare(
         for name, side in (("A", each.first), ("B", each.second)):
             if side.over_seeds is not None:
                 typer.echo(f"{each.family}, {each.measure}, {name}: {_seeds(side)}")
+    for line in gates:
+        typer.echo(line)
+
+
+def _gates(sides: Mapping[str, Sequence[Path]]) -> list[str]:
+    """Return which parts do not hold, or were not tried, by the gates that were run with each evaluation."""
+    from cairn.agents.verdicts import kept_marks
+
+    marks = [(side, *each) for side, folders in sides.items() for folder in folders for each in kept_marks(folder)]
+    return list(dict.fromkeys(f"{side}, {family}: {mark}" for side, family, mark in marks if not mark.holds))
 
 
 def _folders(listed: str) -> list[Path]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -89,24 +91,30 @@ def evaluate(
             on_episode=lambda _, __: advance(),
             on_left=advance.expect,
         )
-    verdicts = _gates(chosen, folder) if strict or (bool(panel) if gated is None else gated) else []
+    if strict or (bool(panel) if gated is None else gated):
+        found = _gated(found, folder)
     if as_json:
-        show_json({**found.to_dict(), "gates": verdicts})
+        show_json(found.to_dict())
     else:
-        _show(found, verdicts)
+        _show(found)
     unscored = [part.family for part in found.parts if part.measures.failed and not part.measures.episodes]
     for family in unscored:
         typer.echo(f"cairn: no episode of {family} could be scored: all failed, by faults of ours", err=True)
-    if unscored or (strict and any(not verdict["holds"] for verdict in verdicts)):
+    if unscored or (strict and any(not verdict["holds"] for verdict in found.gates or [])):
         raise typer.Exit(1)
 
 
-def _gates(panel: Panel, folder: Path) -> list[dict[str, Any]]:  # Any: JSON
+def _gated(found: Evaluation, folder: Path) -> Evaluation:
+    """Return the evaluation with what the gates say of its panel, which is kept with it."""
     from cairn.agents.gates import CHANCE, KEPT_SAMPLE, MUST_LOSE, kept_gates
+    from cairn.agents.verdicts import keep_verdicts
 
+    panel = found.panel
     total = sum(min(KEPT_SAMPLE, len(part.tasks)) for part in panel.parts) * len((*MUST_LOSE, CHANCE))
     with progress(f"agents that should win nothing on {panel.name}", total) as advance:
-        return kept_gates(panel, folder, lambda *_: advance())
+        verdicts = kept_gates(panel, folder, lambda *_: advance())
+    keep_verdicts(found.folder, verdicts)
+    return replace(found, gates=verdicts)
 
 
 def _panel(
@@ -120,7 +128,7 @@ def _panel(
     return chosen if attempts is None else repeated(chosen, attempts)
 
 
-def _show(found: Evaluation, verdicts: list[dict[str, Any]]) -> None:  # Any: JSON
+def _show(found: Evaluation) -> None:
     panel = found.panel
     typer.echo(f"{found.agent} on {panel.name}, version {panel.version}, hash {panel.content_hash()[:12]}")
     rows = [row for part in found.parts for row in _rows(part)]
@@ -132,7 +140,9 @@ def _show(found: Evaluation, verdicts: list[dict[str, Any]]) -> None:  # Any: JS
     for part in found.parts:
         for line in _lines(part):
             typer.echo(f"{part.family}: {line}")
-    for verdict in verdicts:
+    if found.gates is None:
+        typer.echo("gates not run: nobody looked whether agents that should win nothing win here")
+    for verdict in found.gates or []:
         typer.echo(f"{verdict['family']}: {_verdict(verdict)}")
     if found.usage is not None:
         typer.echo(f"server: {found.usage}")
@@ -178,7 +188,7 @@ def _signs(part: PartResult) -> tuple[str, ...]:
     return (part.family, *map(str, counts), tampering or "0")
 
 
-def _verdict(verdict: dict[str, Any]) -> str:  # Any: JSON
+def _verdict(verdict: Mapping[str, Any]) -> str:  # Any: JSON
     """Return what the gates say of a part."""
     if not verdict["holds"]:
         return f"THESE NUMBERS SAY LITTLE: {'; '.join(verdict['reasons'])}"

@@ -5,17 +5,22 @@ It is worked out again only when something new is stored.
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from cairn.agents.gates import Signs, count_signs
 from cairn.agents.measures import Measures, TaskFacts, measure
 from cairn.agents.panel import Panel, Part
 from cairn.agents.sitting import latest
+from cairn.agents.verdicts import Mark, mark_of
 from cairn.core.config import flatten
-from cairn.core.store import RunStore
+from cairn.core.records import TAMPERING, Ending, Episode, Observation, Task, Turn
+from cairn.core.store import RunStore, read
+from cairn.core.store.read import EpisodeRow
 from cairn.viewer import queries
 from cairn.viewer.catalog import RunPlace
 from cairn.viewer.charts import COLOURS, Chart, Line, Point, line_chart
@@ -36,6 +41,8 @@ class PartFound:
     env: str
     wanted: int  # episodes
     measures: Measures
+    signs: Signs  # of reward hacking
+    gates: Mark
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,14 +114,43 @@ def _worked_out(place: RunPlace, _state: str) -> Evaluated:
             settings=tuple(f"{key}={value}" for key, value in flatten(meta["facts"]["agent_settings"]).items()),
             panel=panel.name,
             panel_hash=panel.content_hash(),
-            parts=tuple(_part(store, meta["tasks"][number], number, part) for number, part in enumerate(panel.parts)),
+            parts=tuple(_part(store, meta, number, part) for number, part in enumerate(panel.parts)),
             seconds=meta.get("seconds"),
             last=store.rows("SELECT max(stored) FROM updates")[0][0],
         )
 
 
-def _part(store: RunStore, facts: Mapping[str, Any], number: int, part: Part) -> PartFound:  # Any: JSON
-    told = {task: TaskFacts(**fact) for task, fact in facts.items()}
-    wanted = len(part.tasks) * part.attempts
-    measures = measure(latest(store, number), told)
-    return PartFound(number=number, family=part.family, env=part.env, wanted=wanted, measures=measures)
+def _part(store: RunStore, meta: Mapping[str, Any], number: int, part: Part) -> PartFound:  # Any: JSON
+    rows = latest(store, number)
+    low, high = meta["ranges"][number]
+    return PartFound(
+        number=number,
+        family=part.family,
+        env=part.env,
+        wanted=len(part.tasks) * part.attempts,
+        measures=measure(rows, {task: TaskFacts(**fact) for task, fact in meta["tasks"][number].items()}),
+        signs=count_signs(_without_texts(store, rows), (low, high)),
+        gates=mark_of(meta.get("gates"), number),
+    )
+
+
+def _without_texts(store: RunStore, rows: Sequence[EpisodeRow]) -> list[Episode]:
+    """Return episodes as far as signs of reward hacking need them: texts and pictures would take long to read."""
+    sql = "SELECT DISTINCT episode FROM turns WHERE episode IN (SELECT value FROM json_each(?)) AND channels LIKE ?"
+    listed = json.dumps([row.id for row in rows])
+    odd = read.turns(store, [episode for (episode,) in store.rows(sql, (listed, f'%"{TAMPERING}%'))])
+    nothing = Observation(text="", anchor=0)
+    return [
+        Episode(
+            task=Task(env_id=row.env, task_id=row.task),
+            group_id=row.group_id,
+            turns=tuple(
+                Turn(observation=nothing, reply_text="", action="", reward=turn.reward, channels=turn.channels)
+                for turn in odd.get(row.id, ())
+            ),
+            ending=Ending(kind=row.ending, cause=row.cause, detail=row.detail),
+            score=row.score,
+            success=row.success,
+        )
+        for row in rows
+    ]

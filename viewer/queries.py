@@ -109,10 +109,13 @@ def summary(place: RunPlace, store: RunStore) -> Summary:
 
 def state(store: RunStore) -> str:
     """Return a text that is another one when something new is stored."""
-    updates = store.rows("SELECT count(*), max(stored) FROM updates")[0]
-    return repr(
-        (*updates, *store.rows("SELECT max(id) FROM events")[0], *store.rows("SELECT max(id) FROM episodes")[0])
+    asked = (
+        "SELECT count(*), max(stored) FROM updates",
+        "SELECT max(id) FROM events",
+        "SELECT max(id) FROM episodes",
+        "SELECT value FROM meta WHERE key = 'gates'",  # of evaluations, after the last episode
     )
+    return repr([store.rows(sql) for sql in asked])
 
 
 def steps(store: RunStore) -> list[StepRow]:

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from cairn.agents.evaluation import evaluate
+from cairn.agents.gates import Signs
 from cairn.agents.leaderboard import find_evaluations, leaderboard
 from cairn.agents.panel import make_panel
+from cairn.agents.verdicts import keep_verdicts
 from cairn.core.errors import CairnError
 from cairn.core.store import RunStore
 from tests.agents.test_panel import part
@@ -48,3 +50,25 @@ def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
     assert "holds no evaluation" in problems[0]
     with pytest.raises(CairnError, match="No evaluation was found"):
         find_evaluations([tmp_path / "nowhere"])
+
+
+def test_what_the_gates_say_and_signs_of_reward_hacking_stand_beside_the_numbers(tmp_path: Path) -> None:
+    for agent in ("oracle", "random", "null"):
+        evaluate(agent, panel=PANEL, root=tmp_path)
+    held, fault = {"holds": True, "reasons": []}, {"holds": False, "reasons": ["'null' | solved 2 of 2 tasks"]}
+    for each, verdicts in zip(find_evaluations([tmp_path])[0], ([held, held], [held, fault], None), strict=True):
+        if verdicts is not None:
+            keep_verdicts(each.folder, verdicts)
+    found = find_evaluations([tmp_path])[0]
+    assert [each.gates and len(each.gates) for each in found] == [2, 2, None]
+    signs = Signs(episodes=2, score_without_success=3, validator_errors=4, failed={}, tampering={"answers": 5})
+    odd = [replace(found[0], parts=(replace(found[0].parts[0], signs=signs), found[0].parts[1])), *found[1:]]
+    heads, _, *rows = [line for line in leaderboard(odd).splitlines() if line.startswith("|")]
+    columns = heads.strip("| ").split(" | ")
+    cells = {row.split(" | ")[0][2:]: row.replace("\\|", "/").strip("| ").split(" | ") for row in rows}
+    told = [dict(zip(columns, cells[each.agent], strict=True)) for each in found]
+    assert [each["gates"] for each in told] == [
+        "held", "quick DOES NOT HOLD: 'null' / solved 2 of 2 tasks", "gates not run",
+    ]  # fmt: skip
+    signed = ("score without success", "validator errors", "tampering")
+    assert [[each[name] for name in signed] for each in told] == [["3", "4", "5"], ["0"] * 3, ["0"] * 3]

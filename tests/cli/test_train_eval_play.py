@@ -186,7 +186,21 @@ def test_a_panel_that_doing_nothing_wins_is_marked_and_fails_strictly() -> None:
     assert {each["agent"]: each["success"]["successes"] for each in verdict["probes"] if each["agent"] != "random"} == {
         "null": 0, "null:quit": 0, "injection": 0,
     }  # fmt: skip
-    assert answer("eval", "--panel", "doors.toml", "--no-gates", "--json")["gates"] == []
+    assert answer("eval", "--panel", "doors.toml", "--no-gates", "--json")["gates"] == [verdict]  # kept, not run again
+    untried = ("eval", "--panel", "doors.toml", "--agent", "random", "--no-gates")
+    assert "gates not run" in run.invoke(app, untried).output
+    assert answer(*untried, "--json")["gates"] is None
+
+
+def test_a_comparison_says_what_the_gates_say() -> None:
+    answer("panels", "make", "easy.toml", "--env", "tests.agents.test_gates:WonBySubmitting", "--tasks", "3", "--json")
+    gated = answer("eval", "--panel", "easy.toml", "--json")["folder"]
+    untried = answer("eval", "--panel", "easy.toml", "--agent", "random", "--no-gates", "--json")["folder"]
+    told = run.invoke(app, ["compare", gated, untried]).output
+    assert "A, tests.agents.test_gates:WonBySubmitting: DOES NOT HOLD: the agent 'null:quit'" in told
+    assert "B, tests.agents.test_gates:WonBySubmitting: gates not run" in told
+    (found,) = answer("compare", gated, untried, "--json")
+    assert [line[:1] for line in found["gates"]] == ["A", "B"]
 
 
 def test_an_evaluation_without_a_score_is_no_success() -> None:

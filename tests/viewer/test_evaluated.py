@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from operator import methodcaller
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
 from cairn.agents.evaluation import evaluate
+from cairn.agents.gates import count_signs
 from cairn.agents.panel import Part, make_panel
+from cairn.agents.verdicts import keep_verdicts
 from cairn.core.records import Episode
-from cairn.core.store import RunStore
+from cairn.core.store import RunStore, read
 from cairn.viewer import queries
 from cairn.viewer.app import make_app
 from cairn.viewer.catalog import find_runs
@@ -56,6 +59,39 @@ def test_the_page_of_an_evaluation_says_what_was_found(tmp_path: Path) -> None:
     assert "Curves" not in page
     assert "amber-5" in groups
     assert "6 episodes scored" in live
+
+
+def test_what_the_gates_say_stands_beside_the_numbers(tmp_path: Path) -> None:
+    folder = evaluate("oracle", panel=PANEL, root=tmp_path).folder
+    run = f"/runs/{find_runs([folder])[0].slug}"
+    for page in texts([folder], "/", run):
+        assert page.count("gates not run") == 2
+    fault = "the agent 'null', which should win nothing, solved 2 of 8 tasks"
+    keep_verdicts(folder, [{"holds": True, "reasons": []}, {"holds": False, "reasons": [fault]}])
+    for page in texts([folder], "/", run):
+        assert "gates not run" not in page
+        assert page.count("held") == 1
+        assert page.index("held") < page.index("does not hold") < page.index("solved 2 of 8 tasks")
+
+
+def test_signs_of_reward_hacking_are_told(tmp_path: Path) -> None:
+    folder = evaluate("constant:wait", panel=PANEL, root=tmp_path).folder
+    with RunStore(folder / "run.sqlite") as store:
+        changes = (
+            "UPDATE episodes SET score = 0.9 WHERE step = 0 AND id < 3",
+            """UPDATE turns SET channels = '{"tampering/answers": 2, "other": 1}' WHERE episode = 4""",
+            "UPDATE episodes SET score = NULL, success = NULL, ending = 'failed', cause = 'reward' WHERE id = 5",
+        )
+        for change in changes:
+            store._write(methodcaller("execute", change))
+    page = texts([folder], f"/runs/{find_runs([folder])[0].slug}")[0]
+    first, second = [" ".join(each.split()[:6]) for each in page.split("failed, by faults of ours ")[1:]]
+    assert first.startswith("2 1 answers: 1 1")
+    assert second.startswith("0 0 0 0")
+    with RunStore.read(folder) as store:
+        rows = read.episodes(store, step=0)
+        whole = count_signs(list(read.whole_episodes(store, rows)))
+    assert (whole.score_without_success, whole.validator_errors, dict(whole.tampering)) == (2, 1, {"answers": 1})
 
 
 def test_an_evaluation_that_stopped_is_followed_for_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

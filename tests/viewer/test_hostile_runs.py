@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from cairn.core.records import Ending, Episode, Task
+from cairn.core.records import TAMPERING, Ending, Episode, Task
 from cairn.core.store import RunStore
 from tests.viewer.browsing import Watched, served
 from tests.viewer.stored import CONFIG, HALL, episode, make_run, png, turn
@@ -112,7 +112,7 @@ def hostile_evaluation(folder: Path) -> Path:
     """Write an evaluation with the payloads as agent, settings, families, environments, tasks and their types."""
     safe = [p.encode("utf-8", "replace").decode() for p in PAYLOADS]
     parts = [{"family": p, "env": p, "version": 1, "tasks": {p: ""}} for p in safe]
-    played = [episode([turn(p, HALL, p)], success=True, task=p) for p in safe]
+    played = [episode([turn(p, HALL, p, channels={TAMPERING + p: 1.0})], success=True, task=p) for p in safe]
     folder.mkdir(parents=True)
     with RunStore(folder / "run.sqlite") as store:
         store.set_meta(
@@ -121,6 +121,8 @@ def hostile_evaluation(folder: Path) -> Path:
                 "panel": {"name": "hostile", "summary": safe[0], "parts": parts},
                 "facts": {"agent_settings": {p: p for p in safe}},
                 "tasks": [{p: {"type": p, "difficulty": p}} for p in safe],
+                "ranges": [[0.0, 1.0]] * len(safe),
+                "gates": [{"holds": False, "reasons": [p]} for p in safe],
             }
         )
         for number, each in enumerate(played):

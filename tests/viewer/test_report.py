@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cairn.agents.evaluation import evaluate
+from cairn.agents.verdicts import keep_verdicts
 from cairn.cli.main import app
 from cairn.core.errors import CairnError
 from cairn.core.records import Ending, Episode, Observation, Task, Turn
@@ -63,6 +64,18 @@ def test_a_report_has_curves_tables_episodes_a_graph_and_settings(tmp_path: Path
     assert found.panel.content_hash()[:12] in text
     assert "75 % [30 %, 95 %]" in re.sub(r"\s+", " ", text)
     assert text.count("The best episode of a group") == 2
+
+
+def test_a_report_says_what_the_gates_say_and_signs_of_reward_hacking(tmp_path: Path) -> None:
+    folder = evaluate("oracle", "examples.doors:Doors", tasks=4, root=tmp_path / "evals").folder
+    write_report([folder], tmp_path / "r.html")
+    assert "gates not run" in (tmp_path / "r.html").read_text()
+    keep_verdicts(folder, [{"holds": False, "reasons": ["<b>doing nothing</b> solved 2 of 8 tasks"]}])
+    write_report([folder], tmp_path / "r.html")
+    text = (tmp_path / "r.html").read_text()
+    assert "does not hold</span>" in text
+    assert "&lt;b&gt;doing nothing&lt;/b&gt; solved 2 of 8 tasks" in text
+    assert all(f">{name}</th>" in text for name in ("score without success", "validator errors", "tampering"))
 
 
 def test_a_report_needs_nothing_else_and_forbids_scripts(tmp_path: Path) -> None:
