@@ -57,8 +57,10 @@ def rendered(template: str, **values: Any) -> str:  # Any: whatever a template s
     return _templates.get_template(template).render(**values)
 
 
-def whole(request: Request, name: str, otherwise: int) -> int:
+def whole(request: Request, name: str, otherwise: int, most: int = _MOST) -> int:
     """Return a whole number from 0 that the address asks for, in its path or after it; `otherwise` where it does not.
+
+    `most`: the highest that there can be.
 
     Raises:
         HTTPException: what it says is none.
@@ -66,9 +68,18 @@ def whole(request: Request, name: str, otherwise: int) -> int:
     text = str(request.path_params.get(name, request.query_params.get(name, "")))
     if not text:
         return otherwise
-    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= _MOST):
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= most):
         raise HTTPException(404, f"Expected a whole number for {name}")
     return int(text)
+
+
+def page_number(request: Request, per_page: int) -> int:
+    """Return which page of a list the address asks for, from 1: one whose first row SQLite can count to.
+
+    Raises:
+        HTTPException: there can be no such page.
+    """
+    return max(whole(request, "page", 1, _MOST // per_page), 1)
 
 
 def _when(moment: float | None) -> str:

@@ -124,12 +124,18 @@ def test_the_system_page_says_what_failed(tmp_path: Path) -> None:
     [
         "/none", "/runs/none", f"{RUN}/episodes/9", f"{RUN}/episodes/99999999999999999999", f"{RUN}/groups/train/9/9",
         f"{RUN}/groups/train/9/9/graph", f"{RUN}/anchors/xyz", f"{RUN}/anchors/{5:016x}", f"{RUN}/episodes/1?from=7",
-        f"{RUN}/episodes?page=-1", f"{RUN}/groups?step=x", f"{RUN}/episodes/1/turns/0/secret.txt",
+        f"{RUN}/episodes?page=-1", f"{RUN}/episodes?page={2**63 - 1}", f"{RUN}/groups?page={2**63 - 1}",
+        f"{RUN}/episodes?page={2**63 // 50 + 1}", f"{RUN}/groups?step=x", f"{RUN}/episodes/1/turns/0/secret.txt",
         f"{RUN}/episodes/1/turns/9/reply.txt", f"{RUN}/episodes/1/turns/0/picture.png", "/static/../app.py",
     ],
 )  # fmt: skip
 def test_what_is_not_there_is_not_found(path: str, client: TestClient) -> None:
     text(client, path, 404)
+
+
+def test_the_last_page_that_there_can_be_is_empty(client: TestClient) -> None:
+    for page in ("groups", "episodes"):
+        assert 'class="empty"' in text(client, f"{RUN}/{page}?page={2**63 // 50}")
 
 
 @pytest.mark.parametrize("page", ["", "/groups", "/episodes", "/credit", "/system"])

@@ -9,14 +9,14 @@ from starlette.responses import Response
 from cairn.core.store import read
 from cairn.viewer import queries
 from cairn.viewer.pages.groups import PER_PAGE
-from cairn.viewer.site import Show, Site, whole
+from cairn.viewer.site import Show, Site, page_number
 
 _MOST_VISITS = 200
 
 
 def _list(site: Site, request: Request) -> Response:
     phase, task = (request.query_params.get(name) or None for name in ("phase", "task"))
-    page = max(whole(request, "page", 1), 1)
+    page = page_number(request, PER_PAGE)
     with site.run(request) as (place, store):
         found = read.episodes(store, phase=phase, task=task, limit=PER_PAGE + 1, offset=(page - 1) * PER_PAGE)
         return site.page(

@@ -14,7 +14,7 @@ from cairn.core.store import RunStore, read
 from cairn.core.store.read import EpisodeRow, Floats, TurnRow
 from cairn.viewer import queries
 from cairn.viewer.graph_view import tone
-from cairn.viewer.site import Show, Site, whole
+from cairn.viewer.site import Show, Site, page_number, whole
 
 PER_PAGE = 50
 _MOST_EPISODES = 64  # side by side
@@ -39,7 +39,7 @@ def _list(site: Site, request: Request) -> Response:
         phase = request.query_params.get("phase") or ("train" if "train" in phases else next(iter(phases), "train"))
         of_phase = [row for row in steps if row.phase == phase]
         step = whole(request, "step", of_phase[-1].step if of_phase else 0)
-        page = max(whole(request, "page", 1), 1)
+        page = page_number(request, PER_PAGE)
         found = queries.groups(store, phase, step, PER_PAGE + 1, (page - 1) * PER_PAGE)
         return site.page(
             "groups.html", run=queries.summary(place, store), steps=of_phase, phases=phases, phase=phase, step=step,
