@@ -99,6 +99,6 @@ def _mean(found: Evaluation) -> float:
 def _cell(text: str) -> str:
     """Return a text that is no Markdown and no HTML: names of agents and panels come from anywhere."""
     flat = " ".join(text.split())
-    for char, harmless in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "\\|"), ("[", "\\["), ("`", "\\`")):
-        flat = flat.replace(char, harmless)
-    return flat
+    for char in "\\|[`":  # the backslash first: one that was there would undo those that are added
+        flat = flat.replace(char, f"\\{char}")
+    return flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

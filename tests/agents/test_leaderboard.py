@@ -41,6 +41,13 @@ def test_names_are_no_markdown_and_no_html(tmp_path: Path) -> None:
     assert "&lt;img src=x onerror=alert(1)&gt; \\| \\[x](javascript:y) \\` # z" in row
 
 
+def test_a_backslash_in_a_name_undoes_no_escape(tmp_path: Path) -> None:
+    found = evaluate("oracle", panel=PANEL, root=tmp_path)
+    name = r"\[x](http://evil.example) a\|b \`c\`"
+    (row,) = [line for line in leaderboard([replace(found, agent=name)]).splitlines() if "evil" in line]
+    assert row.startswith(r"| \\\[x](http://evil.example) a\\\|b \\\`c\\\` | 100.0")
+
+
 def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
     evaluate("oracle", panel=PANEL, root=tmp_path)
     (tmp_path / "run").mkdir()
