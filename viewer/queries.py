@@ -113,7 +113,7 @@ def state(store: RunStore) -> str:
         "SELECT count(*), max(stored) FROM updates",
         "SELECT max(id) FROM events",
         "SELECT max(id) FROM episodes",
-        "SELECT value FROM meta WHERE key = 'gates'",  # of evaluations, after the last episode
+        "SELECT key, value FROM meta WHERE key IN ('gates', 'seconds') ORDER BY key",  # after the last episode
     )
     return repr([store.rows(sql) for sql in asked])
 

@@ -94,6 +94,20 @@ def test_signs_of_reward_hacking_are_told(tmp_path: Path) -> None:
     assert (whole.score_without_success, whole.validator_errors, dict(whole.tampering)) == (2, 1, {"answers": 1})
 
 
+def test_what_is_told_after_the_last_episode_is_seen(tmp_path: Path) -> None:
+    folder = evaluate("oracle", panel=PANEL, root=tmp_path).folder
+    slug = find_runs([folder])[0].slug
+    client = TestClient(make_app(find_runs([folder])), base_url="http://127.0.0.1")
+    with RunStore(folder / "run.sqlite") as store:
+        store._write(methodcaller("execute", "DELETE FROM meta WHERE key = 'seconds'"))
+        before = client.get(f"/runs/{slug}/live")
+        assert "<dd>\u2013</dd>" in before.text
+        store.set_meta({"seconds": 90.0})
+    after = client.get(f"/runs/{slug}/live", headers={"If-None-Match": before.headers["etag"]})
+    assert after.status_code == 200
+    assert "<dd>90\u00a0s</dd>" in after.text
+
+
 def test_an_evaluation_that_stopped_is_followed_for_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     played = list[Episode]()
 
