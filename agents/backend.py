@@ -27,6 +27,7 @@ class Message:
     role: Literal["system", "user", "assistant", "tool"]
     content: str
     calls: tuple[ToolCall, ...] = ()  # assistant: made with it; tool: the one that it answers
+    image: bytes | None = None  # user: a PNG shown with it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

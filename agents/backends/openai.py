@@ -1,6 +1,7 @@
 """Replies from any server that speaks OpenAI's protocol: services, vLLM, and others of that kind.
 
-``api = "chat"`` sends a conversation and gets text: for evaluation, with the context `messages`.
+``api = "chat"`` sends a conversation, perhaps with pictures, and gets text: for evaluation, with the context
+`messages`.
 ``api = "completions"`` sends ids and gets ids with their logprobs, which can be trained on, from servers that return
 them. The server's weights are not ours and never change here: `vllm_server` is the back end of a server that follows
 the policy. Replies cannot be kept to admissible actions.

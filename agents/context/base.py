@@ -18,7 +18,7 @@ class Prompt:
 
     ids: tuple[int, ...]
     extends: bool  # they follow the previous turn's prompt and reply; else they are the whole prompt
-    messages: tuple[Message, ...] = ()  # the whole prompt as text, of a context that makes no ids
+    messages: tuple[Message, ...] = ()  # the whole prompt, of a context that makes no ids
     tools: tuple[Schema, ...] = ()  # beside messages: what may be called
     asks: Literal["action", "summary"] = "action"  # a summary is for the context alone: see `TakesNotes`
 

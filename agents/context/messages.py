@@ -4,14 +4,18 @@ Observations are what the user says. With ``format = "tool"`` the model is offer
 is the action, as JSON; an environment without tools is offered as one, `act`, whose argument is the action. What a call
 led to is the tool's answer; `agents.offer` says what becomes of other answers.
 
+The newest pictures stand with their turns, and an earlier turn says that its picture is left out. Tools answer in text
+alone, as the protocol has it, so after theirs a picture is what the user says.
+
 With ``memory = "summary"`` the model is asked now and then to write down what it needs of the oldest turns, which takes
-their place. That is a reply of its own, without a step of the environment; it is kept as a note of the turn after it.
+their place. That is a reply of its own, without a step of the environment, and to text alone; it is kept as a note of
+the turn after it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from pydantic import Field, model_validator
@@ -27,6 +31,8 @@ from cairn.core.errors import ConfigError
 from cairn.core.records import Observation
 
 _CHARS_A_TOKEN = 3  # a low guess, so that a budget of tokens is kept
+_LEFT_OUT = "(The picture of this turn is left out.)"
+_AFTER_TOOLS = "The picture of this turn:"
 
 
 class MessagesConfig(ConversationConfig):
@@ -37,14 +43,20 @@ class MessagesConfig(ConversationConfig):
         description="Reply form: plain, tagged, react, code, or one of yours; or tool: a call of one of the "
         "environment's tools, or else of `act`, which lists the admissible actions if they are at most 100.",
     )
+    images: int = Field(
+        1,
+        ge=0,
+        description="Newest pictures that are shown, where observations have them; earlier turns say that theirs are "
+        "left out. 0: none are, and nothing says so.",
+    )
     summary_turns: int | None = Field(
         None, ge=1, description="With memory = 'summary': shown turns at which the oldest are summarised."
     )
     summary_tokens: int | None = Field(
         None,
         ge=1,
-        description="Likewise: tokens of a prompt, at three characters each, beyond which they are. Without either "
-        "budget: at 8 turns.",
+        description="Likewise: tokens of a prompt, at three characters each and pictures aside, beyond which they are. "
+        "Without either budget: at 8 turns.",
     )
     summary_file: str = Field(
         "summary", description="What asks for it: name in configs/prompts/summaries, or path of a text file."
@@ -77,10 +89,11 @@ class MessagesConfig(ConversationConfig):
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """A reply as it is said again."""
+    """A reply as it is said again, and the picture that it answers."""
 
     content: str
     calls: tuple[ToolCall, ...] = ()
+    image: bytes | None = None  # PNG
 
 
 class Messages:
@@ -112,11 +125,12 @@ class Messages:
         """Take note of a turn; leave out the oldest ones when it is time."""
         if self._form is not None:
             why = self._form.parse(reply_text).why if self._form.is_strict else ""
-            self._talk.add(observation, _Said(reply_text), why)
+            self._talk.add(observation, _Said(reply_text, image=self._image(observation)), why)
             return
         answer = read_answer(reply_text)
         called = Offer(observation).read(answer)
-        self._talk.add(observation, _Said(answer.content, called.calls), called.parsed.why)
+        said = _Said(answer.content, called.calls, self._image(observation))
+        self._talk.add(observation, said, called.parsed.why)
 
     def render(self, action: str) -> tuple[int, ...]:
         """Refuse: there are no ids."""
@@ -127,13 +141,26 @@ class Messages:
         return self._offer.read(read_answer(reply)).parsed if self._form is None else self._form.parse(reply)
 
     def _whole(self, observation: Observation) -> list[Message]:
-        shown = [*(message for message, _ in self._talk.turns), self._talk.message(observation)]
-        messages = [*self._system(), Message("user", self._talk.opening(shown[0]))]
-        for (_, said), message in zip(self._talk.turns, shown[1:], strict=True):
-            messages.append(Message("assistant", said.content, said.calls))
-            replies = zip(said.calls, answers(said.calls, message), strict=True)
-            messages += [Message("tool", text, (call,)) for call, text in replies] or [Message("user", message)]
+        first, *later = self._shown(observation)
+        messages = [*self._system(), replace(first, content=self._talk.opening(first.content))]
+        for (_, said), shown in zip(self._talk.turns, later, strict=True):
+            messages += [Message("assistant", said.content, said.calls), *_answering(said.calls, shown)]
         return messages
+
+    def _shown(self, observation: Observation) -> list[Message]:
+        """Return what there was to see at each turn, the present one last."""
+        turns = [(text, said.image) for text, said in self._talk.turns]
+        turns.append((self._talk.message(observation), self._image(observation)))
+        pictured = [at for at, (_, image) in enumerate(turns) if image is not None]
+        left_out = pictured[: -self._config.images]
+        return [
+            Message("user", _without_picture(text)) if at in left_out else Message("user", text, image=image)
+            for at, (text, image) in enumerate(turns)
+        ]
+
+    def _image(self, observation: Observation) -> bytes | None:
+        """Return an observation's picture, where pictures are shown."""
+        return observation.image if self._config.images else None
 
     def _system(self) -> list[Message]:
         return [] if self._config.said is None else [Message("system", self._config.said)]
@@ -150,8 +177,22 @@ class Messages:
         told = [part for part in (self._talk.before(),) if part]
         for message, said in self._talk.oldest():
             calls = [f"{call.name} {call.arguments}" for call in said.calls]
-            told += [message, "\n".join(["You answered:", *filter(None, (said.content, *calls))])]
+            seen = message if said.image is None else _without_picture(message)
+            told += [seen, "\n".join(["You answered:", *filter(None, (said.content, *calls))])]
         return (*self._system(), Message("user", "\n\n".join((*told, self._asked))))
+
+
+def _answering(calls: tuple[ToolCall, ...], shown: Message) -> list[Message]:
+    """Return what follows a reply: what is shown, by way of the answers to its calls if there are any."""
+    if not calls:
+        return [shown]
+    replies = zip(calls, answers(calls, shown.content), strict=True)
+    told = [Message("tool", text, (call,)) for call, text in replies]
+    return told if shown.image is None else [*told, Message("user", _AFTER_TOOLS, image=shown.image)]
+
+
+def _without_picture(text: str) -> str:
+    return f"{text}\n\n{_LEFT_OUT}"
 
 
 CONTEXT = (Messages, MessagesConfig)

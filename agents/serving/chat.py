@@ -1,8 +1,9 @@
-"""Replies as chat completions: a conversation in text, and perhaps tools, in; text or calls of them out."""
+"""Replies as chat completions: a conversation in text, perhaps with pictures and tools, in; text or calls out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import base64
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from cairn.agents.serving.fields import clean, first_choice, text_of, wrong
 from cairn.core.errors import ConfigError
 
 _CHARS_A_TOKEN = 3  # a low guess, for limits of tokens a minute
+_TOKENS_A_PICTURE = 1000  # likewise: a window of 1024 x 768 at 750 pixels each; models differ widely
 
 
 class ChatCompletions:
@@ -37,8 +39,7 @@ class ChatCompletions:
         }
         if request.tools:
             body["tools"] = _clean(request.tools)
-        chars = sum(len(message.content) for message in request.messages)
-        return body, chars // _CHARS_A_TOKEN + self._sampling.max_reply_tokens
+        return body, _foreseen(request.messages) + self._sampling.max_reply_tokens
 
     def read(self, slot: int, request: Request, body: Any, version: int) -> Reply:  # Any: JSON
         """Return the reply of an answer.
@@ -70,13 +71,29 @@ def text_reply(text: str, finish: Finish, version: int) -> Reply:
     return Reply(ids=nothing[0], logprobs=nothing[1], constraint=None, finish=finish, version=version, text=text)
 
 
+def _foreseen(messages: Sequence[Message]) -> int:
+    """Return about how many tokens a prompt has; the server's count takes its place once it is known."""
+    chars = sum(len(message.content) for message in messages)
+    pictures = sum(message.image is not None for message in messages)
+    return chars // _CHARS_A_TOKEN + pictures * _TOKENS_A_PICTURE
+
+
 def _message(message: Message) -> dict[str, Any]:
-    out: dict[str, Any] = {"role": message.role, "content": clean(message.content)}
+    out: dict[str, Any] = {"role": message.role, "content": _content(message)}
     if not message.calls:
         return out
     if message.role == "tool":
         return out | {"tool_call_id": message.calls[0].id}
     return out | {"tool_calls": [_call_again(call) for call in message.calls]}
+
+
+def _content(message: Message) -> str | list[dict[str, Any]]:
+    """Return a message's text; with a picture, both as parts."""
+    text = clean(message.content)
+    if message.image is None:
+        return text
+    url = f"data:image/png;base64,{base64.b64encode(message.image).decode()}"
+    return [{"type": "text", "text": text}, {"type": "image_url", "image_url": {"url": url}}]
 
 
 def _call_again(call: ToolCall) -> dict[str, Any]:

@@ -86,9 +86,10 @@ async def long(size: int) -> AsyncIterator[bytes]:
 
 def chat(body: dict[str, Any]) -> dict[str, Any]:
     """Play the doors by what the conversation says."""
-    texts = [message["content"] or "" for message in body["messages"]]
+    texts = [said(message["content"] or "") for message in body["messages"]]
     goal = "\n".join(texts).split("A note says: ")[-1].split(".")[0]
-    action = f"open {goal}" if "You have the key." in texts[-1] else "take key"
+    latest = "\n".join(texts[-2:])  # a picture may follow what a tool answered
+    action = f"open {goal}" if "You have the key." in latest else "take key"
     message: dict[str, Any] = {"role": "assistant", "content": action}
     if "tools" in body:
         call = {"name": "act", "arguments": json.dumps({"action": action})}
@@ -99,6 +100,11 @@ def chat(body: dict[str, Any]) -> dict[str, Any]:
         }
     usage = {"prompt_tokens": 100, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": 40}}
     return {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "usage": usage}
+
+
+def said(content: str | list[dict[str, Any]]) -> str:
+    """Return a message's text; what else its parts are is not looked at."""
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
 
 def complete(body: dict[str, Any]) -> dict[str, Any]:

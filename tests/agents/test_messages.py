@@ -6,12 +6,15 @@ from typing import Any
 
 import pytest
 
+from cairn.agents.agent import load_agent
 from cairn.agents.backend import Message
 from cairn.agents.calls import Answer, ToolCall, read_answer
 from cairn.agents.context.messages import Messages, MessagesConfig
+from cairn.agents.fingerprint import fingerprint
 from cairn.agents.parse import Parsed
-from cairn.core.config import build
+from cairn.core.config import build, nest
 from cairn.core.errors import ConfigError
+from cairn.core.plugins import CONTEXTS
 from cairn.core.records import Observation
 from cairn.envs.tools import function_schema
 
@@ -211,6 +214,91 @@ def test_the_form_is_asked_for_by_its_file() -> None:
     (message,) = messages(format="react").prompt(seen("A hall.")).messages
     assert message.content.startswith("Answer each message with one thought and one action")
     assert message.content.endswith("\n\nA hall.")
+
+
+# -- pictures ----------------------------------------------------------------------------------------------------------
+
+LEFT_OUT = "\n\n(The picture of this turn is left out.)"
+
+
+def pictured(number: int) -> Observation:
+    return Observation(text=f"text {number}", anchor=number, image=b"png %d" % number)
+
+
+def pictures(of: Messages, count: int, reply: str = "a") -> list[tuple[str, bytes | None]]:
+    """Return what is shown, replies aside, of so many turns with pictures."""
+    for number in range(count - 1):
+        of.record(pictured(number), "", (), reply)
+    return [(m.content, m.image) for m in of.prompt(pictured(count - 1)).messages if m.role != "assistant"]
+
+
+@pytest.mark.parametrize("images", [0, 1, 2, 3, 4])
+def test_the_newest_pictures_stand_with_their_turns_and_earlier_ones_are_said_to_be_left_out(images: int) -> None:
+    left_out = "" if images == 0 else LEFT_OUT  # without any, nothing speaks of them
+    first, second, third = pictures(messages(instruction="Play.", images=images), 3)
+    assert first == (("Play.\n\ntext 0", b"png 0") if images >= 3 else (f"Play.\n\ntext 0{left_out}", None))
+    assert second == (("text 1", b"png 1") if images >= 2 else (f"text 1{left_out}", None))
+    assert third == (("text 2", b"png 2") if images >= 1 else ("text 2", None))
+
+
+def test_turns_without_a_picture_count_for_none() -> None:
+    of = messages(instruction="Play.")
+    of.record(pictured(0), "", (), "a")
+    assert of.prompt(seen("text 1")).messages[0] == Message("user", "Play.\n\ntext 0", image=b"png 0")
+
+
+@pytest.mark.parametrize(
+    ("memory", "shown"),
+    [
+        ({}, [("Play.\n\ntext 0" + LEFT_OUT, None), ("text 1", b"png 1"), ("text 2", b"png 2")]),
+        (
+            {"history": 1},
+            [("Play.\n\ntext 0\n\n(1 turns are not shown.)\n\ntext 1", b"png 1"), ("text 2", b"png 2")],
+        ),
+        ({"memory": "markovian"}, [("Play.\n\ntext 0\n\ntext 2", b"png 2")]),
+    ],
+)
+def test_a_picture_goes_with_its_turn(memory: dict[str, Any], shown: list[tuple[str, bytes | None]]) -> None:
+    assert pictures(messages(instruction="Play.", images=2, **memory), 3) == shown
+
+
+@pytest.mark.parametrize(("images", "left_out"), [(1, LEFT_OUT), (0, "")])
+def test_a_summary_is_asked_for_in_text_alone(images: int, left_out: str) -> None:
+    of = messages(instruction="Play.", memory="summary", summary_turns=1, history=0, images=images)
+    ((asked, image),) = pictures(of, 2)
+    assert asked.startswith(f"text 0{left_out}\n\nYou answered:\na\n\n")
+    assert image is None
+    of.note("so far")
+    ((told, image),) = pictures(of, 1)
+    assert told == "Play.\n\ntext 0\n\nYour summary of the 1 turns before:\nso far\n\ntext 0"
+    assert image == (b"png 0" if images else None)
+
+
+def test_after_a_tools_answer_a_picture_is_what_the_user_says() -> None:
+    of = messages(format="tool", instruction="Play.")
+    both = Answer("", (call('{"action": "go"}', call_id="one"), call('{"action": "go"}', call_id="two"))).written()
+    assert pictures(of, 3, both) == [
+        ("Play.\n\ntext 0" + LEFT_OUT, None),
+        ("text 1" + LEFT_OUT, None),
+        ("Not carried out: one call is carried out at a turn, and another came first.", None),
+        ("text 2", None),
+        ("Not carried out: one call is carried out at a turn, and another came first.", None),
+        ("The picture of this turn:", b"png 2"),
+    ]
+    last = of.prompt(pictured(2)).messages[-3:]
+    assert [(m.role, [c.id for c in m.calls]) for m in last] == [("tool", ["one"]), ("tool", ["two"]), ("user", [])]
+
+
+@pytest.mark.parametrize("context", ["chat", "transcript", "window"])
+def test_contexts_that_make_ids_take_no_pictures(context: str) -> None:
+    with pytest.raises(ConfigError, match="unknown key 'images'"):
+        build(CONTEXTS.load(context)[1], {"images": 1}, "test")
+
+
+def test_how_many_pictures_are_shown_is_part_of_what_an_agent_is() -> None:
+    agents = [load_agent("openai:m", nest({"agent.context.messages.images": images})) for images in (0, 1, 1)]
+    none, one, again = (fingerprint(agent, 0.4) for agent in agents)
+    assert none != one == again
 
 
 # -- memory ------------------------------------------------------------------------------------------------------------
