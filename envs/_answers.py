@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import math
 from typing import Any
 
@@ -55,6 +56,8 @@ def _checked_info(info: Any) -> dict[str, Any]:
         raise _garbage("info['tools'] must be JSON schemas", tools)
     if "acted" in info:
         info = {**info, "acted": _checked_box(info["acted"])}
+    if "image" in info:
+        info = {**info, "image": _checked_image(info["image"])}
     admissible = None if actions is None else tuple(actions)
     return {**info, "admissible_actions": admissible, "channels": channels, "tools": tuple(tools)}
 
@@ -65,6 +68,16 @@ def _checked_box(box: Any) -> tuple[int, ...] | None:  # Any: it is what we chec
     if not isinstance(box, (tuple, list)) or len(box) != 4 or not all(type(each) is int for each in box):
         raise _garbage("info['acted'] must be four whole numbers, or None", box)
     return tuple(box)
+
+
+def _checked_image(image: Any) -> bytes | None:  # Any: it is what we check
+    """Return the picture; another process sends it as base64."""
+    if image is None or isinstance(image, bytes):
+        return image
+    try:
+        return base64.b64decode(image, validate=True)
+    except (TypeError, ValueError):
+        raise _garbage("info['image'] must be bytes, or None", image) from None
 
 
 def _is_number(value: Any) -> bool:

@@ -1,10 +1,11 @@
 """Messages between a pool and its worker processes: four bytes of length, then JSON. No pickle.
 
-Text keeps lone surrogates. Tuples arrive as lists; whoever needs tuples restores them.
+Text keeps lone surrogates. Tuples arrive as lists and bytes as base64; whoever needs tuples or bytes restores them.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import socket
 import struct
@@ -25,7 +26,8 @@ def send(sock: socket.socket, message: dict[str, Any]) -> None:  # Any: JSON
         TypeError, ValueError: it is not JSON (an object, NaN).
         TimeoutError, OSError: the other side does not read, or is gone.
     """
-    body = json.dumps(message, ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogatepass")
+    text = json.dumps(message, ensure_ascii=False, allow_nan=False, default=_base64)
+    body = text.encode("utf-8", "surrogatepass")
     sock.sendall(_HEADER.pack(len(body)) + body)
 
 
@@ -47,6 +49,12 @@ def receive(sock: socket.socket, max_bytes: int, timeout_s: float | None) -> dic
     if not isinstance(message, dict):
         raise WireError(f"a message that is not an object: {message!r:.80}")
     return message
+
+
+def _base64(value: object) -> str:
+    if not isinstance(value, bytes):
+        raise TypeError(f"an object of type {type(value).__name__}")
+    return base64.b64encode(value).decode()
 
 
 def _read(sock: socket.socket, count: int, deadline: float | None) -> bytes:

@@ -276,6 +276,13 @@ class Troublesome(Sound):
         return super().act(action)
 
 
+class Pictured(Sound):
+    """Shows a picture at each turn."""
+
+    def _info(self) -> dict[str, Any]:
+        return super()._info() | {"image": bytes([137, 0, 255, self.turn])}
+
+
 class Hungry(Sound):
     """Keeps 100 MB per action."""
 

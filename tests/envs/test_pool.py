@@ -83,6 +83,14 @@ def test_both_kinds_give_the_same_episode_as_the_environment_itself() -> None:
     assert frames[0][0] == plain.reset(seed=3, options={"task": TASK})
 
 
+@pytest.mark.parametrize("config", [INSIDE, APART], ids=["inside", "processes"])
+def test_pictures_are_the_same_bytes_from_any_place(config: PoolConfig) -> None:
+    with EnvPool("tests.envs.faulty:Pictured", pool=config) as pool, pool.lease() as env:
+        images = [frame[-1]["image"] for frame in episode(env)]
+    assert images == [bytes([137, 0, 255, turn]) for turn in range(len(images))]
+    assert len(images) > 2
+
+
 def test_environments_that_wait_for_other_processes_work_in_threads_unless_told_otherwise() -> None:
     def threads(env_id: str, **settings: Any) -> int:
         return EnvPool(env_id, pool=PoolConfig(size=5, **settings)).threads
