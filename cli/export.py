@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from cairn.cli._output import Json, show_json, show_table
+from cairn.cli._progress import progress
 
 
 def register(app: typer.Typer) -> None:
@@ -24,7 +25,7 @@ def export(
     from cairn.core.store import RunStore
     from cairn.core.store.exchange import export_run
 
-    with RunStore.read(run) as store:
+    with progress(f"writing {folder}"), RunStore.read(run) as store:
         counts = export_run(store, folder)
     if as_json:
         show_json({"folder": str(folder), "rows": counts})

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from cairn.cli._output import Json, show_json
+from cairn.cli._progress import progress
 
 
 def register(app: typer.Typer) -> None:
@@ -24,7 +25,7 @@ def import_(
     from cairn.core.store import read
     from cairn.core.store.exchange import import_run
 
-    with import_run(folder, run / "run.sqlite") as store:
+    with progress(f"reading {folder}"), import_run(folder, run / "run.sqlite") as store:
         episodes = len(read.episodes(store))
     if as_json:
         show_json({"run": str(run), "episodes": episodes})

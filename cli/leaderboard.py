@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from cairn.cli._output import Json, show_json
+from cairn.cli._progress import progress
 
 
 def register(app: typer.Typer) -> None:
@@ -23,7 +24,8 @@ def leaderboard(
     from cairn.agents.leaderboard import find_evaluations
     from cairn.agents.leaderboard import leaderboard as table
 
-    found, problems = find_evaluations(places)
+    with progress("reading evaluations"):
+        found, problems = find_evaluations(places)
     for problem in problems:
         typer.echo(f"left out: {problem}", err=True)
     if as_json:

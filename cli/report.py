@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from cairn.cli._output import Json, show_json
+from cairn.cli._progress import progress
 
 
 def register(app: typer.Typer) -> None:
@@ -25,8 +26,9 @@ def report(
     from cairn.viewer.figures import write_figures
     from cairn.viewer.report import write_report
 
-    count = write_report(runs, out)
-    files = write_figures(runs, figures) if figures is not None else []
+    with progress(f"writing {out}"):
+        count = write_report(runs, out)
+        files = write_figures(runs, figures) if figures is not None else []
     if as_json:
         show_json({"report": str(out), "runs": count, "figures": [str(file) for file in files]})
         return

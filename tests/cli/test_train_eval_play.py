@@ -351,6 +351,24 @@ def test_a_film_that_cannot_be_is_refused_before_anything_is_played(name: str, m
     assert message in done.stderr.replace("\n", " ")
 
 
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("export EVALUATION out --json", "writing out"),
+        ("import exported back --json", "reading exported"),
+        ("report EVALUATION --out report.html --json", "writing report.html"),
+        ("leaderboard --json", "reading evaluations"),
+    ],
+)
+def test_what_takes_long_is_seen_at_work_in_a_terminal(command: str, shown: str) -> None:
+    folder = answer("eval", ENV, "--tasks", "2", "--json")["folder"]
+    answer("export", folder, "exported", "--json")
+    done = run.invoke(app, command.replace("EVALUATION", folder).split(), env={"FORCE_COLOR": "1", "COLUMNS": "100"})
+    assert done.exit_code == 0, done.output
+    assert shown in done.stderr
+    assert json.loads(done.stdout)
+
+
 def test_a_run_is_written_as_parquet_and_read_back() -> None:
     folder = answer("eval", ENV, "--tasks", "3", "--json")["folder"]
     assert answer("export", folder, "out", "--json")["rows"]["episodes"] == 3
