@@ -27,8 +27,10 @@ def report(
     from cairn.viewer.report import write_report
 
     with progress(f"writing {out}"):
-        count = write_report(runs, out)
+        count, problems = write_report(runs, out)
         files = write_figures(runs, figures) if figures is not None else []
+    for problem in problems:
+        typer.echo(f"left out: {problem}", err=True)
     if as_json:
         show_json({"report": str(out), "runs": count, "figures": [str(file) for file in files]})
         return

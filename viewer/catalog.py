@@ -33,6 +33,14 @@ class RunPlace:
         return found[-1] if found else None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unread:
+    """A run that cannot be shown: it is damaged, was deleted, or has not come as far as it has to."""
+
+    place: RunPlace
+    why: str
+
+
 def find_runs(paths: Sequence[Path]) -> tuple[RunPlace, ...]:
     """Return the runs at these places: folders of runs, or folders that such folders stand in.
 

@@ -26,12 +26,14 @@ _FEW = 15  # points that are marked
 def write_figures(places: Sequence[Path], folder: Path) -> list[Path]:
     """Write a figure for each metric that the runs have, with 95 % intervals over seeds, and return the files.
 
+    Runs that cannot be read are left out: a report says which.
+
     Raises:
         CairnError: there are no runs at these places.
     """
     folder.mkdir(parents=True, exist_ok=True)
     files: list[Path] = []
-    with opened(find_runs(places)) as runs:
+    with opened(find_runs(places)) as (runs, _):
         found = variants(runs)
         for name, label, scale in _FIGURES:
             if _has(runs, name):

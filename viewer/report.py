@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,11 @@ from cairn.core.errors import CairnError
 from cairn.core.store import RunStore, read
 from cairn.core.store.read import EpisodeRow, TurnRow
 from cairn.viewer import queries
-from cairn.viewer.catalog import RunPlace, find_runs
+from cairn.viewer.catalog import Unread, find_runs
 from cairn.viewer.credited import TRAINED, stored_update
 from cairn.viewer.curve_lines import OpenRun
 from cairn.viewer.group_graph import GroupGraph, group_graph
-from cairn.viewer.pages.runs import charts_of, opened
+from cairn.viewer.pages.runs import drawn, opened
 from cairn.viewer.site import STATIC, rendered
 
 MOST_RUNS = 24  # whose episodes are shown; curves and tables have all
@@ -56,50 +56,73 @@ class RunPart:
     environments: list[tuple[str, int, str]]
 
 
-def write_report(places: Sequence[Path], file: Path) -> int:
-    """Write a report about the runs and evaluations at these places and return how many there are.
+def write_report(places: Sequence[Path], file: Path) -> tuple[int, list[str]]:
+    """Write a report about the runs and evaluations at these places; return how many, and why others are left out.
 
     Raises:
-        CairnError: there are none, or the file cannot be written.
+        CairnError: there are none that can be read, or the file cannot be written.
     """
-    found = find_runs(places)
-    evaluations: list[RunPlace] = []
-    trained: list[RunPlace] = []
-    for place in found:
-        with place.open() as store:
-            is_evaluation = "panel" in store.meta()
-        (evaluations if is_evaluation else trained).append(place)
-    text = _report(trained, [load_evaluation(place.folder) for place in evaluations])
+    with opened(find_runs(places)) as (runs, unread):
+        told = _read(runs, unread)
+        text = _report(told)
+    if not told.trained and not told.evaluations:
+        raise CairnError(f"Nothing at these places can be read: {told.unread[0].why}")
     try:
         file.write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
         raise CairnError(f"Cannot write {str(file)!r}: {error.strerror}; name another file") from error
-    return len(found)
+    return len(told.trained) + len(told.evaluations), [each.why for each in told.unread]
 
 
-def _report(trained: Sequence[RunPlace], evaluations: Sequence[Evaluation]) -> str:
+@dataclass(slots=True, kw_only=True)
+class _Told:
+    """What a report is about."""
+
+    unread: list[Unread]
+    trained: list[OpenRun] = field(default_factory=list)
+    summaries: list[queries.Summary] = field(default_factory=list)  # one a training run
+    parts: list[RunPart] = field(default_factory=list)  # of the first of these
+    evaluations: list[Evaluation] = field(default_factory=list)
+
+
+def _read(runs: Sequence[OpenRun], unread: Sequence[Unread]) -> _Told:
+    """Return what is said of each run, and of each that cannot be read, why."""
+    told = _Told(unread=list(unread))
+    differing = _differing([run for run in runs if "panel" not in run.store.meta()])
+    for run in runs:
+        try:
+            if "panel" in run.store.meta():
+                told.evaluations.append(load_evaluation(run.place.folder))
+            else:
+                summary = queries.summary(run.place, run.store)
+                told.parts += [_run_part(run, summary, differing)] if len(told.parts) < MOST_RUNS else []
+                told.trained.append(run)
+                told.summaries.append(summary)
+        except CairnError as error:
+            told.unread.append(Unread(place=run.place, why=str(error)))
+    return told
+
+
+def _report(told: _Told) -> str:
     style = Markup((STATIC / "style.css").read_text(encoding="utf-8"))
-    with opened(trained) as runs:
-        differing = _differing(runs)
-        parts = [_run_part(run, differing) for run in runs[:MOST_RUNS]]
-        return rendered(
-            "report.html", style=style, policy=_POLICY, runs=parts, charts=charts_of(runs) if runs else [],
-            summaries=[queries.summary(run.place, run.store) for run in runs], evaluations=evaluations,
-            left=max(len(runs) - MOST_RUNS, 0),
-        )  # fmt: skip
+    return rendered(
+        "report.html", style=style, policy=_POLICY, runs=told.parts, **drawn(told.trained),
+        summaries=told.summaries, evaluations=told.evaluations, unread=told.unread,
+        left=len(told.summaries) - len(told.parts),
+    )  # fmt: skip
 
 
 # -- one run -----------------------------------------------------------------------------------------------------------
 
 
-def _run_part(run: OpenRun, differing: Sequence[str]) -> RunPart:
+def _run_part(run: OpenRun, summary: queries.Summary, differing: Sequence[str]) -> RunPart:
     store, meta = run.store, run.store.meta()
     config = meta.get("config") or {}
     flat = flatten(config)
     place = _telling_group(store)
     graph, method = _graph(store, place)
     return RunPart(
-        summary=queries.summary(run.place, store),
+        summary=summary,
         by_type=_by_type(meta),
         examples=[] if place is None else _examples(store, place),
         graph=graph,

@@ -32,7 +32,7 @@ def test_seeds_are_one_curve_and_methods_are_two(tmp_path: Path) -> None:
     make_run(tmp_path / "a0", config=settings(0), metrics={"return": 1.0})
     make_run(tmp_path / "a1", config=settings(1), metrics={"return": 2.0})
     make_run(tmp_path / "b0", config=settings(0, "gigpo"), metrics={"return": 5.0})
-    with opened(find_runs([tmp_path])) as runs:
+    with opened(find_runs([tmp_path])) as (runs, _):
         found = variants(runs)
         lines = [metric_line(each, "return") for each in found]
     assert [each.label for each in found] == ["credit=grpo (2 seeds)", "b0"]
@@ -43,13 +43,13 @@ def test_seeds_are_one_curve_and_methods_are_two(tmp_path: Path) -> None:
 def test_a_copy_of_a_run_is_no_further_seed(tmp_path: Path) -> None:
     for name, seed in (("a0", 0), ("copy", 0), ("a1", 1)):
         make_run(tmp_path / name, config=settings(seed))
-    with opened(find_runs([tmp_path])) as runs:
+    with opened(find_runs([tmp_path])) as (runs, _):
         assert [each.label for each in variants(runs)] == ["house (3 runs of 2 seeds)"]
 
 
 def test_a_run_by_itself_has_the_interval_that_it_measured(tmp_path: Path) -> None:
     make_run(tmp_path / "a", metrics=EVAL)
-    with opened(find_runs([tmp_path])) as runs:
+    with opened(find_runs([tmp_path])) as (runs, _):
         points = metric_line(variants(runs)[0], "eval/success", 100).points
     assert [(p.y, p.low, p.high) for p in points] == [(50, 25, 75)]
 
@@ -57,5 +57,5 @@ def test_a_run_by_itself_has_the_interval_that_it_measured(tmp_path: Path) -> No
 def test_runs_of_unknown_settings_are_not_thrown_together(tmp_path: Path) -> None:
     for name in ("a", "b"):
         make_run(tmp_path / name, config={})
-    with opened(find_runs([tmp_path])) as runs:
+    with opened(find_runs([tmp_path])) as (runs, _):
         assert len(variants(runs)) == 2

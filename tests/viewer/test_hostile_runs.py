@@ -135,7 +135,10 @@ def origin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("runs")
     name = "<img src=x onerror=alert(99)>\"'{{ 7*7 }}"
     others = [make_run(folder / "<script>alert(98)", config=CONFIG), hostile_evaluation(folder / "evaluation")]
-    with served([hostile_run(folder / name), *others]) as url:
+    damaged = folder / "<img src=x onerror=alert(97)>"
+    damaged.mkdir()
+    (damaged / "run.sqlite").write_bytes(b"no database" * 100)
+    with served([hostile_run(folder / name), *others, damaged]) as url:
         yield url
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -168,6 +169,41 @@ def test_a_live_page_has_nothing_new_until_something_is_stored(client: TestClien
     assert second.status_code == 200
     assert "data-more" not in second.text  # two of two updates: it is over
     assert client.get(f"{RUN}/live").status_code == 200
+
+
+def test_one_run_that_cannot_be_read_is_a_row_of_the_first_page(folder: Path, tmp_path: Path) -> None:
+    bad, gone = tmp_path / "bad", make_run(tmp_path / "gone")
+    bad.mkdir()
+    (bad / "run.sqlite").write_bytes(b"no database at all" * 100)
+    client = TestClient(make_app(find_runs([folder, bad, gone])), base_url="http://127.0.0.1")
+    assert "/runs/3-gone" in text(client, "/")
+    mark = {"If-None-Match": client.get("/live").headers["etag"]}
+    assert client.get("/live", headers=mark).status_code == 304
+    shutil.rmtree(gone)
+    assert client.get("/live", headers=mark).status_code == 200
+    for path in ("/", "/live"):
+        rows = text(client, path).split("What cannot be shown")
+        assert "/runs/1-house" in rows[0]
+        assert "no curves" not in rows[0].lower()
+        assert "/runs/3-gone" not in rows[0]
+        assert rows[1].index("Cannot open run store") < rows[1].index("is no run: expected a folder")
+
+
+def test_a_run_that_is_damaged_further_in_is_told(folder: Path, tmp_path: Path) -> None:
+    long = [episode([turn(f"Room {i}.", i, f"go {i}") for i in range(9)], success=True) for _ in range(20)]
+    for name, of in (("episodes", "SELECT rootpage FROM sqlite_master WHERE name = 'episodes'"),
+                     ("metrics", "SELECT rootpage FROM sqlite_master WHERE name = 'metrics'")):  # fmt: skip
+        bad = make_run(tmp_path / name, long)
+        with RunStore(bad / "run.sqlite") as store:
+            ((page,),), ((size,),) = store.rows(of), store.rows("PRAGMA page_size")
+        with (bad / "run.sqlite").open("r+b") as file:
+            file.seek((page - 1) * size)
+            file.write(b"\xff" * size)
+        client = TestClient(make_app(find_runs([folder, bad])), base_url="http://127.0.0.1")
+        for path in ("/", "/live"):
+            shown = text(client, path)
+            assert "/runs/1-house" in shown
+            assert "is damaged" in shown
 
 
 def test_stored_advantages_and_methods_stand_in_one_order(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def run(folder: Path, text: str = "You see a pen.", seed: int = 0) -> Path:
 def test_a_report_has_curves_tables_episodes_a_graph_and_settings(tmp_path: Path) -> None:
     runs = [run(tmp_path / "runs" / f"a{seed}", seed=seed) for seed in (0, 1)]
     found = evaluate("oracle", "examples.doors:Doors", tasks=4, root=tmp_path / "evals")
-    assert write_report([*runs, tmp_path / "evals"], tmp_path / "r.html") == 3
+    assert write_report([*runs, tmp_path / "evals"], tmp_path / "r.html") == (3, [])
     text = (tmp_path / "r.html").read_text()
     for told in ("a0", "a1", "Success on held-out tasks", "You see a pen.", 'class="node', "grpo", "oracle"):
         assert told in text, told
@@ -104,6 +104,29 @@ def test_what_agents_wrote_is_text(payload: str, tmp_path: Path) -> None:
     write_report([run(tmp_path / "h" / "a", payload)], hostile)
     allowed, found = (shapes(file) for file in (plain, hostile))
     assert found <= allowed
+
+
+def test_one_run_that_cannot_be_read_is_a_row_of_the_report(tmp_path: Path) -> None:
+    good, bad = run(tmp_path / "good"), tmp_path / "<b>bad"
+    bad.mkdir()
+    (bad / "run.sqlite").write_bytes(b"no database at all" * 100)
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluate("oracle", "examples.doors:Doors", tasks=4, root=tmp_path / "evals", on_episode=stop)
+    count, problems = write_report([good, bad, tmp_path / "evals"], tmp_path / "r.html")
+    assert count == 1
+    assert ["Cannot open" in problems[0], "stopped after 1 of 4" in problems[1]] == [True, True]
+    rows = (tmp_path / "r.html").read_text().split("What cannot be shown</h2>")[1].split("</table>")[0]
+    assert rows.count("<tr>") == 3  # with the head
+    assert "&lt;b&gt;bad" in rows
+    assert "stopped after 1 of 4 episodes" in rows
+    told = CliRunner().invoke(app, ["report", str(good), str(bad), "--out", str(tmp_path / "r.html")])
+    assert (told.exit_code, told.output.count("left out: Cannot open")) == (0, 1)
+    with pytest.raises(CairnError, match="Nothing at these places can be read: Cannot open"):
+        write_report([bad], tmp_path / "r.html")
 
 
 def test_a_report_of_nothing_is_refused(tmp_path: Path) -> None:

@@ -10,11 +10,12 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from cairn.core.errors import CairnError
 from cairn.viewer import queries
-from cairn.viewer.catalog import RunPlace
+from cairn.viewer.catalog import RunPlace, Unread
 from cairn.viewer.charts import Chart, line_chart
 from cairn.viewer.curve_lines import OpenRun, Variant, metric_line, variants
-from cairn.viewer.evaluated import evaluated
+from cairn.viewer.evaluated import Evaluated, evaluated
 from cairn.viewer.site import Show, Site
 
 _PANELS = (  # metric, title, unit, factor, least top of the axis
@@ -34,37 +35,62 @@ _PANELS = (  # metric, title, unit, factor, least top of the axis
 
 def _show(site: Site, request: Request) -> Response:
     asked = request.query_params.get("metric", "")
-    with opened(site.runs) as runs:
-        names = sorted({name for run in runs for name in run.store.names()})
-        return site.page("runs.html", names=names, asked=asked, **_shown(runs, asked))
+    with opened(site.runs) as (runs, unread):
+        return site.page("runs.html", asked=asked, **_shown(runs, unread, asked))
 
 
 def _fragment(site: Site, request: Request) -> Response:
     """Answer with the tables and the charts alone, or with nothing where nothing is new."""
     asked = request.query_params.get("metric", "")
-    with opened(site.runs) as runs:
+    with opened(site.runs) as (runs, unread):
         etag = etag_of(runs, asked)
         if request.headers.get("if-none-match") == etag:
             return Response(status_code=304, headers={"ETag": etag})
         headers = {"ETag": etag, "Cache-Control": "no-cache"}
-        return site.page("runs_live.html", 200, headers, **_shown(runs, asked))
+        return site.page("runs_live.html", 200, headers, **_shown(runs, unread, asked))
 
 
-def _shown(runs: Sequence[OpenRun], asked: str) -> dict[str, Any]:  # Any: what the templates show
-    """Return training runs and evaluations, apart, and the charts of the former."""
-    found = [(run, evaluated(run.place, run.store)) for run in runs]
-    trained = [run for run, evaluation in found if evaluation is None]
-    evaluations = [evaluation for _, evaluation in found if evaluation is not None]
-    summaries = [queries.summary(run.place, run.store) for run in trained]
+def _shown(runs: Sequence[OpenRun], unread: Sequence[Unread], asked: str) -> dict[str, Any]:  # Any: for the templates
+    """Return training runs, evaluations and what cannot be read, apart, and the charts of the first."""
+    trained, summaries, evaluations, left = list[OpenRun](), list[queries.Summary](), list[Evaluated](), list(unread)
+    for run in runs:
+        try:
+            found = evaluated(run.place, run.store) or queries.summary(run.place, run.store)
+        except CairnError as error:
+            left.append(Unread(place=run.place, why=str(error)))
+            continue
+        if isinstance(found, Evaluated):
+            evaluations.append(found)
+        else:
+            trained.append(run)
+            summaries.append(found)
     live = any(each.is_live for each in summaries) or any(each.is_live for each in evaluations)
-    return {"runs": summaries, "evaluations": evaluations, "charts": charts_of(trained, asked), "live": live}
+    shown = {"runs": summaries, "evaluations": evaluations, "unread": left, "live": live}
+    return {**shown, **drawn(trained, asked)}
+
+
+def drawn(runs: Sequence[OpenRun], asked: str = "") -> dict[str, Any]:  # Any: for the templates
+    """Return the charts of training runs, the names of all their metrics, and why there are none; "": there are."""
+    try:
+        names = sorted({name for run in runs for name in run.store.names()})
+        return {"charts": charts_of(runs, asked) if runs else [], "names": names, "undrawn": ""}
+    except CairnError as error:
+        return {"charts": [], "names": [], "undrawn": str(error)}
 
 
 @contextmanager
-def opened(places: Sequence[RunPlace]) -> Iterator[list[OpenRun]]:
-    """Give the runs with their stores open."""
+def opened(places: Sequence[RunPlace]) -> Iterator[tuple[list[OpenRun], list[Unread]]]:
+    """Give the runs with their stores open, and those whose stores cannot be read."""
+    runs, unread = list[OpenRun](), list[Unread]()
     with ExitStack() as stack:
-        yield [OpenRun(place=place, store=stack.enter_context(place.open())) for place in places]
+        for place in places:
+            try:
+                store = stack.enter_context(place.open())
+                queries.state(store), store.meta()  # what is damaged shows when it is read
+                runs.append(OpenRun(place=place, store=store))
+            except CairnError as error:
+                unread.append(Unread(place=place, why=str(error)))
+        yield runs, unread
 
 
 def etag_of(runs: Sequence[OpenRun], asked: str) -> str:
