@@ -1,13 +1,14 @@
 """Advantages of a stored update under any method, beside those that the run trained on.
 
 Methods may compare all groups of an update, so an update is computed whole. Above `MOST_STEPS` steps only the group
-that is looked at is computed, and pages say so.
+that is looked at is computed, or the first groups up to so many steps, and pages say so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 import numpy as np
 
@@ -34,7 +35,7 @@ class StoredUpdate:
     trained: Floats | None  # in the table's order; None: not stored
     own_method: str  # "": not known
     own_settings: Mapping[str, object]
-    is_partial: bool  # one group of it, for the update is too large
+    is_partial: bool  # one group of it, or its first groups, for the update is too large
     known: dict[str, Floats] = field(default_factory=dict)  # what was computed before, by method
 
     def credit(self, method: str) -> Floats:
@@ -54,15 +55,15 @@ class StoredUpdate:
 
 
 def stored_update(store: RunStore, step: int, group: int | None = None, phase: str = "train") -> StoredUpdate:
-    """Return the scored episodes of an update.
+    """Return the scored episodes of an update; of one that is too large, the group's, or those of the first groups.
 
     Raises:
         CairnError: there are none, or their turns were forgotten.
     """
     found = _scored(read.episodes(store, phase=phase, step=step))
-    is_partial = group is not None and sum(e.turns for e in found) > MOST_STEPS
+    is_partial = sum(e.turns for e in found) > MOST_STEPS
     if is_partial:
-        found = [e for e in found if e.group_id == group]
+        found = _first_groups(found) if group is None else [e for e in found if e.group_id == group]
     if not found:
         raise CairnError(f"Step {step} of phase {phase!r} has no episodes that could be scored")
     table, places = steps_of(store, found)
@@ -85,6 +86,16 @@ def methods() -> list[str]:
 
 def _scored(episodes: Sequence[EpisodeRow]) -> list[EpisodeRow]:
     return [e for e in episodes if e.ending != "failed" and e.turns]
+
+
+def _first_groups(episodes: Sequence[EpisodeRow]) -> list[EpisodeRow]:
+    """Return the episodes of as many whole groups as have `MOST_STEPS` steps together, of one at least."""
+    sizes: dict[int, int] = {}
+    for episode in episodes:
+        sizes[episode.group_id] = sizes.get(episode.group_id, 0) + episode.turns
+    upto = dict(zip(sizes, accumulate(sizes.values()), strict=True))
+    first = next(iter(sizes))
+    return [e for e in episodes if e.group_id == first or upto[e.group_id] <= MOST_STEPS]
 
 
 def _trained(store: RunStore, episodes: Sequence[EpisodeRow], method: str, table: StepTable) -> Floats | None:

@@ -17,6 +17,7 @@ from tokenizers.models import WordLevel
 
 from cairn.core.errors import CairnError
 from cairn.core.store import RunStore
+from cairn.viewer import credited
 from cairn.viewer.app import make_app
 from cairn.viewer.catalog import find_runs
 from cairn.viewer.credited import TRAINED, stored_update
@@ -218,6 +219,21 @@ def test_stored_advantages_and_methods_stand_in_one_order(tmp_path: Path) -> Non
         assert np.sign(grpo).tolist() == [1, 1, -1, -1]
         with pytest.raises(CairnError, match="Step 7"):
             stored_update(store, 7)
+
+
+def test_of_a_large_update_the_first_groups_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = ((0, 3), (1, 2), (0, 3), (2, 4), (1, 2))  # group and turns of each episode: groups of 6, 4 and 4 steps
+    played = [
+        episode([turn("A hall.", HALL, f"go {t}") for t in range(turns)], success=not i, group=group)
+        for i, (group, turns) in enumerate(sizes)
+    ]
+    folder = make_run(tmp_path / "house", played)
+    client = TestClient(make_app(find_runs([folder])), base_url="http://127.0.0.1")
+    for most, steps in ((14, 14), (13, 10), (9, 6), (5, 6)):
+        monkeypatch.setattr(credited, "MOST_STEPS", most)
+        page = text(client, f"{RUN}/credit")
+        assert f"Agreement over {steps} steps" in page
+        assert ("its first groups alone" in page) is (steps < 14)
 
 
 def test_a_folder_of_runs_is_all_of_them_and_each_once(tmp_path: Path) -> None:

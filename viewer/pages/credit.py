@@ -14,7 +14,7 @@ from cairn.trainer.metrics import SIZES, credit_metrics
 from cairn.trainer.offline import compare
 from cairn.viewer import queries
 from cairn.viewer.charts import Chart, Line, Point, histogram, line_chart
-from cairn.viewer.credited import TRAINED, USUAL, StoredUpdate, methods, stored_update
+from cairn.viewer.credited import MOST_STEPS, TRAINED, USUAL, StoredUpdate, methods, stored_update
 from cairn.viewer.site import Show, Site, whole
 
 _SHARES = (
@@ -47,6 +47,7 @@ def _show(site: Site, request: Request) -> Response:
                 histogram(name, "steps; advantages to the right", v.tolist()) for name, v in list(values.items())[:3]
             ],
             num_steps=0 if update is None else len(update.table), trained=TRAINED,
+            is_partial=update is not None and update.is_partial, most_steps=MOST_STEPS,
         )  # fmt: skip
 
 
