@@ -192,6 +192,7 @@ def _facts(agent: Agent, panel: Panel, temperature: float, settings: Mapping[str
         "key": key,
         "agent_hash": who,
         "agent_settings": dict(settings),
+        "agent_folder": None if agent.place is None else str(agent.place.resolve()),  # no part of the key: it may move
         "temperature": temperature,
         "cairn": VERSION,
     }

@@ -5,6 +5,7 @@ A run's part of an address is its place in the list and what of its folder's nam
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,10 +28,15 @@ class RunPlace:
         """Open its store, to read."""
         return RunStore.read(self.folder)
 
-    def tokenizer_file(self) -> Path | None:
-        """Return the newest checkpoint's tokenizer; None: there is none."""
+    def tokenizer_file(self, store: RunStore) -> Path | None:
+        """Return the newest checkpoint's tokenizer, or of an evaluation its agent's; None: there is none."""
         found = sorted((self.folder / "checkpoints").glob("update-*/tokenizer.json"))
-        return found[-1] if found else None
+        folder = dig(store.meta(), "facts", "agent_folder")
+        if isinstance(folder, str) and not found:
+            found = [Path(folder, "tokenizer.json")]
+        return (
+            found[-1] if found and os.path.isfile(found[-1]) else None
+        )  # Path.is_file raises where a name is too long
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

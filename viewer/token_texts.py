@@ -1,4 +1,4 @@
-"""Texts of token ids, by the tokenizer of the run's newest checkpoint; loads no model.
+"""Texts of token ids, by the tokenizer of the run's newest checkpoint or of the evaluated agent; loads no model.
 
 A token's text is what it adds to those before it: half a character shows as its replacement.
 """
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
+from cairn.core.store import RunStore
 from cairn.viewer.catalog import RunPlace
 
 
@@ -30,9 +31,9 @@ class TokenTexts:
         return str(self._tokenizer.decode(list(ids), skip_special_tokens=False))
 
 
-def token_texts(place: RunPlace) -> TokenTexts | None:
-    """Return what the newest checkpoint's tokenizer says; None: there is none that can be read."""
-    file = place.tokenizer_file()
+def token_texts(place: RunPlace, store: RunStore) -> TokenTexts | None:
+    """Return what the run's tokenizer says; None: there is none that can be read."""
+    file = place.tokenizer_file(store)
     return None if file is None else _load(file, file.stat().st_mtime_ns)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Sequence
 from operator import methodcaller
 from pathlib import Path
@@ -20,6 +21,7 @@ from cairn.viewer import queries
 from cairn.viewer.app import make_app
 from cairn.viewer.catalog import find_runs
 from tests.agents.test_panel import part
+from tests.agents.tiny import shared
 from tests.viewer.stored import make_run
 
 TASKS = {f"amber-{n}": "" for n in range(6)}
@@ -106,6 +108,23 @@ def test_what_is_told_after_the_last_episode_is_seen(tmp_path: Path) -> None:
     after = client.get(f"/runs/{slug}/live", headers={"If-None-Match": before.headers["etag"]})
     assert after.status_code == 200
     assert "<dd>90\u00a0s</dd>" in after.text
+
+
+def test_tokens_and_prompts_are_told_by_the_agents_tokenizer(tmp_path: Path) -> None:
+    shared().save(tmp_path / "model")
+    folder = evaluate(str(tmp_path / "model"), "examples.doors:Doors", tasks=1, root=tmp_path / "evals").folder
+    slug = find_runs([folder])[0].slug
+    client = TestClient(make_app(find_runs([folder])), base_url="http://127.0.0.1")
+    page, prompt = (client.get(f"/runs/{slug}/episodes/1{end}") for end in ("", "/turns/0/prompt.txt"))
+    assert 'title="logprob ' in page.text
+    assert "door" in prompt.text
+    shutil.rmtree(tmp_path / "model")
+    page = client.get(f"/runs/{slug}/episodes/1")
+    assert 'title="logprob ' not in page.text
+    assert "has no tokenizer that can be read here" in page.text
+    with RunStore(folder / "run.sqlite") as store:
+        store.set_meta({"facts": {**store.meta()["facts"], "agent_folder": "x" * 5000}})
+    assert client.get(f"/runs/{slug}/episodes/1").status_code == 200
 
 
 def test_an_evaluation_that_stopped_is_followed_for_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,6 @@ from cairn.core.store import RunStore, read
 from cairn.core.store.read import EpisodeRow, TurnRow
 from cairn.envs.gui.picture import frame_of
 from cairn.viewer import queries
-from cairn.viewer.catalog import RunPlace
 from cairn.viewer.graph_view import tone
 from cairn.viewer.site import Show, Site, whole
 from cairn.viewer.token_texts import TokenTexts, token_texts
@@ -69,7 +68,7 @@ def _show(site: Site, request: Request) -> Response:
         row = _row(store, whole(request, "episode", 0))
         if start and start >= row.turns:
             raise HTTPException(404, f"This episode has {row.turns} turns")
-        texts = token_texts(place)
+        texts = token_texts(place, store)
         played = next(iter(read.whole_episodes(store, [row])))
         shown, method = _turns(store, row, played, start, texts)
         around = store.rows(
@@ -155,7 +154,7 @@ def _text(site: Site, request: Request) -> Response:
     what, turn = request.path_params["what"], whole(request, "turn", 0)
     with site.run(request) as (place, store):
         row = _row(store, whole(request, "episode", 0))
-        text = _whole_text(next(iter(read.whole_episodes(store, [row]))), place, turn, what)
+        text = _whole_text(next(iter(read.whole_episodes(store, [row]))), token_texts(place, store), turn, what)
     if text is None:
         raise HTTPException(404, "There is no such text: expected observation, reply, action or prompt of a turn")
     name = f"episode-{row.id}-turn-{turn}-{what}.txt"  # `what` is one of four words by now
@@ -163,14 +162,14 @@ def _text(site: Site, request: Request) -> Response:
     return PlainTextResponse(body, headers={"Content-Disposition": f'attachment; filename="{name}"'})
 
 
-def _whole_text(episode: Episode, place: RunPlace, number: int, what: str) -> str | None:
+def _whole_text(episode: Episode, texts: TokenTexts | None, number: int, what: str) -> str | None:
     if number == len(episode.turns) and what == "observation":
         return None if episode.final is None else episode.final.text
     if number >= len(episode.turns):
         return None
     turn = episode.turns[number]
     plain = {"observation": turn.observation.text, "reply": turn.reply_text, "action": turn.action}
-    return _prompt(turn, token_texts(place)) if what == "prompt" else plain.get(what)
+    return _prompt(turn, texts) if what == "prompt" else plain.get(what)
 
 
 def _image(site: Site, request: Request) -> Response:
