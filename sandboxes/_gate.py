@@ -40,6 +40,7 @@ class Gate:
         self._socket.bind(("127.0.0.1", 0))
         config = uvicorn.Config(
             self._answer,
+            http="h11",  # httptools drops the host from what a proxy is asked for
             log_config=None,
             interface="asgi3",
             proxy_headers=False,
