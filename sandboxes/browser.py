@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+from collections import deque
 from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -94,6 +95,7 @@ class Browser:
         self._chromium: Chromium | None = None
         self._idle: list[Page] = []
         self._num_leased = 0
+        self._let_go = deque[Page]()  # and not taken back yet
 
     @contextlib.contextmanager
     def lease(self) -> Iterator[Page]:
@@ -110,6 +112,7 @@ class Browser:
         Raises:
             SandboxFailure: the browser does not start.
         """
+        self._take_back()
         with self._lock:
             self._start()
             page = self._idle.pop() if self._idle else None
@@ -123,6 +126,7 @@ class Browser:
 
     def has(self, page: Page) -> bool:
         """Return whether a page is well, and of the browser that runs now."""
+        self._take_back()
         with self._lock:
             chromium = self._chromium
             is_there = chromium is not None and chromium.is_connected() and page.context.browser is chromium
@@ -134,15 +138,14 @@ class Browser:
 
     def give_back(self, page: Page, *, is_well: bool = True) -> None:
         """Keep a page for the next lease, or end it: one that is not well, or has had its leases."""
-        with self._lock:
-            self._num_leased -= 1
-            is_ours = self._chromium is not None and page.context.browser is self._chromium
-            if is_ours and is_well and not self.is_worn(page) and len(self._idle) < self.config.keep:
-                self._idle.append(page)
-                return
-            self.replaced += not is_well
+        self._take_back()
+        if not self._is_kept(page, is_well):
             with contextlib.suppress(SandboxFailure):  # it hangs: the browser goes when its pages are back
                 self.run(page.close(), _END_S)
+
+    def let_go(self, page: Page) -> None:
+        """Have a page given back at the next call; waits for nothing, so the garbage collector may call it anywhere."""
+        self._let_go.append(page)
 
     def run(self, work: Coroutine[Any, Any, T], timeout_s: float | None = None) -> T:  # Any: what coroutines take
         """Carry out something with a page in the browser's own event loop.
@@ -166,6 +169,26 @@ class Browser:
                 self._loop.run(self._driver.stop(), _END_S)
                 self._loop.close()
             self._loop = self._driver = None
+
+    # -- helpers -----------------------------------------------------------------------------------------------------
+
+    def _take_back(self) -> None:
+        while page := self._next_let_go():
+            self.give_back(page)
+
+    def _next_let_go(self) -> Page | None:
+        with self._lock:
+            return self._let_go.popleft() if self._let_go else None
+
+    def _is_kept(self, page: Page, is_well: bool) -> bool:
+        with self._lock:
+            self._num_leased -= 1
+            is_ours = self._chromium is not None and page.context.browser is self._chromium
+            if is_ours and is_well and not self.is_worn(page) and len(self._idle) < self.config.keep:
+                self._idle.append(page)
+                return True
+            self.replaced += not is_well
+            return False
 
     # -- helpers, under the lock -------------------------------------------------------------------------------------
 

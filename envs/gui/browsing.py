@@ -218,7 +218,8 @@ class GuiEnv(TextEnv):
     def close(self) -> None:
         """Give the page back."""
         if self._page is not None:
-            self._release()
+            self._release.detach()
+            self._browser.give_back(self._page)
             self._page = None
 
     # -- helpers -----------------------------------------------------------------------------------------------------
@@ -234,7 +235,7 @@ class GuiEnv(TextEnv):
     def _page_at_hand(self) -> Page:
         if self._page is None:
             self._page = self._browser.take()
-            self._release = weakref.finalize(self, self._browser.give_back, self._page)
+            self._release = weakref.finalize(self, self._browser.let_go, self._page)
         return self._page
 
     def _let_go_if_spent(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -577,6 +577,43 @@ def test_pages_of_several_threads_do_not_wait_for_each_other(browser: Browser) -
     for thread in threads:
         thread.join()
     assert found == {number: str(number) for number in range(4)}
+
+
+def in_time(work: Callable[[], object]) -> bool:
+    """Return whether something waits for nobody."""
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(5)
+    return not thread.is_alive()
+
+
+def test_a_page_can_be_let_go_of_wherever_the_garbage_collector_runs(browser: Browser) -> None:
+    page = browser.take()
+    with browser._lock:
+        assert in_time(lambda: browser.let_go(page))
+    with browser.lease() as again:
+        assert again is page
+
+
+def test_a_page_that_is_slow_to_close_keeps_nobody_waiting(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow, other = browser.take(), browser.take()
+    is_closing, may_end, close = threading.Event(), threading.Event(), slow.close
+
+    async def slowly() -> None:
+        is_closing.set()
+        await asyncio.to_thread(may_end.wait)
+        await close()
+
+    monkeypatch.setattr(slow, "close", slowly)
+    closing = threading.Thread(target=lambda: browser.give_back(slow, is_well=False))
+    closing.start()
+    try:
+        assert is_closing.wait(5)
+        assert in_time(lambda: browser.has(other))
+    finally:
+        may_end.set()
+        closing.join()
+    browser.give_back(other)
 
 
 def test_without_a_browser_it_is_said_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:

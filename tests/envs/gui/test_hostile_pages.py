@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -81,6 +82,18 @@ def test_a_page_that_has_had_its_leases_is_not_begun_again() -> None:
         assert env._page is not worn
         assert worn.context.pages == []
         assert env._browser.replaced == replaced  # it was well
+
+
+def test_an_environment_that_is_not_closed_gives_its_page_back_wherever_it_is_let_go_of() -> None:
+    with opened(CALM) as env:
+        page, browser, release = env._page, env._browser, threading.Thread(target=env._release, daemon=True)
+        with browser._lock:
+            release.start()
+            release.join(5)
+            assert not release.is_alive()
+        env._page = None
+        with browser.lease() as again:
+            assert again is page
 
 
 def test_alerts_without_an_end_close_the_page_and_the_episode_goes_on() -> None:
