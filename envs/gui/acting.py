@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -20,6 +22,7 @@ _ELEMENTS = ("bid", "from_bid", "to_bid")
 _DRAG_STEPS = 5
 _TOLD = ("Unknown key", "invalid URL")  # Playwright's and Chromium's words for what an agent has got wrong
 _MOST_TYPED = 4096
+_MOST_KEYS = 4  # of a combination
 
 
 class Refused(Exception):  # noqa: N818  (an outcome that the agent is told)
@@ -136,8 +139,15 @@ async def _press(page: Page, places: dict[str, int], given: Arguments) -> None:
     await _press_key(page.tab, given["key_comb"])
 
 
-async def _press_key(tab: Tab, key: str) -> None:
-    await tab.driven.keyboard.press(key)
+async def _press_key(tab: Tab, combination: str) -> None:
+    """Press keys one after another and release them, also if one is none: Playwright would hold the others."""
+    keys = re.split(r"(?<=[^+])\+", combination)  # the plus itself may be one
+    if len(keys) > _MOST_KEYS:
+        raise Refused(f"A combination may have {_MOST_KEYS} keys.")
+    async with contextlib.AsyncExitStack() as held:
+        for key in keys:
+            await tab.driven.keyboard.down(key)
+            held.push_async_callback(tab.driven.keyboard.up, key)
     await tab.frame()  # it may have scrolled something
 
 

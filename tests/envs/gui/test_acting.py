@@ -182,6 +182,30 @@ def test_keys_are_pressed_in_elements_and_where_the_focus_is() -> None:
         assert env.view.url == "http://site/second"
 
 
+@pytest.mark.parametrize("key", ["Shift+tab", "Control+", "Shift+a+b+c+d"])
+def test_no_key_stays_held_when_a_combination_is_mistyped(key: str) -> None:
+    with opened("<input aria-label=A>") as env:
+        text, *_ = env.step(f"press('{bid(env, 'textbox', 'A')}', '{key}')")
+        assert text.startswith("Error: ")
+        for _ in range(2):
+            env.step(f"press('{bid(env, 'textbox', 'A')}', 'KeyA')")
+            assert find(env, "textbox", "A").value == "a"
+            env.reset(seed=0, options={"task": "first"})
+
+
+@pytest.mark.parametrize(("key", "typed"), [("+", "+"), ("Shift++", "+"), ("Shift+KeyA", "A"), ("Control+Shift+a", "")])
+def test_keys_are_pressed_together(key: str, typed: str) -> None:
+    with opened("<input aria-label=A>") as env:
+        env.step(f"press('{bid(env, 'textbox', 'A')}', '{key}')")
+        assert find(env, "textbox", "A").value == typed
+
+
+def test_combinations_without_an_end_cost_a_turn() -> None:
+    with opened("<input aria-label=A>") as env:
+        text, *_ = env.step(f"keyboard_press('{'+'.join('a' * 1000)}')")
+        assert text.startswith("Error: A combination may have 4 keys.")
+
+
 def test_pages_scroll_by_themselves_and_when_told() -> None:
     with opened("<div style='height: 3000px'></div><button onclick=\"say(scrollY)\">Low</button>") as env:
         assert env.view is not None
