@@ -42,9 +42,10 @@ async def carry_out(page: Page, view: View, call: Call) -> None:
     try:
         await _HOW[call.name](page, places, given)
     except PlaywrightError as error:
-        if not any(told in error.message for told in _TOLD):
+        if any(told in error.message for told in _TOLD):
+            raise Refused(error.message.splitlines()[0][:200]) from None
+        if not tab.is_closed:
             raise
-        raise Refused(error.message.splitlines()[0][:200]) from None
     except SandboxFailure:
         if not tab.is_closed:  # else the document has had its tab closed: that is what came of it
             raise

@@ -206,6 +206,14 @@ def test_combinations_without_an_end_cost_a_turn() -> None:
         assert text.startswith("Error: A combination may have 4 keys.")
 
 
+@pytest.mark.parametrize("kind", ["keydown", "keyup"])
+def test_a_key_may_close_its_tab(kind: str) -> None:
+    with opened(f"<button>Go</button><script>addEventListener('{kind}', () => window.close())</script>") as env:
+        env.step(f"press('{bid(env, 'button', 'Go')}', 'Enter')")
+        assert env.view is not None
+        assert env.view.url == "about:blank"
+
+
 def test_pages_scroll_by_themselves_and_when_told() -> None:
     with opened("<div style='height: 3000px'></div><button onclick=\"say(scrollY)\">Low</button>") as env:
         assert env.view is not None
