@@ -69,7 +69,7 @@ class Page:
         `script`: run among the document's own, once it has loaded.
         """
         self.leases += 1
-        self.notices, self._seed, self.clipboard.text = [], seed & 0x7FFFFFFF, ""
+        self._seed, self.clipboard.text = seed & 0x7FFFFFFF, ""
         self.gate.begin({})
         if not self.gate.kept <= set(sites):
             await self._leave()
@@ -79,6 +79,8 @@ class Page:
             await self._new_tab()
         self.active = 0
         await self.tab.begin(self._seed, is_elsewhere=not self._left() <= {urlsplit(url).hostname})
+        await self._refuse_late()
+        self.notices = []
         await asyncio.gather(self.tab.move(*NOWHERE), self.context.clear_cookies(), *self._forget())
         self.gate.begin(sites)
         problem = await self.tab.go(url, script)
@@ -97,6 +99,14 @@ class Page:
     def _left(self) -> set[str]:
         """Return the hosts whose documents may have left something."""
         return self._shown | self.gate.visited
+
+    async def _refuse_late(self) -> None:
+        """Close the tabs that documents have opened and no step has taken in: they are of the last lease."""
+        await self._all_told()
+        self._refuse(self._coming, "a tab of the last lease")
+        self._coming = []
+        if self._closing:
+            await asyncio.wait(self._closing)
 
     async def settle(self, milliseconds: int = STEP_MS) -> None:
         """Let so much time pass in every tab, and take in those that it opened or closed."""

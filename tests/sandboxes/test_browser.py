@@ -486,6 +486,32 @@ def test_documents_open_no_tabs_by_themselves_and_few_when_clicked(browser: Brow
     assert 1 < len(page.tabs) <= MOST_TABS
 
 
+@pytest.mark.parametrize("is_late", [False, True])
+def test_tabs_that_no_step_has_taken_in_do_not_come_in_the_next_lease(
+    browser: Browser, page: Page, is_late: bool
+) -> None:
+    opener, opened = "<button onclick='window.open()' style='position: fixed; inset: 0'>", page._opened
+
+    async def tell(driven: Any) -> None:  # Any: Playwright's page
+        await asyncio.sleep(0.5)
+        opened(driven)
+
+    if is_late:
+        page.leases = browser.config.leases  # nobody has it after us
+        page.context.remove_listener("page", page._opened)
+        page.context.on("page", lambda driven: asyncio.ensure_future(tell(driven)))
+
+    async def go() -> int:
+        await page.begin({"site": Documents({"/": opener})}, "http://site/", 0)
+        await click(page)
+        await page.begin({"site": Documents({})}, "http://site/", 0)
+        await page.settle()
+        return len(page.tabs)
+
+    assert browser.run(go()) == 1
+    assert page.notices == []
+
+
 def test_the_mouse_is_nowhere_when_a_page_begins(browser: Browser, page: Page) -> None:
     document = "<style>body { height: 300px } body:hover { color: rgb(1, 2, 3) }</style>"
     colour = "getComputedStyle(document.body).color"
