@@ -1,8 +1,8 @@
 """A real browser for environments: one Chromium a process, and in it isolated pages that are kept warm.
 
 A page reaches the sites that its lease names, which are applications of this process, and nothing else: no host, no
-port of this machine, no file. What crashes or hangs fails its episode only, and is replaced; a browser that has grown
-past its memory is replaced when its pages have come back.
+port of this machine, no file. What crashes or hangs fails its episode only, and is replaced. Beside a Chromium that has
+grown past its memory another is started; who has a page of it takes one of the other, and it ends with its last page.
 
 Not kept from documents: faults of Chromium itself. Its own sandbox is on wherever this process is not root.
 """
@@ -10,61 +10,28 @@ Not kept from documents: faults of Chromium itself. Its own sandbox is on wherev
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
+import time
 from collections import deque
 from collections.abc import Coroutine, Iterator
-from pathlib import Path
 from typing import Any, TypeVar
 
-from playwright.async_api import Browser as Chromium
-from playwright.async_api import BrowserContext, Playwright, async_playwright
+from playwright.async_api import BrowserContext
 from playwright.async_api import Error as PlaywrightError
 from pydantic import Field
 
 from cairn.core.config import Config
 from cairn.core.errors import SandboxFailure
 from cairn.sandboxes._gate import Gate
+from cairn.sandboxes._launched import Launched, launched
 from cairn.sandboxes._loop import Loop
 from cairn.sandboxes.find_browser import find_browser
 from cairn.sandboxes.page import Page
 
 T = TypeVar("T")
-# Chromium heeds the last list that it is given, so this one has Playwright's in it.
-_FEATURES_OFF = (
-    "AimEnabled",
-    "AutofillServerCommunication",  # it would ask Google about every form
-    "AvoidCorsURLLoaderRestartOnRedirect",
-    "AvoidUnnecessaryBeforeUnloadCheckSync",
-    "DeferRendererTasksAfterInput",  # timers after a click would wait for a frame, and frames come when they like
-    "DestroyProfileOnBrowserClose",
-    "HttpsFirstBalancedModeAutoEnable",
-    "HttpsUpgrades",
-    "LensOverlay",
-    "MediaRouter",
-    "NetworkTimeServiceQuerying",
-    "OptimizationHints",
-    "PaintHolding",
-    "PreconnectToSearch",
-    "RenderDocument",  # documents of one site share what draws them: they open sooner
-    "SpareRendererForSitePerProcess",  # a process in wait beside each page
-    "ThirdPartyStoragePartitioning",
-    "Translate",
-)
-_ARGUMENTS = (
-    "--enable-blink-features=ComputedAccessibilityInfo",  # roles and names, for scripts of ours
-    f"--disable-features={','.join(_FEATURES_OFF)}",
-    "--disable-site-isolation-trials",  # the sites of a page are one environment's: no new process for each
-    "--renderer-process-limit=1",  # of a page
-    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
-    "--font-render-hinting=none",
-    "--force-color-profile=srgb",
-    "--hide-scrollbars",
-    "--disable-smooth-scrolling",
-)
-# Else pictures of a page whose time stands still may never come; with it, all pages are drawn on and on, seen or not.
-_FOR_PICTURES = "--run-all-compositor-stages-before-draw"
 _START_S, _END_S = 60.0, 10.0
+_LOOK_S = 10.0  # from one look at the memory to the next: it takes milliseconds
+_PAGE_BYTES = 64 << 20  # that a page may take, beside what the browser may
 
 
 class BrowserConfig(Config):
@@ -76,7 +43,11 @@ class BrowserConfig(Config):
     keep: int = Field(2, ge=0, description="Pages that wait warm for a lease; each costs some processor time.")
     caches: bool = Field(True, description="Whether pages keep from lease to lease what a site says never changes.")
     leases: int = Field(200, ge=1, description="After so many a page is replaced.")
-    memory_bytes: int = Field(3 << 30, ge=1 << 28, description="Of all its processes; beyond, the browser is replaced.")
+    memory_bytes: int = Field(
+        3 << 30,
+        ge=1 << 28,
+        description="Of all its processes, and 64 MiB for each leased page; beyond, the browser is replaced.",
+    )
     step_s: float = Field(20.0, gt=0, description="Seconds after which a page hangs.")
     pictures: bool = Field(True, description="Whether pictures can be taken; every page costs processor time for it.")
 
@@ -91,11 +62,11 @@ class Browser:
         self._path = find_browser(self.config.path)
         self._lock = threading.Lock()
         self._loop: Loop | None = None
-        self._driver: Playwright | None = None
-        self._chromium: Chromium | None = None
+        self._running: Launched | None = None  # whose pages are given
+        self._of: dict[Page, Launched] = {}
         self._idle: list[Page] = []
-        self._num_leased = 0
         self._let_go = deque[Page]()  # and not taken back yet
+        self._look_at = 0.0  # when to look at the memory
 
     @contextlib.contextmanager
     def lease(self) -> Iterator[Page]:
@@ -113,23 +84,29 @@ class Browser:
             SandboxFailure: the browser does not start.
         """
         self._take_back()
+        self._renew()
         with self._lock:
-            self._start()
-            page = self._idle.pop() if self._idle else None
-            self._num_leased += 1
+            running = self._started()
+            running.num_leased += 1
+            if self._idle:
+                return self._idle.pop()
         try:
-            return page or self.run(self._new_page(), _START_S)
+            page = self.run(self._new_page(running), _START_S)
         except SandboxFailure:
-            with self._lock:
-                self._num_leased -= 1
+            self._leave(running)
             raise
+        with self._lock:
+            self._of[page] = running
+        return page
 
     def has(self, page: Page) -> bool:
-        """Return whether a page is well, and of the browser that runs now."""
+        """Return whether a page is well, and of the browser whose pages are given now."""
         self._take_back()
+        if time.monotonic() >= self._look_at:
+            self._renew()
         with self._lock:
-            chromium = self._chromium
-            is_there = chromium is not None and chromium.is_connected() and page.context.browser is chromium
+            running = self._running
+            is_there = running is not None and running.chromium.is_connected() and self._of.get(page) is running
             return is_there and page.is_well
 
     def is_worn(self, page: Page) -> bool:
@@ -139,9 +116,10 @@ class Browser:
     def give_back(self, page: Page, *, is_well: bool = True) -> None:
         """Keep a page for the next lease, or end it: one that is not well, or has had its leases."""
         self._take_back()
-        if not self._is_kept(page, is_well):
-            with contextlib.suppress(SandboxFailure):  # it hangs: the browser goes when its pages are back
-                self.run(page.close(), _END_S)
+        running = self._of.get(page)
+        if running is not None and not self._is_kept(page, running, is_well):  # else it went with the browser
+            self._end(page)
+            self._leave(running)
 
     def let_go(self, page: Page) -> None:
         """Have a page given back at the next call; waits for nothing, so the garbage collector may call it anywhere."""
@@ -164,11 +142,13 @@ class Browser:
     def close(self) -> None:
         """End the browser and its pages."""
         with self._lock:
-            self._stop()
-            if self._loop is not None and self._driver is not None:
-                self._loop.run(self._driver.stop(), _END_S)
+            ends = {*self._of.values(), *([self._running] if self._running else [])}
+            for thing in (*self._idle, *ends):
+                self._end(thing)
+            if self._loop is not None:
                 self._loop.close()
-            self._loop = self._driver = None
+            self._loop = self._running = None
+            self._idle, self._of = [], {}
 
     # -- helpers -----------------------------------------------------------------------------------------------------
 
@@ -180,56 +160,72 @@ class Browser:
         with self._lock:
             return self._let_go.popleft() if self._let_go else None
 
-    def _is_kept(self, page: Page, is_well: bool) -> bool:
+    def _is_kept(self, page: Page, running: Launched, is_well: bool) -> bool:
         with self._lock:
-            self._num_leased -= 1
-            is_ours = self._chromium is not None and page.context.browser is self._chromium
-            if is_ours and is_well and not self.is_worn(page) and len(self._idle) < self.config.keep:
+            is_kept = running is self._running and is_well and not self.is_worn(page)
+            if is_kept and len(self._idle) < self.config.keep:
                 self._idle.append(page)
+                running.num_leased -= 1
                 return True
+            del self._of[page]
             self.replaced += not is_well
             return False
 
-    # -- helpers, under the lock -------------------------------------------------------------------------------------
+    def _leave(self, running: Launched) -> None:
+        """A page has gone: its browser goes with the last one, if there is another in its place."""
+        with self._lock:
+            running.num_leased -= 1
+            is_last = running is not self._running and running.num_leased == 0
+        if is_last:
+            self._end(running)
 
-    def _start(self) -> None:
-        if self._chromium is not None and (not self._chromium.is_connected() or self._has_grown()):
+    def _renew(self) -> None:
+        """Give no more pages of a browser that is gone, or has grown."""
+        running, self._look_at = self._running, time.monotonic() + _LOOK_S
+        if running is None or not self._is_spent(running):
+            return
+        with self._lock:
+            if self._running is not running:  # another thread was here
+                return
             self.replaced += 1
-            self._stop()
-        if self._chromium is None:
-            self._loop = self._loop or Loop("cairn-browser")
-            self._chromium = self.run(self._launched(), _START_S)
-
-    def _has_grown(self) -> bool:
-        return self._num_leased == 0 and self.memory_bytes() > self.config.memory_bytes
-
-    def _stop(self) -> None:
-        chromium, self._chromium = self._chromium, None
-        idle, self._idle = self._idle, []
-        if chromium is not None:
+            self._running, idle, self._idle = None, self._idle, []
             for page in idle:
-                with contextlib.suppress(SandboxFailure):  # it goes with its browser
-                    self.run(page.close(), _END_S)
-            with contextlib.suppress(SandboxFailure):  # it is gone
-                self.run(chromium.close(), _END_S)
+                del self._of[page]
+            is_unused = running.num_leased == 0
+        for thing in (*idle, *([running] if is_unused else [])):
+            self._end(thing)
 
-    async def _launched(self) -> Chromium:
-        self._driver = self._driver or await async_playwright().start()
-        return await self._driver.chromium.launch(
-            executable_path=self._path,
-            args=[*_ARGUMENTS, *([_FOR_PICTURES] if self.config.pictures else [])],
-            chromium_sandbox=os.geteuid() != 0,
-        )
+    def _is_spent(self, running: Launched) -> bool:
+        if not running.chromium.is_connected():
+            return True
+        try:
+            taken = self.run(running.memory_bytes(), _END_S)
+        except SandboxFailure:  # it does not answer: what drives it may have died
+            return True
+        return taken > self.config.memory_bytes + running.num_leased * _PAGE_BYTES
 
-    async def _new_page(self) -> Page:
+    def _end(self, thing: Page | Launched) -> None:
+        with contextlib.suppress(SandboxFailure):  # it hangs, or is gone
+            self.run(thing.close(), _END_S)
+
+    def _started(self) -> Launched:
+        if self._running is None:
+            self._loop = self._loop or Loop("cairn-browser")
+            self._running = self.run(launched(self._path, pictures=self.config.pictures), _START_S)
+        return self._running
+
+    async def _new_page(self, running: Launched) -> Page:
         gate = Gate(keeps=self.config.caches)
         await gate.start()
-        return Page(await self.new_context(gate), gate, lambda: self.new_context(gate))
+        return Page(await self._context(running, gate), gate, lambda: self._context(running, gate))
 
     async def new_context(self, gate: Gate) -> BrowserContext:
         """Return a context of a page's size that reaches what the gate answers for, with nothing open."""
-        assert self._chromium is not None
-        return await self._chromium.new_context(
+        assert self._running is not None
+        return await self._context(self._running, gate)
+
+    async def _context(self, running: Launched, gate: Gate) -> BrowserContext:
+        return await running.chromium.new_context(
             proxy={"server": gate.url, "bypass": "<-loopback>"},
             viewport={"width": self.config.width, "height": self.config.height},
             service_workers="block",
@@ -240,21 +236,4 @@ class Browser:
 
     def memory_bytes(self) -> int:
         """Return the memory of all its processes: what each has for itself."""
-        if self._chromium is None:
-            return 0
-        return sum(map(_own_bytes, self.run(self._processes(), _END_S)))
-
-    async def _processes(self) -> list[int]:
-        assert self._chromium is not None
-        session = await self._chromium.new_browser_cdp_session()
-        found = (await session.send("SystemInfo.getProcessInfo"))["processInfo"]
-        await session.detach()
-        return [int(process["id"]) for process in found]
-
-
-def _own_bytes(pid: int) -> int:
-    try:
-        _, resident, shared, *_ = Path(f"/proc/{pid}/statm").read_text().split()
-    except OSError:  # it has ended
-        return 0
-    return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
+        return 0 if self._running is None else self.run(self._running.memory_bytes(), _END_S)

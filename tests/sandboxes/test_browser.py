@@ -374,20 +374,18 @@ def test_each_page_has_a_clipboard_of_its_own(browser: Browser, page: Page) -> N
         found += [await pressed(page, "a", "x"), page.clipboard.text, await evaluated(page, "told")]
         await page.tab.go("http://yours/")
         found += [await pressed(page, "a", "v"), await evaluated(page, "told")]
-        with browser.lease() as other:
-            await other.begin(sites, "http://yours/", 0)
-            found += [await pressed(other, "v"), await evaluated(other, "told")]
+        await other.begin(sites, "http://yours/", 0)
+        found += [await pressed(other, "v"), await evaluated(other, "told")]
         await page.begin(sites, "http://mine/", 0)
         return [*found, await pressed(page, "v")]
 
-    taken = browser.take()  # so that a page is there for the inner lease, which may not wait for one
-    browser.give_back(taken)
-    assert browser.run(go()) == [
-        "mine", "minemine", "", "minemine", ["copy", "pastemine", "pastemine", "cut"],
-        "minemine", ["pasteminemine"],
-        "yours", ["paste"],
-        "mine",
-    ]  # fmt: skip
+    with browser.lease() as other:
+        assert browser.run(go()) == [
+            "mine", "minemine", "", "minemine", ["copy", "pastemine", "pastemine", "cut"],
+            "minemine", ["pasteminemine"],
+            "yours", ["paste"],
+            "mine",
+        ]  # fmt: skip
 
 
 def test_documents_may_choose_what_is_copied_and_refuse_what_is_pasted(browser: Browser, page: Page) -> None:
@@ -576,17 +574,55 @@ def test_a_page_that_hangs_or_crashes_fails_by_itself_and_the_next_one_is_well(b
     impatient.close()
 
 
+def eat(browser: Browser, page: Page) -> None:
+    eats = "a = []; for (let i = 0; i < 60; i++) a.push(new Uint8Array(1 << 23).fill(i)); a.length"
+    assert browser.run(evaluated(page, eats)) == 60
+
+
 def test_a_browser_that_is_killed_or_has_grown_too_large_is_replaced() -> None:
     browser = Browser(BrowserConfig(memory_bytes=1 << 28))
     with browser.lease() as page:
         shown(browser, page, "", "1")
-        eats = "a = []; for (let i = 0; i < 40; i++) a.push(new Uint8Array(1 << 23).fill(i)); a.length"
-        assert browser.run(evaluated(page, eats)) == 40
+        eat(browser, page)
         assert browser.memory_bytes() > 1 << 28
     with browser.lease() as page:
         assert shown(browser, page, SHOWS % 8) == "8"
         assert browser.memory_bytes() < 1 << 28
     assert browser.replaced == 1
+    browser.close()
+
+
+def test_a_browser_that_has_grown_while_its_pages_are_leased_ends_with_the_last_of_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("cairn.sandboxes.browser._LOOK_S", 0)
+    browser = Browser(BrowserConfig(memory_bytes=1 << 28))
+    first, second = browser.take(), browser.take()
+    old = first.context.browser
+    assert old is not None
+    shown(browser, first, "", "1")
+    assert [browser.has(page) for page in (first, second)] == [True, True]
+    eat(browser, first)
+    assert [browser.has(page) for page in (first, second)] == [False, False]
+    browser.give_back(first)
+    third = browser.take()
+    assert shown(browser, second, SHOWS % 8) == shown(browser, third, SHOWS % 8) == "8"
+    assert browser.has(third)
+    assert third.context.browser is not old
+    assert old.is_connected()
+    browser.give_back(second)
+    assert not old.is_connected()
+    assert browser.replaced == 1
+    browser.close()
+
+
+def test_pages_that_come_back_after_their_browser_was_closed_are_gone() -> None:
+    browser = Browser(BrowserConfig(width=400, height=300))
+    page = browser.take()
+    browser.close()
+    browser.give_back(page)
+    with browser.lease() as page:
+        assert shown(browser, page, SHOWS % 9) == "9"
     browser.close()
 
 

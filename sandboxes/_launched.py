@@ -1,0 +1,102 @@
+"""A Chromium that runs, and how it comes to: what it is started with, and why it did not start.
+
+It has a process of Playwright's to itself, so that neither outlives the other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.async_api import Browser as Chromium
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Playwright, async_playwright
+
+# Chromium heeds the last list that it is given, so this one has Playwright's in it.
+_FEATURES_OFF = (
+    "AimEnabled",
+    "AutofillServerCommunication",  # it would ask Google about every form
+    "AvoidCorsURLLoaderRestartOnRedirect",
+    "AvoidUnnecessaryBeforeUnloadCheckSync",
+    "DeferRendererTasksAfterInput",  # timers after a click would wait for a frame, and frames come when they like
+    "DestroyProfileOnBrowserClose",
+    "HttpsFirstBalancedModeAutoEnable",
+    "HttpsUpgrades",
+    "LensOverlay",
+    "MediaRouter",
+    "NetworkTimeServiceQuerying",
+    "OptimizationHints",
+    "PaintHolding",
+    "PreconnectToSearch",
+    "RenderDocument",  # documents of one site share what draws them: they open sooner
+    "SpareRendererForSitePerProcess",  # a process in wait beside each page
+    "ThirdPartyStoragePartitioning",
+    "Translate",
+)
+_ARGUMENTS = (
+    "--enable-blink-features=ComputedAccessibilityInfo",  # roles and names, for scripts of ours
+    f"--disable-features={','.join(_FEATURES_OFF)}",
+    "--disable-site-isolation-trials",  # the sites of a page are one environment's: no new process for each
+    "--renderer-process-limit=1",  # of a page
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--font-render-hinting=none",
+    "--force-color-profile=srgb",
+    "--hide-scrollbars",
+    "--disable-smooth-scrolling",
+)
+# Else pictures of a page whose time stands still may never come; with it, all pages are drawn on and on, seen or not.
+_FOR_PICTURES = "--run-all-compositor-stages-before-draw"
+
+
+@dataclass(eq=False, slots=True)
+class Launched:
+    """One Chromium, and Playwright's process that drives it."""
+
+    chromium: Chromium
+    driver: Playwright
+    num_leased: int = 0  # pages that somebody has
+
+    async def close(self) -> None:
+        """End both."""
+        with contextlib.suppress(PlaywrightError):  # it is gone
+            await self.chromium.close()
+        await self.driver.stop()
+
+    async def memory_bytes(self) -> int:
+        """Return the memory of all its processes: what each has for itself.
+
+        Raises:
+            PlaywrightError: it does not answer any more.
+        """
+        session = await self.chromium.new_browser_cdp_session()
+        found = (await session.send("SystemInfo.getProcessInfo"))["processInfo"]
+        await session.detach()
+        return sum(_own_bytes(int(process["id"])) for process in found)
+
+
+async def launched(path: str, *, pictures: bool) -> Launched:
+    """Start a Chromium.
+
+    Raises:
+        PlaywrightError: it does not start.
+    """
+    async with contextlib.AsyncExitStack() as ends:
+        driver = await async_playwright().start()
+        ends.push_async_callback(driver.stop)
+        chromium = await driver.chromium.launch(
+            executable_path=path,
+            args=[*_ARGUMENTS, *([_FOR_PICTURES] if pictures else [])],
+            chromium_sandbox=os.geteuid() != 0,
+        )
+        ends.pop_all()
+    return Launched(chromium, driver)
+
+
+def _own_bytes(pid: int) -> int:
+    try:
+        _, resident, shared, *_ = Path(f"/proc/{pid}/statm").read_text().split()
+    except OSError:  # it has ended
+        return 0
+    return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
