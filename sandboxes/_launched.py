@@ -14,6 +14,8 @@ from playwright.async_api import Browser as Chromium
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Playwright, async_playwright
 
+from cairn.core.errors import CairnError, ConfigError, MissingProgramError, SandboxFailure
+
 # Chromium heeds the last list that it is given, so this one has Playwright's in it.
 _FEATURES_OFF = (
     "AimEnabled",
@@ -48,6 +50,7 @@ _ARGUMENTS = (
 )
 # Else pictures of a page whose time stands still may never come; with it, all pages are drawn on and on, seen or not.
 _FOR_PICTURES = "--run-all-compositor-stages-before-draw"
+_NO_SANDBOX = ("No usable sandbox", "SUID sandbox", "without --no-sandbox")  # Chromium's words
 
 
 @dataclass(eq=False, slots=True)
@@ -76,22 +79,43 @@ class Launched:
         return sum(_own_bytes(int(process["id"])) for process in found)
 
 
-async def launched(path: str, *, pictures: bool) -> Launched:
-    """Start a Chromium.
+async def launched(path: str, *, pictures: bool, has_sandbox: bool | None) -> Launched:
+    """Start a Chromium; `has_sandbox`: its own, or None: wherever this process is not root.
 
     Raises:
-        PlaywrightError: it does not start.
+        ConfigError: it cannot have its sandbox here.
+        MissingProgramError: it lacks a library.
+        SandboxFailure: it does not start for another reason.
     """
     async with contextlib.AsyncExitStack() as ends:
         driver = await async_playwright().start()
         ends.push_async_callback(driver.stop)
-        chromium = await driver.chromium.launch(
-            executable_path=path,
-            args=[*_ARGUMENTS, *([_FOR_PICTURES] if pictures else [])],
-            chromium_sandbox=os.geteuid() != 0,
-        )
+        try:
+            chromium = await driver.chromium.launch(
+                executable_path=path,
+                args=[*_ARGUMENTS, *([_FOR_PICTURES] if pictures else [])],
+                chromium_sandbox=os.geteuid() != 0 if has_sandbox is None else has_sandbox,
+            )
+        except PlaywrightError as error:
+            raise _explained(path, error.message) from error
         ends.pop_all()
     return Launched(chromium, driver)
+
+
+def _explained(path: str, message: str) -> CairnError:
+    """Return why it did not start: Playwright's own first line does not say, but what Chromium wrote does."""
+    written = [line.partition("[err] ")[2] for line in message.splitlines() if "[err] " in line]
+    for line in written:
+        if any(told in line for told in _NO_SANDBOX):
+            return ConfigError(
+                f"{path} cannot have its own sandbox here: {line:.300}. Let it make user namespaces (in Docker: a "
+                "seccomp profile that allows them), or set chromium_sandbox to false: faults of Chromium are not "
+                "kept from this process then"
+            )
+        if "shared libraries" in line:
+            command = "playwright install-deps chromium"
+            return MissingProgramError(f"{path} does not start: {line:.300}. Install it with: {command}", command)
+    return SandboxFailure(f"{path} does not start: {(written or message.splitlines())[-1]:.300}")
 
 
 def _own_bytes(pid: int) -> int:

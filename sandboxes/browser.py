@@ -4,7 +4,8 @@ A page reaches the sites that its lease names, which are applications of this pr
 port of this machine, no file. What crashes or hangs fails its episode only, and is replaced. Beside a Chromium that has
 grown past its memory another is started; who has a page of it takes one of the other, and it ends with its last page.
 
-Not kept from documents: faults of Chromium itself. Its own sandbox is on wherever this process is not root.
+Not kept from documents: faults of Chromium itself. Its own sandbox is on wherever this process is not root, unless
+`chromium_sandbox` says otherwise.
 """
 
 from __future__ import annotations
@@ -49,6 +50,9 @@ class BrowserConfig(Config):
         description="Of all its processes, and 64 MiB for each leased page; beyond, the browser is replaced.",
     )
     step_s: float = Field(20.0, gt=0, description="Seconds after which a page hangs.")
+    chromium_sandbox: bool | None = Field(
+        None, description="Whether Chromium's own sandbox is on; None: wherever this process is not root."
+    )
     pictures: bool = Field(True, description="Whether pictures can be taken; every page costs processor time for it.")
 
 
@@ -81,7 +85,9 @@ class Browser:
         """Return a page that nobody else has; `Page.begin` makes it new.
 
         Raises:
-            SandboxFailure: the browser does not start.
+            ConfigError: the browser cannot have its own sandbox here.
+            MissingProgramError: it lacks a library.
+            SandboxFailure: it does not start for another reason.
         """
         self._take_back()
         self._renew()
@@ -211,7 +217,8 @@ class Browser:
     def _started(self) -> Launched:
         if self._running is None:
             self._loop = self._loop or Loop("cairn-browser")
-            self._running = self.run(launched(self._path, pictures=self.config.pictures), _START_S)
+            pictures, has_sandbox = self.config.pictures, self.config.chromium_sandbox
+            self._running = self.run(launched(self._path, pictures=pictures, has_sandbox=has_sandbox), _START_S)
         return self._running
 
     async def _new_page(self, running: Launched) -> Page:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -685,6 +687,62 @@ def test_without_a_browser_it_is_said_how_to_get_one(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", "/nowhere")
     with pytest.raises(MissingProgramError, match="apt-get install chromium-headless-shell"):
         find_browser()
+
+
+def written(path: Path, script: str) -> str:
+    """Return the path of a program."""
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "told"),
+    [
+        ("x: error while loading shared libraries: liby.so", MissingProgramError, "liby.so.* playwright install-deps"),
+        ("No usable sandbox! If this is a Debian system", ConfigError, "No usable sandbox!.* chromium_sandbox to"),
+        ("something else", SandboxFailure, "does not start: something else"),
+    ],
+)
+def test_a_browser_that_does_not_start_says_why(tmp_path: Path, line: str, kind: type[Exception], told: str) -> None:
+    path = written(tmp_path / "chrome", f"echo '{line}' >&2; exit 1")
+    browser = Browser(BrowserConfig(path=path))
+    with pytest.raises(kind, match=told):
+        browser.take()
+    browser.close()
+
+
+@pytest.mark.parametrize(
+    ("user", "setting", "is_off"), [(0, None, True), (1000, None, False), (0, True, False), (1000, False, True)]
+)
+def test_chromium_has_its_sandbox_where_the_setting_says_so_or_the_process_is_not_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, user: int, setting: bool | None, is_off: bool
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: user)
+    path = written(tmp_path / "chrome", f"echo $@ > {tmp_path}/given; exit 1")
+    browser = Browser(BrowserConfig(path=path, chromium_sandbox=setting))
+    with pytest.raises(SandboxFailure):
+        browser.take()
+    browser.close()
+    assert ("--no-sandbox" in (tmp_path / "given").read_text().split()) == is_off
+
+
+def children() -> set[int]:
+    return {int(pid) for path in Path("/proc/self/task").glob("*/children") for pid in path.read_text().split()}
+
+
+def test_a_browser_is_started_again_when_the_process_that_drives_it_has_died(browser: Browser) -> None:
+    before = children()
+    made = Browser(BrowserConfig(width=400, height=300))
+    page = made.take()
+    for pid in children() - before:
+        os.kill(pid, signal.SIGKILL)
+    with pytest.raises(SandboxFailure):
+        shown(made, page, "", "1")
+    made.give_back(page, is_well=False)
+    with made.lease() as page:
+        assert shown(made, page, SHOWS % 3) == "3"
+    made.close()
 
 
 def test_the_headless_shell_is_taken_before_a_whole_browser(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
