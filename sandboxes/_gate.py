@@ -14,7 +14,7 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import uvicorn
 
@@ -74,20 +74,19 @@ class Gate:
         self.sites, self.refused, self.num_refused = dict(sites), [], 0
 
     async def _answer(self, scope: Scope, receive: Callable[[], Awaitable[Any]], send: Any) -> None:  # Any: ASGI's
-        target = urlsplit(scope["path"])
+        asked_for = scope["raw_path"].decode("latin-1")  # in the other path, escaped ? and # look like real ones
+        target = urlsplit(asked_for)
         host = target.netloc.removesuffix(":80")
         site = self.sites.get(host) if target.scheme == "http" else None
         if site is None or scope["method"] == "CONNECT":
-            await self._refuse(
-                f"{scope['method']} {scope['path'] or scope.get('raw_path', b'').decode('latin-1')}", send
-            )
+            await self._refuse(f"{scope['method']} {asked_for}", send)
             return
         self.visited.add(host)
         self.num_open += 1
         try:
             path = target.path or "/"
-            asked = {**scope, "path": path, "raw_path": path.encode(), "server": (target.netloc, 80)}
-            await site(asked, receive, lambda message: send(self._told_to_keep(message, host)))
+            place = {"path": unquote(path), "raw_path": path.encode("latin-1"), "server": (target.netloc, 80)}
+            await site({**scope, **place}, receive, lambda message: send(self._told_to_keep(message, host)))
         finally:
             self.num_open -= 1
 

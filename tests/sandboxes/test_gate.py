@@ -46,6 +46,14 @@ def test_only_sites_are_answered_for() -> None:
     assert [(scope["path"], scope["query_string"]) for scope in asked] == [("/a", b"b=c")]
 
 
+@pytest.mark.parametrize(
+    ("target", "path"), [("/f/a%23b%3Fc", "/f/a#b?c"), ("/a%20%C3%A9", "/a \u00e9"), ("/a;b", "/a;b"), ("", "/")]
+)
+def test_sites_are_told_the_whole_path(target: str, path: str) -> None:
+    _, (scope,) = answered(f"http://site{target}?q=%23")
+    assert (scope["path"], scope["raw_path"], scope["query_string"]) == (path, target.encode() or b"/", b"q=%23")
+
+
 def test_requests_are_parsed_by_h11_whatever_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("uvicorn.protocols.http.auto.AutoHTTPProtocol", asyncio.Protocol)  # uvicorn's choice
     assert answered("http://site/")[0] == ["200"]
