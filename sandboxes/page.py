@@ -1,8 +1,8 @@
 """A page: one isolated context of a browser with its tabs, leased to one episode after another.
 
-Between two leases cookies, storage, cached answers and history go, and time and chance begin anew; more than
-that a document cannot leave behind. What documents want and do not get (downloads, further tabs, addresses that are no
-site) is refused and noted.
+Between two leases cookies, storage, cached answers, history and the window's name go, and time and chance begin anew;
+more than that a document cannot leave behind. What documents want and do not get (downloads, further tabs, addresses
+that are no site) is refused and noted.
 """
 
 from __future__ import annotations

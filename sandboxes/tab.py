@@ -105,7 +105,7 @@ class Tab:
         await asyncio.gather(self.send("Emulation.setVirtualTimePolicy", policy="pause"), self._rule(seed))
 
     async def begin(self, seed: int, *, is_elsewhere: bool) -> None:
-        """Show an empty document and no history; clocks stand still, and chance from now on follows from the seed.
+        """Show an empty document, no history and no name; clocks stand still, chance from now on follows from the seed.
 
         `is_elsewhere`: the next document may have another site than the last. One that is left then, with something to
         do and no time for it, stays in Chromium's memory for good; so the last one and the empty one get a moment.
@@ -116,7 +116,7 @@ class Tab:
         empty = await self.send("Page.navigate", url=_EMPTY)
         await self._until(lambda: self._document == empty["loaderId"])
         given = [self._pass(_LAST_MS)] if is_elsewhere else []
-        await asyncio.gather(self.forget(_EMPTY), *given)
+        await asyncio.gather(self.forget(_EMPTY), self.send("Runtime.evaluate", expression="name = ''"), *given)
 
     async def _rule(self, seed: int) -> None:
         """Have the next documents begin at the same moment, and their chance follow from the seed."""

@@ -226,11 +226,10 @@ def test_what_is_called_knows_the_document_that_is_shown_and_is_not_seen_by_it(b
 
 
 def test_nothing_of_a_lease_is_left_for_the_next(browser: Browser, page: Page) -> None:
-    document = SHOWS % "localStorage.x, sessionStorage.x, document.cookie, history.length"
-    document += (
-        "<script>localStorage.x = sessionStorage.x = 1; document.cookie = 'a=b'; history.pushState(1, '')</script>"
-    )
-    assert [shown(browser, page, document) for _ in range(3)] == ["   2"] * 3
+    document = SHOWS % "localStorage.x, sessionStorage.x, document.cookie, window.name, history.length"
+    document += """<script>localStorage.x = sessionStorage.x = 1; document.cookie = 'a=b'; window.name = 'left';
+        history.pushState(1, '')</script>"""
+    assert [shown(browser, page, document) for _ in range(3)] == ["    2"] * 3
 
 
 class Kept:
