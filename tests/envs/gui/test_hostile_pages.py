@@ -143,17 +143,6 @@ def test_files_and_other_origins_are_not_shown(how: str) -> None:
             server.accept()
 
 
-def test_service_workers_are_refused() -> None:
-    script = (
-        "navigator.serviceWorker.register('/worker').then(() => document.title = 'took', e => document.title = 'not')"
-    )
-    with opened(f"<script>{script}</script>") as env:
-        env.reset(seed=0, options={"task": "hostile"})
-        text, *_ = env.step("noop()")
-        assert "took" not in text
-        assert is_well(env)
-
-
 def test_a_huge_document_is_cut_and_says_so() -> None:
     script = """for (let i = 0; i < 100000; i++) {
         const row = document.createElement("p");
