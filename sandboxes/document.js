@@ -6,6 +6,14 @@
     apply: () => new RealDate(now()).toString(),
     get: (date, name) => name === "now" ? now : Reflect.get(date, name),
   });
+  const formats = Intl.DateTimeFormat.prototype, { format, formatToParts } = Object.getOwnPropertyDescriptors(formats);
+  const formatted = { get() { return (date = now()) => format.get.call(this)(date) } };
+  Object.defineProperty(formats, "format", formatted);
+  formats.formatToParts = function (date = now()) { return formatToParts.value.call(this, date) };
+  const modified = () => new RealDate(now()).toISOString().replace(/(.+)-(.+)-(.+)T(.+)\..+/, "$2/$3/$1 $4");
+  if (RealDate.now() - RealDate.parse(document.lastModified) < 2000)  // no answer has said, so that it is now
+    Object.defineProperty(document, "lastModified", { get: modified });
+  Object.defineProperty(performance, "timeOrigin", { value: BEGINNING });
   performance.now = () => now() - BEGINNING;
   window.requestAnimationFrame = f => setTimeout(() => f(performance.now()), 16);
   window.cancelAnimationFrame = n => clearTimeout(n);

@@ -3,6 +3,9 @@
 Time is Chromium's virtual time. Clocks, timers and intervals of a document go on by exactly what `advance` says, and
 wait while anything is asked of the network, navigations included; so a step is over when all that it began is, without
 sleeping. Every document's clock begins at the same moment. Scripts get their frames by timers, as many each time.
+
+Not ours: the clocks of workers and of `Temporal`, which tell the machine's date. Chromium's `initialVirtualTime` would
+set them too, but environments have been seen to take twice as long to begin with it.
 """
 
 from __future__ import annotations

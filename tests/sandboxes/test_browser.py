@@ -102,6 +102,30 @@ def test_the_same_seed_gives_the_same_document_in_a_page_that_others_have_had(br
     assert first.split()[0] == str(BEGINNING_MS)
 
 
+def test_every_clock_of_a_document_begins_at_the_same_moment(browser: Browser, page: Page) -> None:
+    full = "Intl.DateTimeFormat('de', {timeStyle: 'medium'})"
+    document = (
+        SHOWS
+        % f"""{full}.format(), {full}.formatToParts().length, {full}.format(0), performance.timeOrigin,
+        document.lastModified"""
+    )
+    for _ in range(3):
+        told = shown(browser, page, document)
+        for _ in range(20):
+            browser.run(page.settle())
+        assert told == f"17:46:40 5 00:00:00 {BEGINNING_MS} 03/17/2030 17:46:40"
+
+
+def test_what_an_answer_says_of_its_last_change_is_told(browser: Browser, page: Page) -> None:
+    answer = HTMLResponse(SHOWS % "document.lastModified", headers={"Last-Modified": "Mon, 01 Jan 2024 10:00:00 GMT"})
+
+    async def look() -> Any:  # Any: JSON
+        await page.begin({"site": answer}, "http://site/", 0)
+        return await evaluated(page, "c.textContent")
+
+    assert browser.run(look()) == "01/01/2024 10:00:00"
+
+
 def test_documents_that_were_left_do_not_stay_in_memory(browser: Browser, page: Page) -> None:
     document = TICKS + "<p id=c>1</p><script>document.fonts.ready.then(() => setTimeout(() => 0, 5000))</script>"
 
