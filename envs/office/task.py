@@ -44,7 +44,8 @@ class Step:
     name: str
     arguments: Mapping[str, object]
     says: tuple[str, ...] = ()  # words or figures
-    says_only: bool = False  # no other figures of the same form: a list that is to be complete
+    says_only: bool = False  # no other figures of the same form
+    among: tuple[str, ...] = ()  # what was to choose from: none of it is said but `says`
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,9 +84,18 @@ class Task:
     oracle: str = ""  # Python for the agent's side: `office`, `submit`; "" where the steps are done on pages
 
 
-def step(app: str, name: str, /, *, says: tuple[str, ...] = (), says_only: bool = False, **arguments: object) -> Step:
+def step(
+    app: str,
+    name: str,
+    /,
+    *,
+    says: tuple[str, ...] = (),
+    says_only: bool = False,
+    among: tuple[str, ...] = (),
+    **arguments: object,
+) -> Step:
     """Return a step; its arguments are those of the call."""
-    return Step(app=app, name=name, arguments=arguments, says=says, says_only=says_only)
+    return Step(app=app, name=name, arguments=arguments, says=says, says_only=says_only, among=among)
 
 
 def source(plan: Plan) -> str:

@@ -2,7 +2,8 @@
 
 What is wanted follows from the task's steps, carried out on a copy of the world before. Existing records are compared
 field by field. A new record may have any id, any place in the order, and any wording in its free text, as long as that
-contains the figures that it must; it must not contain a heap of others, so that a text with every number says nothing.
+contains the figures that it must; it must not contain a heap of others, so that a text with every number says nothing,
+nor another of the words that one was to choose from.
 Any other change is collateral damage, and takes the whole score.
 """
 
@@ -136,17 +137,23 @@ def _is_wanted(change: Change, wish: Change, wishes: _Wishes) -> bool:
 
 
 def _says(text: str, maker: Step) -> bool:
-    """Return whether a text has every figure or word of a step as a whole, and few other figures."""
+    """Return whether a text has every figure or word of a step as a whole, no other choice, and few other figures."""
     text = re.sub(r"(?<=\d),(?=\d{3})", "", text).casefold()  # 1,250.00
     text = re.sub(r"(?<=\d)t(?=\d\d:\d\d)", " ", text)  # 2031-05-04T09:30
     wanted = [each.casefold() for each in maker.says]
-    if not all(re.search(rf"(?<![\w.]){re.escape(each)}(?![\w]|\.\d)", text) for each in wanted):
+    if not all(_has(text, each) for each in wanted):
         return False
     for each in wanted:
         text = text.replace(each, " ")
+    if any(_has(text, each.casefold()) for each in maker.among):
+        return False
     others = _FIGURE.findall(text)
     forms = {_form(figure) for each in wanted for figure in _FIGURE.findall(each)}
     return len(others) <= MAX_OTHER_FIGURES and not (maker.says_only and forms & {_form(other) for other in others})
+
+
+def _has(text: str, word: str) -> bool:
+    return re.search(rf"(?<![\w.]){re.escape(word)}(?![\w]|\.\d)", text) is not None
 
 
 def _form(figure: str) -> str:

@@ -9,9 +9,9 @@ from dataclasses import replace
 from cairn.envs.gui.task import workflow
 from cairn.envs.gui.tasks._planting import admit, lay_out, milestones, project, report
 from cairn.envs.office.clock import day_of, days_later
-from cairn.envs.office.issues import Project
+from cairn.envs.office.issues import STATUSES, Project
 from cairn.envs.office.planting import before, contacts, next_week, receive
-from cairn.envs.office.settings import CHANNELS, EVENTS, REASONS, SITE
+from cairn.envs.office.settings import CHANNELS, EVENTS, REASONS, ROLES, SITE
 from cairn.envs.office.task import Plan, step
 from cairn.envs.office.world import World
 
@@ -23,10 +23,10 @@ def _setting(world: World, rng: random.Random) -> Plan:
     issue = report(world, of, "Wrong setting", text=f"The {name.lower()} should be {new}, not {old}.")
     return Plan(
         instruction="The issue 'Wrong setting' asks for a change of the site's settings. Make it, comment on the issue "
-        "with the new value, and close the issue.",
+        "with the new value and no other, and close the issue.",
         steps=(
             step("settings", "change_site", names=[name], values=[new]),
-            step("issues", "comment", issue_id=issue.id, text=f"It is {new} now.", says=(new,)),
+            step("issues", "comment", issue_id=issue.id, text=f"It is {new} now.", says=(new,), among=SITE[name][1]),
             step("issues", "update", issue_id=issue.id, status="closed"),
         ),
     )
@@ -56,10 +56,10 @@ def _newcomer(world: World, rng: random.Random) -> Plan:
     say = f"Welcome! You are {role}."
     return Plan(
         instruction=f"Invite the person of the issue 'Access for {name}' to the site as the issue says, send a mail "
-        "with the subject 'Welcome' to the new address that names the role, and close the issue.",
+        "with the subject 'Welcome' to the new address that names the role and no other, and close the issue.",
         steps=(
             step("settings", "invite", name=name, address=address, role=role, teams=["Support"]),
-            step("mail", "send", to=[address], subject="Welcome", body=say, says=(role,)),
+            step("mail", "send", to=[address], subject="Welcome", body=say, says=(role,), among=ROLES),
             step("issues", "update", issue_id=issue.id, status="closed"),
         ),
     )
@@ -81,7 +81,7 @@ def _remind(world: World, rng: random.Random) -> Plan:
     return Plan(
         instruction="Send the person to whom the issue 'Permit is missing' is assigned a mail (main address of my "
         "contacts) with the subject 'Permit' and the number that the issue tells.",
-        steps=(step("mail", "send", to=[address], subject="Permit", body=body, says=(code,)),),
+        steps=(step("mail", "send", to=[address], subject="Permit", body=body, says=(code,), says_only=True),),
     )
 
 
@@ -139,8 +139,9 @@ def _answered(world: World, rng: random.Random) -> Plan:
     report(world, of, "Awning is torn", status=status, assignee=rng.choice(of.members))
     mail = receive(world, who.address, "The awning", "How is the torn awning coming along?", before(world, rng, 1, 3))
     return Plan(
-        instruction="Reply to the mail 'The awning' with the status that the issue 'Awning is torn' has.",
-        steps=(step("mail", "reply", mail_id=mail.id, body=f"It is {status}.", says=(status,)),),
+        instruction="Reply to the mail 'The awning' with the status that the issue 'Awning is torn' has, and name no "
+        "other.",
+        steps=(step("mail", "reply", mail_id=mail.id, body=f"It is {status}.", says=(status,), among=STATUSES),),
     )
 
 

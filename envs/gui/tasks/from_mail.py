@@ -47,10 +47,10 @@ def _accept(world: World, rng: random.Random) -> Plan:
     said = new.replace("T", " ")
     return Plan(
         instruction=f"{who.name} asks by mail to begin {topic!r} later. Move the event as asked, and reply to the mail "
-        "with the new day and time, like 2031-05-04 09:30.",
+        "with the new day and time and no other, like 2031-05-04 09:30.",
         steps=(
             step("calendar", "move", event_id=event, start=new),
-            step("mail", "reply", mail_id=mail.id, body=f"Moved to {said}.", says=(said,)),
+            step("mail", "reply", mail_id=mail.id, body=f"Moved to {said}.", says=(said,), says_only=True),
         ),
     )
 
@@ -85,7 +85,7 @@ def _complaint(world: World, rng: random.Random) -> Plan:
     mail = receive(world, who.address, f"{thing} broken", text, before(world, rng, 1, 4))
     step_ = step(
         "issues", "create", project=of.name, title=f"{thing} broken", text=f"It shows {code}.", priority="urgent",
-        labels=[label], says=(code,),
+        labels=[label], says=(code,), says_only=True,
     )  # fmt: skip
     return Plan(
         instruction=f"Somebody complains in the mail '{thing} broken'. Report an issue '{thing} broken' in the project "
@@ -109,7 +109,8 @@ def _invoice(world: World, rng: random.Random) -> Plan:
     )  # fmt: skip
     source, note = account(world, "Checking").id, str(number)
     pay = step(
-        "payments", "transfer", account_id=source, payee_id=right.id, amount=cents, note=note, says=(note,)
+        "payments", "transfer", account_id=source, payee_id=right.id, amount=cents, note=note, says=(note,),
+        says_only=True,
     )  # fmt: skip
     return Plan(
         instruction="Pay the invoice that is attached to the mail 'Your invoice' from Checking: to the payee with the "
@@ -146,10 +147,10 @@ def _role(world: World, rng: random.Random) -> Plan:
         world, who.address, "My rights", f"Could I become {new} on the site, please? I am only {old} now.",
         before(world, rng, 1, 4),
     )  # fmt: skip
-    reply = step("mail", "reply", mail_id=mail.id, body=f"You are {new} now.", says=(new,))
+    reply = step("mail", "reply", mail_id=mail.id, body=f"You are {new} now.", says=(new,), among=ROLES)
     return Plan(
         instruction="In the mail 'My rights' somebody asks for another role on the site. Give it to the user with the "
-        "sender's address, and reply to the mail with the name of the new role.",
+        "sender's address, and reply to the mail with the name of the new role and of no other.",
         steps=(step("settings", "update_user", address=who.address, role=new), reply),
     )
 

@@ -24,7 +24,7 @@ def _failed(world: World, rng: random.Random) -> Plan:
         if is_bad:
             step_ = step(
                 "issues", "create", project=of.name, title=f"Inspection: {room}", text=f"Finding {code}.",
-                priority="high", says=(code,),
+                priority="high", says=(code,), says_only=True,
             )  # fmt: skip
             steps.append(step_)
     lay_out(world, "Inspection", (("Place", "text"), ("Result", "text"), ("Finding", "text")), rows)

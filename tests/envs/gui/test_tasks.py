@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -85,6 +86,28 @@ def test_each_step_is_needed_and_none_may_be_added(template: str) -> None:
         except OfficeError:  # a step that needs the one left out
             continue
         assert not judge(given.world, world, given, given.answer).success
+
+
+@each_template
+def test_whoever_names_every_candidate_has_said_nothing(template: str) -> None:
+    """What the instruction does not state must be found: all that it could be, one after the other, is no answer."""
+    given = task(template, 0)
+    assert given.answer is None or judge(given.world, given.world, given, f"{given.answer}, 1, 2, yes").score == 0.0
+    for at, told in enumerate(given.steps):
+        if not any(each not in given.instruction for each in told.says):
+            continue
+        world = given.world.copy()
+        for each in (*given.steps[:at], rambling(told), *given.steps[at + 1 :]):
+            carry_out(world, each)
+        assert judge(given.world, world, given, None).score == 0.0, told
+
+
+def rambling(told: Step) -> Step:
+    """The step with a text of all the words to choose from, or of ten other figures, of one where there may be none."""
+    free = next(name for name in ("body", "text", "note") if name in told.arguments)
+    figures = [re.sub(r"\d", str(digit), told.says[0]) for digit in range(1 if told.says_only else 10)]
+    assert told.among or figures[0] != told.says[0], "words that have to be found are some of a list"
+    return replace(told, arguments={**told.arguments, free: ", ".join((*told.says, *(told.among or figures)))})
 
 
 @each_template

@@ -119,6 +119,17 @@ def test_a_list_that_is_to_be_complete_has_no_other_figures_of_its_form() -> Non
         assert not verdict([tell("2031-05-06 10:00")], [tell(wrong)]).success
 
 
+def test_of_words_to_choose_from_none_is_said_but_those_wanted() -> None:
+    def tell(body: str) -> Step:
+        among = ("open", "in progress", "blocked")
+        return step("mail", "send", to=[SAM], subject="Hi", body=body, says=("in progress",), among=among)
+
+    for right in ("In progress", "It is in progress, reopened and unblocked. In progress!"):
+        assert verdict([tell("in progress")], [tell(right)]).success, right
+    for wrong in ("open, in progress, blocked", "In progress; Blocked!", "progress", "open"):
+        assert not verdict([tell("in progress")], [tell(wrong)]).success, wrong
+
+
 def test_new_records_are_paired_so_that_as_many_as_possible_fit() -> None:
     """The first mail made says both figures; it must be taken for the second, which no other says."""
     wanted = [send("1.00", says=("1.00",)), send("2.00", says=("2.00",))]
