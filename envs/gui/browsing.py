@@ -3,9 +3,9 @@
 A subclass says which sites there are, how a task begins, what has come of it, and what of the true state stands outside
 the pages. Sites are applications of this process (see `sandboxes.browser`): a page reaches nothing else.
 
-The anchor is the state outside the pages and, of each tab, its address and its accessibility tree with values and
-states, without the elements' numbers. Where going back is allowed (`history`), it has the addresses gone through too,
-so that fewer states are met again.
+The anchor is the state outside the pages, what has been copied and, of each tab, its address, its accessibility tree
+with values and states, without the elements' numbers, and what does not show (`View.held`). Where going back is allowed
+(`history`), it has the addresses gone through too, so that fewer states are met again.
 
 A page that crashes or hangs fails the episode; it is never scored.
 """
@@ -175,8 +175,8 @@ class GuiEnv(TextEnv):
         """Return what stands outside the pages, and what each tab shows."""
         assert self.view is not None
         shown = [_canonical(view) for view in (self.view, *self._others)]
-        index = self._page.active if self._page is not None else 0
-        told = json.dumps([shown, index, self._history, self._has_ended], ensure_ascii=True)
+        index, copied = (self._page.active, self._page.clipboard.text) if self._page is not None else (0, "")
+        told = json.dumps([shown, index, copied, self._history, self._has_ended], ensure_ascii=True)
         parts = self.in_own_words(told).encode()
         return b"%d:%b%b" % (len(parts), parts, self.hidden())
 
@@ -331,4 +331,4 @@ def _browser(path: str | None, width: int, height: int, step_s: float, pictures:
 def _canonical(view: View) -> list[object]:
     """Return what a page shows, without numbers of elements and places."""
     nodes = [(node.parent, node.role, node.name, node.value, node.states, node.options) for node in view.nodes]
-    return [view.url, view.title, nodes, view.left, view.scroll]
+    return [view.url, view.title, nodes, view.left, view.scroll, view.held]

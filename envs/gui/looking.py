@@ -47,6 +47,7 @@ class View:
     scroll: tuple[int, int]  # pixels right and down
     size: tuple[int, int]  # of the window, in pixels
     height: int  # of the document, in pixels
+    held: str  # hash of what does not show: texts as they are, carets, selections, places scrolled to inside
 
     def place(self, bid: str) -> int | None:
         """Return where an element stands among the nodes; None: there is no such element."""
@@ -78,6 +79,7 @@ async def look(tab: Tab, *, everything: bool = False) -> View:
         scroll=tuple(found["scroll"]),
         size=tuple(found["size"]),
         height=found["height"],
+        held=found["held"],
     )
 
 

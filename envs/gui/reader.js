@@ -18,13 +18,13 @@
   };
   const [nodeType, childNodes, ownerDocument, isConnected, contains, rootOf, parentOf] =
     ["nodeType", "childNodes", "ownerDocument", "isConnected", "contains", "getRootNode", "parentElement"].map((n) => own(Node, n));
-  const [tagName, attribute, hasAttribute, isShown, shadowRoot, numChildren, roleOf, nameOf, rectOf, rectsOf, closest, below, show] =
-    ["tagName", "getAttribute", "hasAttribute", "checkVisibility", "shadowRoot", "childElementCount", "computedRole",
-      "computedName", "getBoundingClientRect", "getClientRects", "closest", "querySelectorAll", "scrollIntoView"].map((n) => own(Element, n));
+  const [tagName, attribute, hasAttribute, isShown, shadowRoot, numChildren, roleOf, nameOf, rectOf, rectsOf, closest, below, show, leftOf, topOf] =
+    ["tagName", "getAttribute", "hasAttribute", "checkVisibility", "shadowRoot", "childElementCount", "computedRole", "computedName",
+      "getBoundingClientRect", "getClientRects", "closest", "querySelectorAll", "scrollIntoView", "scrollLeft", "scrollTop"].map((n) => own(Element, n));
   const [isEditable, isDraggable, textOf, focusOn] =
     ["isContentEditable", "draggable", "innerText", "focus"].map((n) => own(HTMLElement, n));
-  const [bodyOf, titleOf, rootElement, allOf, focusedIn, viewOf] =
-    ["body", "title", "documentElement", "querySelectorAll", "activeElement", "defaultView"].map((n) => own(Document, n));
+  const [bodyOf, titleOf, rootElement, allOf, focusedIn, viewOf, selectionIn] =
+    ["body", "title", "documentElement", "querySelectorAll", "activeElement", "defaultView", "getSelection"].map((n) => own(Document, n));
   const isHtml = (element) => element instanceof HTMLElement;
 
   const tidy = (text, most = MOST_CHARS) => {
@@ -88,16 +88,46 @@
     return "#" + parts.slice(0, 3).map((part) => Math.round(part).toString(16).padStart(2, "0")).join("");
   };
 
+  // What elements hold beyond what is shown of them: texts as they are, hidden fields, carets, and how far they are scrolled.
+  function* held(elements) {
+    for (const element of elements) {
+      const tag = tagName(element);
+      if (tag === "INPUT" || tag === "TEXTAREA")
+        yield [element.value, element.checked, element.selectionStart, element.selectionEnd, element.selectionDirection];
+      else if (tag === "SELECT") yield Array.from(element.options, (option) => option.selected);
+      if (leftOf(element) || topOf(element)) yield [tag, leftOf(element), topOf(element)];
+      if (shadowRoot(element)) yield* held(shadowRoot(element).querySelectorAll("*"));
+      if (tag === "IFRAME" && element.contentDocument) yield* heldIn(element.contentDocument);
+    }
+  }
+
+  function* heldIn(its) {
+    const chosen = selectionIn(its);
+    if (chosen) yield [String(chosen), chosen.anchorOffset, chosen.focusOffset];
+    yield* held(allOf(its, "*"));
+  }
+
+  // Two hashes of 32 bits (FNV-1a, of two beginnings); nobody gains by texts of equal ones.
+  function digest(text) {
+    let [one, two] = [0x811c9dc5, 0x9747b28c];
+    for (let at = 0; at < text.length; at++) {
+      const code = text.charCodeAt(at);
+      one = Math.imul(one ^ code, 0x01000193);
+      two = Math.imul(two ^ code, 0x85ebca6b);
+    }
+    return `${one >>> 0}.${two >>> 0}`;
+  }
+
   // Rows: [parent, role, name, value, states, can be acted on, [x, y, width, height], options]; a text's role is "text".
   function look(everything, most) {
     elements = [];
     const rows = [];
-    let left = 0;
+    let unread = 0;
 
     const text = (node, parent, dx, dy) => {
       const said = tidy(node.data);
       if (!said) return;
-      if (rows.length >= most) return void left++;
+      if (rows.length >= most) return void unread++;
       const range = new Range();
       range.selectNodeContents(node);
       const place = range.getBoundingClientRect();
@@ -109,7 +139,7 @@
     const element = (node, parent, dx, dy, pointer) => {
       if (SILENT.has(tagName(node)) || attribute(node, "aria-hidden") === "true") return;
       if (!isShown(node, { visibilityProperty: true, contentVisibilityAuto: true })) return;
-      if (rows.length >= most) { left += 1 + below(node, "*").length; return; }
+      if (rows.length >= most) { unread += 1 + below(node, "*").length; return; }
       const at = rows.length, isField = tagName(node) === "INPUT";
       const role = kindOf(node);
       const points = getComputedStyle(node).cursor === "pointer";
@@ -139,8 +169,8 @@
     const html = rootElement(document), root = modal || bodyOf(document) || html;
     if (root) visit(root, -1, 0, 0, false);
     return {
-      title: tidy(titleOf(document)), rows, left, scroll: [Math.round(scrollX), Math.round(scrollY)],
-      size: [innerWidth, innerHeight], height: html ? html.scrollHeight : 0,
+      title: tidy(titleOf(document)), rows, left: unread, scroll: [Math.round(scrollX), Math.round(scrollY)],
+      size: [innerWidth, innerHeight], height: html ? html.scrollHeight : 0, held: digest(JSON.stringify([...heldIn(document)])),
     };
   }
 

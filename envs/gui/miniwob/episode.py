@@ -1,4 +1,4 @@
-"""One episode of a MiniWoB++ page: how it begins, what it gave, and what of it no accessibility tree shows.
+"""One episode of a MiniWoB++ page: how it begins, and what it gave.
 
 The page's own clock is set aside: its time limit is out of reach, and rewards are those without its discount for time.
 What is not part of the task does not show: the cover between episodes, the reward display, and the instruction, which
@@ -34,15 +34,6 @@ _START = """
 _GOAL = "(said => typeof said === 'string' ? said : said.utterance)(core.getUtterance())"
 _IS_READY = "typeof core !== 'undefined' && core.hasBegun && WOB_TASK_READY"
 _OUTCOME = "typeof core !== 'undefined' && core.hasBegun ? [WOB_DONE_GLOBAL, WOB_RAW_REWARD_GLOBAL] : null"
-_SMALL = """(() => {
-  const selection = document.getSelection(), marked = [];
-  for (const element of document.querySelectorAll("*")) {
-    if (element.scrollTop || element.scrollLeft) marked.push([element.tagName, element.scrollTop, element.scrollLeft]);
-    if (element === document.activeElement && element.selectionStart != null)
-      marked.push([element.selectionStart, element.selectionEnd]);
-  }
-  return [selection.anchorOffset, selection.focusOffset, selection.toString(), marked];
-})()"""
 
 
 def start(seed: int) -> str:
@@ -51,24 +42,21 @@ def start(seed: int) -> str:
     return script.replace("HUSH", json.dumps(_HUSH))
 
 
-async def begun(page: Page) -> tuple[str, str] | None:
-    """Return what the page asks for, and the small things that `outcome` tells of; None: it is not ready yet."""
-    found = await _evaluate(page.tab, f"{_IS_READY} ? [{_GOAL}, {_SMALL}] : null")
-    return None if not found else (str(found[0]), json.dumps(found[1]))
+async def begun(page: Page) -> str | None:
+    """Return what the page asks for; None: it is not ready yet."""
+    found = await _evaluate(page.tab, f"{_IS_READY} ? {_GOAL} : null")
+    return None if found is None else str(found)
 
 
-async def outcome(page: Page) -> tuple[float | None, str]:
-    """Return the reward, -1 when the page was left and None while it has given none, and small things.
-
-    Small things are what is selected, and how far elements are scrolled.
-    """
-    found, small = await _evaluate(page.tabs[0], f"[{_OUTCOME}, {_SMALL}]")
+async def outcome(page: Page) -> float | None:
+    """Return the reward: -1 when the page was left, None while it has given none."""
+    found = await _evaluate(page.tabs[0], _OUTCOME)
     if found is None:
-        return -1.0, ""
+        return -1.0
     is_over, reward = found
     if not is_over:
-        return None, json.dumps(small)
-    return -1.0 if reward is None else min(max(float(reward), -1.0), 1.0), ""  # None: it was no number
+        return None
+    return -1.0 if reward is None else min(max(float(reward), -1.0), 1.0)  # None: it was no number
 
 
 async def _evaluate(tab: Tab, expression: str) -> Any:  # Any: JSON

@@ -56,7 +56,7 @@ class MiniwobEnv(GuiEnv):
 
     meta = EnvMeta(
         name="gui/miniwob",
-        version=2,
+        version=3,
         turn_limit=60,
         reward_range=(-1.0, 1.0),
         summary="MiniWoB++: small pages in a real browser, each with one thing to do.",
@@ -99,8 +99,7 @@ class MiniwobEnv(GuiEnv):
     def open(self, task_id: str, rng: random.Random) -> Opening:
         """Go to the page; it has as many turns as seconds."""
         self._name, _, seed = task_id.rpartition("/")
-        self._calls, self._small = list[str](), ""
-        self._asked, self._past = "", list["View"]()
+        self._calls, self._asked, self._past = list[str](), "", list["View"]()
         self.turn_limit = self.config.turn_limit or seconds(self._name)
         url = f"http://{HOST}/{pages()[self._name]}"
         return Opening(goal="", url=url, sites={HOST: site}, script=start(int(seed)))
@@ -109,7 +108,7 @@ class MiniwobEnv(GuiEnv):
         """Return what the page asks for, which is the goal, once its episode has begun."""
         if (found := await begun(page)) is None:
             return None
-        self._asked, self._small = found
+        self._asked = found
         return self._asked
 
     def act(self, action: str) -> Outcome:
@@ -122,15 +121,15 @@ class MiniwobEnv(GuiEnv):
 
     async def judge(self, page: Page, message: str | None) -> Verdict | None:
         """Ask the page for its reward."""
-        reward, self._small = await outcome(page)
+        reward = await outcome(page)
         if reward is None:
             return None
         success = reward >= _CLOSE_ENOUGH.get(self._name, 1.0) - _ROUNDING
         return Verdict(score=reward, success=success, text=f"The task is over. Its reward is {reward:g}.")
 
     def hidden(self) -> bytes:
-        """Return what is selected and scrolled, and on pages with more that does not show all that was done."""
-        parts = [self._small, *(self._calls if self._name in SECRETIVE else ())]
+        """Return all that was done, on pages where that does not show."""
+        parts = self._calls if self._name in SECRETIVE else []
         return "\0".join(parts).encode("utf-8", "backslashreplace")
 
     def next_call(self, name: str) -> Call:

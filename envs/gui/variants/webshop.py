@@ -38,7 +38,7 @@ class ShopPagesEnv(GuiEnv):
 
     meta = EnvMeta(
         name="gui/webshop",
-        version=1,
+        version=2,
         turn_limit=30,
         reward_range=(0.0, 1.0),
         summary="The web shop in a real browser: search, compare, choose options and buy on its pages.",

@@ -122,9 +122,58 @@ class TestPage:
             env.step(f"check('{bid(env, 'checkbox', 'Box')}')")
             assert len({first, second, third, env.anchor()}) == 4  # the focus has moved, too
 
+    @pytest.mark.parametrize(
+        ("document", "one", "other"),
+        [
+            ("<input type=password aria-label=F>", "fill('{}', 'red')", "fill('{}', 'tan')"),
+            ("<textarea aria-label=F></textarea>", "fill('{}', 'a\\nb')", "fill('{}', 'a b')"),
+            ("<input aria-label=F>", f"fill('{{}}', '{'x' * 500}a')", f"fill('{{}}', '{'x' * 500}b')"),
+            (
+                "<input type=hidden id=h><button aria-label=F onmousedown='h.value += event.button'>Go</button>",
+                "click('{}')",
+                "click('{}', 'right')",
+            ),
+            (
+                "<select multiple aria-label=F><option value=1>a<option value=2>a</select>",
+                "select_option('{}', '1')",
+                "select_option('{}', '2')",
+            ),
+            ("<input aria-label=F value=abc>", "press('{}', 'Home')", "press('{}', 'End')"),
+            ("<input aria-label=F value=abc>", "press('{}', 'Shift+End')", "press('{}', 'End')"),
+            (
+                "<input aria-label=F type=button style='position: fixed; top: 300px'>"
+                "<div style='height: 100px; overflow: auto; width: 90px' onmousemove='scrollTop = event.offsetX'>"
+                "<p style='height: 1000px'></p></div>",
+                "mouse_move(20, 40)",
+                "mouse_move(40, 40)",
+            ),
+        ],
+    )  # fmt: skip
+    def test_what_does_not_show_makes_other_anchors(self, document: str, one: str, other: str) -> None:
+        with opened(document) as env:
+            anchors = []
+            for action in (one, other, one):
+                env.reset(seed=0, options={"task": "it"})
+                assert env.view is not None
+                (target,) = [node.bid for node in env.view.nodes if node.name == "F" or node.role == "button"]
+                assert not env.step(action.format(target))[0].startswith("Error")
+                anchors.append(env.anchor())
+        assert anchors[0] == anchors[2] != anchors[1]
+
+    def test_what_has_been_copied_makes_other_anchors(self) -> None:
+        with opened("<input aria-label=A value=abc><button aria-label=B>B</button>") as env:
+            anchors = []
+            for key in ("Control+c", "Shift+ArrowLeft", "Control+c"):
+                env.reset(seed=0, options={"task": "it"})
+                for action in (f"press('{bid(env, 'textbox', 'A')}', 'Control+a')", f"keyboard_press('{key}')"):
+                    env.step(action)
+                env.step(f"clear('{bid(env, 'textbox', 'A')}')")
+                anchors.append(env.anchor())
+        assert anchors[0] == anchors[2] != anchors[1]
+
 
 def view(*nodes: Node) -> View:
-    return View(title="", url="", nodes=nodes, left=0, scroll=(0, 0), size=(100, 100), height=1000)
+    return View(title="", url="", nodes=nodes, left=0, scroll=(0, 0), size=(100, 100), height=1000, held="")
 
 
 def node(name: str, y: int, bid: str = "") -> Node:
