@@ -8,7 +8,7 @@
   ]);
   const TYPED = new Set(["text", "search", "email", "url", "tel", "password", "number"]);
   const BREAKS = new Set(["BR", "HR", "WBR"]);
-  const MOST_CHARS = 400, MOST_VALUE_CHARS = 4000;
+  const MOST_CHARS = 400, MOST_TEXT_CHARS = 4000;
   let elements = [];
 
   // A form's or document's own properties give way to what stands in it under their names: these do not.
@@ -27,22 +27,21 @@
     ["body", "title", "documentElement", "querySelectorAll", "activeElement", "defaultView", "getSelection"].map((n) => own(Document, n));
   const isHtml = (element) => element instanceof HTMLElement;
 
-  const tidy = (text, most = MOST_CHARS) => {
-    const plain = (text || "").replace(/\s+/g, " ").trim();
-    return plain.length > most ? plain.slice(0, most) + "…" : plain;
-  };
+  const cut = (text, most) => text.length > most ? text.slice(0, most) + "…" : text;
+  const tidy = (text) => cut((text || "").replace(/\s+/g, " ").trim(), MOST_CHARS);
+  const inLines = (text) => cut(text.replace(/^\s*\n|\s+$/g, ""), MOST_TEXT_CHARS); // where line breaks and spaces are seen
   const box = (rect, dx, dy) => [rect.x + dx, rect.y + dy, rect.width, rect.height].map(Math.round);
 
   function valueOf(element) {
     const tag = tagName(element);
     if (tag === "SELECT") return Array.from(element.selectedOptions, (option) => tidy(option.label)).join(", ");
-    if (tag === "TEXTAREA") return tidy(element.value, MOST_VALUE_CHARS);
+    if (tag === "TEXTAREA") return cut(element.value, MOST_TEXT_CHARS);
     if (tag === "PROGRESS" || tag === "METER") return String(element.value);
     if (tag === "INPUT") {
       if (["checkbox", "radio", "submit", "button", "reset", "image", "file"].includes(element.type)) return null;
-      return element.type === "password" ? "•".repeat(Math.min(element.value.length, 40)) : tidy(element.value);
+      return element.type === "password" ? "•".repeat(Math.min(element.value.length, 40)) : cut(element.value, MOST_CHARS);
     }
-    return isHtml(element) && isEditable(element) && roleOf(element) === "textbox" ? tidy(textOf(element)) : null;
+    return isHtml(element) && isEditable(element) && roleOf(element) === "textbox" ? inLines(textOf(element)) : null;
   }
 
   function statesOf(element) {
@@ -125,7 +124,8 @@
     let unread = 0;
 
     const text = (node, parent, dx, dy) => {
-      const said = tidy(node.data);
+      const shown = parentOf(node) ? getComputedStyle(parentOf(node)).whiteSpace : "";
+      const said = /^(pre|break-spaces)/.test(shown) ? inLines(node.data) : tidy(node.data);
       if (!said) return;
       if (rows.length >= most) return void unread++;
       const range = new Range();

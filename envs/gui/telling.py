@@ -82,11 +82,11 @@ def _says(view: View, at: int, node: Node) -> str:
 
 def _is_named_after(view: View, text: Node) -> bool:
     """Return whether an element around a text has said it already, in its name."""
-    parent = text.parent
+    parent, said = text.parent, " ".join(text.name.split())
     while parent >= 0:
         node = view.nodes[parent]
         is_told = node.bid or (node.role in _STRUCTURE and node.role not in _PLAIN)
-        if is_told and text.name in node.name:
+        if is_told and said in node.name:
             return True
         parent = node.parent
     return False

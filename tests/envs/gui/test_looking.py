@@ -16,7 +16,7 @@ from cairn.envs.gui.browsing import _browser
 from cairn.envs.gui.looking import Node, View
 from cairn.envs.gui.telling import CHARS_PER_TOKEN, tell
 from tests.envs.gui.browser import CHROMIUM
-from tests.envs.gui.pages import PagesEnv, bid
+from tests.envs.gui.pages import PagesEnv, bid, find
 
 browser = [pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"), pytest.mark.xdist_group("browser")]
 PAGE = """<title>Shop</title><h1>Tea</h1><p>Black <b>and</b> green.</p>
@@ -55,6 +55,32 @@ class TestPage:
                 f'[{ids["textbox", "Word"]}] textbox "Word": "\u2022\u2022\u2022\u2022\u2022\u2022\u2022"',
                 f'[{ids["button", "Buy"]}] button "Buy" (disabled)',
             ]
+
+    def test_line_breaks_and_spaces_are_told_where_they_are_seen(self) -> None:
+        long = "x" * 1000
+        document = (
+            f"<pre>Hours:\n  9 to 17\n{long}</pre><p style='white-space: pre-wrap'>\none\ntwo\n</p>"
+            f"<p>three\nfour {long}</p><textarea aria-label=T>\n a\n\nb  c\n</textarea>"
+            "<input aria-label=I value='d  e'><button>f\n<pre>g\nh</pre></button>"
+        )
+        with opened(document) as env:
+            assert env.view is not None
+            lines = [line.partition("] ")[2] or line for line in tell(env.view, 3000).splitlines()]
+        assert lines == [
+            f'"Hours:\\n  9 to 17\\n{long}"',
+            '"one\\ntwo"',
+            f'"three four {long[:389]}…"',
+            'textbox "T": " a\\n\\nb  c\\n"',
+            'textbox "I": "d  e"',
+            'button "f g h"',
+        ]
+
+    def test_what_is_told_of_a_text_of_several_lines_can_be_filled_in_again(self) -> None:
+        with opened("<textarea aria-label=T>one\n\n  two</textarea>") as env:
+            value = find(env, "textbox", "T").value
+            env.step(f"clear('{bid(env, 'textbox', 'T')}')")
+            env.step(f"fill('{bid(env, 'textbox', 'T')}', {value!r})")
+            assert find(env, "textbox", "T").value == value == "one\n\n  two"
 
     def test_a_drawing_that_is_clicked_has_a_role_only_if_it_has_a_name(self) -> None:
         """Whether Chromium gives it one without depends on when it last looked."""
