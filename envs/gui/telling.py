@@ -11,13 +11,16 @@ Whatever the page says stands in quotation marks, so that no page can write line
         "2031-05-04"
     [903] searchbox "Search": "fence"
 
-A budget cuts what is least useful first: texts out of sight, the farthest first, then long texts in sight, then
-elements out of sight, then what is in sight, the last first. What was left out is counted at the end.
+A list's options have a quarter of the budget. The budget cuts what is least useful first: texts out of sight, the
+farthest first, then long texts in sight, then elements out of sight, then what is in sight, the last first. What was
+left out is counted at the end.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from itertools import accumulate
 
 from cairn.envs.gui.looking import Node, View
 
@@ -32,8 +35,8 @@ _PLAIN = {"list", "main", "form", "row", "cell", "gridcell", "listitem", "naviga
 
 def tell(view: View, token_budget: int) -> str:
     """Return a page's lines, and a last one for what the budget left out."""
-    lines = _lines(view)
-    kept, num_cut = _within(view, lines, token_budget * CHARS_PER_TOKEN)
+    most = token_budget * CHARS_PER_TOKEN
+    kept, num_cut = _within(view, _lines(view, most // 4), most)
     said = [line for _, line in kept]
     num_cut += view.left
     if num_cut:
@@ -46,20 +49,20 @@ def quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _lines(view: View) -> list[tuple[Node, str]]:
-    """Return nodes that say something, with their lines, in order."""
+def _lines(view: View, most_of_options: int) -> list[tuple[Node, str]]:
+    """Return nodes that say something, with their lines, in order; of a list's options so many characters."""
     depths: list[int] = []
     found: list[tuple[Node, str]] = []
-    for at, node in enumerate(view.nodes):
+    for node in view.nodes:
         depth = depths[node.parent] if node.parent >= 0 else 0
-        says = _says(view, at, node)
+        says = _says(view, node, most_of_options)
         depths.append(depth + bool(says))
         if says:
             found.append((node, "  " * min(depth, 12) + says))
     return found
 
 
-def _says(view: View, at: int, node: Node) -> str:
+def _says(view: View, node: Node, most_of_options: int) -> str:
     """Return what a node adds to what stands around it; "" for nothing."""
     if node.role == "text":
         return "" if _is_named_after(view, node) else quoted(node.name)
@@ -76,8 +79,17 @@ def _says(view: View, at: int, node: Node) -> str:
     if node.value is not None:
         said += f": {quoted(node.value)}"
     if node.options:
-        said += f" of {', '.join(map(quoted, node.options))}"
+        said += f" of {_choices(node.options, most_of_options)}"
     return f"{said} ({', '.join(node.states)})" if node.states else said
+
+
+def _choices(options: Sequence[str], most: int) -> str:
+    """Return a list's first options, in so many characters, and how many more there are."""
+    said = [quoted(each) for each in options]
+    ends = accumulate(len(each) + len(", ") for each in said)
+    num_told = sum(end <= most for end in ends)
+    more = len(said) - num_told
+    return ", ".join(said[:num_told]) + (f" and {more} more" if more else "")
 
 
 def _is_named_after(view: View, text: Node) -> bool:
@@ -100,10 +112,10 @@ def _within(view: View, lines: list[tuple[Node, str]], most: int) -> tuple[list[
     kept: set[int] = set()
     room = most
     for at in order:
-        room -= len(lines[at][1]) + 1
-        if room < 0:
-            break
-        kept.add(at)
+        needs = len(lines[at][1]) + 1
+        if needs <= room:
+            kept.add(at)
+            room -= needs
     return [lines[at] for at in sorted(kept)], len(lines) - len(kept)
 
 

@@ -217,6 +217,20 @@ def test_a_budget_cuts_what_is_least_useful_first_and_counts_it() -> None:
         assert said == kept + ([f"({len(dropped)} more lines are left out for length.)"] if dropped else [])
 
 
+def test_a_long_line_leaves_room_for_others_and_a_list_is_cut_to_its_first_options() -> None:
+    options = tuple(f"Town {number:03}" for number in range(500))
+    choice = replace(node("", 5, "3"), role="combobox", value="Town 499", options=options)
+    # A quarter of 400 characters is 100: eight options, each of ten characters and two after it.
+    told = ", ".join(f'"{option}"' for option in options[:8])
+    shown = view(node("w" * 400, 1, "7"), choice, node("near", 10), node("z" * 900, 15), node("Go", 20, "1"))
+    assert tell(shown, 100).splitlines() == [
+        f'[3] combobox: "Town 499" of {told} and 492 more',
+        '"near"',
+        '[1] button "Go"',
+        "(2 more lines are left out for length.)",
+    ]
+
+
 def test_what_was_not_read_is_counted_too() -> None:
     assert (
         tell(replace(view(node("near", 10)), left=7), 100).splitlines()[-1] == "(7 more lines are left out for length.)"
