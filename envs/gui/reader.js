@@ -202,7 +202,8 @@
     const label = hit && closest(hit, "label");
     const reaches = !hit || hit === element || contains(element, hit) || contains(hit, element) ||
       (label && label.control === element);
-    return reaches ? { x, y, moves } : { problem: "is covered by " + tidy(kindOf(hit) + " " + nameOf(hit)) };
+    const name = hit && tidy(nameOf(hit));
+    return reaches ? { x, y, moves } : { problem: `is covered by ${kindOf(hit)}` + (name && " " + JSON.stringify(name)) };
   }
 
   function focus(at) {
