@@ -62,8 +62,8 @@ async def _ask(tab: Tab, expression: str) -> Any:  # Any: JSON
     return await tab.call(reader(), f"cairn.{expression}")
 
 
-async def _point(tab: Tab, at: int) -> tuple[float, float]:
-    found = await _ask(tab, f"point({at})")
+async def _point(tab: Tab, at: int, how: str = "point") -> tuple[float, float]:
+    found = await _ask(tab, f"{how}({at})")
     if "problem" in found:
         raise Refused(f"The element {found['problem']}.")
     if found["moves"]:
@@ -157,14 +157,28 @@ async def _focus(page: Page, places: dict[str, int], given: Arguments) -> None:
 
 
 async def _drag(page: Page, places: dict[str, int], given: Arguments) -> None:
-    start = await _point(page.tab, places["from_bid"])
-    await _drag_between(page.tab, start, await _point(page.tab, places["to_bid"]))
+    """Press before what it is dragged onto comes into view: that may move what is pressed."""
+    tab = page.tab
+    await _point(tab, places["to_bid"])  # what cannot be reached is told before anything is pressed
+    start = await _point(tab, places["from_bid"])
+    await _take(tab, start)
+    try:
+        end = await _point(tab, places["to_bid"], "bring")  # what covers it now came by the press
+    except Refused:
+        await tab.mouse("mouseReleased", *start, "left", count=1)
+        raise
+    await _carry(tab, start, end)
 
 
-async def _drag_between(tab: Tab, start: tuple[float, float], end: tuple[float, float]) -> None:
+async def _take(tab: Tab, start: tuple[float, float]) -> None:
+    """Press the mouse on something."""
     await tab.call("", "getSelection().removeAllRanges()")  # else what is selected is carried off, and never arrives
     await tab.move(*start)
     await tab.mouse("mousePressed", *start, "left", "left", 1)
+
+
+async def _carry(tab: Tab, start: tuple[float, float], end: tuple[float, float]) -> None:
+    """Move what the mouse has taken, and let it go."""
     for step in range(1, _DRAG_STEPS + 1):
         x, y = (a + (b - a) * step / _DRAG_STEPS for a, b in zip(start, end, strict=True))
         await tab.move(x, y, "left")
@@ -172,7 +186,9 @@ async def _drag_between(tab: Tab, start: tuple[float, float], end: tuple[float, 
 
 
 async def _mouse_drag(page: Page, places: dict[str, int], given: Arguments) -> None:
-    await _drag_between(page.tab, (given["from_x"], given["from_y"]), (given["to_x"], given["to_y"]))
+    start = given["from_x"], given["from_y"]
+    await _take(page.tab, start)
+    await _carry(page.tab, start, (given["to_x"], given["to_y"]))
 
 
 async def _scroll(page: Page, places: dict[str, int], given: Arguments) -> None:

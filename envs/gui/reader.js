@@ -184,8 +184,8 @@
     return [dx, dy];
   };
 
-  // Brings an element into view; returns its middle, or what is in the way.
-  function point(at) {
+  // Brings an element into view; returns its middle, and whether that took scrolling.
+  function bring(at) {
     const element = elements[at];
     if (!element || !isConnected(element)) return { problem: "is not there any more" };
     const middle = () => {
@@ -196,14 +196,20 @@
     const moves = !isIn(middle());
     if (moves) show(element, { block: "center", inline: "center", behavior: "instant" });
     const [x, y] = middle();
-    if (!isIn([x, y])) return { problem: "cannot be brought into view" };
+    return isIn([x, y]) ? { x, y, moves } : { problem: "cannot be brought into view" };
+  }
+
+  // Brings an element into view to act on it; returns its middle, or what is in the way.
+  function point(at) {
+    const found = bring(at), element = elements[at], { x, y } = found;
+    if (found.problem) return found;
     if (element.disabled === true) return { problem: "is disabled" };
     const [dx, dy] = frameOffset(element), hit = rootOf(element).elementFromPoint(x - dx, y - dy);
     const label = hit && closest(hit, "label");
     const reaches = !hit || hit === element || contains(element, hit) || contains(hit, element) ||
       (label && label.control === element);
     const name = hit && tidy(nameOf(hit));
-    return reaches ? { x, y, moves } : { problem: `is covered by ${kindOf(hit)}` + (name && " " + JSON.stringify(name)) };
+    return reaches ? found : { problem: `is covered by ${kindOf(hit)}` + (name && " " + JSON.stringify(name)) };
   }
 
   function focus(at) {
@@ -283,5 +289,5 @@
     moves(rootElement(document));
   }
 
-  globalThis.cairn = { look, point, focus, ready, choose, isChecked, scroll };
+  globalThis.cairn = { look, bring, point, focus, ready, choose, isChecked, scroll };
 })();

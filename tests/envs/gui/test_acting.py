@@ -76,6 +76,25 @@ def test_one_element_is_dragged_onto_another() -> None:
         assert said(env) == ["took", "over", "dropped"]
 
 
+@pytest.mark.parametrize("order", ["a - b", "b - a"])
+def test_one_element_is_dragged_onto_another_over_more_than_a_window(order: str) -> None:
+    elements = {name: f"<button id={name}>{name.upper()}</button>" for name in "ab"}
+    between = '<div style="height: 2000px"></div>'
+    parts = "".join(elements.get(part, between) for part in order.split())
+    with opened(f"""{parts}<div style="height: 100px"></div><script>
+        onmousedown = e => say("took" + e.target.id); onmouseup = e => say("dropped" + e.target.id)</script>""") as env:
+        env.step(f"drag_and_drop('{bid(env, 'button', 'A')}', '{bid(env, 'button', 'B')}')")
+        assert said(env) == ["tooka", "droppedb"]
+
+
+def test_a_drag_onto_what_has_gone_by_then_lets_go() -> None:
+    with opened("""<button onmousedown="b.remove()">A</button><button id=b>B</button><script>
+        onmouseup = e => say("up")</script>""") as env:
+        text = env.step(f"drag_and_drop('{bid(env, 'button', 'A')}', '{bid(env, 'button', 'B')}')")[0]
+        assert text.startswith("Error: The element is not there any more.")
+        assert said(env) == ["up"]
+
+
 def test_the_mouse_rests_on_an_element() -> None:
     with opened("<button onmouseenter=\"say('here')\">Go</button>") as env:
         env.step(f"hover('{bid(env, 'button', 'Go')}')")
