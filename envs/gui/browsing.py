@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 _HISTORY = ("go_back", "go_forward")
 _MOST_OPTIONS = 20  # of a list, as admissible actions
+_POINT_PX = 4  # half a side of what stands for a point
 _MOST_WAITS = 20  # steps of time that a page may take to be ready
 _FIRST = threading.Lock()  # environments in several threads share a browser
 
@@ -269,8 +270,7 @@ class GuiEnv(TextEnv):
 
         assert self.view is not None
         error, message = "", None
-        at = self.view.place(str(call.arguments.get("bid", "")))
-        self.acted = None if at is None else self.view.nodes[at].box
+        self.acted = _acted_on(self.view, call)
         try:
             if call.name == "send_msg_to_user":
                 message = str(call.arguments["text"])
@@ -326,6 +326,18 @@ def _browser(path: str | None, width: int, height: int, step_s: float, pictures:
     from cairn.sandboxes.browser import Browser, BrowserConfig
 
     return Browser(BrowserConfig(path=path, width=width, height=height, step_s=step_s, pictures=pictures))
+
+
+def _acted_on(view: View, call: Call) -> Box | None:
+    """Return the box of the element that a call is about, of what is dragged, or one around its point."""
+    given = call.arguments
+    at = view.place(given.get("bid", given.get("from_bid", "")))
+    if at is not None:
+        return view.nodes[at].box
+    x, y = given.get("x", given.get("from_x")), given.get("y", given.get("from_y"))
+    if x is None or y is None:
+        return None
+    return round(x) - _POINT_PX, round(y) - _POINT_PX, 2 * _POINT_PX, 2 * _POINT_PX
 
 
 def _canonical(view: View) -> list[object]:

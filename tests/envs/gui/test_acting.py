@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("playwright", reason="needs Playwright: pip install 'cairn-rl[gui]'")
 
+from cairn.core.records import Box
 from tests.envs.gui.browser import CHROMIUM
 from tests.envs.gui.pages import PagesEnv, bid, find
 
@@ -93,6 +94,32 @@ def test_a_drag_onto_what_has_gone_by_then_lets_go() -> None:
         text = env.step(f"drag_and_drop('{bid(env, 'button', 'A')}', '{bid(env, 'button', 'B')}')")[0]
         assert text.startswith("Error: The element is not there any more.")
         assert said(env) == ["up"]
+
+
+@pytest.mark.parametrize(
+    ("action", "box"),
+    [
+        ("click('{a}')", (10, 20, 30, 40)),
+        ("fill('{a}', 'x')", (10, 20, 30, 40)),
+        ("press('{b}', 'Enter')", (110, 120, 30, 40)),
+        ("drag_and_drop('{b}', '{a}')", (110, 120, 30, 40)),
+        ("mouse_click(50, 60.6)", (46, 57, 8, 8)),
+        ("mouse_dblclick(50, 60)", (46, 56, 8, 8)),
+        ("mouse_move(0, 1)", (-4, -3, 8, 8)),
+        ("mouse_drag_and_drop(50, 60, 70, 80)", (46, 56, 8, 8)),
+        ("click('1234567')", None),
+        ("scroll(0, 100)", None),
+        ("keyboard_press('Enter')", None),
+        ("noop()", None),
+    ],
+)
+def test_what_was_acted_on_is_known(action: str, box: Box | None) -> None:
+    style = "style='position: absolute; box-sizing: border-box; width: 30px; height: 40px; left: {}px; top: {}px'"
+    document = f"<input aria-label=A {style.format(10, 20)}><input aria-label=B {style.format(110, 120)}>"
+    with opened(document, image=True) as env:
+        env.step("click('7')")
+        ids = {"a": bid(env, "textbox", "A"), "b": bid(env, "textbox", "B")}
+        assert env.step(action.format(**ids))[4]["acted"] == box
 
 
 def test_the_mouse_rests_on_an_element() -> None:

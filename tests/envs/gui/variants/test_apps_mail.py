@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 pytest.importorskip("playwright", reason="needs Playwright: pip install 'cairn-rl[gui]'")
 
 import cairn
+from cairn.cli.main import app
 from cairn.envs.gui.tasks import templates
 from cairn.envs.gui.variants.apps_mail import MailEnv
 from tests.envs.gui.browser import CHROMIUM
@@ -29,6 +32,17 @@ def test_a_task_is_played_to_its_end() -> None:
         _, reward, is_over, _, info = env.step(env.oracle())
     assert (reward, info["success"]) == (1.0, True)
     env.close()
+
+
+def test_a_film_marks_what_was_acted_on(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    sequence = pytest.importorskip("PIL.ImageSequence")
+    film = tmp_path / "out.gif"
+    arguments = ["--agent", "oracle", "--task", "mail-archive/0", "--render", str(film)]
+    assert CliRunner().invoke(app, ["play", "gui/apps-mail", *arguments]).exit_code == 0
+    frames = [frame.convert("RGB").getcolors(1 << 24) for frame in sequence.Iterator(image.open(film))]
+    near = [sum(count for count, (r, g, b) in each if r > 180 and g < 40 and b < 50) for each in frames]
+    assert max(near) > 200, near
 
 
 def test_the_oracle_passes_over_a_step_that_others_have_done() -> None:
