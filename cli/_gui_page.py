@@ -1,4 +1,4 @@
-"""docs/envs/gui-tasks.md: every kind of task in the browser, with an example."""
+"""docs/envs/gui-tasks.md: every kind of task in the browser, with an example, and MiniWoB++'s pages."""
 
 from __future__ import annotations
 
@@ -16,8 +16,32 @@ Level 1: one page; 2: a search or two pages; 3: several things or steps.
 """
 
 
+_MINIWOB = """
+## MiniWoB++
+
+`gui/miniwob`; a task id is `PAGE/SEED`. A turn is a second. Where there is no solver, the oracle waits.
+
+| page | seconds | solver |
+|---|---|---|
+"""
+_LEFT_OUT = """
+Pages of the package that are not played:
+
+| page | why |
+|---|---|
+"""
+
+
 def page() -> str:
-    """Return the page."""
+    """Return the page.
+
+    Raises:
+        MissingExtraError: `miniwob` is not installed.
+    """
+    return _apps() + _miniwob()
+
+
+def _apps() -> str:
     from cairn.envs.gui.tasks import make_task, templates
 
     rows = []
@@ -25,6 +49,15 @@ def page() -> str:
         example = _cell(make_task(name, 0).instruction)
         rows.append(f"| `{name}` | {each.tier} | {each.level} | {', '.join(each.apps)} | {example} |\n")
     return _HEAD + "".join(rows)
+
+
+def _miniwob() -> str:
+    from cairn.envs.gui.miniwob.pages import LEFT_OUT, pages, seconds
+    from cairn.envs.gui.miniwob.solvers import solvers
+
+    rows = [f"| `{name}` | {seconds(name)} | {'yes' if name in solvers() else 'no'} |\n" for name in pages()]
+    left_out = [f"| `{name}` | {_cell(why)} |\n" for name, why in LEFT_OUT.items()]
+    return _MINIWOB + "".join(rows) + _LEFT_OUT + "".join(left_out)
 
 
 def _cell(text: str) -> str:

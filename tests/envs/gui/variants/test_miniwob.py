@@ -13,6 +13,7 @@ from cairn.envs.gui.variants.miniwob import ENV
 
 pytest.importorskip("playwright", reason="needs Playwright: pip install 'cairn-rl[gui]'")
 
+from cairn.cli import _gui_page
 from cairn.core.errors import CairnError
 from cairn.envs.gui.miniwob.pages import LEFT_OUT, folder, pages, seconds, site
 from cairn.envs.gui.miniwob.secrets import REASONS, SECRETIVE
@@ -71,6 +72,13 @@ def test_all_pages_of_the_package_are_played_but_three() -> None:
     assert set(pages()) == (carried - left_out) | {
         "flight.AA", "flight.Alaska", "flight.Alaska-auto", "flight.Alaska-auto-medium"
     }  # fmt: skip
+
+
+def test_the_list_of_tasks_has_every_page_and_why_others_are_left_out() -> None:
+    told = _gui_page.page()
+    for name in pages():
+        assert f"| `{name}` | {seconds(name)} | {'yes' if name in solvers() else 'no'} |\n" in told
+    assert "| `hover-shape` | It never ends and gives no reward" in told
 
 
 def test_a_page_gives_a_turn_a_second() -> None:
