@@ -12,13 +12,12 @@ from typing import Any
 from playwright.async_api import Error as PlaywrightError
 
 from cairn.core.errors import SandboxFailure
-from cairn.envs.gui.actions import Call
+from cairn.envs.gui.actions import BIDS, Call
 from cairn.envs.gui.looking import View, reader
 from cairn.sandboxes.page import Page
 from cairn.sandboxes.tab import Tab
 
 Arguments = dict[str, Any]  # Any: see actions.Call
-_ELEMENTS = ("bid", "from_bid", "to_bid")
 _DRAG_STEPS = 5
 _TOLD = ("Unknown key", "invalid URL")  # Playwright's and Chromium's words for what an agent has got wrong
 _MOST_TYPED = 4096
@@ -38,7 +37,7 @@ async def carry_out(page: Page, view: View, call: Call) -> None:
     """
     given = dict(call.arguments)
     tab = page.tab
-    places = {name: _place(view, value) for name, value in given.items() if name in _ELEMENTS}
+    places = {name: _place(view, value) for name, value in given.items() if name in BIDS}
     try:
         await _HOW[call.name](page, places, given)
     except PlaywrightError as error:

@@ -1,7 +1,8 @@
 """Actions on pages: BrowserGym's functions, as text or as JSON.
 
 Text: one call with literals, ``click('417')``, ``fill('80', "Garden fence")``, ``scroll(0, 300)``.
-JSON: ``{"name": "fill", "arguments": {"bid": "80", "value": "Garden fence"}}``, by the schemas that `schemas` returns.
+JSON: ``{"name": "fill", "arguments": {"bid": "80", "value": "Garden fence"}}``, by the schemas that `schemas` returns;
+the arguments may be a text of JSON, as OpenAI's servers send them.
 
 Nothing is evaluated, and Python's own parser is not asked, as deep nesting breaks it for good: a call is a name with
 texts, numbers and lists of texts.
@@ -25,6 +26,8 @@ _TOKEN = re.compile(
 )
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"'}
+
+BIDS = ("bid", "from_bid", "to_bid")  # arguments that name an element
 
 _TEXT, _NUMBER = {"type": "string"}, {"type": "number"}
 _TEXTS = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}
@@ -142,6 +145,8 @@ def written(call: Call) -> str:
 def _from_json(text: str) -> tuple[str, dict[str, object]]:
     said = json.loads(text)
     name, arguments = said.get("name"), said.get("arguments", {})
+    if isinstance(arguments, str):
+        arguments = json.loads(arguments or "{}")
     if not isinstance(name, str) or not isinstance(arguments, dict):
         raise ValueError("no call")
     return name, arguments
@@ -204,8 +209,11 @@ def _unescaped(found: re.Match[str]) -> str:
 
 def _checked(name: str, given: dict[str, object]) -> Call | Mistake:
     function = FUNCTIONS[name]
-    if "bid" in function.properties and type(given.get("bid")) is int:
-        given["bid"] = str(given["bid"])  # a number is understood
+    for each in BIDS:
+        if each in function.properties and type(given.get(each)) is int:
+            given[each] = str(given[each])  # a number is understood
+    if name == "noop" and list(given) in (["wait_ms"], ["argument 1"]):
+        given = {}  # BrowserGym's says how long it waits; here a turn has its time
     wrong = [f"missing: {each}" for each in function.required if each not in given]
     wrong += [f"unknown: {each[:40]}" for each in given if each not in function.properties]
     wrong += [

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from cairn.core.errors import MissingExtraError, SandboxFailure
 from cairn.core.records import Box
@@ -56,6 +56,12 @@ class GuiConfig(EnvConfig):
     history: bool = Field(False, description="Whether there is a way back: states are then told apart by it.")
     step_s: float = Field(20.0, gt=0, description="Seconds after which a page hangs: its episode has failed then.")
     browser: str | None = Field(None, description="Path of Chromium or Chrome; None: Playwright's, or on the PATH.")
+
+    @model_validator(mode="after")
+    def _check_marks(self) -> GuiConfig:
+        if self.marks and not self.image:
+            raise ValueError("marks = true needs image = true: it is screenshots that show elements' numbers")
+        return self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,8 @@ import pytest
 
 pytest.importorskip("playwright", reason="needs Playwright: pip install 'cairn-rl[gui]'")
 
+from cairn.core.errors import ConfigError
+from cairn.envs import registry
 from cairn.envs.gui.browsing import _browser
 from cairn.envs.gui.looking import Node, View
 from cairn.envs.gui.telling import CHARS_PER_TOKEN, tell
@@ -196,6 +198,11 @@ class TestPage:
                 env.step(f"clear('{bid(env, 'textbox', 'A')}')")
                 anchors.append(env.anchor())
         assert anchors[0] == anchors[2] != anchors[1]
+
+
+def test_marks_without_a_picture_are_refused() -> None:
+    with pytest.raises(ConfigError, match="needs image = true"):
+        registry.make("gui/apps", marks=True)
 
 
 def view(*nodes: Node) -> View:
