@@ -71,7 +71,7 @@ class ReplayEnv(TextEnv):
 
     meta = EnvMeta(
         name="gui/replay",
-        version=1,
+        version=2,
         turn_limit=100,
         reward_range=(0.0, 1.0),
         summary="Recorded episodes on web pages, replayed without a browser; divergences are patched (UI-S1).",
