@@ -73,10 +73,18 @@ class Launched:
         Raises:
             PlaywrightError: it does not answer any more.
         """
+        return sum(map(_own_bytes, await self.processes()))
+
+    async def processes(self) -> list[int]:
+        """Return the numbers of all its processes.
+
+        Raises:
+            PlaywrightError: it does not answer any more.
+        """
         session = await self.chromium.new_browser_cdp_session()
         found = (await session.send("SystemInfo.getProcessInfo"))["processInfo"]
         await session.detach()
-        return sum(_own_bytes(int(process["id"])) for process in found)
+        return [int(process["id"]) for process in found]
 
 
 async def launched(path: str, *, pictures: bool, has_sandbox: bool | None) -> Launched:

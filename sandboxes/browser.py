@@ -149,8 +149,10 @@ class Browser:
         """End the browser and its pages."""
         with self._lock:
             ends = {*self._of.values(), *([self._running] if self._running else [])}
-            for thing in (*self._idle, *ends):
-                self._end(thing)
+            for page in self._idle:
+                self._end(page)
+            for running in ends:
+                self._end(running)
             if self._loop is not None:
                 self._loop.close()
             self._loop = self._running = None
@@ -198,8 +200,10 @@ class Browser:
             for page in idle:
                 del self._of[page]
             is_unused = running.num_leased == 0
-        for thing in (*idle, *([running] if is_unused else [])):
-            self._end(thing)
+        for page in idle:
+            self._end(page)
+        if is_unused:
+            self._end(running)
 
     def _is_spent(self, running: Launched) -> bool:
         if not running.chromium.is_connected():

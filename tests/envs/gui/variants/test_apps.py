@@ -124,7 +124,9 @@ def test_what_is_no_task_is_refused(env: AppsEnv, task: str) -> None:
 
 def switches(env: AppsEnv) -> str:
     """Return how the Chromium of an environment was called."""
-    calls = [Path(f"/proc/{pid}/cmdline").read_text() for pid in env._browser.run(env._browser._processes())]
+    assert env._browser._running is not None
+    pids = env._browser.run(env._browser._running.processes())
+    calls = [Path(f"/proc/{pid}/cmdline").read_text() for pid in pids]
     return next(call for call in calls if "--type=" not in call)
 
 
