@@ -1,13 +1,14 @@
 """A report of runs as one HTML file that needs nothing else: curves, tables, example episodes, a graph, settings.
 
-For evaluations: success by part with intervals, and what they cost. Nothing in the file can execute, whatever agents
-wrote: a policy in its head forbids scripts and requests, and all texts are escaped and cut.
+For evaluations: success by part with intervals, settings and versions, the best and the worst episodes. Nothing in the
+file can execute, whatever agents wrote: a policy in its head forbids scripts and requests, and all texts are escaped
+and cut.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 from markupsafe import Markup
 
 from cairn.agents.evaluation import Evaluation, load_evaluation
+from cairn.agents.sitting import latest
 from cairn.core.config import flatten
 from cairn.core.errors import CairnError
 from cairn.core.store import RunStore, read
@@ -28,6 +30,7 @@ from cairn.viewer.pages.runs import drawn, opened
 from cairn.viewer.site import STATIC, rendered
 
 MOST_RUNS = 24  # whose episodes are shown; curves and tables have all
+_PARTS = 12  # of a panel whose episodes are shown
 _TURNS = 12  # of an example
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -39,6 +42,16 @@ class Example:
     row: EpisodeRow
     turns: list[tuple[TurnRow, str, str, float | None]]  # with observation, reply and advantage
     left: int  # turns that are not shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationPart:
+    """What a report says of one evaluation beside its row."""
+
+    found: Evaluation
+    settings: dict[str, str]  # the agent's, on top of its own
+    environments: list[tuple[str, int, str]]
+    examples: dict[int, list[Example]]  # of the panel's first parts, by number: the best and the worst by score
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +95,7 @@ class _Told:
     trained: list[OpenRun] = field(default_factory=list)
     summaries: list[queries.Summary] = field(default_factory=list)  # one a training run
     parts: list[RunPart] = field(default_factory=list)  # of the first of these
-    evaluations: list[Evaluation] = field(default_factory=list)
+    evaluations: list[EvaluationPart] = field(default_factory=list)
 
 
 def _read(runs: Sequence[OpenRun], unread: Sequence[Unread]) -> _Told:
@@ -92,7 +105,7 @@ def _read(runs: Sequence[OpenRun], unread: Sequence[Unread]) -> _Told:
     for run in runs:
         try:
             if "panel" in run.store.meta():
-                told.evaluations.append(load_evaluation(run.place.folder))
+                told.evaluations.append(_evaluation(run, load_evaluation(run.place.folder)))
             else:
                 summary = queries.summary(run.place, run.store)
                 told.parts += [_run_part(run, summary, differing)] if len(told.parts) < MOST_RUNS else []
@@ -107,9 +120,27 @@ def _report(told: _Told) -> str:
     style = Markup((STATIC / "style.css").read_text(encoding="utf-8"))
     return rendered(
         "report.html", style=style, policy=_POLICY, runs=told.parts, **drawn(told.trained),
-        summaries=told.summaries, evaluations=told.evaluations, unread=told.unread,
+        summaries=told.summaries, evaluations=told.evaluations, unread=told.unread, most=MOST_RUNS,
         left=len(told.summaries) - len(told.parts),
     )  # fmt: skip
+
+
+# -- one evaluation ----------------------------------------------------------------------------------------------------
+
+
+def _evaluation(run: OpenRun, found: Evaluation) -> EvaluationPart:
+    rows = {number: latest(run.store, number) for number in range(min(len(found.parts), _PARTS))}
+    scored = {number: [row for row in listed if row.score is not None] for number, listed in rows.items()}
+    return EvaluationPart(
+        found=found,
+        settings={key: json.dumps(value, default=str) for key, value in flatten(found.facts["agent_settings"]).items()},
+        environments=_environments(run.store),
+        examples={number: _extremes(run.store, listed, _score) for number, listed in scored.items()},
+    )
+
+
+def _score(row: EpisodeRow) -> float:
+    return row.score or 0.0
 
 
 # -- one run -----------------------------------------------------------------------------------------------------------
@@ -130,8 +161,12 @@ def _run_part(run: OpenRun, summary: queries.Summary, differing: Sequence[str]) 
         own={key: json.dumps(flat.get(key), default=str) for key in differing} if config else {},
         config=json.dumps(config, indent=2, default=str),
         versions={str(name): str(version) for name, version in (meta.get("versions") or {}).items()},
-        environments=[(e, v, c) for e, v, c in store.rows("SELECT env, version, config FROM environments")],
+        environments=_environments(store),
     )
+
+
+def _environments(store: RunStore) -> list[tuple[str, int, str]]:
+    return [(e, v, c) for e, v, c in store.rows("SELECT env, version, config FROM environments")]
 
 
 def _differing(runs: Sequence[OpenRun]) -> list[str]:
@@ -165,8 +200,13 @@ def _examples(store: RunStore, place: tuple[str, int, int]) -> list[Example]:
     """Return the best and the worst episode of a group."""
     phase, step, group = place
     rows = [row for row in read.episodes(store, phase=phase, step=step, group=group) if row.ending != "failed"]
-    best, worst = (choose(rows, key=lambda row: row.reward) for choose in (max, min))
-    return [_example(store, row) for row in ([best] if best is worst else [best, worst])]
+    return _extremes(store, rows, lambda row: row.reward)
+
+
+def _extremes(store: RunStore, rows: Sequence[EpisodeRow], value: Callable[[EpisodeRow], float]) -> list[Example]:
+    """Return the episodes with the highest and the lowest value; one where these are the same."""
+    chosen = {row.id: row for choose in (max, min) for row in ([choose(rows, key=value)] if rows else [])}
+    return [_example(store, row) for row in chosen.values()]
 
 
 def _example(store: RunStore, row: EpisodeRow) -> Example:

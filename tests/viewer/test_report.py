@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from html import unescape
 from html.parser import HTMLParser
+from operator import methodcaller
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cairn.agents.evaluation import evaluate
+from cairn.agents.panel import make_panel
 from cairn.agents.verdicts import keep_verdicts
 from cairn.cli.main import app
 from cairn.core.errors import CairnError
@@ -19,6 +21,7 @@ from cairn.core.records import Ending, Episode, Observation, Task, Turn
 from cairn.core.store import RunStore
 from cairn.viewer.figures import write_figures
 from cairn.viewer.report import write_report
+from tests.agents.test_panel import part
 from tests.viewer.test_hostile_runs import PAYLOADS
 
 RATE = {"successes": 3, "episodes": 4, "low": 0.3, "high": 0.95}
@@ -104,6 +107,40 @@ def test_what_agents_wrote_is_text(payload: str, tmp_path: Path) -> None:
     write_report([run(tmp_path / "h" / "a", payload)], hostile)
     allowed, found = (shapes(file) for file in (plain, hostile))
     assert found <= allowed
+
+
+def test_an_evaluation_has_its_settings_and_the_best_and_the_worst_episode_of_each_part(tmp_path: Path) -> None:
+    tasks = {f"{colour}-{n}": "" for colour in ("amber", "red") for n in range(4)}
+    panel = make_panel("doors", "", [part(tasks=tasks, attempts=2), part(family="again", tasks=tasks)])
+    settings = {"sampling": {"max_context": 512}}
+    folder = evaluate("random", panel=panel, settings=settings, temperature=0.7, root=tmp_path).folder
+    with RunStore(folder / "run.sqlite") as store:
+        for number, score in ((3, 9.0), (5, -9.0)):
+            store._write(methodcaller("execute", f"UPDATE episodes SET score = {score} WHERE id = {number}"))
+        tasks_of = dict(store.rows("SELECT e.id, t.task FROM episodes e JOIN tasks t ON t.id = e.task"))
+    write_report([folder], tmp_path / "r.html")
+    text = (tmp_path / "r.html").read_text()
+    first, second = text.split("by score <")[1:3]
+    assert f"{tasks_of[3]}, score 9<" in first
+    assert f"{tasks_of[5]}, score \u22129<" in second
+    assert text.count("The best episode by score") == 2
+    for told in (
+        "<dt>temperature</dt><dd>0.7<",
+        "sampling.max_context",
+        "<code>512<",
+        "pass@2",
+        "examples.doors:Doors</dt>",
+    ):
+        assert told in text, told
+
+
+def test_what_is_said_in_an_evaluation_is_text_and_bounded(tmp_path: Path) -> None:
+    plain, hostile = ((tmp_path / name) for name in ("plain.html", "hostile.html"))
+    for file, agent in ((plain, "constant:wait"), (hostile, "constant:" + "".join(PAYLOADS[:30]) + "y" * 100_000)):
+        found = evaluate(agent, "examples.doors:Doors", tasks=2, root=tmp_path / file.stem)
+        write_report([found.folder], file)
+    assert shapes(hostile) <= shapes(plain)
+    assert len(hostile.read_text()) < len(plain.read_text()) + 50_000
 
 
 def test_one_run_that_cannot_be_read_is_a_row_of_the_report(tmp_path: Path) -> None:
