@@ -32,21 +32,25 @@ CREATE TABLE turns (episode, turn, anchor, observation, reply, action, reward, v
 
 def run(*, quick: bool = False) -> Outcome:
     """Return turns written in a second, what they take, and the share of a training update."""
-    updates = 4 if quick else 40
-    episodes = _played()
     with tempfile.TemporaryDirectory() as folder:
-        plain = _best(lambda number: _write_plain(Path(folder) / f"plain{number}", episodes, updates))
-        ours = _best(lambda number: _write(Path(folder) / f"ours{number}", episodes, updates))
-        sizes = [(Path(folder) / f"{name}0").stat().st_size / (updates * len(episodes) * _TURNS) for name in _NAMES]
-        rows = [
-            row("store: turns written, one core", ours, "turns/s", ">= 5000"),
-            row("store: turns written, plain rows", plain, "turns/s"),
-            row("store: speed", ours / plain, "x", baseline="plain rows"),
-            row("store: size of a turn", sizes[1], "bytes"),
-            row("store: size", sizes[0] / sizes[1], "x smaller", baseline="plain rows"),
-            _reading(Path(folder) / "ours0"),
-        ]
+        rows = storing(Path(folder), 4 if quick else 40)
         return Outcome(rows=[*rows, _share_of_training(Path(folder) / "run", 1 if quick else 4)])
+
+
+def storing(folder: Path, updates: int) -> list[Row]:
+    """Return how fast so many updates are written and read again, and what they take, beside plain rows."""
+    episodes = _played()
+    plain = _best(lambda number: _write_plain(folder / f"plain{number}", episodes, updates))
+    ours = _best(lambda number: _write(folder / f"ours{number}", episodes, updates))
+    sizes = [(folder / f"{name}0").stat().st_size / (updates * len(episodes) * _TURNS) for name in _NAMES]
+    return [
+        row("store: turns written, one core", ours, "turns/s", ">= 5000"),
+        row("store: turns written, plain rows", plain, "turns/s"),
+        row("store: speed", ours / plain, "x", baseline="plain rows"),
+        row("store: size of a turn", sizes[1], "bytes"),
+        row("store: size", sizes[0] / sizes[1], "x smaller", baseline="plain rows"),
+        _reading(folder / "ours0"),
+    ]
 
 
 _NAMES = ("plain", "ours")
