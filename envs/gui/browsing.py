@@ -17,10 +17,11 @@ import json
 import random
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import unquote_plus, urlsplit
 
 from pydantic import Field, model_validator
 
@@ -56,6 +57,9 @@ class GuiConfig(EnvConfig):
     history: bool = Field(False, description="Whether there is a way back: states are then told apart by it.")
     step_s: float = Field(20.0, gt=0, description="Seconds after which a page hangs: its episode has failed then.")
     browser: str | None = Field(None, description="Path of Chromium or Chrome; None: Playwright's, or on the PATH.")
+    chromium_sandbox: bool | None = Field(
+        None, description="Whether Chromium's own sandbox is on; None: wherever this process is not root."
+    )
 
     @model_validator(mode="after")
     def _check_marks(self) -> GuiConfig:
@@ -234,8 +238,8 @@ class GuiEnv(TextEnv):
     def _open_browser(self) -> Browser:
         try:
             with _FIRST:
-                wanted = self.config
-                return _browser(wanted.browser, wanted.width, wanted.height, wanted.step_s, wanted.image)
+                mine = self.config
+                return _browser(mine.browser, mine.width, mine.height, mine.step_s, mine.image, mine.chromium_sandbox)
         except ImportError:
             raise MissingExtraError(f"The environment {self.meta.name!r}", "gui") from None
 
@@ -322,7 +326,9 @@ class GuiEnv(TextEnv):
 
 
 @cache
-def _browser(path: str | None, width: int, height: int, step_s: float, pictures: bool) -> Browser:
+def _browser(
+    path: str | None, width: int, height: int, step_s: float, pictures: bool, has_sandbox: bool | None
+) -> Browser:
     """Return the browser that all environments of this process with such pages share.
 
     Raises:
@@ -331,7 +337,8 @@ def _browser(path: str | None, width: int, height: int, step_s: float, pictures:
     """
     from cairn.sandboxes.browser import Browser, BrowserConfig
 
-    return Browser(BrowserConfig(path=path, width=width, height=height, step_s=step_s, pictures=pictures))
+    size = {"width": width, "height": height}
+    return Browser(BrowserConfig(path=path, **size, step_s=step_s, pictures=pictures, chromium_sandbox=has_sandbox))
 
 
 def _acted_on(view: View, call: Call) -> Box | None:
@@ -347,6 +354,18 @@ def _acted_on(view: View, call: Call) -> Box | None:
 
 
 def _canonical(view: View) -> list[object]:
-    """Return what a page shows, without numbers of elements and places."""
-    nodes = [(node.parent, node.role, node.name, node.value, node.states, node.options) for node in view.nodes]
-    return [view.url, view.title, nodes, view.left, view.scroll, view.held]
+    """Return what a page shows, without numbers of elements, places, and what it says is volatile."""
+    nodes: list[tuple[object, ...]] = []
+    places = {-1: -1}  # in the view -> among those that are left
+    for at, node in enumerate(view.nodes):
+        if node.parent in places and not node.is_volatile:
+            places[at] = len(nodes)
+            nodes.append((places[node.parent], node.role, node.name, node.value, node.states, node.options))
+    return [_lasting(view.url, view.volatile), view.title, nodes, view.left, view.scroll, view.held]
+
+
+def _lasting(url: str, volatile: Collection[str]) -> str:
+    """Return an address without these names and their values."""
+    parts = urlsplit(url)
+    kept = [each for each in parts.query.split("&") if unquote_plus(each.partition("=")[0]) not in volatile]
+    return parts._replace(query="&".join(kept)).geturl() if volatile else url

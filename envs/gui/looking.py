@@ -34,6 +34,7 @@ class Node:
     box: tuple[int, int, int, int]  # x, y, width, height in pixels of the window
     options: tuple[str, ...]  # of a list to choose from
     bid: str  # "" where nothing can be done with it
+    is_volatile: bool = False  # its document says that no future follows from it, as from a time that is shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +49,7 @@ class View:
     size: tuple[int, int]  # of the window, in pixels
     height: int  # of the document, in pixels
     held: str  # hash of what does not show: texts as they are, carets, selections, places scrolled to inside
+    volatile: tuple[str, ...] = ()  # names in the address from which, so the document says, no future follows
 
     def place(self, bid: str) -> int | None:
         """Return where an element stands among the nodes; None: there is no such element."""
@@ -80,11 +82,12 @@ async def look(tab: Tab, *, everything: bool = False) -> View:
         size=tuple(found["size"]),
         height=found["height"],
         held=found["held"],
+        volatile=tuple(found["volatile"]),
     )
 
 
 def _node(row: Sequence[Any], bid: str) -> Node:  # Any: JSON, as reader.js has it
-    parent, role, name, value, states, _, box, options = row
+    parent, role, name, value, states, _, box, options, is_volatile = row
     return Node(
         parent=parent,
         role=role,
@@ -94,6 +97,7 @@ def _node(row: Sequence[Any], bid: str) -> Node:  # Any: JSON, as reader.js has 
         box=tuple(box),
         options=tuple(options or ()),
         bid=bid,
+        is_volatile=is_volatile,
     )
 
 

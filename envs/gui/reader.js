@@ -9,6 +9,7 @@
   const TYPED = new Set(["text", "search", "email", "url", "tel", "password", "number"]);
   const BREAKS = new Set(["BR", "HR", "WBR"]);
   const MOST_CHARS = 400, MOST_TEXT_CHARS = 4000;
+  const VOLATILE = "data-volatile"; // nothing follows from such an element; of a document: from these names in its address
   let elements = [];
 
   // A form's or document's own properties give way to what stands in it under their names: these do not.
@@ -117,7 +118,7 @@
     return `${one >>> 0}.${two >>> 0}`;
   }
 
-  // Rows: [parent, role, name, value, states, can be acted on, [x, y, width, height], options]; a text's role is "text".
+  // Rows: [parent, role, name, value, states, can be acted on, [x, y, width, height], options, is volatile]; a text's role is "text".
   function look(everything, most) {
     elements = [];
     const rows = [];
@@ -132,7 +133,7 @@
       range.selectNodeContents(node);
       const place = range.getBoundingClientRect();
       if (everything && !place.width && !place.height) return; // letters of no size
-      rows.push([parent, "text", said, null, [], 0, box(place, dx, dy), null]);
+      rows.push([parent, "text", said, null, [], 0, box(place, dx, dy), null, false]);
       elements.push(null);
     };
 
@@ -149,7 +150,7 @@
       const options = tagName(node) === "SELECT" ? Array.from(node.options, (option) => tidy(option.label)) : null;
       const place = box(rectOf(node), dx, dy), name = tidy(nameOf(node));
       const looks = everything && acted && (!name || isDrawn(node)) ? looksOf(node, place) : [];
-      rows.push([parent, role, name, valueOf(node), statesOf(node).concat(looks), acted, place, options]);
+      rows.push([parent, role, name, valueOf(node), statesOf(node).concat(looks), acted, place, options, hasAttribute(node, VOLATILE)]);
       elements.push(node);
       if (options || tagName(node) === "TEXTAREA") return;
       const frame = tagName(node) === "IFRAME" && node.contentDocument && bodyOf(node.contentDocument);
@@ -171,6 +172,7 @@
     return {
       title: tidy(titleOf(document)), rows, left: unread, scroll: [Math.round(scrollX), Math.round(scrollY)],
       size: [innerWidth, innerHeight], height: html ? html.scrollHeight : 0, held: digest(JSON.stringify([...heldIn(document)])),
+      volatile: (html && attribute(html, VOLATILE) || "").split(/\s+/).filter((name) => name),
     };
   }
 

@@ -188,6 +188,21 @@ class TestPage:
                 anchors.append(env.anchor())
         assert anchors[0] == anchors[2] != anchors[1]
 
+    def test_what_a_document_says_is_volatile_makes_no_other_anchors(self) -> None:
+        document = (
+            "<html{}><p{}>Seen <b>0</b> times</p><ul><li>One<li>Two</ul><button onclick=\"document.querySelector('b')"
+            ".textContent++; history.replaceState(0, '', '?at=' + Math.random() + '&page=1')\">Look</button>"
+        )
+        for said, inside, is_same in (("=at", "", True), ("=page", "", False), ("=at", None, False)):
+            parts = f" data-volatile{said}", " data-volatile" if inside == "" else ""
+            with opened(document.format(*parts)) as env:
+                anchors = []
+                for _ in range(2):
+                    env.step(f"click('{bid(env, 'button', 'Look')}')")
+                    anchors.append(env.anchor())
+                assert "Seen" in env.step("noop()")[0]
+                assert (anchors[0] == anchors[1]) == is_same, said
+
     def test_what_has_been_copied_makes_other_anchors(self) -> None:
         with opened("<input aria-label=A value=abc><button aria-label=B>B</button>") as env:
             anchors = []
