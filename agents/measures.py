@@ -36,6 +36,7 @@ class Measures:
     tasks: int  # with an episode that was scored
     episodes: int  # that were scored
     failed: Mapping[str, int]  # by cause
+    first_failure: str  # what the first of these says; "" without
     success: Interval | None
     score: Interval | None
     reward: Interval | None  # the return: undiscounted sum of an episode's rewards
@@ -74,6 +75,7 @@ def measure(rows: Sequence[EpisodeRow], facts: Mapping[str, TaskFacts]) -> Measu
         tasks=len(attempts),
         episodes=len(scored),
         failed=dict(sorted(Counter(str(row.cause) for row in rows if row.success is None).items())),
+        first_failure=next((row.detail for row in rows if row.success is None), ""),
         success=_interval(attempts, lambda row: float(bool(row.success))),
         score=_interval(attempts, lambda row: row.score or 0.0),
         reward=_interval(attempts, lambda row: row.reward, is_share=False),

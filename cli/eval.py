@@ -97,9 +97,10 @@ def evaluate(
         show_json(found.to_dict())
     else:
         _show(found)
-    unscored = [part.family for part in found.parts if part.measures.failed and not part.measures.episodes]
-    for family in unscored:
-        typer.echo(f"cairn: no episode of {family} could be scored: all failed, by faults of ours", err=True)
+    unscored = [part for part in found.parts if part.measures.failed and not part.measures.episodes]
+    for part in unscored:
+        why = part.measures.first_failure
+        typer.echo(f"cairn: no episode of {part.family} could be scored; the first failed by: {why:.300}", err=True)
     if unscored or (strict and any(not verdict["holds"] for verdict in found.gates or [])):
         raise typer.Exit(1)
 
@@ -169,7 +170,7 @@ def _percent(found: Interval | None) -> str:
 def _lines(part: PartResult) -> list[str]:
     """Return what is told beside the table."""
     m = part.measures
-    told = [_costs(m)]
+    told = [costs] if (costs := _costs(m)) else []
     if m.ceiling < 1:
         told.append(f"no agent can solve more than {100 * m.ceiling:.1f} % of these tasks")
     for name, found in (("pass@", m.pass_at), ("pass^", m.pass_hat), ("best score of ", m.best_of)):
@@ -177,7 +178,7 @@ def _lines(part: PartResult) -> list[str]:
             told.append(", ".join(f"{name}{k} {each}" for k, each in found.items()))
     if m.failed:
         causes = ", ".join(f"{count} by {cause}" for cause, count in m.failed.items())
-        told.append(f"episodes that failed, which are faults of ours and not scored: {causes}")
+        told.append(f"episodes that failed and are not scored, to be tried again next time: {causes}")
     return told
 
 

@@ -22,7 +22,7 @@ def find_browser(path: str | None = None) -> str:
     """
     if path is not None:
         if not os.access(path, os.X_OK):
-            raise ConfigError(f"browser.path: {path!r} is no program")
+            raise ConfigError(f"browser: {path!r} is no program")
         return path
     folder = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH", Path.home() / ".cache" / "ms-playwright"))
     own = (str(found) for pattern in _OWN for found in sorted(folder.glob(pattern), reverse=True))
@@ -30,7 +30,7 @@ def find_browser(path: str | None = None) -> str:
     if there is None:
         raise MissingProgramError(
             "There is no Chromium: apt-get install chromium-headless-shell, or playwright install chromium, or name "
-            "one in `path`",
+            "one in the setting `browser`",
             command="apt-get install chromium-headless-shell",
         )
     return there

@@ -207,7 +207,8 @@ def test_an_evaluation_without_a_score_is_no_success() -> None:
     doomed = ("eval", "tests.trainer.doomed:Doomed", "--tasks", "2", "--set", "doom=abcdefghijklmnopqrstuvwxyz")
     done = run.invoke(app, [*doomed, "--agent", "random"])
     assert done.exit_code == 1
-    assert "no episode of tests.trainer.doomed:Doomed could be scored" in done.output
+    assert "no episode of tests.trainer.doomed:Doomed could be scored; the first failed by" in done.output
+    assert "the house is gone" in done.output
     assert "nothing was scored" in done.output
 
 
