@@ -114,10 +114,11 @@ def _interval(attempts: Attempts, value: Callable[[EpisodeRow], float], *, is_sh
 
 def _outcomes(attempts: Attempts, kind: Callable[[str], str]) -> dict[str, Outcome]:
     """Return outcomes by kind; nothing where no task has any."""
-    kinds = sorted({kind(task) for task in attempts})
+    by_kind: dict[str, dict[str, Sequence[EpisodeRow]]] = {}
+    for task, rows in attempts.items():
+        by_kind.setdefault(kind(task), {})[task] = rows
     found = {}
-    for each in kinds if kinds != [""] else ():
-        chosen = {task: rows for task, rows in attempts.items() if kind(task) == each}
+    for each, chosen in sorted(by_kind.items()) if set(by_kind) != {""} else ():
         success = _interval(chosen, lambda row: float(bool(row.success)))
         score = _interval(chosen, lambda row: row.score or 0.0)
         assert success is not None
@@ -155,12 +156,12 @@ def _tokens(row: EpisodeRow) -> float | None:
 
 
 def _curve(spent: Sequence[float], won: Sequence[bool]) -> Curve:
-    values = np.unique(np.array(spent)[np.array(won, bool)])
+    enough = np.sort(np.array(spent)[np.array(won, bool)])  # what each success took
+    values = np.unique(enough)
     if len(values) > _MOST_POINTS:
         values = values[np.unique(np.linspace(0, len(values) - 1, _MOST_POINTS).round().astype(int))]
-    return tuple(
-        (float(limit), sum(w and s <= limit for s, w in zip(spent, won, strict=True)) / len(won)) for limit in values
-    )
+    counts = np.searchsorted(enough, values, side="right")
+    return tuple((float(limit), int(count) / len(won)) for limit, count in zip(values, counts, strict=True))
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

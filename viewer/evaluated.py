@@ -84,6 +84,11 @@ def evaluated(place: RunPlace, store: RunStore) -> Evaluated | None:
         return None
 
 
+def forget() -> None:
+    """Work out evaluations anew when they are asked for next."""
+    _worked_out.cache_clear()
+
+
 def charts_of(found: Evaluated) -> list[Chart]:
     """Return which share of episodes succeeds within a budget, by what is limited."""
     charts = []

@@ -1,9 +1,10 @@
-"""How long does the viewer take for each of its pages, on a run of 100,000 turns? `cairn bench viewer`.
+"""How long does the viewer take for its pages, on a run and on an evaluation of 100,000 turns? `cairn bench viewer`.
 
 The run is as a household training leaves one: groups of eight episodes of up to 20 turns, played by an oracle that
 errs, with texts, ids of tokens, rewards, anchors and advantages. What is timed is the server: from a request to the
 last byte of its page, in one process, in processor time, which says the same on a busy machine: pages wait for nothing
-but a file that is in memory. Wall time stands beside it. Not timed: the network, and what the browser does.
+but a file that is in memory. Wall time stands beside it. What is worked out of an evaluation once, is worked out for
+each request here. Not timed: the network, and what the browser does.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import random
 import statistics
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +22,7 @@ import numpy as np
 from starlette.types import ASGIApp, Message
 
 from cairn.benchmarks.outcome import Outcome, Row, row
+from cairn.benchmarks.viewer._evaluation import make_evaluation
 from cairn.core.records import Ending, Episode, Observation, Task, Turn
 from cairn.core.store import RunStore
 from cairn.core.table import StepTable
@@ -27,6 +30,7 @@ from cairn.envs.base import TextEnv
 from cairn.envs.registry import make
 from cairn.trainer.credit import advantages
 from cairn.trainer.metrics import credit_metrics, episode_metrics
+from cairn.viewer import evaluated
 from cairn.viewer.app import make_app
 from cairn.viewer.catalog import find_runs
 
@@ -38,8 +42,9 @@ _ERRS = 0.45  # share of the oracle's actions that are replaced by chance
 def run(*, quick: bool = False) -> Outcome:
     """Return the median time of each page, in milliseconds."""
     with tempfile.TemporaryDirectory() as folder:
-        place = make_run(Path(folder) / "large", TURNS)
-        times = page_times(place, 3 if quick else 15)
+        repetitions, played = 3 if quick else 15, play(random.Random(0))
+        times = page_times(make_run(Path(folder) / "large", TURNS, played), repetitions)
+        times |= evaluation_times(make_evaluation(Path(folder) / "evaluation", TURNS, played), repetitions)
     rows: list[Row] = []
     for name, (cpu, wall) in times.items():
         rows.append(row(f"viewer: page {name}, of {TURNS:,} turns", cpu, "ms of processor time", f"<= {BAR_MS}"))
@@ -53,10 +58,16 @@ def page_times(place: Path, repetitions: int) -> dict[str, tuple[float, float]]:
     return {name: _median(app, path, repetitions) for name, path in _pages(place).items()}
 
 
-def make_run(folder: Path, num_turns: int) -> Path:
+def evaluation_times(place: Path, repetitions: int) -> dict[str, tuple[float, float]]:
+    """Return the same of the pages that tell an evaluation's results, which are worked out anew each time."""
+    (found,) = find_runs([place])
+    app, pages = make_app([found]), {"evaluations": "/", "evaluation": f"/runs/{found.slug}"}
+    return {name: _median(app, path, repetitions, evaluated.forget) for name, path in pages.items()}
+
+
+def make_run(folder: Path, num_turns: int, played: Sequence[Episode]) -> Path:
     """Write a run of at least so many turns, with updates of 64 episodes, and return its folder."""
     folder.mkdir(parents=True)
-    played = _played(random.Random(0))
     config = {"name": "large", "seed": 0, "env": {"id": "household"}, "credit": {"method": "gigpo"}}
     with RunStore(folder / "run.sqlite") as store:
         store.set_meta({"config": config, "versions": {"cairn-rl": "0.1.0"}})
@@ -75,7 +86,7 @@ def make_run(folder: Path, num_turns: int) -> Path:
     return folder
 
 
-def _played(rng: random.Random) -> list[Episode]:
+def play(rng: random.Random) -> list[Episode]:
     """Return an update's episodes: groups of one task each."""
     with make("household", split="gen-train", size="tiny", num_tasks=100, turn_limit=_LIMIT) as env:
         tasks = env.tasks()[:_GROUPS]
@@ -139,9 +150,18 @@ def _pages(place: Path) -> dict[str, str]:
     }
 
 
-def _median(app: ASGIApp, path: str, repetitions: int) -> tuple[float, float]:
-    """Return the medians of the milliseconds that a page takes; the first time, which imports, does not count."""
-    times = [_ask(app, path) for _ in range(repetitions + 1)][1:]
+def _median(
+    app: ASGIApp, path: str, repetitions: int, before: Callable[[], None] = lambda: None
+) -> tuple[float, float]:
+    """Return the medians of the milliseconds that a page takes; the first time, which imports, does not count.
+
+    `before`: called before each request.
+    """
+    times = []
+    for _ in range(repetitions + 1):
+        before()
+        times.append(_ask(app, path))
+    del times[0]
     return statistics.median(cpu for cpu, _ in times), statistics.median(wall for _, wall in times)
 
 

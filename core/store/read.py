@@ -71,8 +71,10 @@ class TurnRow:
 
 
 _OF_TASK = ("env", "task", "split", "type")
-_EPISODE_COLUMNS = ", ".join(("t." if f.name in _OF_TASK else "e.") + f.name for f in fields(EpisodeRow))
-_TURN_COLUMNS = ", ".join(f.name for f in fields(TurnRow))
+_EPISODE_FIELDS = tuple(f.name for f in fields(EpisodeRow))
+_TURN_FIELDS = tuple(f.name for f in fields(TurnRow))
+_EPISODE_COLUMNS = ", ".join(("t." if name in _OF_TASK else "e.") + name for name in _EPISODE_FIELDS)
+_TURN_COLUMNS = ", ".join(_TURN_FIELDS)
 _FILTERS = {
     "ids": "e.id IN (SELECT value FROM json_each(?))",
     "phase": "e.phase = ?",
@@ -142,14 +144,14 @@ def whole_episodes(store: RunStore, chosen: Sequence[EpisodeRow]) -> Iterator[Ep
 
 
 def _episode_row(row: Sequence[Any]) -> EpisodeRow:  # Any: SQLite's column types
-    values = dict(zip((f.name for f in fields(EpisodeRow)), row, strict=True))
+    values = dict(zip(_EPISODE_FIELDS, row, strict=True))
     values["success"] = None if values["success"] is None else bool(values["success"])
     values["final_anchor"] = None if values["final_anchor"] is None else unsigned(values["final_anchor"])
     return EpisodeRow(**values)
 
 
 def _turn_row(row: Sequence[Any]) -> TurnRow:  # Any: SQLite's column types
-    values = dict(zip((f.name for f in fields(TurnRow)), row, strict=True))
+    values = dict(zip(_TURN_FIELDS, row, strict=True))
     values["anchor"] = unsigned(values["anchor"])
     values["valid"], values["extends"] = bool(values["valid"]), bool(values["extends"])
     values["channels"] = json.loads(values["channels"]) if values["channels"] else {}

@@ -122,6 +122,16 @@ def test_intervals_of_differences_cover_the_truth(first: float, second: float) -
     assert 0.93 < held / 1000 < 0.99
 
 
+def test_of_many_tasks_the_interval_is_as_good_as_the_bootstraps() -> None:
+    rng = np.random.default_rng(0)
+    values = rng.exponential(size=1001)  # skewed, as numbers of turns are
+    found = interval(once(list(values)), is_share=False)
+    expected = scipy.stats.bootstrap((values,), np.mean, n_resamples=9999, rng=rng, batch=200).confidence_interval
+    half = 1.959964 * values.std(ddof=1) / 1001**0.5
+    assert (found.low, found.high) == pytest.approx((found.mean - half, found.mean + half))
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=0.1 * half)
+
+
 def test_what_never_varied_has_no_spread() -> None:
     found = interval(once([0.5, 0.5, 0.5]))
     assert (found.low, found.mean, found.high) == (0.5, 0.5, 0.5)
