@@ -107,7 +107,7 @@ def test_a_run_without_a_checkpoint_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_agent_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="no model at"):
+    with pytest.raises(ConfigError, match="There is no folder"):
         play_tasks(str(tmp_path / "nothing"), ENV)
 
 

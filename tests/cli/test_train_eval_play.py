@@ -269,7 +269,7 @@ def test_an_evaluation_says_how_many_tasks_cannot_be_solved() -> None:
     ("arguments", "message"),
     [
         (("houshold",), "Did you mean 'household'"),
-        ((ENV, "--agent", "./nowhere"), "nowhere' (expected a folder with config.json"),
+        ((ENV, "--agent", "./nowhere"), "There is no folder './nowhere'"),
         ((ENV, "--agent", "oracle:raeder"), "Did you mean 'reader'"),
         ((ENV, "--set", "turn_limt=3"), "did you mean 'turn_limit'"),
         (("no.such.module:Env",), "Cannot import 'no.such.module'"),
