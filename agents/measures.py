@@ -71,22 +71,24 @@ def measure(rows: Sequence[EpisodeRow], facts: Mapping[str, TaskFacts]) -> Measu
     """Return what these episodes come to."""
     scored = [row for row in rows if row.success is not None]
     attempts = _by_task(scored)
+    successes = _values(attempts, lambda row: float(bool(row.success)))
+    scores = _values(attempts, lambda row: row.score or 0.0)
     return Measures(
         tasks=len(attempts),
         episodes=len(scored),
         failed=dict(sorted(Counter(str(row.cause) for row in rows if row.success is None).items())),
         first_failure=next((row.detail for row in rows if row.success is None), ""),
-        success=_interval(attempts, lambda row: float(bool(row.success))),
-        score=_interval(attempts, lambda row: row.score or 0.0),
-        reward=_interval(attempts, lambda row: row.reward, is_share=False),
-        turns=_interval(attempts, lambda row: float(row.turns), is_share=False),
+        success=interval(successes) if successes else None,
+        score=interval(scores) if scores else None,
+        reward=interval(_values(attempts, lambda row: row.reward), is_share=False) if attempts else None,
+        turns=interval(_values(attempts, lambda row: float(row.turns)), is_share=False) if attempts else None,
         prompt_tokens=_mean([row.prompt_tokens for row in scored]),
         reply_tokens=_mean([row.reply_tokens for row in scored]),
         cost=_sum([row.cost for row in rows]),
         seconds=_mean([row.seconds for row in scored]),
         ceiling=_share([facts.get(task, TaskFacts()).can_solve for task in attempts]),
-        by_type=_outcomes(attempts, lambda task: facts.get(task, TaskFacts()).type),
-        by_difficulty=_outcomes(attempts, lambda task: facts.get(task, TaskFacts()).difficulty),
+        by_type=_outcomes(successes, scores, lambda task: facts.get(task, TaskFacts()).type),
+        by_difficulty=_outcomes(successes, scores, lambda task: facts.get(task, TaskFacts()).difficulty),
         pass_at=_repeated(attempts, lambda found, k: pass_at_k(len(found), sum(bool(r.success) for r in found), k)),
         pass_hat=_repeated(attempts, lambda found, k: pass_hat_k(len(found), sum(bool(r.success) for r in found), k)),
         best_of=_repeated(attempts, lambda found, n: best_of_n([row.score or 0.0 for row in found], n)),
@@ -97,6 +99,7 @@ def measure(rows: Sequence[EpisodeRow], facts: Mapping[str, TaskFacts]) -> Measu
 # -- helpers -----------------------------------------------------------------------------------------------------------
 
 Attempts = Mapping[str, Sequence[EpisodeRow]]
+Values = Mapping[str, Sequence[float]]  # task -> what each attempt gave
 
 
 def _by_task(rows: Sequence[EpisodeRow]) -> dict[str, list[EpisodeRow]]:
@@ -106,25 +109,22 @@ def _by_task(rows: Sequence[EpisodeRow]) -> dict[str, list[EpisodeRow]]:
     return found
 
 
-def _interval(attempts: Attempts, value: Callable[[EpisodeRow], float], *, is_share: bool = True) -> Interval | None:
-    if not attempts:
-        return None
-    return interval({task: [value(row) for row in rows] for task, rows in attempts.items()}, is_share=is_share)
+def _values(attempts: Attempts, value: Callable[[EpisodeRow], float]) -> Values:
+    return {task: tuple([value(row) for row in rows]) for task, rows in attempts.items()}
 
 
-def _outcomes(attempts: Attempts, kind: Callable[[str], str]) -> dict[str, Outcome]:
+def _outcomes(successes: Values, scores: Values, kind: Callable[[str], str]) -> dict[str, Outcome]:
     """Return outcomes by kind; nothing where no task has any."""
-    by_kind: dict[str, dict[str, Sequence[EpisodeRow]]] = {}
-    for task, rows in attempts.items():
-        by_kind.setdefault(kind(task), {})[task] = rows
-    found = {}
-    for each, chosen in sorted(by_kind.items()) if set(by_kind) != {""} else ():
-        success = _interval(chosen, lambda row: float(bool(row.success)))
-        score = _interval(chosen, lambda row: row.score or 0.0)
-        assert success is not None
-        assert score is not None
-        found[each] = Outcome(success=success, score=score)
-    return found
+    by_kind: dict[str, list[str]] = {}
+    for task in successes:
+        by_kind.setdefault(kind(task), []).append(task)
+    return {
+        each: Outcome(
+            success=interval({task: successes[task] for task in tasks}),
+            score=interval({task: scores[task] for task in tasks}),
+        )
+        for each, tasks in (sorted(by_kind.items()) if set(by_kind) != {""} else ())
+    }
 
 
 def _repeated(attempts: Attempts, value: Callable[[Sequence[EpisodeRow], int], float]) -> dict[int, Interval]:

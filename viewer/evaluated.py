@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from cairn.agents.gates import Signs, count_signs
+from cairn.agents.gates import Judged, Signs, signs_of, tampering
 from cairn.agents.measures import Measures, TaskFacts, measure
 from cairn.agents.panel import Panel, Part
 from cairn.agents.sitting import latest
 from cairn.agents.verdicts import Mark, mark_of
 from cairn.core.config import flatten
-from cairn.core.records import TAMPERING, Ending, Episode, Observation, Task, Turn
+from cairn.core.records import TAMPERING
 from cairn.core.store import RunStore, read
 from cairn.core.store.read import EpisodeRow
 from cairn.viewer import queries
@@ -134,28 +134,22 @@ def _part(store: RunStore, meta: Mapping[str, Any], number: int, part: Part) -> 
         env=part.env,
         wanted=len(part.tasks) * part.attempts,
         measures=measure(rows, {task: TaskFacts(**fact) for task, fact in meta["tasks"][number].items()}),
-        signs=count_signs(_without_texts(store, rows), (low, high)),
+        signs=signs_of(_judged(store, rows), (low, high)),
         gates=mark_of(meta.get("gates"), number),
     )
 
 
-def _without_texts(store: RunStore, rows: Sequence[EpisodeRow]) -> list[Episode]:
-    """Return episodes as far as signs of reward hacking need them: texts and pictures would take long to read."""
+def _judged(store: RunStore, rows: Sequence[EpisodeRow]) -> list[Judged]:
+    """Return what signs are looked for in; turns that report nothing are not read."""
     sql = "SELECT DISTINCT episode FROM turns WHERE episode IN (SELECT value FROM json_each(?)) AND channels LIKE ?"
     listed = json.dumps([row.id for row in rows])
     odd = read.turns(store, [episode for (episode,) in store.rows(sql, (listed, f'%"{TAMPERING}%'))])
-    nothing = Observation(text="", anchor=0)
     return [
-        Episode(
-            task=Task(env_id=row.env, task_id=row.task),
-            group_id=row.group_id,
-            turns=tuple(
-                Turn(observation=nothing, reply_text="", action="", reward=turn.reward, channels=turn.channels)
-                for turn in odd.get(row.id, ())
-            ),
-            ending=Ending(kind=row.ending, cause=row.cause, detail=row.detail),
+        Judged(
             score=row.score,
             success=row.success,
+            cause=str(row.cause) if row.ending == "failed" else None,
+            tampering=tampering(turn.channels for turn in odd.get(row.id, ())),
         )
         for row in rows
     ]

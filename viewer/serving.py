@@ -6,6 +6,7 @@ not encrypted, so a tunnel (``ssh -L``) is the better way to look from another m
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import secrets
@@ -57,6 +58,7 @@ def serve(
                 server_header=False, timeout_graceful_shutdown=2,
             )
         )  # fmt: skip
+        gc.freeze()  # what was imported stays: pages of many episodes would have it looked through again and again
         url = _address(host, listening.getsockname()[1], token)
         announce(url, len(runs))
         if opens_browser and _has_desktop():
