@@ -139,9 +139,9 @@ class Tab:
             PlaywrightError: it cannot be done.
         """
         answer = asyncio.ensure_future(self._cdp.send(method, params))
+        answer.add_done_callback(lambda late: late.cancelled() or late.exception())  # nobody may wait for it any more
         await asyncio.wait((answer, self._end), return_when=asyncio.FIRST_COMPLETED)
         if not answer.done():
-            answer.add_done_callback(lambda late: late.cancelled() or late.exception())  # nobody waits for it any more
             answer.cancel()
             raise SandboxFailure(self._end.result())
         found: dict[str, Any] = answer.result()

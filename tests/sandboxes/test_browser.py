@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import socket
@@ -201,6 +202,29 @@ def test_time_that_stands_still_for_nothing_is_made_to_go_on(
     browser.run(page.settle())
     assert lost
     assert browser.run(evaluated(page, "ticks")) >= 30  # more, where a busy machine looked as if it stood still again
+
+
+def test_an_answer_that_nobody_waits_for_any_more_is_no_fault_of_the_loop(browser: Browser, page: Page) -> None:
+    faults: list[Any] = []  # Any: asyncio's contexts
+
+    async def go() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: faults.append(context))
+        documents = {"/": "<p>1</p>", "/other": "<p>2</p>"}
+        await page.begin({"site": Documents(documents)}, "http://site/", 0)
+        forever = {"expression": "new Promise(() => 0)", "awaitPromise": True}
+        waiting = asyncio.ensure_future(page.tab.send("Runtime.evaluate", **forever))
+        await asyncio.sleep(0.1)
+        waiting.cancel()
+        await page.tab.go("http://site/other")  # the answer is an error now
+        await asyncio.sleep(0.1)
+        del waiting
+        gc.collect()
+        await asyncio.sleep(0)
+        loop.set_exception_handler(None)
+
+    browser.run(go())
+    assert not faults
 
 
 def test_what_is_due_when_a_step_ends_is_done_however_soon_chromium_tells_of_its_end(
