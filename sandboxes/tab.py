@@ -87,6 +87,7 @@ class Tab:
         self._news = asyncio.Event()  # another document is shown, or there is none any more
         self._document = ""  # Chromium's name of the one that is shown
         self._is_loading = False
+        self._leaves = asyncio.Event()  # in this step the document has asked to go elsewhere
         self._world = World(self.send)
         self._end = asyncio.get_running_loop().create_future()  # why there is no document any more
 
@@ -94,6 +95,7 @@ class Tab:
         """Listen to the document, and begin."""
         self._cdp.on("Emulation.virtualTimeBudgetExpired", lambda _: self._rested.set())
         self._cdp.on("Page.frameNavigated", self._has_navigated)
+        self._cdp.on("Page.frameRequestedNavigation", self._asks_to_leave)
         self._cdp.on("Page.frameStartedLoading", lambda told: self._loads(told, is_loading=True))
         self._cdp.on("Page.frameStoppedLoading", lambda told: self._loads(told, is_loading=False))
         self.driven.on("dialog", self._dialog)
@@ -163,6 +165,7 @@ class Tab:
             SandboxFailure: it crashed.
         """
         self._num_dialogs = 0
+        self._leaves.clear()
         try:
             await self._pass(milliseconds - _LAST_MS)
             for _ in range(_MOST_LOADS):
@@ -235,9 +238,15 @@ class Tab:
         )
 
     async def frame(self) -> None:
-        """Have a frame drawn now: with one, and not sooner, documents learn of what has been scrolled."""
-        with contextlib.suppress(PlaywrightError, TimeoutError):  # another document comes; or this one is not shown yet
-            await asyncio.wait_for(self._world.wait(self._frame, _FRAME), _SOON_S)
+        """Have a frame drawn now: with one, and not sooner, documents learn of what has been scrolled.
+
+        Of a document that has asked to go elsewhere none is drawn before time passes; it learns nothing any more.
+        """
+        drawn = asyncio.ensure_future(self._world.wait(self._frame, _FRAME))
+        drawn.add_done_callback(lambda late: late.cancelled() or late.exception())  # another document may come
+        leaves = asyncio.ensure_future(self._leaves.wait())
+        await asyncio.wait((drawn, leaves), timeout=_SOON_S, return_when=asyncio.FIRST_COMPLETED)
+        leaves.cancel()
 
     async def go(self, url: str, script: str = "") -> str | None:
         """Go to an address and let the document load; return why it could not be reached, or None.
@@ -294,6 +303,10 @@ class Tab:
             if told["frame"]["url"] != _EMPTY:
                 self._world.begin(self._frame)
             self._news.set()
+
+    def _asks_to_leave(self, told: dict[str, Any]) -> None:  # Any: of Chromium's protocol
+        if told["frameId"] == self._frame:
+            self._leaves.set()
 
     def _loads(self, told: dict[str, Any], *, is_loading: bool) -> None:  # Any: of Chromium's protocol
         if told["frameId"] == self._frame:
