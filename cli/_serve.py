@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import os
-import socket
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from cairn.core.errors import CairnError
+from cairn.core.listening import listen
 from cairn.envs import registry
 from cairn.envs.base import TextEnv
 
@@ -39,12 +38,7 @@ def serve(name: str, config: Mapping[str, Any], task: str, port: int, announce: 
     if env.config.perturb:
         raise CairnError("Web pages are served as they are: leave out the setting perturb")
     app = pages.make_app(env, task)
-    try:
-        listening = socket.create_server((HOST, port))
-    except OSError as error:
-        why = os.strerror(error.errno or 0)
-        raise CairnError(f"Cannot listen on port {port}: {why}. Choose another; 0 is any free one.") from None
-    with listening:
+    with listen(HOST, port) as listening:
         server = uvicorn.Server(
             uvicorn.Config(
                 app, log_level="warning", access_log=False, lifespan="off", ws="none", proxy_headers=False,

@@ -11,12 +11,13 @@ what never changes at its address, in any environment of this process.
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import uvicorn
+
+from cairn.core.listening import listen
 
 Scope = MutableMapping[str, Any]  # Any: ASGI's
 Site = Callable[[Scope, Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[None]]], Awaitable[None]]
@@ -36,8 +37,7 @@ class Gate:
         self._keeps = keeps
         self.visited = set[str]()  # hosts that were asked; whoever empties what they have left clears it
         self.kept = set[str]()  # those of which browsers may keep something; likewise
-        self._socket = socket.socket()
-        self._socket.bind(("127.0.0.1", 0))
+        self._socket = listen("127.0.0.1", 0)
         config = uvicorn.Config(
             self._answer,
             http="h11",  # httptools drops the host from what a proxy is asked for

@@ -5,9 +5,10 @@ It has a process of Playwright's to itself, so that neither outlives the other.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from playwright.async_api import Browser as Chromium
@@ -47,9 +48,11 @@ _ARGUMENTS = (
     "--force-color-profile=srgb",
     "--hide-scrollbars",
     "--disable-smooth-scrolling",
+    # Frames are made when one is asked for. Else Chromium says by the machine's clock until when a frame may wait, and
+    # heeds it by a document's own: as soon as that one is behind, no frame ever comes.
+    "--enable-begin-frame-control",
+    "--run-all-compositor-stages-before-draw",  # where Chromium knows no such control, frames come with this, on and on
 )
-# Else pictures of a page whose time stands still may never come; with it, all pages are drawn on and on, seen or not.
-_FOR_PICTURES = "--run-all-compositor-stages-before-draw"
 _NO_SANDBOX = ("No usable sandbox", "SUID sandbox", "without --no-sandbox")  # Chromium's words
 
 
@@ -60,6 +63,7 @@ class Launched:
     chromium: Chromium
     driver: Playwright
     num_leased: int = 0  # pages that somebody has
+    framing: asyncio.Lock = field(default_factory=asyncio.Lock)  # held while a frame is made
 
     async def close(self) -> None:
         """End both."""
@@ -87,7 +91,7 @@ class Launched:
         return [int(process["id"]) for process in found]
 
 
-async def launched(path: str, *, pictures: bool, has_sandbox: bool | None) -> Launched:
+async def launched(path: str, *, has_sandbox: bool | None) -> Launched:
     """Start a Chromium; `has_sandbox`: its own, or None: wherever this process is not root.
 
     Raises:
@@ -101,7 +105,7 @@ async def launched(path: str, *, pictures: bool, has_sandbox: bool | None) -> La
         try:
             chromium = await driver.chromium.launch(
                 executable_path=path,
-                args=[*_ARGUMENTS, *([_FOR_PICTURES] if pictures else [])],
+                args=_ARGUMENTS,
                 chromium_sandbox=os.geteuid() != 0 if has_sandbox is None else has_sandbox,
             )
         except PlaywrightError as error:

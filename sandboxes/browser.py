@@ -53,7 +53,6 @@ class BrowserConfig(Config):
     chromium_sandbox: bool | None = Field(
         None, description="Whether Chromium's own sandbox is on; None: wherever this process is not root."
     )
-    pictures: bool = Field(True, description="Whether pictures can be taken; every page costs processor time for it.")
 
 
 class Browser:
@@ -221,14 +220,15 @@ class Browser:
     def _started(self) -> Launched:
         if self._running is None:
             self._loop = self._loop or Loop("cairn-browser")
-            pictures, has_sandbox = self.config.pictures, self.config.chromium_sandbox
-            self._running = self.run(launched(self._path, pictures=pictures, has_sandbox=has_sandbox), _START_S)
+            work = launched(self._path, has_sandbox=self.config.chromium_sandbox)
+            self._running = self.run(work, _START_S)
         return self._running
 
     async def _new_page(self, running: Launched) -> Page:
         gate = Gate(keeps=self.config.caches)
         await gate.start()
-        return Page(await self._context(running, gate), gate, lambda: self._context(running, gate))
+        context = await self._context(running, gate)
+        return Page(context, gate, lambda: self._context(running, gate), running.framing)
 
     async def new_context(self, gate: Gate) -> BrowserContext:
         """Return a context of a page's size that reaches what the gate answers for, with nothing open."""

@@ -31,9 +31,15 @@ _MOST_WAIT_S, _WAIT_S = 2.0, 0.005
 class Page:
     """Tabs that share nothing with those of other pages; used in the browser's event loop only."""
 
-    def __init__(self, context: BrowserContext, gate: Gate, another: Callable[[], Awaitable[BrowserContext]]) -> None:
-        """Show nothing yet; `another`: gives a context that has kept nothing."""
-        self.gate, self._another = gate, another
+    def __init__(
+        self,
+        context: BrowserContext,
+        gate: Gate,
+        another: Callable[[], Awaitable[BrowserContext]],
+        framing: asyncio.Lock,
+    ) -> None:
+        """Show nothing yet; `another`: gives a context that has kept nothing; `framing`: see `Tab`."""
+        self.gate, self._another, self._framing = gate, another, framing
         self.tabs: list[Tab] = []
         self.active = 0  # which tab is in front
         self.notices: list[str] = []  # in this lease, the first ones
@@ -214,7 +220,7 @@ class Page:
         session = await self.context.new_cdp_session(driven)
         session.on("Page.windowOpen", lambda told: self._asked.append(told["userGesture"]))
         session.on("Page.frameNavigated", lambda told: self._shows(told["frame"]["url"]))
-        tab = Tab(driven, session, self.clipboard, self.notice, lambda: self.gate.num_open > 0)
+        tab = Tab(driven, session, self.clipboard, self.notice, lambda: self.gate.num_open > 0, self._framing)
         self.tabs.append(tab)
         driven.on("close", lambda _: self._gone(tab))
         await tab.prepare(self._seed)

@@ -19,9 +19,7 @@ import contextlib
 import functools
 import hmac
 import math
-import os
 import secrets
-import socket
 import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -37,6 +35,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cairn.core.config import Config, build
 from cairn.core.errors import CairnError, SandboxFailure
+from cairn.core.listening import listen
 from cairn.sandboxes import _wire
 from cairn.sandboxes._http import LIMIT_HEADER, unpacked
 from cairn.sandboxes.base import Limits, Place, Sandbox
@@ -255,17 +254,7 @@ def serve(
     if (problem := sandbox.problem()) is not None:
         raise CairnError(f"The sandbox {sandbox.name!r} cannot be used: {problem}")
     app = make_app(sandbox, token, config)
-    try:
-        listening = socket.create_server((host, port))
-    except OSError as error:
-        why = error.strerror or os.strerror(error.errno or 0)
-        raise CairnError(
-            f"Cannot listen on {host} port {port}: {why}. Choose another; port 0 is any free one."
-        ) from None
-    # Connections inherit it. Asyncio sets it on sockets that are said to be TCP only, and `create_server` does not say;
-    # without it an answer in two parts takes 40 ms.
-    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    with listening:
+    with listen(host, port) as listening:
         server = uvicorn.Server(
             uvicorn.Config(
                 app, log_level="warning", access_log=False, lifespan="on", ws="none", proxy_headers=False,

@@ -24,6 +24,7 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page as Driven
 
 from cairn.core.errors import SandboxFailure
+from cairn.sandboxes._frames import FRAME, Frames
 from cairn.sandboxes._world import WORLD, World
 
 STEP_MS = 100  # of virtual time
@@ -35,7 +36,6 @@ _CLIPBOARD = "clipboard.js"
 _EMPTY = "about:blank"
 CLOSED = "A tab of the browser is closed"
 _SWAP_S, _STUCK_S, _SOON_S = 0.005, 2.0, 0.5
-_FRAME = "new Promise(resolve => requestAnimationFrame(resolve))"  # in our world it is Chromium's own
 _DUE = f"new Promise(resolve => setTimeout(resolve, {_LAST_MS}))"
 _MOST_DIALOGS = 20  # of a step; a document that asks for more is closed
 _MOST_LOADS = 10  # of a step that are waited for; a document may go elsewhere without an end
@@ -67,6 +67,7 @@ class Tab:
         clipboard: Clipboard,
         notice: Callable[[str], None],
         is_asking: Callable[[], bool],
+        framing: asyncio.Lock,
     ) -> None:
         """Show nothing yet.
 
@@ -76,6 +77,7 @@ class Tab:
             clipboard: of the page that it is a tab of.
             notice: told of what the document wanted and did not get, or was answered at once.
             is_asking: whether sites have requests to answer.
+            framing: see `Frames`.
         """
         self.driven, self._cdp, self._notice, self._is_asking = driven, cdp, notice, is_asking
         self._clipboard = clipboard
@@ -88,7 +90,9 @@ class Tab:
         self._document = ""  # Chromium's name of the one that is shown
         self._is_loading = False
         self._leaves = asyncio.Event()  # in this step the document has asked to go elsewhere
+        self._num_asked = 0  # how often it has, ever
         self._world = World(self.send)
+        self._frames = Frames(cdp, framing, lambda: self._world.wait(self._frame, FRAME), self._is_late)
         self._end = asyncio.get_running_loop().create_future()  # why there is no document any more
 
     async def prepare(self, seed: int) -> None:
@@ -167,20 +171,28 @@ class Tab:
         self._num_dialogs = 0
         self._leaves.clear()
         try:
-            await self._pass(milliseconds - _LAST_MS)
-            for _ in range(_MOST_LOADS):
-                if not self._is_loading:
-                    break
-                await self._pass(milliseconds)  # Chromium may miss that a document is on its way
-            if await self._last():
+            if await self._rest(milliseconds):
                 await self.call(_text_of(_CLIPBOARD), f"cairnClipboard.paste({json.dumps(self._clipboard.text)})")
-                await self._pass(milliseconds - _LAST_MS)
-                await self._last()
+                await self._rest(milliseconds)
         except (PlaywrightError, SandboxFailure):
             if not self.is_closed:
                 raise
         if self._end.done() and not self.is_closed:
             raise SandboxFailure(self._end.result())
+
+    async def _rest(self, milliseconds: int) -> bool:
+        """Let so much time pass, and more while another document is on its way; return whether to paste something."""
+        for _ in range(_MOST_LOADS):
+            await self._pass(milliseconds - _LAST_MS)
+            for _ in range(_MOST_LOADS):
+                if not self._is_loading:
+                    break
+                await self._pass(milliseconds)  # Chromium may miss that a document is on its way
+            num_asked = self._num_asked
+            wants = await self._last()
+            if self._num_asked == num_asked:
+                break
+        return wants
 
     async def _last(self) -> bool:
         """Lay out, which asks for pictures that are to be seen, and let the last moment of a step pass for them.
@@ -190,6 +202,7 @@ class Tab:
         await asyncio.wait([self._world.begin(self._frame)])  # else the moment would pass first
         if self._mouse != NOWHERE:
             await self.move(*self._mouse)  # what lies under it now would else learn of it at some frame
+        await self.frame()
         news = self.call(_text_of(_CLIPBOARD), "cairnClipboard.news()")
         due = asyncio.ensure_future(self._world.wait(self._frame, _DUE))  # sent first: due at that very moment
         due.add_done_callback(lambda late: late.cancelled() or late.exception())  # another document may come
@@ -238,15 +251,31 @@ class Tab:
         )
 
     async def frame(self) -> None:
-        """Have a frame drawn now: with one, and not sooner, documents learn of what has been scrolled.
+        """Have a frame made now: with one, and not sooner, documents learn of what was scrolled, resized or brought in.
 
-        Of a document that has asked to go elsewhere none is drawn before time passes; it learns nothing any more.
+        Of a document that has asked to go elsewhere none is made before time passes; it learns nothing any more.
         """
-        drawn = asyncio.ensure_future(self._world.wait(self._frame, _FRAME))
-        drawn.add_done_callback(lambda late: late.cancelled() or late.exception())  # another document may come
+        made = self._frames.make()
         leaves = asyncio.ensure_future(self._leaves.wait())
-        await asyncio.wait((drawn, leaves), timeout=_SOON_S, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((made, leaves, self._end), return_when=asyncio.FIRST_COMPLETED)
         leaves.cancel()
+
+    async def picture(self) -> bytes:
+        """Return what is in the window, as a PNG.
+
+        Raises:
+            SandboxFailure: there is no document any more, or no picture of it.
+        """
+        made = self._frames.picture()
+        await asyncio.wait((made, self._end), return_when=asyncio.FIRST_COMPLETED)
+        if self._end.done():
+            raise SandboxFailure(self._end.result())
+        return made.result()
+
+    def _is_late(self) -> None:
+        """A frame does not come: unless the document is about to leave, its scripts hang."""
+        if not (self._is_loading or self._leaves.is_set()):
+            self.end("A page of the browser hangs in a frame")
 
     async def go(self, url: str, script: str = "") -> str | None:
         """Go to an address and let the document load; return why it could not be reached, or None.
@@ -306,6 +335,7 @@ class Tab:
 
     def _asks_to_leave(self, told: dict[str, Any]) -> None:  # Any: of Chromium's protocol
         if told["frameId"] == self._frame:
+            self._num_asked += 1
             self._leaves.set()
 
     def _loads(self, told: dict[str, Any], *, is_loading: bool) -> None:  # Any: of Chromium's protocol

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from cairn.core.errors import CairnError
+from cairn.core.listening import listen
 from cairn.viewer.app import make_app
 from cairn.viewer.catalog import find_runs
 from cairn.viewer.security import is_loopback
@@ -67,18 +68,6 @@ def serve(
             server.run(sockets=[listening])
         except KeyboardInterrupt:
             return  # Ctrl-C is how it ends; whether it comes through depends on the event loop
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; a port in use, or a host that is none of this machine's, is a CairnError."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family)
-    except OSError as error:
-        why = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
-        raise CairnError(
-            f"Cannot listen on {host} port {port}: {why}. Name another --port; 0 is any free one"
-        ) from error
 
 
 def _address(host: str, port: int, token: str) -> str:

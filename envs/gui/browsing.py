@@ -239,7 +239,7 @@ class GuiEnv(TextEnv):
         try:
             with _FIRST:
                 mine = self.config
-                return _browser(mine.browser, mine.width, mine.height, mine.step_s, mine.image, mine.chromium_sandbox)
+                return _browser(mine.browser, mine.width, mine.height, mine.step_s, mine.chromium_sandbox)
         except ImportError:
             raise MissingExtraError(f"The environment {self.meta.name!r}", "gui") from None
 
@@ -326,9 +326,7 @@ class GuiEnv(TextEnv):
 
 
 @cache
-def _browser(
-    path: str | None, width: int, height: int, step_s: float, pictures: bool, has_sandbox: bool | None
-) -> Browser:
+def _browser(path: str | None, width: int, height: int, step_s: float, has_sandbox: bool | None) -> Browser:
     """Return the browser that all environments of this process with such pages share.
 
     Raises:
@@ -338,7 +336,7 @@ def _browser(
     from cairn.sandboxes.browser import Browser, BrowserConfig
 
     size = {"width": width, "height": height}
-    return Browser(BrowserConfig(path=path, **size, step_s=step_s, pictures=pictures, chromium_sandbox=has_sandbox))
+    return Browser(BrowserConfig(path=path, **size, step_s=step_s, chromium_sandbox=has_sandbox))
 
 
 def _acted_on(view: View, call: Call) -> Box | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import io
 from typing import TYPE_CHECKING
 
@@ -20,8 +19,7 @@ _COLOURS = ("#c1121f", "#1d3557", "#2a6f2b", "#7b2cbf", "#b35c00", "#006d77")
 
 async def screenshot(tab: Tab, marked: View | None) -> bytes:
     """Return what is in the window, as a PNG; with a view, each element's number stands at its corner."""
-    answer = await tab.send("Page.captureScreenshot", format="png", optimizeForSpeed=True)
-    image = base64.b64decode(answer["data"])
+    image = await tab.picture()
     return image if marked is None else with_numbers(image, marked)
 
 

@@ -69,7 +69,7 @@ def test_a_port_can_be_chosen_if_it_is_free(tmp_path: Path) -> None:
         with server(tmp_path, "--port", str(port)) as (process, line):
             _, complaints = process.communicate(timeout=START_S)
             assert (process.returncode, line) == (2, "")
-            assert complaints.startswith(f"cairn: Cannot listen on port {port}: Address already in use.")
+            assert complaints.startswith(f"cairn: Cannot listen on 127.0.0.1 port {port}: Address already in use.")
     with server(tmp_path, "--port", str(port)) as (_, line):
         assert line == f"webshop is at http://127.0.0.1:{port}/ (Ctrl-C stops it)\n"
 

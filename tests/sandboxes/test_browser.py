@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,11 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from cairn.core.errors import ConfigError, MissingProgramError, SandboxFailure
+from cairn.sandboxes import _launched
 from cairn.sandboxes.browser import Browser, BrowserConfig
 from cairn.sandboxes.find_browser import find_browser
 from cairn.sandboxes.page import MOST_TABS, Page
-from cairn.sandboxes.tab import BEGINNING_MS
+from cairn.sandboxes.tab import BEGINNING_MS, STEP_MS
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -572,6 +574,49 @@ def test_pictures_that_only_a_style_asks_for_are_there_when_a_step_ends(browser:
     document = "<script>setTimeout(() => { document.body.innerHTML = `<b id=b style='content:url(/p.svg)'></b>` }, 50)"
     document += "</script>"
     assert shown(browser, page, document, "b.getBoundingClientRect().width") == 31
+
+
+SCROLLS = "<p style='height: 3000px'></p><script>onscroll = () => document.title = scrollY</script>"
+
+
+def scrolled(browser: Browser) -> tuple[str, bytes]:
+    """Return what a document has learned of a scroll long after it began, and its picture."""
+
+    async def go(page: Page) -> tuple[str, bytes]:
+        await page.tab.call("", "scrollBy(0, 70)")
+        await page.settle()
+        return str(await evaluated(page, "document.title")), await page.tab.picture()
+
+    with browser.lease() as page:
+        shown(browser, page, SCROLLS, "1")
+        time.sleep(2)
+        return browser.run(go(page))
+
+
+def test_where_chromium_makes_frames_by_itself_documents_learn_and_pictures_come_as_well(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Chromiums with a window do: here the shell, which is not told to, and whose frames wait for nobody."""
+    arguments = [each for each in _launched._ARGUMENTS if each != "--enable-begin-frame-control"]
+    monkeypatch.setattr(_launched, "_ARGUMENTS", arguments)
+    monkeypatch.setattr("cairn.sandboxes._frames._MAKE", "HeadlessExperimental.unknown")
+    other = Browser(BrowserConfig(width=400, height=300))
+    found = scrolled(other)
+    other.close()
+    assert found == scrolled(browser)
+    assert found[0] == "70"
+    assert found[1].startswith(b"\x89PNG")
+
+
+def test_a_picture_of_a_document_that_leaves_as_a_step_ends_is_of_the_next_one(browser: Browser, page: Page) -> None:
+    async def go() -> tuple[str, bytes]:
+        documents = {"/": f"<script>setTimeout(() => location = '/next', {STEP_MS})</script>", "/next": "<p>Next</p>"}
+        await page.begin({"site": Documents(documents)}, "http://site/", 0)
+        return page.tab.driven.url, await page.tab.picture()
+
+    url, picture = browser.run(go())
+    assert url == "http://site/next"
+    assert picture.startswith(b"\x89PNG")
 
 
 def test_links_that_a_document_clicks_itself_open_no_tabs(browser: Browser, page: Page) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -336,7 +337,21 @@ def test_the_task_is_over_when_the_user_was_told() -> None:
 def test_a_document_learns_of_what_is_scrolled_in_the_same_step(action: str) -> None:
     page = """<p style='height: 3000px'></p><button onclick='0'>Last</button>
         <script>onscroll = () => say(scrollY > 0)</script>"""
-    for _ in range(3):
+    for thought_s in (0, 0, 3):  # the document's clock is behind the machine's then
         with opened(page) as env:
+            env.step("noop()")
+            time.sleep(thought_s)
             env.step(action.replace("{last}", bid(env, "button", "Last")))
             assert said(env) == ["true"]
+
+
+def test_a_document_learns_of_sizes_and_of_what_comes_into_sight_in_the_same_step() -> None:
+    page = """<button onclick="box.style.width = '50px'; low.scrollIntoView()">Go</button><div id=box>Box</div>
+        <p style='height: 3000px'></p><p id=low>Low</p><script>
+        new ResizeObserver(all => say('wide' + all[0].contentRect.width)).observe(box);
+        new IntersectionObserver(all => say('seen' + all[0].isIntersecting)).observe(low)</script>"""
+    with opened(page, width=400) as env:
+        assert said(env) == ["wide384", "seenfalse"]
+        time.sleep(2)
+        env.step(f"click('{bid(env, 'button', 'Go')}')")
+        assert said(env)[2:] == ["wide50", "seentrue"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -60,6 +61,32 @@ def test_a_script_without_an_end_fails_its_episode_only(script: str) -> None:
         with pytest.raises(SandboxFailure, match="hangs"):
             provoke(env)
         assert is_well(env)
+
+
+def test_a_frame_without_an_end_fails_its_episode_only_and_others_keep_theirs() -> None:
+    """Chromium makes one frame at a time: others wait for it, and have not missed theirs when the page is gone."""
+    tall = "<p style='height: 3000px'></p><script>onscroll = () => { WORK }</script>"
+    failed = list[str]()
+
+    def scroll_for_ever() -> None:
+        with pytest.raises(SandboxFailure) as told:
+            hostile.step("scroll(0, 100)")
+        failed.append(str(told.value))
+
+    with (
+        opened(tall.replace("WORK", "while (true);")) as hostile,
+        opened(tall.replace("WORK", "document.title = 'at ' + scrollY")) as other,
+    ):
+        for env in (hostile, other):
+            env.reset(seed=0, options={"task": "hostile"})
+        scrolls = threading.Thread(target=scroll_for_ever)
+        scrolls.start()
+        time.sleep(0.5)
+        assert "at 100" in other.step("scroll(0, 100)")[0]
+        scrolls.join()
+        assert failed == ["A page of the browser hangs in a frame"]
+        assert "at 200" in other.step("scroll(0, 100)")[0]
+        assert is_well(hostile)
 
 
 def test_a_crash_fails_its_episode_only() -> None:

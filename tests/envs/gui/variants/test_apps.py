@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -122,22 +121,11 @@ def test_what_is_no_task_is_refused(env: AppsEnv, task: str) -> None:
         env.reset(options={"task": task})
 
 
-def switches(env: AppsEnv) -> str:
-    """Return how the Chromium of an environment was called."""
-    assert env._browser._running is not None
-    pids = env._browser.run(env._browser._running.processes())
-    calls = [Path(f"/proc/{pid}/cmdline").read_text() for pid in pids]
-    return next(call for call in calls if "--type=" not in call)
-
-
-def test_pictures_are_taken_in_a_browser_of_their_own_that_shows_the_same(env: AppsEnv) -> None:
+def test_environments_with_pictures_show_the_same_in_the_same_browser(env: AppsEnv) -> None:
     with AppsEnv(image=True) as pictured:
+        assert pictured._browser is env._browser
         for task in (f"{NAMES[0]}/0", f"{NAMES[-1]}/1"):
             plain, shown = (each.reset(seed=0, options={"task": task}) for each in (env, pictured))
             assert shown[0] == plain[0]
             assert shown[1]["anchor"] == plain[1]["anchor"]
             assert shown[1]["image"].startswith(b"\x89PNG")
-        assert "--run-all-compositor-stages-before-draw" in switches(pictured)
-        assert "--run-all-compositor-stages-before-draw" not in switches(
-            env
-        )  # each of its pages would be drawn on and on
