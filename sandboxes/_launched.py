@@ -23,7 +23,7 @@ _FEATURES_OFF = (
     "AutofillServerCommunication",  # it would ask Google about every form
     "AvoidCorsURLLoaderRestartOnRedirect",
     "AvoidUnnecessaryBeforeUnloadCheckSync",
-    "DeferRendererTasksAfterInput",  # timers after a click would wait for a frame, and frames come when they like
+    "DeferRendererTasksAfterInput",  # timers after a click would wait for a frame, and a step ends with it
     "DestroyProfileOnBrowserClose",
     "HttpsFirstBalancedModeAutoEnable",
     "HttpsUpgrades",

@@ -39,7 +39,7 @@
       last = at;
     }, true);
   }
-  document.addEventListener("DOMContentLoaded", () => {  // else at some frame, and frames come when they like
+  document.addEventListener("DOMContentLoaded", () => {  // else with the first frame, when a step is over
     const first = document.querySelector("[autofocus]");
     if (first && document.activeElement === document.body) first.focus();
   });

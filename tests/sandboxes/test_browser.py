@@ -598,10 +598,11 @@ def test_where_chromium_makes_frames_by_itself_documents_learn_and_pictures_come
 ) -> None:
     """As Chromiums with a window do: here the shell, which is not told to, and whose frames wait for nobody."""
     arguments = [each for each in _launched._ARGUMENTS if each != "--enable-begin-frame-control"]
-    monkeypatch.setattr(_launched, "_ARGUMENTS", arguments)
-    monkeypatch.setattr("cairn.sandboxes._frames._MAKE", "HeadlessExperimental.unknown")
     other = Browser(BrowserConfig(width=400, height=300))
-    found = scrolled(other)
+    with monkeypatch.context() as patched:
+        patched.setattr(_launched, "_ARGUMENTS", arguments)
+        patched.setattr("cairn.sandboxes._frames._MAKE", "HeadlessExperimental.unknown")
+        found = scrolled(other)
     other.close()
     assert found == scrolled(browser)
     assert found[0] == "70"
