@@ -75,7 +75,7 @@ class Frames:
     async def _told(self, how: dict[str, Any]) -> dict[str, Any]:  # Any: of Chromium's protocol
         """Return Chromium's answer, keeping others waiting until it is there, whether or not anybody waits for it."""
         async with self._turn:
-            answer = asyncio.ensure_future(self._cdp.send(_MAKE, how))
+            answer = _started(self._cdp.send(_MAKE, how))
             await asyncio.wait([answer], timeout=_LATE_S)
             if not answer.done():
                 self._is_late()

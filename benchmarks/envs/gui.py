@@ -97,8 +97,8 @@ def speed_rows(env_id: str, speed: Speed) -> Iterator[Row]:
 def anew_rows(speed: Speed) -> Iterator[Row]:
     """Return the rows of MiniWoB++ with nothing kept in the browser's cache, neither by us nor by the bare goto.
 
-    From the cache a bare goto of such a page takes half the time. A reset has an empty page, an episode's start, a frame
-    and an observation besides.
+    From the cache a bare goto of such a page takes half the time. A reset has an empty page, an episode's start, a
+    frame and an observation besides.
     """
     where = f"{MINIWOB}, nothing kept in the cache"
     told = f"a bare page.goto: {speed.goto_ms:.4g} ms"
