@@ -4,8 +4,8 @@ Time is Chromium's virtual time. Clocks, timers and intervals of a document go o
 wait while anything is asked of the network, navigations included; so a step is over when all that it began is, without
 sleeping. Every document's clock begins at the same moment. Scripts get their frames by timers, as many each time.
 
-Not ours: the clocks of workers and of `Temporal`, which tell the machine's date. Chromium's `initialVirtualTime` would
-set them too, but environments have been seen to take twice as long to begin with it.
+Not ours: the clocks of workers, which tell the machine's date. Chromium's `initialVirtualTime` would set them too, but
+environments have been seen to take twice as long to begin with it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LAST_MS = 1  # of these, after what is shown has been laid out
 NOWHERE = (-1, -1)  # where the mouse begins: what lies under it would look otherwise
 BEGINNING_MS = 1_900_000_000_000  # what clocks say when a document begins: since 1970
 _HELD = {"none": 0, "left": 1, "right": 2, "middle": 4}  # as Chromium's protocol has it
-_CLIPBOARD = "clipboard.js"
+_CLIPBOARD, _SETTLE = "clipboard.js", "settle.js"
 _EMPTY = "about:blank"
 CLOSED = "A tab of the browser is closed"
 _SWAP_S, _STUCK_S, _SOON_S = 0.005, 2.0, 0.5
@@ -129,7 +129,8 @@ class Tab:
 
     async def _rule(self, seed: int) -> None:
         """Have the next documents begin at the same moment, and their chance follow from the seed."""
-        script = _text_of("document.js").replace("SEED", str(seed)).replace("BEGINNING", str(BEGINNING_MS))
+        script = _text_of("clocks.js").replace("BEGINNING", str(BEGINNING_MS)) + _text_of("motion.js")
+        script += _text_of("document.js").replace("SEED", str(seed))
         last = () if self._script is None else (self._remove(self._script),)
         added, *_ = await asyncio.gather(self.send("Page.addScriptToEvaluateOnNewDocument", source=script), *last)
         self._script = added["identifier"]
@@ -199,7 +200,7 @@ class Tab:
 
         Keeps what was copied; returns whether something is to be pasted.
         """
-        await asyncio.wait([self._world.begin(self._frame)])  # else the moment would pass first
+        await self.call(_text_of(_SETTLE), "cairnSettle()")
         if self._mouse != NOWHERE:
             await self.move(*self._mouse)  # what lies under it now would else learn of it at some frame
         await self.frame()

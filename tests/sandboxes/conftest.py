@@ -1,4 +1,4 @@
-"""What sandboxes need besides this machine: an engine with an image, a server, and what a network leads to."""
+"""What sandboxes need besides this machine: an engine with an image, a server, what a network leads to, a browser."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from cairn.core.errors import MissingProgramError
 from cairn.sandboxes.base import Session
+from cairn.sandboxes.browser import Browser, BrowserConfig
+from cairn.sandboxes.find_browser import find_browser
 from cairn.sandboxes.kinds.bubblewrap import Bubblewrap, BubblewrapConfig
 from cairn.sandboxes.kinds.docker import DockerConfig
+from cairn.sandboxes.page import Page
 from tests.sandboxes import engine, serving
 from tests.sandboxes.listening import LIMITS, Listener, listener, networked
 
@@ -66,3 +70,22 @@ def network_session(lasting_network: Session, listed: Listener, other: Listener)
         one.visits.clear()
         one.ended.clear()
     return lasting_network
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Give a browser for all tests of a module; skip where there is none."""
+    try:
+        find_browser()
+    except MissingProgramError as error:
+        pytest.skip(str(error))
+    made = Browser(BrowserConfig(width=400, height=300))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """Give a page of it."""
+    with browser.lease() as found:
+        yield found

@@ -9,124 +9,22 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
-from starlette.routing import Route
+from starlette.responses import HTMLResponse
 
 from cairn.core.errors import ConfigError, MissingProgramError, SandboxFailure
 from cairn.sandboxes import _launched
 from cairn.sandboxes.browser import Browser, BrowserConfig
 from cairn.sandboxes.find_browser import find_browser
 from cairn.sandboxes.page import MOST_TABS, Page
-from cairn.sandboxes.tab import BEGINNING_MS, STEP_MS
+from cairn.sandboxes.tab import STEP_MS
+from tests.sandboxes.documents import SHOWS, TICKS, Documents, evaluated, shown
 
 pytestmark = pytest.mark.xdist_group("browser")
-
-SHOWS = "<p id=c></p><script>c.textContent = [%s].join(' ')</script>"
-TICKS = """<script>
-ticks = frames_ = 0;
-setInterval(() => ticks++, 10);
-(function frame() { frames_++; requestAnimationFrame(frame) })();
-</script>"""
-
-
-class Documents:
-    """A site whose documents a test writes."""
-
-    def __init__(self, documents: Mapping[str, str]) -> None:
-        self._documents = documents
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # Any: ASGI's
-        async def answer(request: Request) -> Response:
-            if request.method == "POST":
-                return RedirectResponse("/after", 303)
-            if request.url.path == "/p.svg":
-                await asyncio.sleep(0.2)
-                return Response(
-                    "<svg xmlns='http://www.w3.org/2000/svg' width='31' height='31'/>", 200, None, "image/svg+xml"
-                )
-            if request.url.path.startswith("/slow"):
-                await asyncio.sleep(1.5)
-            return HTMLResponse(self._documents.get(request.url.path, ""))
-
-        app = Starlette(routes=[Route("/{path:path}", answer, methods=["GET", "POST"])])
-        await app(scope, receive, send)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    try:
-        find_browser()
-    except MissingProgramError as error:
-        pytest.skip(str(error))
-    made = Browser(BrowserConfig(width=400, height=300))
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    with browser.lease() as found:
-        yield found
-
-
-async def evaluated(page: Page, expression: str) -> Any:  # Any: JSON
-    answer = await page.tab.send("Runtime.evaluate", expression=expression, returnByValue=True)
-    return answer["result"].get("value")
-
-
-def shown(browser: Browser, page: Page, document: str, expression: str = "c.textContent", seed: int = 0) -> Any:
-    """Return what an expression is in a document when it is at rest."""
-
-    async def look() -> Any:
-        await page.begin({"site": Documents({"/": document})}, "http://site/", seed)
-        await page.settle()
-        return await evaluated(page, expression)
-
-    return browser.run(look())
-
-
-def test_the_same_seed_gives_the_same_document_in_a_page_that_others_have_had(browser: Browser) -> None:
-    document = SHOWS % "Date.now(), new Date().toISOString(), Math.random(), performance.now()"
-    with browser.lease() as page:
-        first, other = (shown(browser, page, document, seed=seed) for seed in (5, 6))
-        again = shown(browser, page, document, seed=5)
-    fresh = Browser(BrowserConfig(width=400, height=300))
-    with fresh.lease() as page:
-        anew = shown(fresh, page, document, seed=5)
-    fresh.close()
-    assert first == again == anew != other
-    assert first.split()[0] == str(BEGINNING_MS)
-
-
-def test_every_clock_of_a_document_begins_at_the_same_moment(browser: Browser, page: Page) -> None:
-    full = "Intl.DateTimeFormat('de', {timeStyle: 'medium'})"
-    document = (
-        SHOWS
-        % f"""{full}.format(), {full}.formatToParts().length, {full}.format(0), performance.timeOrigin,
-        document.lastModified"""
-    )
-    for _ in range(3):
-        told = shown(browser, page, document)
-        for _ in range(20):
-            browser.run(page.settle())
-        assert told == f"17:46:40 5 00:00:00 {BEGINNING_MS} 03/17/2030 17:46:40"
-
-
-def test_what_an_answer_says_of_its_last_change_is_told(browser: Browser, page: Page) -> None:
-    answer = HTMLResponse(SHOWS % "document.lastModified", headers={"Last-Modified": "Mon, 01 Jan 2024 10:00:00 GMT"})
-
-    async def look() -> Any:  # Any: JSON
-        await page.begin({"site": answer}, "http://site/", 0)
-        return await evaluated(page, "c.textContent")
-
-    assert browser.run(look()) == "01/01/2024 10:00:00"
 
 
 def test_documents_that_were_left_do_not_stay_in_memory(browser: Browser, page: Page) -> None:
@@ -145,14 +43,6 @@ def test_documents_that_were_left_do_not_stay_in_memory(browser: Browser, page: 
         return float({metric["name"]: metric["value"] for metric in metrics}["Documents"])
 
     assert browser.run(go()) <= 2
-
-
-def test_time_goes_on_by_what_a_step_gives(browser: Browser, page: Page) -> None:
-    assert shown(browser, page, TICKS, f"[ticks, frames_, Date.now() - {BEGINNING_MS}]") == [20, 13, 200]
-
-
-def test_what_wants_the_focus_at_first_has_it(browser: Browser, page: Page) -> None:
-    assert shown(browser, page, "<input><input autofocus id=wants>", "document.activeElement.id") == "wants"
 
 
 def test_a_step_waits_for_what_it_asks_of_the_network(browser: Browser, page: Page) -> None:
