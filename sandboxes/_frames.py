@@ -8,27 +8,31 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from playwright.async_api import CDPSession
 from playwright.async_api import Error as PlaywrightError
 
 from cairn.core.errors import SandboxFailure
+from cairn.sandboxes._begun import begun
 
 FRAME = "new Promise(resolve => requestAnimationFrame(resolve))"  # in our world it is Chromium's own
 _MAKE = "HeadlessExperimental.beginFrame"
 _UNKNOWN = "wasn't found"  # Chromium's words
 _LATE_S = 5.0
 _HOW = {"format": "png", "optimizeForSpeed": True}
-T = TypeVar("T")
 
 
 class Frames:
     """Makes one frame at a time."""
 
     def __init__(
-        self, cdp: CDPSession, turn: asyncio.Lock, wait: Callable[[], Awaitable[None]], is_late: Callable[[], None]
+        self,
+        cdp: CDPSession,
+        turn: asyncio.Lock,
+        wait: Callable[[], Awaitable[None]],
+        is_late: Callable[[], Awaitable[None]],
     ) -> None:
         """Make none yet.
 
@@ -36,14 +40,14 @@ class Frames:
             cdp: what Chromium is asked by.
             turn: held while a frame is made. It is one for all tabs of a Chromium, which ends if asked for two at once.
             wait: waits for a frame that Chromium makes by itself.
-            is_late: told when a frame has taken longer than any document should: others wait for it.
+            is_late: told, again and again, when a frame takes longer than any document should: others wait for it.
         """
         self._cdp, self._turn, self._wait, self._is_late = cdp, turn, wait, is_late
         self._makes = True  # when told to, and only then
 
     def make(self) -> asyncio.Future[object]:
         """Have a frame made, and nothing drawn."""
-        return _started(self._make({"noDisplayUpdates": True}))
+        return begun(self._make({"noDisplayUpdates": True}))
 
     def picture(self) -> asyncio.Future[bytes]:
         """Have a frame made and drawn; its result is a PNG.
@@ -51,7 +55,7 @@ class Frames:
         Raises:
             SandboxFailure: nothing was drawn.
         """
-        return _started(self._picture())
+        return begun(self._picture())
 
     async def _picture(self) -> bytes:
         data = (await self._make({"screenshot": _HOW})).get("screenshotData")
@@ -75,16 +79,10 @@ class Frames:
     async def _told(self, how: dict[str, Any]) -> dict[str, Any]:  # Any: of Chromium's protocol
         """Return Chromium's answer, keeping others waiting until it is there, whether or not anybody waits for it."""
         async with self._turn:
-            answer = _started(self._cdp.send(_MAKE, how))
-            await asyncio.wait([answer], timeout=_LATE_S)
-            if not answer.done():
-                self._is_late()
+            answer = begun(self._cdp.send(_MAKE, how))
+            while not answer.done():
+                await asyncio.wait([answer], timeout=_LATE_S)
+                if not answer.done():
+                    await self._is_late()
             found: dict[str, Any] = await answer
             return found
-
-
-def _started(work: Coroutine[Any, Any, T]) -> asyncio.Future[T]:  # Any: what coroutines take
-    """Have something done that nobody may wait for in the end: the document may go."""
-    begun = asyncio.ensure_future(work)
-    begun.add_done_callback(lambda late: late.cancelled() or late.exception())
-    return begun

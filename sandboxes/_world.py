@@ -11,6 +11,7 @@ from typing import Any
 from playwright.async_api import Error as PlaywrightError
 
 from cairn.core.errors import SandboxFailure
+from cairn.sandboxes._begun import begun
 
 WORLD = "cairn"
 Answer = dict[str, Any]  # Any: of Chromium's protocol
@@ -33,8 +34,7 @@ class World:
     def begin(self, frame: str) -> asyncio.Future[int]:
         """Have the world made, in the document that a frame shows, unless it is; `call` does it too, if it must."""
         if self._number is None:
-            self._number = asyncio.ensure_future(self._made(frame))
-            self._number.add_done_callback(lambda made: made.cancelled() or made.exception())  # nobody may ask for it
+            self._number = begun(self._made(frame))  # nobody may ask for it
         return self._number
 
     async def _made(self, frame: str) -> int:

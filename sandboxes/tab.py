@@ -24,6 +24,7 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page as Driven
 
 from cairn.core.errors import SandboxFailure
+from cairn.sandboxes._begun import begun
 from cairn.sandboxes._frames import FRAME, Frames
 from cairn.sandboxes._world import WORLD, World
 
@@ -145,8 +146,7 @@ class Tab:
             SandboxFailure: there is no document any more.
             PlaywrightError: it cannot be done.
         """
-        answer = asyncio.ensure_future(self._cdp.send(method, params))
-        answer.add_done_callback(lambda late: late.cancelled() or late.exception())  # nobody may wait for it any more
+        answer = begun(self._cdp.send(method, params))
         await asyncio.wait((answer, self._end), return_when=asyncio.FIRST_COMPLETED)
         if not answer.done():
             answer.cancel()
@@ -205,8 +205,9 @@ class Tab:
             await self.move(*self._mouse)  # what lies under it now would else learn of it at some frame
         await self.frame()
         news = self.call(_text_of(_CLIPBOARD), "cairnClipboard.news()")
-        due = asyncio.ensure_future(self._world.wait(self._frame, _DUE))  # sent first: due at that very moment
-        due.add_done_callback(lambda late: late.cancelled() or late.exception())  # another document may come
+        due = begun(
+            self._world.wait(self._frame, _DUE)
+        )  # sent first: due at that very moment; another document may come
         _, (copied, wants), _ = await asyncio.gather(self._world.know(), news, self._pass(_LAST_MS))
         await asyncio.wait([due], timeout=_SOON_S)  # Chromium tells that time is over before it runs what is due then
         if copied is not None:
@@ -273,9 +274,11 @@ class Tab:
             raise SandboxFailure(self._end.result())
         return made.result()
 
-    def _is_late(self) -> None:
-        """A frame does not come: unless the document is about to leave, its scripts hang."""
-        if not (self._is_loading or self._leaves.is_set()):
+    async def _is_late(self) -> None:
+        """A frame does not come: unless the document is about to leave, and answers until then, its scripts hang."""
+        answer = begun(self.send("Runtime.evaluate", expression="0"))
+        await asyncio.wait([answer], timeout=_STUCK_S)
+        if not (answer.done() and (self._is_loading or self._leaves.is_set())):
             self.end("A page of the browser hangs in a frame")
 
     async def go(self, url: str, script: str = "") -> str | None:

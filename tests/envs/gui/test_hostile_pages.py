@@ -63,7 +63,8 @@ def test_a_script_without_an_end_fails_its_episode_only(script: str) -> None:
         assert is_well(env)
 
 
-def test_a_frame_without_an_end_fails_its_episode_only_and_others_keep_theirs() -> None:
+@pytest.mark.parametrize("work", ["while (true);", "location = '/other'; while (true);"], ids=["stays", "leaves"])
+def test_a_frame_without_an_end_fails_its_episode_only_and_others_keep_theirs(work: str) -> None:
     """Chromium makes one frame at a time: others wait for it, and have not missed theirs when the page is gone."""
     tall = "<p style='height: 3000px'></p><script>onscroll = () => { WORK }</script>"
     failed = list[str]()
@@ -74,7 +75,7 @@ def test_a_frame_without_an_end_fails_its_episode_only_and_others_keep_theirs() 
         failed.append(str(told.value))
 
     with (
-        opened(tall.replace("WORK", "while (true);")) as hostile,
+        opened(tall.replace("WORK", work)) as hostile,
         opened(tall.replace("WORK", "document.title = 'at ' + scrollY")) as other,
     ):
         for env in (hostile, other):
