@@ -81,20 +81,26 @@ class Program:
         return self.status is not None
 
     def pump(self, said: bytearray, counted: watch.Watch, is_done: Callable[[], bool]) -> str | None:
-        """Carry bytes until it is done; return which limit it has reached before, if any."""
+        """Carry bytes until it is done; return which limit it has reached before, if any.
+
+        What is done when it is found to be late was in time: then it was this process that had no processor.
+        """
         self._listen(bool(said))
         next_look = time.monotonic() + _TICK_S
+        is_late = False
         while not is_done():
-            pause = min(counted.until, next_look) - time.monotonic()
+            if is_late:
+                return "wall"
+            if time.monotonic() >= min(counted.until, next_look):
+                limit: str | None = counted.look()
+                is_late, next_look = limit == "wall", time.monotonic() + _TICK_S
+                if limit is not None and not is_late:
+                    return limit
+            pause = 0.0 if is_late else min(counted.until, next_look) - time.monotonic()
             for fd, _ in self.poll.poll(max(0.0, pause) * 1000 + 0.5):
                 self._carry(fd, said)
             if any(len(data) > self.most for data in (*self.out.values(), self.lines)):
                 return "output"
-            if time.monotonic() >= min(counted.until, next_look):
-                limit: str | None = counted.look()
-                if limit is not None:
-                    return limit
-                next_look = time.monotonic() + _TICK_S
         return None
 
     def drain(self) -> None:

@@ -18,6 +18,21 @@ def test_it_runs_only_what_is_trusted() -> None:
         assert session.run_python("import sys; print(sys.version_info[:2])").output == f"{sys.version_info[:2]}\n"
 
 
+def test_what_ends_in_time_is_not_late_because_we_notice_it_later() -> None:
+    ends_while_we_stand_still = """import os, signal, time
+above = os.getppid()
+os.kill(above, signal.SIGSTOP)
+if os.fork() == 0:
+    time.sleep(1)
+    os.kill(above, signal.SIGCONT)
+else:
+    print("done")"""
+    with usable("process").session() as session:
+        result = session.run_python(ends_while_we_stand_still, wall_s=0.5)
+    assert (result.limit, result.output) == (None, "done\n")
+    assert result.wall_s > 0.9
+
+
 def test_names_and_settings_are_checked() -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'bubblewrap'"):
         new_sandbox("bublewrap")
