@@ -205,9 +205,8 @@ class Tab:
             await self.move(*self._mouse)  # what lies under it now would else learn of it at some frame
         await self.frame()
         news = self.call(_text_of(_CLIPBOARD), "cairnClipboard.news()")
-        due = begun(
-            self._world.wait(self._frame, _DUE)
-        )  # sent first: due at that very moment; another document may come
+        # Sent first: it is due at that very moment. Nobody waits for it where another document comes.
+        due = begun(self._world.wait(self._frame, _DUE))
         _, (copied, wants), _ = await asyncio.gather(self._world.know(), news, self._pass(_LAST_MS))
         await asyncio.wait([due], timeout=_SOON_S)  # Chromium tells that time is over before it runs what is due then
         if copied is not None:
