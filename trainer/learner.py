@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -132,17 +133,21 @@ class Learner:
         """Give back what is held beside memory: nothing here."""
 
     def _step(self, samples: Sequence[Sample], objective: Objective, before: UpdateReport) -> UpdateReport:
-        num_samples = len(samples)
         weights = place_weights(samples, self.config.average)
-        if objective.needs_advantage:  # sequences whose every advantage is 0 are not worth computing
-            kept = [i for i, s in enumerate(samples) if s.advantages.any()]
-            samples, weights = [samples[i] for i in kept], [weights[i] for i in kept]
-        weights = [weight * s.corrections for weight, s in zip(weights, samples, strict=True)]
-        report = self.budget.within(
-            lambda: self._gradients(samples, weights, objective, before), self.policy.model.zero_grad
-        )
-        report.skipped += num_samples - len(samples)
+        trained_on, measured_only = _split_by_advantage(samples, objective)
+        report = before
+        for chosen, has_gradient in ((measured_only, False), (trained_on, True)):
+            if chosen:
+                part = [samples[i] for i in chosen]
+                shares = [weights[i] * samples[i].corrections for i in chosen]
+                report = self.budget.within(
+                    partial(self._accumulate, part, shares, objective, report, has_gradient=has_gradient),
+                    self.policy.model.zero_grad,
+                )
+        report.skipped += len(measured_only)
         if report.steps == 0:
+            if self.config.importance_cap is None:
+                report.mismatch.gather(self.ranks)
             report.mismatch.check(self.config.max_mismatch, self.policy.encoder.decode)
         report.grad_norm += clip(trained(self.policy.model).values(), self.config.max_grad_norm)
         try:
@@ -155,22 +160,32 @@ class Learner:
         report.steps += 1
         return report
 
-    def _gradients(
-        self, samples: Sequence[Sample], weights: Sequence[Floats], objective: Objective, before: UpdateReport
+    def _accumulate(
+        self,
+        samples: Sequence[Sample],
+        weights: Sequence[Floats],
+        objective: Objective,
+        before: UpdateReport,
+        *,
+        has_gradient: bool,
     ) -> UpdateReport:
-        """Leave the step's gradient in the weights and return the report with its sums; `before` stays as it is."""
+        """Return the report with the samples' sums added; `before` stays as it is.
+
+        With `has_gradient`, add the samples' gradient to the weights' gradients; else only measure.
+        """
         report = copy.deepcopy(before)
         references = self._reference_logprobs(samples, weights)
-        for number, (chosen, batch) in enumerate(self._batches(samples, weights)):
-            report.count(batch)
-            logprobs_D, entropy_D = logprobs_and_entropy(self.policy, batch, self.temperature)
-            if report.steps == 0 and self.config.importance_cap is None:
-                report.compare([samples[i] for i in chosen], logprobs_D.detach())
-            value, sums = objective.compute(batch, logprobs_D, entropy_D, references[number] if references else None)
-            torch.autograd.backward(value)
-            report.add(float(batch.weights_D.sum()), sums)
-        if report.steps == 0 and self.config.importance_cap is None:
-            report.mismatch.gather(self.ranks)
+        with torch.set_grad_enabled(has_gradient):
+            for number, (chosen, batch) in enumerate(self._batches(samples, weights)):
+                report.count(batch)
+                logprobs_D, entropy_D = logprobs_and_entropy(self.policy, batch, self.temperature)
+                if report.steps == 0 and self.config.importance_cap is None:
+                    report.compare([samples[i] for i in chosen], logprobs_D.detach())
+                reference_D = references[number] if references else None
+                value, sums = objective.compute(batch, logprobs_D, entropy_D, reference_D)
+                if has_gradient:
+                    torch.autograd.backward(value)
+                report.add(len(batch.targets_D) if chosen else 0, sums)  # else another rank reports these tokens
         return report
 
     def _batches(self, samples: Sequence[Sample], weights: Sequence[Floats]) -> Iterator[tuple[list[int], Batch]]:
@@ -222,6 +237,12 @@ class Learner:
         span = max(self._total_steps - self.config.warmup, 1)
         done = min((self.steps - self.config.warmup) / span, 1.0)
         return 1.0 + (self.config.decay_to - 1.0) * done
+
+
+def _split_by_advantage(samples: Sequence[Sample], objective: Objective) -> tuple[list[int], list[int]]:
+    """Return the indices of samples that have a gradient, and of those that are only measured."""
+    has_gradient = [not objective.needs_advantage or bool(s.advantages.any()) for s in samples]
+    return [i for i, has in enumerate(has_gradient) if has], [i for i, has in enumerate(has_gradient) if not has]
 
 
 def place_weights(samples: Sequence[Sample], average: str) -> list[np.ndarray]:

@@ -44,19 +44,18 @@ class Objective:
     def compute(
         self, batch: Batch, logprobs_D: Tensor, entropy_D: Tensor, reference_D: Tensor | None
     ) -> tuple[Tensor, dict[str, float]]:
-        """Return the batch's part of the objective, and its parts of the metrics' weighted sums."""
+        """Return the batch's part of the objective, and each metric's sum over its tokens, every token counted once."""
         loss_D, is_clipped_D = self._method.compute(
             logprobs_D, batch.old_logprobs_D, batch.advantages_D, self._settings
         )
-        loss = (batch.weights_D * loss_D).sum()
-        objective = loss - self._entropy_weight * (batch.weights_D * entropy_D).sum()
-        measured_D = {"entropy": entropy_D, "clipped": is_clipped_D}
+        terms_D = loss_D - self._entropy_weight * entropy_D
+        measured_D = {"loss": loss_D, "entropy": entropy_D, "clipped": is_clipped_D}
         if reference_D is not None:
             away_D = divergence(logprobs_D, reference_D, batch.old_logprobs_D, self._reference.estimator)
-            objective = objective + self._reference.weight * (batch.weights_D * away_D).sum()
+            terms_D = terms_D + self._reference.weight * away_D
             measured_D["kl_reference"] = away_D
         with torch.no_grad():
             change_D = batch.old_logprobs_D - logprobs_D
             measured_D["kl"] = torch.exp(-change_D) + change_D - 1
-            sums = {name: float((batch.weights_D * values).sum()) for name, values in measured_D.items()}
-        return objective, {"loss": float(loss.detach()), **sums}
+            sums = {name: float(values.double().sum()) for name, values in measured_D.items()}
+        return (batch.weights_D * terms_D).sum(), sums

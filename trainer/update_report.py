@@ -1,4 +1,4 @@
-"""What an update did: sums over decided places, weighted like the loss, and counts."""
+"""The report of one update: sums over all its trained tokens, each counted once, and counts."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from cairn.trainer.samples import Sample
 
 @dataclass
 class UpdateReport:
-    """Sums over places, weighted like the loss; `means` gives one number each."""
+    """Sums over trained tokens, with a gradient or without; `means` gives one number each."""
 
     totals: dict[str, float] = field(default_factory=dict)
-    weight: float = 0.0
+    tokens: int = 0  # trained tokens summed over; a token that is used in two epochs counts twice
     steps: int = 0
     grad_norm: float = 0.0
-    skipped: int = 0  # sequences that had no gradient
+    skipped: int = 0  # sequences without a gradient
     computed_tokens: int = 0
     row_tokens: int = 0  # the same sequences' tokens, each sequence by itself
     padding: int = 0  # queries of attention that are no token
@@ -50,9 +50,9 @@ class UpdateReport:
 
     def gather(self, ranks: Ranks) -> None:
         """Add up what the ranks computed; mismatch and importance are gathered where they are found."""
-        own = [self.weight, self.computed_tokens, self.row_tokens, self.padding, *self.totals.values()]
-        self.weight, computed, rows, padding, *totals = ranks.sum(own)
-        self.computed_tokens, self.row_tokens, self.padding = int(computed), int(rows), int(padding)
+        counts = [self.tokens, self.computed_tokens, self.row_tokens, self.padding]
+        self.tokens, self.computed_tokens, self.row_tokens, self.padding = map(int, ranks.sum(counts))
+        totals = ranks.sum(list(self.totals.values()))
         self.totals = dict(zip(self.totals, totals, strict=True))
 
     def count(self, batch: Batch) -> None:
@@ -61,11 +61,11 @@ class UpdateReport:
         self.row_tokens += batch.row_tokens
         self.padding += batch.ragged.padding
 
-    def add(self, weight: float, values: dict[str, float]) -> None:
-        """Add one micro-batch's weighted sums."""
-        self.weight += weight
+    def add(self, tokens: int, values: dict[str, float]) -> None:
+        """Add one micro-batch's sums over its trained tokens; 0 tokens: the sums are another rank's."""
+        self.tokens += tokens
         for name, value in values.items():
-            self.totals[name] = self.totals.get(name, 0.0) + value
+            self.totals[name] = self.totals.get(name, 0.0) + (value if tokens else 0.0)
 
     def corrections(self, cap: float | None) -> dict[str, float]:
         """Return the mean importance of tokens and the share of those that were cut to the cap, if there is one."""
@@ -75,13 +75,14 @@ class UpdateReport:
         return {"importance/mean": float(self.importance.mean()), "importance/capped": float(is_capped.mean())}
 
     def means(self) -> dict[str, float]:
-        """Return averages over decided places and of the gradient's norm over optimiser steps, counts, and padding.
+        """Return the metrics.
 
-        Padding is the share of attention's queries that are no token.
+        loss, entropy, clipped, kl, kl_reference: mean over all trained tokens, each counted once, whether its
+        advantage is 0 or not, and without the weights of the objective. grad_norm: mean over optimiser steps.
+        padding: share of attention's queries that are not a token. The others are counts.
         """
-        weight = self.weight or 1.0
         return {
-            **{name: value / weight for name, value in self.totals.items()},
+            **{name: value / max(self.tokens, 1) for name, value in self.totals.items()},
             "grad_norm": self.grad_norm / max(self.steps, 1),
             "skipped_sequences": float(self.skipped),
             "computed_tokens": float(self.computed_tokens),

@@ -237,6 +237,31 @@ def test_sequences_without_advantage_are_skipped_without_changing_the_gradient(a
         assert_same(skipped, without)
 
 
+@pytest.mark.parametrize("average", ["token", "sequence"])
+@pytest.mark.parametrize("cap", [None, 0.5])
+def test_metrics_are_means_over_all_trained_tokens(average: str, cap: float | None) -> None:
+    """Each token counts once: sequences without advantage, those of the longer and those of the stale included."""
+    idle = replace(sample(8, 31, is_constrained=True), advantages=np.zeros(15))
+    samples = [*mixed(), idle]
+    _, metrics = gradients(samples, average=average, importance_cap=cap)
+    logprobs, entropies = expected(policy(), samples)
+    old = logprobs if cap is not None else np.concatenate([s.old_logprobs for s in samples])  # recomputed with a cap
+    advantages, ratio = np.concatenate([s.advantages for s in samples]), np.exp(logprobs - old)
+    plain, bounded = -advantages * ratio, -advantages * np.clip(ratio, 0.8, 1.2)
+    assert metrics["entropy"] == pytest.approx(entropies.mean(), rel=1e-4)
+    assert metrics["loss"] == pytest.approx(np.maximum(plain, bounded).mean(), rel=1e-4)
+    assert metrics["clipped"] == pytest.approx((bounded > plain).mean(), abs=1e-6)
+    assert metrics["kl"] == pytest.approx((ratio - 1 - np.log(ratio)).mean(), rel=1e-3, abs=1e-6)
+    assert metrics["skipped_sequences"] == 1.0
+
+
+def test_an_update_without_any_advantage_still_reports_its_entropy() -> None:
+    idle = [replace(s, advantages=0.0 * s.advantages) for s in mixed()]
+    metrics = Learner(policy(), LearnerConfig(), 1).update(idle, "clip", {}, 0)
+    assert metrics["entropy"] == pytest.approx(expected(policy(), idle)[1].mean(), rel=1e-4)
+    assert metrics["loss"] == 0.0
+
+
 def test_an_entropy_bonus_skips_nothing() -> None:
     idle = [replace(s, advantages=0.0 * s.advantages) for s in mixed()]
     found, metrics = gradients(idle, entropy_weight=0.1)
