@@ -76,6 +76,7 @@ def imitate(
             "decay_to": config.decay_to,
             "entropy_weight": config.entropy_weight,
             "reference": ReferenceConfig(),
+            "importance_cap": None,  # demonstrations were not sampled: they have no probability to compare with
             "epochs": 1,
             "minibatches": minibatches,
         }

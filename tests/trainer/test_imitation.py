@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from cairn.agents.agent import new_context
 from cairn.agents.play import observe
 from cairn.core.records import Episode
@@ -68,3 +70,17 @@ def test_the_entropy_bonus_is_imitations_own_and_keeps_the_policy_open() -> None
     plain = entropy_after()
     assert entropy_after(imitation=1.0) > 1.1 * plain
     assert entropy_after(learner=1.0) == plain  # the bonus of the reinforcement that follows
+
+
+def test_importance_sampling_of_the_updates_does_not_reach_imitation() -> None:
+    """A demonstration has no probability under the policy that made it: weighting by one made gradients vanish."""
+    config = run_config()
+    capped = config.model_copy(update={"learner": config.learner.model_copy(update={"importance_cap": 2.0})})
+    shown = demos(config)[:8]
+    plain, other = policy(0), policy(0)
+    metrics, metrics_of_capped = (
+        list(imitate(of, shown, run.imitation, run)) for of, run in ((plain, config), (other, capped))
+    )
+    assert metrics_of_capped == metrics
+    for one, two in zip(plain.model.parameters(), other.model.parameters(), strict=True):
+        assert torch.equal(one, two)
