@@ -17,6 +17,7 @@ from cairn.agents.flight import Manner
 from cairn.agents.prompts import hashes_of
 from cairn.agents.scripted import KINDS as SCRIPTED
 from cairn.agents.scripted import SCRIPT, is_scripted
+from cairn.agents.trained_tasks import TrainedTasks
 from cairn.core.config import Config, build, merge
 from cairn.core.errors import ConfigError, UnknownNameError
 from cairn.core.plugins import BACKENDS, CONTEXTS
@@ -43,6 +44,7 @@ class Agent:
     settings: Mapping[str, Any] = field(default_factory=dict)  # Any: how it sees and answers, as JSON
     place: Path | None = None  # the folder of its weights
     prompts: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of what it is told, by setting
+    trained: TrainedTasks | None = None  # the tasks that its policy was trained on; None: not known
 
     def backend(self, **changes: Any) -> Backend:  # Any: fields of SamplingConfig
         """Return a new back end, with these settings changed."""
@@ -68,16 +70,8 @@ def load_agent(name: str, settings: Mapping[str, Any] | None = None) -> Agent:  
         return Agent(name=name, manner=SCRIPT, sampling=sampling)
     if kind == "openai":
         return _served(name, model, settings)
-    folder = Path(name).expanduser()
-    checkpoints = sorted((folder / "checkpoints").glob("update-*"))
-    if ((folder / "run.sqlite").is_file() or (folder / "checkpoints").is_dir()) and not checkpoints:
-        raise ConfigError(f"The run at {name!r} has no checkpoint yet")
-    if not folder.exists():
-        _refuse_missing(name)
-        _refuse_misspelt(name)
-    place = checkpoints[-1] if checkpoints else folder
+    place, kept = stored_state(name)
     file = place / "trainer.json"
-    kept = json.loads(file.read_text()) if file.is_file() else {}
     stored, own = kept.get("config", {}), (settings or {}).get("agent", {})
     sampling = _sampling(stored.get("sampling", {}), settings, str(file))
     config = build(AgentConfig, merge(stored.get("agent", {}), own), str(file))
@@ -88,6 +82,7 @@ def load_agent(name: str, settings: Mapping[str, Any] | None = None) -> Agent:  
     from cairn.agents.models.policy import load_pretrained  # torch
 
     policy = load_pretrained(str(place) if place.exists() else name)
+    policy.version = int(kept.get("update", 0))
     return Agent(
         name=name,
         manner=manner(config, policy),
@@ -96,7 +91,26 @@ def load_agent(name: str, settings: Mapping[str, Any] | None = None) -> Agent:  
         settings=config.model_dump(mode="json"),
         place=place if place.exists() else None,
         prompts=prompts,
+        trained=TrainedTasks.from_checkpoint(kept),
     )
+
+
+def stored_state(name: str) -> tuple[Path, dict[str, Any]]:  # Any: JSON
+    """Return the folder of an agent's weights, and the state that the trainer stored beside them; {}: none.
+
+    Raises:
+        ConfigError: there is no such agent, or its run has no checkpoint yet.
+    """
+    folder = Path(name).expanduser()
+    checkpoints = sorted((folder / "checkpoints").glob("update-*"))
+    if ((folder / "run.sqlite").is_file() or (folder / "checkpoints").is_dir()) and not checkpoints:
+        raise ConfigError(f"The run at {name!r} has no checkpoint yet")
+    if not folder.exists():
+        _refuse_missing(name)
+        _refuse_misspelt(name)
+    place = checkpoints[-1] if checkpoints else folder
+    file = place / "trainer.json"
+    return place, json.loads(file.read_text()) if file.is_file() else {}
 
 
 def _refuse_unknown(settings: Mapping[str, Any]) -> None:  # Any: tables

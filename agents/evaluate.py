@@ -67,7 +67,8 @@ def play_tasks(
     loaded = load_agent(agent, settings)
     used: list[Usage] = []
     episodes = play_jobs(loaded, part, jobs, temperature, Pace(), on_episode, used.append)
-    report = summarise(episodes, world.task_type, world.can_solve)
+    share = None if loaded.trained is None else loaded.trained.among(env, names) / max(len(names), 1)
+    report = summarise(episodes, world.task_type, world.can_solve, share)
     return replace(report, usage=used[0] if used else None, prompts=dict(loaded.prompts)), episodes
 
 

@@ -63,6 +63,11 @@ class Evaluation:
     seconds: float  # of playing, all times together
     gates: Verdicts | None = None  # of the panel's parts, in their order; None: the gates were not run
 
+    def training_tasks(self, number: int) -> int:
+        """Return how many tasks of the part of this number the agent was trained on; 0 where that is not known."""
+        counts = self.facts.get("training_tasks") or ()
+        return int(counts[number]) if number < len(counts) else 0
+
     def mark(self, number: int) -> Mark:
         """Return what the gates say of the part of this number."""
         return mark_of(self.gates, number)
@@ -132,6 +137,9 @@ def evaluate(
         raise ConfigError("sampling.temperature: an evaluation has its own; say it by --temperature")
     loaded = load_agent(agent, settings)
     facts = _facts(loaded, chosen, temperature, settings or {})
+    trained = loaded.trained
+    if trained is not None:
+        facts["training_tasks"] = [trained.among(part.env, part.tasks) for part in chosen.parts]
     folder = root / f"{chosen.name}-{_slug(agent)}-{facts['key'][:10]}"
     with alone(folder), RunStore(folder / "run.sqlite") as store:
         played = Sitting(loaded, chosen, pace or Pace(), facts, store, on_episode, on_left).play()

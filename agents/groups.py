@@ -27,6 +27,11 @@ def key_of(job: Job) -> Key:
     return job.group_id, job.member
 
 
+def without_episodes(state: Mapping[str, Any]) -> State:  # Any: JSON
+    """Return a state of `Groups` and its engines that continues with the next group; groups in flight are dropped."""
+    return {**state, "ready": [], "running": [], "episodes": [], "queue": [], "engines": []}
+
+
 @dataclass
 class _Group:
     """One task's episodes."""

@@ -49,6 +49,12 @@ class Report:
     usage: Usage | None = None  # of a server; None: none was asked
     summaries: int = 0  # that the agent wrote for itself; they are in the usage too
     prompts: dict[str, str] = field(default_factory=dict)  # SHA-256 of what the agent was told, by setting
+    training_share: float | None = None  # share of the tasks that the policy is trained on; None: not known
+
+    @property
+    def tasks(self) -> str:
+        """The name of the tasks: held-out tasks, training tasks, or both."""
+        return name_tasks(self.training_share)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON-ready tables."""
@@ -67,11 +73,24 @@ class Report:
             usage=None if values.get("usage") is None else Usage(**values["usage"]),
             summaries=values.get("summaries", 0),
             prompts=values.get("prompts", {}),
+            training_share=values.get("training_share"),
         )
 
 
+def name_tasks(training_share: float | None) -> str:
+    """Return a name for evaluation tasks of which the policy trains on this share; None: not known."""
+    if training_share is None:
+        return "evaluation tasks"
+    if 0 < training_share < 1:
+        return f"evaluation tasks ({training_share:.0%} of them training tasks)"
+    return "training tasks" if training_share else "held-out tasks"
+
+
 def summarise(
-    episodes: Sequence[Episode], task_type: Callable[[str], str], can_solve: Callable[[str], bool] = lambda task: True
+    episodes: Sequence[Episode],
+    task_type: Callable[[str], str],
+    can_solve: Callable[[str], bool] = lambda task: True,
+    training_share: float | None = None,
 ) -> Report:
     """Return success in all and by task type, mean score and length of the episodes that were scored."""
     scored = [e for e in episodes if not e.is_failed]
@@ -86,5 +105,6 @@ def summarise(
         mean_turns=sum(len(e.turns) for e in scored) / count,
         failed=len(episodes) - len(scored),
         summaries=sum(note.kind == "summary" for e in episodes for turn in e.turns for note in turn.notes),
+        training_share=training_share,
         ceiling=sum(can_solve(e.task.task_id) for e in scored) / count if scored else 1.0,
     )

@@ -111,8 +111,8 @@ class Watch(Listener):
             self._print(f"update {update}/{self._updates}: {named}, {self._rows[-1][-1]} left")
 
     def evaluated(self, update: int, report: Report) -> None:
-        """Tell the success on held-out tasks."""
-        self._print(f"held-out success {report.success} after {update} updates")
+        """Print the success on the evaluation's tasks."""
+        self._print(f"success on {report.tasks} {report.success} after {update} updates")
 
     def noted(self, text: str) -> None:
         """Print a remark."""

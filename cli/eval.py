@@ -43,6 +43,12 @@ def evaluate(
     temperature: Annotated[float, typer.Option(min=0.0, help="Of sampling; 0: the most probable token.")] = 0.4,
     slots: Annotated[int | None, typer.Option(min=1, help="Episodes in flight; default: the agent's setting.")] = None,
     processes: Annotated[bool, typer.Option("--processes", help="Each environment in a process of its own.")] = False,
+    held_out: Annotated[
+        bool,
+        typer.Option(
+            "--held-out", help="Of an environment: tasks that the agent's run does not train on, as it evaluates them."
+        ),
+    ] = False,
     folder: Annotated[Path, typer.Option(help="Where evaluations are kept.")] = Path("evals"),
     perturb: Annotated[
         list[str], typer.Option(help="Tell the tasks otherwise: paraphrase, rename or shuffle; may be given again.")
@@ -72,12 +78,16 @@ def evaluate(
     from cairn.core.errors import ConfigError
 
     fixed = {repr(env): bool(env), "--set": bool(settings), "--tasks": tasks is not None, "--seed": seed is not None}
+    fixed["--held-out"] = held_out
     if panel and (given := [name for name, is_given in fixed.items() if is_given]):
         raise ConfigError(
             f"{' and '.join(given)} cannot stand beside --panel, which fixes environments, settings, tasks and seeds: "
             "leave one of the two out"
         )
-    chosen = _panel(env, panel, parse_flags(settings), tasks, seed, attempts)
+    if held_out:
+        chosen = _held_out_panel(agent, env, parse_flags(settings), tasks or 100, seed or 0, attempts or 1)
+    else:
+        chosen = _panel(env, panel, parse_flags(settings), tasks, seed, attempts)
     chosen = told_otherwise(chosen, *perturb) if perturb else chosen
     total = sum(len(part.tasks) * part.attempts for part in chosen.parts)
     with progress(f"{agent} on {chosen.name}", total) as advance:
@@ -129,6 +139,20 @@ def _panel(
     return chosen if attempts is None else repeated(chosen, attempts)
 
 
+def _held_out_panel(agent: str, env: str, config: dict[str, object], tasks: int, seed: int, attempts: int) -> Panel:
+    """Return a panel of tasks that the agent's run does not train on, under the run's settings of evaluation."""
+    from cairn.agents.agent import stored_state
+    from cairn.agents.panel import tasks_panel
+    from cairn.agents.trained_tasks import TrainedTasks
+    from cairn.core.errors import ConfigError
+
+    trained = TrainedTasks.from_checkpoint(stored_state(agent)[1])
+    if trained is None:
+        raise ConfigError(f"--held-out: {agent!r} is not a run or a checkpoint that lists its training tasks")
+    settings, names = trained.unseen(env, config)
+    return tasks_panel(env, settings, names[:tasks], seed, attempts)
+
+
 def _show(found: Evaluation) -> None:
     panel = found.panel
     typer.echo(f"{found.agent} on {panel.name}, version {panel.version}, hash {panel.content_hash()[:12]}")
@@ -138,7 +162,10 @@ def _show(found: Evaluation) -> None:
     columns = ("family", "failed", "score without success", "validator errors", "tampering")
     show_table(columns, [_signs(part) for part in found.parts])
     typer.echo()
-    for part in found.parts:
+    for number, part in enumerate(found.parts):
+        if trained_on := found.training_tasks(number):
+            of = len(found.panel.parts[number].tasks)
+            typer.echo(f"{part.family}: TRAINING TASKS: the agent was trained on {trained_on} of these {of} tasks")
         for line in _lines(part):
             typer.echo(f"{part.family}: {line}")
     if found.gates is None:

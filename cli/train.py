@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from cairn.trainer.run import Run
 
 
+_INTERRUPTED = 130  # exit status of a command that Ctrl-C ended: 128 + SIGINT
+
+
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
     app.command()(train)
@@ -25,7 +28,13 @@ def train(
     folder: Annotated[
         Path | None, typer.Option(help="Where the run is written; default: a new folder in runs/.")
     ] = None,
-    resume: Annotated[Path | None, typer.Option(metavar="RUN", help="Go on with the run in this folder.")] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="Continue the run in this folder; --set changes its settings from here on."),
+    ] = None,
+    accept_env_version: Annotated[
+        bool, typer.Option("--accept-env-version", help="Continue although the environment's version has changed.")
+    ] = False,
     plan: Annotated[
         bool, typer.Option("--plan", help="Say what the run needs and whether it fits; train nothing.")
     ] = False,
@@ -37,7 +46,10 @@ def train(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Train a policy, showing progress; at the end draw its curves and say what was learned."""
+    """Train a policy with progress on the screen; at the end draw its curves and print a summary.
+
+    The exit status is 130 if Ctrl-C stopped the run before its end.
+    """
     if plan or on:
         _plan(_configuration(config, settings, resume), on, as_json)
         return
@@ -48,14 +60,23 @@ def train(
 
     chosen = _configuration(config, settings, resume)
     with Watch(Console(stderr=True), chosen.trainer.updates) as watch:
-        run = run_training(chosen, folder=resume or folder, listener=watch)
+        run = run_training(
+            chosen,
+            folder=resume or folder,
+            listener=watch,
+            resume=resume is not None,
+            accept_env_version=accept_env_version,
+        )
     picture = _draw(run, chosen)
     if as_json:
         reports = {str(update): report.to_dict() for update, report in run.reports.items()}
-        places = {"folder": str(run.folder), "checkpoint": str(run.checkpoint), "curves": str(picture)}
+        saved = str(run.checkpoint) if run.has_checkpoint else None
+        places = {"folder": str(run.folder), "checkpoint": saved, "curves": str(picture)}
         show_json({**places, "is_finished": run.is_finished, "reports": reports})
     else:
         _summarise(run, chosen, picture)
+    if not run.is_finished:
+        raise typer.Exit(_INTERRUPTED)
 
 
 def _plan(config: RunConfig, on: str | None, as_json: bool) -> None:
@@ -100,24 +121,31 @@ def _draw(run: Run, config: RunConfig) -> Path:
 
 
 def _summarise(run: Run, config: RunConfig, picture: Path) -> None:
+    cairn = program("cairn")
+    if run.reports:
+        _show_success(run)
+    if not run.is_finished:
+        typer.echo(f"\nStopped before the end. Continue with: {cairn} train --resume {run.folder}")
+    typer.echo(f"\ncurves      {picture}")
+    if "tensorboard" in config.trackers.chosen():
+        typer.echo(f"metrics     {program('tensorboard')} --logdir {run.folder / 'tensorboard'}")
+    if not run.has_checkpoint or not run.reports:
+        return
+    as_here = f"--tasks 500 --temperature {config.eval.temperature:g}"
+    held_out = " ".join(f"--set {key}={value}" for key, value in config.eval_env.items())
+    typer.echo(f"watch it    {cairn} play {config.env.id} --agent {run.folder} {held_out}".rstrip())
+    typer.echo(f"test it     {cairn} eval {config.env.id} --agent {run.folder} --held-out {as_here}")
+    typer.echo(f"the model   {run.checkpoint}  (transformers loads it as is)")
+
+
+def _show_success(run: Run) -> None:
     first, last = run.reports[min(run.reports)], run.final
     kinds = sorted(set(first.by_type) | set(last.by_type))
     rows = [(kind, str(first.by_type.get(kind, "")), str(last.by_type.get(kind, ""))) for kind in kinds]
-    typer.echo(f"\nSuccess on {last.success.episodes} held-out tasks, with 95 % intervals:")
+    typer.echo(f"\nSuccess on {last.success.episodes} {last.tasks}, with 95 % intervals:")
     show_table(
         ("task type", f"after {min(run.reports)} updates", f"after {max(run.reports)}"),
         [*rows, ("all", str(first.success), str(last.success))],
     )
     if last.ceiling < 1:
         typer.echo(f"No agent can solve more than {100 * last.ceiling:.1f} % of these tasks.")
-    cairn = program("cairn")
-    if not run.is_finished:
-        typer.echo(f"\nStopped before the end. Go on with: {cairn} train --resume {run.folder}")
-    typer.echo(f"\ncurves      {picture}")
-    if "tensorboard" in config.trackers.chosen():
-        typer.echo(f"metrics     {program('tensorboard')} --logdir {run.folder / 'tensorboard'}")
-    held_out = " ".join(f"--set {key}={value}" for key, value in config.eval_env.items())
-    as_here = f"--tasks 500 --temperature {config.eval.temperature:g}"
-    typer.echo(f"watch it    {cairn} play {config.env.id} --agent {run.folder} {held_out}")
-    typer.echo(f"test it     {cairn} eval {config.env.id} --agent {run.folder} {held_out} {as_here}")
-    typer.echo(f"the model   {run.checkpoint}  (transformers loads it as is)")

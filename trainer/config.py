@@ -69,11 +69,21 @@ class StoreConfig(Config):
 
 
 class EvalConfig(Config):
-    """Evaluation on tasks that are never trained on."""
+    """Evaluation during training, on tasks that are not trained on."""
 
-    tasks: int = Field(100, ge=1, description="How many, from the start of the evaluation split.")
+    tasks: int = Field(100, ge=1, description="Most tasks to evaluate on, from the start of those that are eligible.")
     every: int = Field(10, ge=1, description="Updates between evaluations; the first and the last always have one.")
     temperature: float = Field(0.4, ge=0, description="Of sampling while evaluating.")
+    holdout: float = Field(
+        0.2,
+        ge=0,
+        lt=1,
+        description="Largest share of the training tasks that is held out of training, where the evaluation "
+        "environment lists too few other tasks. 0: training tasks are evaluated, and reports say so.",
+    )
+    holdout_seed: int = Field(
+        0, ge=0, description="Seed of the choice of held-out tasks; runs with equal ones share them."
+    )
     config: dict[str, Any] = Field(
         default_factory=dict, description="Environment settings that differ from training's."
     )  # Any: as above

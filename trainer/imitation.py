@@ -1,10 +1,11 @@
-"""The warm start: play an oracle, write its episodes as the policy would have seen them, and fit them."""
+"""The warm start: plays an oracle, encodes its episodes as the policy's own, and fits the policy to them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from cairn.agents.context.base import Context
 from cairn.agents.demonstrate import demonstrate
@@ -16,9 +17,9 @@ from cairn.core.seeding import derive_seed, numpy_generator
 from cairn.envs.base import TextEnv
 from cairn.envs.registry import make
 from cairn.trainer.config import ImitationConfig, RunConfig
-from cairn.trainer.learner import Learner
+from cairn.trainer.learner import Learner, LearnerConfig
 from cairn.trainer.reference import ReferenceConfig
-from cairn.trainer.samples import make_samples
+from cairn.trainer.samples import Sample, make_samples
 
 _TOKENIZER_EPISODES = 200
 
@@ -45,13 +46,29 @@ def environment_texts(env: TextEnv, task_ids: Sequence[str], config: RunConfig) 
 
 
 def demonstrations(
-    config: RunConfig, new_context: Callable[[], Context], advanced: Callable[[], None]
+    config: RunConfig,
+    new_context: Callable[[], Context],
+    advanced: Callable[[], None],
+    held_out: Collection[str] = (),
+    is_stopped: Callable[[], bool] = lambda: False,
 ) -> list[Episode]:
-    """Return the oracle's successful episodes on `config.imitation.episodes` tasks, as token episodes."""
+    """Return the oracle's successful episodes on `config.imitation.episodes` tasks, as token episodes.
+
+    Args:
+        config: the run's.
+        new_context: makes a context for an episode.
+        advanced: called after each task.
+        held_out: tasks that are not demonstrated.
+        is_stopped: asked before each task; once it returns true, the episodes so far are returned.
+    """
     out = []
     env = make(config.env.id, **config.imitation_env)
     expert = scripted(f"oracle:{config.imitation.oracle}", env)
-    for task in expert_tasks(env.tasks(), config.imitation.episodes, config, "imitation"):
+    apart = frozenset(held_out)
+    tasks = [task for task in env.tasks() if task not in apart]
+    for task in expert_tasks(tasks, config.imitation.episodes, config, "imitation"):
+        if is_stopped():
+            break
         episode = play(env, task, expert, origin="expert")
         if episode.success:
             out.append(demonstrate(episode, new_context(), constrain=config.agent.constrain))
@@ -59,31 +76,86 @@ def demonstrations(
     return out
 
 
-def imitate(
-    policy: Policy,
-    demos: Sequence[Episode],
-    config: ImitationConfig,
-    run: RunConfig,
-    noted: Callable[[str], None] = lambda _: None,
-) -> Iterator[dict[str, float]]:
-    """Fit the policy to the oracle's turns and yield each pass's metrics; no reference holds it back."""
-    samples = make_samples(demos, np.ones(sum(len(demo.turns) for demo in demos)))
-    minibatches = max(len(samples) // config.batch, 1)
-    settings = run.learner.model_copy(
-        update={
-            "optimizer": config.optimizer,
-            "warmup": config.warmup,
-            "decay_to": config.decay_to,
-            "entropy_weight": config.entropy_weight,
-            "reference": ReferenceConfig(),
-            "importance_cap": None,  # demonstrations were not sampled: they have no probability to compare with
-            "epochs": 1,
-            "minibatches": minibatches,
-        }
-    )
-    learner = Learner(policy, settings, config.epochs * minibatches, noted=noted)
-    for epoch in range(config.epochs):
-        yield learner.update(samples, "imitate", {}, derive_seed(run.seed, "imitate", epoch))
+class Imitation:
+    """Fits a policy to demonstrations, batch by batch; no reference policy holds it back.
+
+    `learner.steps` says how far it is, so that a restored learner continues at the next batch with the same weights as
+    an undisturbed one.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        demos: Sequence[Episode],
+        config: ImitationConfig,
+        run: RunConfig,
+        noted: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._samples = make_samples(demos, np.ones(sum(len(demo.turns) for demo in demos)))
+        self._seed = run.seed
+        self._num_batches = max(len(self._samples) // config.batch, 1)
+        self._total = config.epochs * self._num_batches
+        self._sums: dict[str, float] = {}  # of the current pass
+        self.learner = Learner(policy, _settings(config, run), self._total, noted=noted)
+
+    @property
+    def epoch(self) -> int:
+        """Number of passes that are done."""
+        return self.learner.steps // self._num_batches
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether all passes are done."""
+        return self.learner.steps >= self._total
+
+    def passes(self, is_stopped: Callable[[], bool] = lambda: False) -> Iterator[dict[str, float]]:
+        """Yield each pass's metrics; end before the next batch once `is_stopped` returns true.
+
+        loss, entropy: mean over the demonstrations' tokens. grad_norm: mean over the pass's optimiser steps.
+        """
+        while not self.is_finished:
+            epoch, first = divmod(self.learner.steps, self._num_batches)
+            for batch in self._batches(epoch)[first:]:
+                if is_stopped():
+                    return
+                self._add([self._samples[i] for i in batch], epoch)
+            tokens, sums, self._sums = self._sums["tokens"], self._sums, {}
+            means = {name: sums[name] / tokens for name in ("loss", "entropy")}
+            yield {**means, "grad_norm": sums["grad_norm"] / self._num_batches}
+
+    def state_dict(self) -> dict[str, float]:
+        """Return the sums of the current pass; the learner's state is kept by the checkpoint."""
+        return dict(self._sums)
+
+    def load_state_dict(self, state: Mapping[str, float]) -> None:
+        """Continue with these sums."""
+        self._sums = dict(state)
+
+    def _add(self, samples: Sequence[Sample], epoch: int) -> None:
+        metrics = self.learner.update(samples, "imitate", {}, derive_seed(self._seed, "imitate", epoch))
+        tokens = float(sum(len(sample.places) for sample in samples))
+        added = {name: metrics[name] * tokens for name in ("loss", "entropy")}
+        added |= {"tokens": tokens, "grad_norm": metrics["grad_norm"]}
+        self._sums = {name: self._sums.get(name, 0.0) + value for name, value in added.items()}
+
+    def _batches(self, epoch: int) -> list[npt.NDArray[np.int64]]:
+        rng = numpy_generator("minibatches", derive_seed(self._seed, "imitate", epoch))
+        return np.array_split(rng.permutation(len(self._samples)), self._num_batches)
+
+
+def _settings(config: ImitationConfig, run: RunConfig) -> LearnerConfig:
+    """Return the learner's settings for imitation: the run's, where they do not belong to reinforcement."""
+    own = {
+        "optimizer": config.optimizer,
+        "warmup": config.warmup,
+        "decay_to": config.decay_to,
+        "entropy_weight": config.entropy_weight,
+        "reference": ReferenceConfig(),
+        "importance_cap": None,  # demonstrations were not sampled: they have no probability to compare with
+        "epochs": 1,
+        "minibatches": 1,
+    }
+    return run.learner.model_copy(update=own)
 
 
 def _oracle(env: TextEnv, config: RunConfig) -> str:

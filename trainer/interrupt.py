@@ -1,4 +1,4 @@
-"""Ctrl-C while training: once to stop after the update under way, twice to stop now.
+"""Ctrl-C during training: once to stop at the next point that can be saved, twice to stop at once.
 
 Only the main thread hears signals; elsewhere nothing changes.
 """
@@ -36,4 +36,4 @@ class Interrupt:
         if self.is_asked:
             raise KeyboardInterrupt
         self.is_asked = True
-        self._noted("stopping after this update, with a checkpoint; Ctrl-C again stops now")
+        self._noted("stopping at the next point that can be saved; Ctrl-C again stops now")

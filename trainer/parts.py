@@ -50,16 +50,11 @@ def new_learner(config: RunConfig, policy: Policy, cluster: Cluster | None, note
     return Learner(policy, config.learner, steps, config.sampling.temperature, noted=noted)
 
 
-def new_rollout(
-    config: RunConfig, policy: Policy, cluster: Cluster | None, order: TaskOrder, version: int
-) -> EpisodeSource:
-    """Return what plays the episodes of updates; `version`: of the policy's weights."""
+def new_rollout(config: RunConfig, policy: Policy, cluster: Cluster | None, order: TaskOrder) -> EpisodeSource:
+    """Return the source of episodes for updates."""
     if cluster is not None and config.cluster.workers:
         from cairn.trainer.cluster.rollout import ClusterRollout  # ray
 
-        return ClusterRollout(cluster, config, policy, order.group, version)
-    backend = new_backend(config.sampling, policy)
-    if version:
-        backend.update_weights(version)
-    engine = new_engine(config, backend, config.env.config, policy)
+        return ClusterRollout(cluster, config, policy, order.group, policy.version)
+    engine = new_engine(config, new_backend(config.sampling, policy), config.env.config, policy)
     return Rollout(engine, config.trainer.groups, config.schedule, order.group)

@@ -8,6 +8,7 @@ from importlib import metadata
 from pathlib import Path
 
 from cairn.agents.report import Report
+from cairn.core.errors import CairnError
 
 
 @dataclass(frozen=True)
@@ -16,16 +17,36 @@ class Run:
 
     folder: Path
     reports: Mapping[int, Report]  # by number of updates done
-    is_finished: bool = True  # else it was interrupted, and goes on from its checkpoint
+    is_finished: bool = True  # else it was interrupted, and can continue from its checkpoint
 
     @property
     def final(self) -> Report:
-        """The last evaluation."""
+        """The last evaluation.
+
+        Raises:
+            CairnError: the run was interrupted before its first one.
+        """
+        if not self.reports:
+            raise CairnError(
+                f"The run in {str(self.folder)!r} was interrupted before its first evaluation. Continue it: "
+                f"cairn train --resume {self.folder}"
+            )
         return self.reports[max(self.reports)]
 
     @property
+    def has_checkpoint(self) -> bool:
+        """Whether there is a checkpoint yet."""
+        return any((self.folder / "checkpoints").glob("update-*"))
+
+    @property
     def checkpoint(self) -> Path:
-        """The newest checkpoint, which transformers loads as is."""
+        """The newest checkpoint, which transformers loads as is.
+
+        Raises:
+            CairnError: the run was interrupted before there was one.
+        """
+        if not self.has_checkpoint:
+            raise CairnError(f"The run in {str(self.folder)!r} has no checkpoint yet: it was interrupted early")
         return max((self.folder / "checkpoints").glob("update-*"))
 
 

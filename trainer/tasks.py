@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import lru_cache
+from hashlib import sha256
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +22,12 @@ class TaskOrder:
         """Draw nothing yet; `group_size` is the number of episodes of each task."""
         self._env_id, self._task_ids, self._group_size, self._seed = env_id, task_ids, group_size, seed
         self._order = lru_cache(maxsize=1)(self._draw)
+
+    @property
+    def key(self) -> str:
+        """A hash of all that the groups depend on: two orders with one key have equal groups."""
+        parts = [self._env_id, self._seed, self._group_size, list(self._task_ids)]
+        return sha256(json.dumps(parts).encode()).hexdigest()
 
     def group(self, number: int) -> list[Job]:
         """Return the episodes of the run's group of this number, 0 being the first."""

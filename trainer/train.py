@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from cairn.agents.agent import check_installed, new_context, prompt_hashes, refuse_other_prompts
-from cairn.agents.groups import State
+from cairn.agents.groups import State, without_episodes
 from cairn.agents.models.policy import Policy, load_policy, load_pretrained
-from cairn.agents.report import Report, summarise
+from cairn.agents.report import Report, name_tasks, summarise
 from cairn.agents.rollout import EpisodeSource
+from cairn.agents.trained_tasks import TrainedTasks
 from cairn.core.errors import CairnError
 from cairn.core.records import Episode
 from cairn.core.seeding import derive_seed
@@ -30,10 +31,20 @@ from cairn.envs.registry import make
 from cairn.trainer import checkpoint
 from cairn.trainer.checkpoint import Checkpoint
 from cairn.trainer.config import RunConfig, load_run_config
+from cairn.trainer.evaluation import EvaluationStopped, play_evaluation, report_metrics
 from cairn.trainer.guards import Collapse, Lookout
 from cairn.trainer.hardware import Hardware
-from cairn.trainer.held_out import play_held_out, report_metrics
-from cairn.trainer.imitation import demonstrations, environment_texts, imitate
+from cairn.trainer.history import (
+    changes,
+    described,
+    extended,
+    history_of,
+    refuse_another_run,
+    refuse_late_changes,
+    refuse_other_env,
+    trained_settings,
+)
+from cairn.trainer.imitation import Imitation, demonstrations, environment_texts
 from cairn.trainer.interrupt import Interrupt
 from cairn.trainer.learner import Learner
 from cairn.trainer.listener import Listener
@@ -43,6 +54,7 @@ from cairn.trainer.pulse import PulseMeter
 from cairn.trainer.run import Run, versions
 from cairn.trainer.samples import make_samples
 from cairn.trainer.step_credit import step_credit
+from cairn.trainer.task_split import TaskSplit, split_run_tasks
 from cairn.trainer.tasks import TaskOrder
 from cairn.trainer.torch_setup import set_up_torch
 from cairn.trainer.tracking import Tracking, new_trackers
@@ -57,14 +69,26 @@ def train(
     *,
     folder: str | Path | None = None,
     listener: Listener | None = None,
+    resume: bool = False,
+    accept_env_version: bool = False,
 ) -> Run:
     """Train as the configuration says, in a new folder under ``runs/`` unless `folder` is given.
 
-    A `folder` that already holds a run goes on from its newest intact checkpoint. Ctrl-C stops after the update under
-    way, which is saved; a second one stops at once.
+    A `folder` that already holds a run with this configuration continues from its newest intact checkpoint. Ctrl-C
+    stops at the next point that can be saved (the end of an update, a batch of the warm start); a second one stops at
+    once.
+
+    Args:
+        config: a TOML file, the name of a run that ships with Cairn, tables, or a checked configuration.
+        overrides: settings on top of it, by dotted name.
+        folder: where the run is written.
+        listener: hears of progress.
+        resume: continue the run in `folder` although settings have changed. The store keeps each configuration with
+            the update from which it applies. Settings that take effect at the start only may not change.
+        accept_env_version: continue although the environment has another version than the run began with.
 
     Raises:
-        ConfigError: the configuration cannot work.
+        ConfigError: the configuration cannot work, or `folder` holds a run with another one.
         CairnError: too many episodes failed, or a file cannot be written.
     """
     settings = config if isinstance(config, RunConfig) else load_run_config(config, overrides)
@@ -78,7 +102,11 @@ def train(
         hears = stack.enter_context(Tracking(trackers, listener or Listener()))
         cluster = stack.enter_context(new_cluster(settings, hears.noted)) if settings.cluster.is_used else None
         store = new_recorder(settings, where / "run.sqlite", stack, cluster)
-        return Trainer(settings, where, store, hears, cluster).run()
+        if not resume:
+            refuse_another_run(store.meta(), settings, str(where))
+        trainer = Trainer(settings, where, store, hears, cluster)
+        trainer.accept_env_version = accept_env_version
+        return trainer.run()
 
 
 def _make(folder: Path) -> None:
@@ -106,8 +134,8 @@ class Trainer:
         self.config, self.folder, self.store, self.listener, self.cluster = config, folder, store, listener, cluster
         self.env = make(config.env.id, **config.env.config)
         self.eval_env = make(config.env.id, **config.eval_env)
-        self.train_tasks = list(self.env.tasks())
-        self.eval_tasks = list(self.eval_env.tasks()[: config.eval.tasks])
+        self.tasks = self._split(None)
+        self.accept_env_version = False
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         self.reports: dict[int, Report] = {}
         self.seconds: dict[str, float] = {}
@@ -126,44 +154,36 @@ class Trainer:
             self.rollbacks = len(self.store.meta().get("rollbacks", ()))
             found = self._newest_checkpoint()
             try:
-                return self._go_on(found)
+                return self._train_from(found)
             except Collapse as collapse:
                 self._go_back(collapse)
 
-    def _go_on(self, found: Checkpoint | None) -> Run:
-        prompts = prompt_hashes(self.config.agent)
-        if found is not None:
-            refuse_other_prompts(prompts, found.state.get("prompts", {}), str(found.folder))
+    def _train_from(self, found: Checkpoint | None) -> Run:
+        """Train to the end from a checkpoint, or from the start, and return the run."""
+        self.tasks = self._split(found)
         policy = self._policy(found)
         self.listener.started(self.folder, self._facts(policy))
-        self.store.set_meta(
-            {
-                "config": self.config.model_dump(),
-                "prompts": prompts,
-                "versions": versions(),
-                "parameters": policy.num_parameters,
-                "trainable": policy.num_trainable,
-            }
-        )
-        self.store.environment(self.config.env.id, self.env.meta.version, self.config.env.config)
-        self.store.environment(self.config.env.id, self.eval_env.meta.version, self.config.eval_env)
-        if found is None:
-            self._warm_start(policy)
-        learner = self._learner(policy, found)  # its masters and its reference are the weights as they are now
-        done = found.update if found else 0
+        self._store_facts(policy, found)
+        imitating = found is not None and "imitation" in found.state
+        if (found is None or imitating) and not self._warm_start(policy, found):
+            return Run(self.folder, self.reports, is_finished=False)
+        is_new = found is None or imitating
+        learner = self._learner(policy, None if is_new else found)  # its masters and reference are the present weights
+        done = policy.version
         self.num_tokens = 0
         self.lookout = Lookout(self.config.guards, self.store.series)
         # The rollout comes before the first evaluation, whose back end may then share what this one starts.
-        with closing(learner), closing(self._rollout(policy, found)) as rollout:
-            if found is None:
-                self._evaluate(policy, 0)
-                self._save(policy, learner, 0, None)
+        with closing(learner), closing(self._rollout(policy, None if is_new else found)) as rollout:
+            if self._evaluates_after(done) and done not in self.reports:
+                self._evaluate(policy)
+            if is_new:
+                self._save(policy, learner, None)
             while done < self.config.trainer.updates and not self.interrupt.is_asked:
                 metrics = self._update(done, rollout, learner)
                 done += 1
                 self._look_for_collapse(done, metrics)
-                self._after(policy, learner, rollout, done)
-        return Run(self.folder, self.reports, is_finished=done == self.config.trainer.updates)
+                self._evaluate_and_save(policy, learner, rollout)
+        return Run(self.folder, self.reports, is_finished=done == self.config.trainer.updates and done in self.reports)
 
     # -- one update -------------------------------------------------------------------------------------------------
 
@@ -176,6 +196,7 @@ class Trainer:
             episodes = rollout.batch(meter.ended, meter.beat)
         self._stop_if_failing(episodes)
         usable = [e for e in episodes if not e.is_failed]
+        self._note_if_nothing_fits(update + 1, usable)
         with self._timed("credit", 1):
             advantage, measured = step_credit(self.config, usable, is_deterministic=self.env.meta.is_deterministic)
             samples = make_samples(usable, advantage)
@@ -184,6 +205,7 @@ class Trainer:
             learned = learner.update(
                 samples, loss.method, loss.settings, derive_seed(self._seed, "learn", update), version=update
             )
+        learner.policy.version = update + 1
         rollout.update_weights(update + 1)
         before, self.num_tokens = self.num_tokens, rollout.num_tokens  # some were computed since the last update
         tokens = self.num_tokens - before
@@ -216,12 +238,28 @@ class Trainer:
                 f"the first: {failed[0].ending.detail or failed[0].ending.cause}"
             )
 
-    def _after(self, policy: Policy, learner: Learner, rollout: EpisodeSource, done: int) -> None:
+    def _note_if_nothing_fits(self, step: int, usable: Sequence[Episode]) -> None:
+        """Note an update without a turn to learn from: its episodes ended before their first reply."""
+        if usable and not any(episode.turns for episode in usable):
+            longest = self.config.sampling.max_context
+            self._note(
+                step,
+                "nothing learned",
+                f"update {step} has nothing to learn from: none of its {len(usable)} episodes has a turn, since their "
+                f"first prompts leave no room for a reply in sampling.max_context = {longest} tokens. Raise it, or "
+                "shorten prompts with another context",
+            )
+
+    def _evaluates_after(self, done: int) -> bool:
+        return done in (0, self.config.trainer.updates) or done % self.config.eval.every == 0
+
+    def _evaluate_and_save(self, policy: Policy, learner: Learner, rollout: EpisodeSource) -> None:
+        done = policy.version
+        if self._evaluates_after(done) and not self.interrupt.is_asked:  # else when the run continues
+            self._evaluate(policy)
         is_last = done == self.config.trainer.updates
-        if is_last or done % self.config.eval.every == 0:
-            self._evaluate(policy, done)
         if is_last or self.interrupt.is_asked or done % self.config.trainer.checkpoint_every == 0:
-            self._save(policy, learner, done, rollout.state())
+            self._save(policy, learner, rollout.state())
 
     # -- collapse ---------------------------------------------------------------------------------------------------
 
@@ -254,22 +292,59 @@ class Trainer:
     # -- before, between and after ----------------------------------------------------------------------------------
 
     def _newest_checkpoint(self) -> Checkpoint | None:
+        """Return the newest intact checkpoint that this run can continue from; refuse before anything is forgotten."""
         found, problems = checkpoint.latest(self.folder / "checkpoints")
+        if found is not None:
+            self._refuse_changes(found)
         for problem in problems:
             self._note(0 if found is None else found.update, "checkpoint", problem)
         self.store.forget_after(found.update if found is not None else -1)
         if found is not None:
-            self._note(found.update, "going on", f"going on from {found.folder.name}")
+            self._note(found.update, "resumed", f"resumed from {found.folder.name}")
             stored = self.store.meta().get("reports", {})
             self.reports = {int(n): Report.from_dict(r) for n, r in stored.items() if int(n) <= found.update}
         return found
 
+    def _refuse_changes(self, found: Checkpoint) -> None:
+        meta, folder = self.store.meta(), str(self.folder)
+        refuse_late_changes(meta, self.config, folder)
+        if not self.accept_env_version:
+            refuse_other_env(meta, self.env.meta.version, folder, self.config.env.id)
+        refuse_other_prompts(prompt_hashes(self.config.agent), found.state.get("prompts", {}), str(found.folder))
+
+    def _split(self, found: Checkpoint | None) -> TaskSplit:
+        meta = None if found is None else self.store.meta()
+        return split_run_tasks(self.config, self.env.tasks(), self.eval_env.tasks(), meta)
+
+    def _store_facts(self, policy: Policy, found: Checkpoint | None) -> None:
+        """Store the run's settings, with the update from which they apply, and all that they resolve to."""
+        earlier = history_of(self.store.meta()) if found is not None else []
+        history = extended(earlier, self.config, policy.version)
+        if earlier and (differing := changes(earlier[-1]["config"], history[-1]["config"])):
+            text = f"settings changed after update {policy.version}: {described(differing)}"
+            self._note(policy.version, "settings", text)
+        facts = {
+            "config": self.config.model_dump(),
+            "configs": history,
+            "tasks": self.tasks.to_dict(),
+            "env_version": self.env.meta.version,
+            "prompts": prompt_hashes(self.config.agent),
+            "versions": versions(),
+            "parameters": policy.num_parameters,
+            "trainable": policy.num_trainable,
+        }
+        self.store.set_meta(facts)
+        self.store.environment(self.config.env.id, self.env.meta.version, self.config.env.config)
+        self.store.environment(self.config.env.id, self.eval_env.meta.version, self.config.eval_env)
+
     def _policy(self, found: Checkpoint | None) -> Policy:
         if found is not None:
-            return load_pretrained(str(found.folder), self.config.model.dtype, self.device)
+            policy = load_pretrained(str(found.folder), self.config.model.dtype, self.device)
+            policy.version = found.update
+            return policy
         return load_policy(
             self.config.model,
-            lambda: environment_texts(self.env, self.train_tasks, self.config),
+            lambda: environment_texts(self.env, self.tasks.train, self.config),
             self.config.seed,
             self.device,
         )
@@ -281,54 +356,94 @@ class Trainer:
             checkpoint.restore_learner(found, learner)
         return learner
 
-    def _warm_start(self, policy: Policy) -> None:
+    def _warm_start(self, policy: Policy, found: Checkpoint | None) -> bool:
+        """Imitate the oracle, from the checkpoint of an interrupted warm start if there is one.
+
+        Return whether it is done: an interruption ends it at the next batch, with a checkpoint.
+        """
         config = self.config.imitation
         if config.episodes == 0:
-            return
+            return True
         with self._timed("demonstrate", config.episodes):
             episodes = demonstrations(
                 self.config,
                 lambda: new_context(self.config.agent, policy),
                 lambda: self.listener.advanced(1),
+                self.tasks.held_out,
+                lambda: self.interrupt.is_asked,
             )
+        if self.interrupt.is_asked:
+            return False
         if not episodes:
             raise CairnError(f"imitation.oracle: {config.oracle!r} solved none of {config.episodes} tasks")
-        noted = self.listener.noted
+        imitation = Imitation(policy, episodes, config, self.config, self.listener.noted)
+        if found is not None:
+            checkpoint.restore_learner(found, imitation.learner)
+            imitation.load_state_dict(found.state["imitation"])
         with self._timed("imitate", config.epochs):
-            for epoch, metrics in enumerate(imitate(policy, episodes, config, self.config, noted), start=1):
+            for epoch, metrics in enumerate(imitation.passes(lambda: self.interrupt.is_asked), imitation.epoch + 1):
                 self.listener.imitated(epoch, metrics)
                 self.store.add(0, {f"imitation/{name}": value for name, value in metrics.items()})
+        if not imitation.is_finished:
+            self._save(policy, imitation.learner, None, {"imitation": imitation.state_dict()})
+        return imitation.is_finished
 
-    def _evaluate(self, policy: Policy, done: int) -> None:
-        with self._timed("evaluate", len(self.eval_tasks)):
-            episodes = play_held_out(self.config, policy, self.eval_tasks, self.listener)
+    def _evaluate(self, policy: Policy) -> None:
+        done, tasks = policy.version, self.tasks.evaluation
+        try:
+            with self._timed("evaluate", len(tasks)):
+                episodes = play_evaluation(self.config, policy, tasks, self.listener, lambda: self.interrupt.is_asked)
+        except EvaluationStopped:
+            return
         self._stop_if_failing(episodes)
-        report = self.reports[done] = summarise(episodes, self.eval_env.task_type, self.eval_env.can_solve)
-        kinds = [self.eval_env.task_type(e.task.task_id) for e in episodes]
+        env, share = self.eval_env, self.tasks.training_share
+        report = self.reports[done] = summarise(episodes, env.task_type, env.can_solve, share)
+        kinds = [env.task_type(e.task.task_id) for e in episodes]
         self.store.add(done, report_metrics(report), episodes, phase="eval", task_types=kinds)
         self.store.set_meta({"reports": {str(n): r.to_dict() for n, r in self.reports.items()}})
         self.listener.evaluated(done, report)
 
+    def _order(self) -> TaskOrder:
+        return TaskOrder(self.config.env.id, self.tasks.train, self.config.trainer.group_size, self._seed)
+
     def _rollout(self, policy: Policy, found: Checkpoint | None) -> EpisodeSource:
-        order = TaskOrder(self.config.env.id, self.train_tasks, self.config.trainer.group_size, self._seed)
-        version = found.update if found is not None else 0
-        rollout = new_rollout(self.config, policy, self.cluster, order, version)
+        order = self._order()
+        rollout = new_rollout(self.config, policy, self.cluster, order)
         if found is not None and (state := found.rollout()) is not None:
+            if found.state.get("order", order.key) != order.key:  # its groups in flight are not this order's
+                self._note(
+                    found.update, "dropped", "episodes in flight were dropped: tasks, seed or group size changed"
+                )
+                state = without_episodes(state)
             rollout.restore(state)
         return rollout
 
-    def _save(self, policy: Policy, learner: Learner, done: int, rollout: State | None) -> None:
-        self.store.flush()  # a run that goes on from a checkpoint has all that led to it
+    def _save(
+        self, policy: Policy, learner: Learner, rollout: State | None, more: Mapping[str, Any] | None = None
+    ) -> None:
+        self.store.flush()  # a run that continues from a checkpoint has all that led to it
+        state = {
+            "config": self.config.model_dump(),
+            "prompts": prompt_hashes(self.config.agent),
+            "training": self._trained().to_dict(),
+            "order": self._order().key,
+        }
         saved = checkpoint.save(
             self.folder / "checkpoints",
-            done,
+            policy.version,
             policy,
             learner,
-            {"config": self.config.model_dump(), "prompts": prompt_hashes(self.config.agent)},
+            {**state, **(more or {})},
             rollout,
             self.config.trainer.keep_checkpoints,
         )
-        self.store.checkpoint(done, str(saved.relative_to(self.folder)))
+        self.store.checkpoint(policy.version, str(saved.relative_to(self.folder)))
+
+    def _trained(self) -> TrainedTasks:
+        history = self.store.meta()["configs"]
+        settings, held_out = trained_settings(history), frozenset(self.tasks.held_out)
+        env, evaluation = self.config.env.id, self.config.eval_env
+        return TrainedTasks(env=env, settings=settings, held_out=held_out, evaluation=evaluation)
 
     def _note(self, step: int, kind: str, text: str) -> None:
         self.store.event(step, kind, text)
@@ -336,7 +451,8 @@ class Trainer:
 
     def _facts(self, policy: Policy) -> dict[str, str]:
         config = self.config
-        tasks = f"{len(self.train_tasks)} training tasks, {len(self.eval_tasks)} held out"
+        split = self.tasks
+        tasks = f"{len(split.train)} training tasks, {len(split.evaluation)} {name_tasks(split.training_share)}"
         episodes = f"{config.trainer.groups} tasks x {config.trainer.group_size} episodes"
         size = f"{policy.num_parameters / 1e6:.2f} M parameters"
         if policy.num_trainable < policy.num_parameters:

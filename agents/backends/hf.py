@@ -54,7 +54,7 @@ class HFBackend:
         self.config = sampling
         self._end_id = policy.encoder.end_id
         self.num_slots = sampling.slots
-        self.version = 0
+        self.version = policy.version
         self.num_tokens = 0  # computed so far
         self._chunk = (config or HFConfig()).chunk
         self._cache = SlotCache(sampling.slots)

@@ -79,7 +79,7 @@ class VLLMBackend:
             MissingExtraError: vLLM is not installed.
             ConfigError: the model cannot run in vLLM, or not with these settings.
         """
-        self.num_slots, self.version, self.num_tokens = sampling.slots, 0, 0
+        self.num_slots, self.version, self.num_tokens = sampling.slots, policy.version, 0
         self._sampling, self._end_id = sampling, policy.encoder.end_id
         self._engine = VLLMEngine.of(policy, sampling, config)
         self._slots = [_Slot() for _ in range(sampling.slots)]

@@ -66,7 +66,7 @@ class VLLMServerBackend(ServedBackend):
         if policy is None or policy.model is None:
             raise ConfigError("sampling.method: 'vllm_server' samples with a policy of ours, and there is none")
         super().__init__(sampling, config, _Completions(policy, sampling), config.model or "")
-        self._policy = policy
+        self._policy, self.version = policy, policy.version
         self._folder = _new_folder(config.weights_folder)
         self._mark = ""  # of the weights handed over last
         self._known_outages = 0  # since which the server is known to have them

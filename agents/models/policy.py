@@ -63,6 +63,7 @@ class Policy:
 
     model: Any  # Any: transformers picks the class; None: the weights are a server's
     encoder: Encoder
+    version: int = 0  # optimiser updates behind the weights, as a back end that is made now reports them
 
     @property
     def device(self) -> torch.device:

@@ -13,8 +13,8 @@ from pathlib import Path
 from cairn.agents.agent import new_context
 from cairn.benchmarks.quickstart import environment, fresh_policy, settings
 from cairn.trainer.config import RunConfig
+from cairn.trainer.imitation import Imitation
 from cairn.trainer.imitation import demonstrations as demonstrations_of
-from cairn.trainer.imitation import imitate
 from cairn.trainer.tasks import TaskOrder
 
 RATE = 1e-5  # of AdamW: nearly the same policy plays every update
@@ -105,6 +105,6 @@ def save_policy(folder: str, demonstrations: int, epochs: int) -> None:
     plan = {"episodes": demonstrations, "epochs": epochs, "entropy_weight": 0.0}
     config, policy = settings({"agent.constrain": False, "imitation": plan}), fresh_policy()
     episodes = demonstrations_of(config, lambda: new_context(config.agent, policy), lambda: None)
-    for _ in imitate(policy, episodes, config.imitation, config):
+    for _ in Imitation(policy, episodes, config.imitation, config).passes():
         pass
     policy.save(Path(folder))

@@ -11,7 +11,7 @@ from cairn.agents.play import observe
 from cairn.core.records import Episode
 from cairn.envs.registry import make
 from cairn.trainer.config import RunConfig, load_run_config
-from cairn.trainer.imitation import demonstrations, imitate
+from cairn.trainer.imitation import Imitation, demonstrations
 from tests.agents.tiny import policy
 
 HOUSES: dict[str, Any] = {"split": "gen-train", "size": "small", "num_tasks": 200, "turn_limit": 40}
@@ -51,7 +51,7 @@ def test_only_successful_episodes_are_shown() -> None:
 def test_imitation_makes_the_demonstrations_more_likely() -> None:
     config = run_config()
     config = config.model_copy(update={"imitation": config.imitation.model_copy(update={"epochs": 4})})
-    first, *_, last = list(imitate(policy(0), demos(config), config.imitation, config))
+    first, *_, last = list(Imitation(policy(0), demos(config), config.imitation, config).passes())
     assert last["loss"] < 0.8 * first["loss"]
 
 
@@ -65,7 +65,7 @@ def test_the_entropy_bonus_is_imitations_own_and_keeps_the_policy_open() -> None
         )
         learner = config.learner.model_copy(update={"entropy_weight": weights.get("learner", 0.0)})
         run = config.model_copy(update={"learner": learner})
-        return list(imitate(policy(0), shown, imitation, run))[-1]["entropy"]
+        return list(Imitation(policy(0), shown, imitation, run).passes())[-1]["entropy"]
 
     plain = entropy_after()
     assert entropy_after(imitation=1.0) > 1.1 * plain
@@ -79,7 +79,7 @@ def test_importance_sampling_of_the_updates_does_not_reach_imitation() -> None:
     shown = demos(config)[:8]
     plain, other = policy(0), policy(0)
     metrics, metrics_of_capped = (
-        list(imitate(of, shown, run.imitation, run)) for of, run in ((plain, config), (other, capped))
+        list(Imitation(of, shown, run.imitation, run).passes()) for of, run in ((plain, config), (other, capped))
     )
     assert metrics_of_capped == metrics
     for one, two in zip(plain.model.parameters(), other.model.parameters(), strict=True):

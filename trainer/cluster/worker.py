@@ -79,10 +79,9 @@ class RolloutWorker:
         self._jobs: deque[Job] = deque()  # not begun
         with own_errors():
             self._policy = policy_of(files, config.model.dtype)
+            self._policy.version = start.version
             backend = new_backend(config.sampling, self._policy)
             self._engine = new_engine(config, backend, config.env.config, self._policy)
-        if start.version:
-            backend.update_weights(start.version)
         jobs = {key_of(job): job for job in start.jobs}
         restarted = 0 if start.kept is None else restore_engine(self._engine, start.kept, jobs)
         return Started(process=pid_and_host(), restarted=restarted)

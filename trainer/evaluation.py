@@ -1,8 +1,8 @@
-"""Plays the tasks that a run is never trained on, with the policy as it is."""
+"""Evaluates the current policy of a run on the run's evaluation tasks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 
 from cairn.agents.agent import new_backend
@@ -18,8 +18,29 @@ from cairn.trainer.listener import Listener
 from cairn.trainer.pulse import PulseMeter
 
 
-def play_held_out(config: RunConfig, policy: Policy, task_ids: Sequence[str], listener: Listener) -> list[Episode]:
-    """Return an episode of each task, at the temperature of evaluations and with chance of their own."""
+class EvaluationStopped(Exception):  # noqa: N818  (a request of the user, not an error)
+    """The user interrupted an evaluation; its episodes are dropped and played when the run continues."""
+
+
+def play_evaluation(
+    config: RunConfig,
+    policy: Policy,
+    task_ids: Sequence[str],
+    listener: Listener,
+    is_stopped: Callable[[], bool] = lambda: False,
+) -> list[Episode]:
+    """Return an episode of each task, at the temperature of evaluations and with random numbers of their own.
+
+    Args:
+        config: the run's.
+        policy: with its current weights, whose version is kept with each turn.
+        task_ids: the tasks.
+        listener: hears of progress.
+        is_stopped: asked often while episodes are played.
+
+    Raises:
+        EvaluationStopped: `is_stopped` returned true.
+    """
     sampling = config.sampling.model_copy(update={"temperature": config.eval.temperature})
     jobs = [
         Job(
@@ -31,7 +52,13 @@ def play_held_out(config: RunConfig, policy: Policy, task_ids: Sequence[str], li
     ]
     with closing(new_engine(config, new_backend(sampling, policy), config.eval_env, policy)) as engine:
         meter = PulseMeter(listener, lambda: len(engine.flights), lambda: engine.backend.num_tokens)
-        return collect(engine, jobs, meter.ended, meter.beat)
+
+        def beat() -> None:
+            meter.beat()
+            if is_stopped():
+                raise EvaluationStopped
+
+        return collect(engine, jobs, meter.ended, beat)
 
 
 def report_metrics(report: Report) -> dict[str, float]:
@@ -43,5 +70,6 @@ def report_metrics(report: Report) -> dict[str, float]:
         "eval/turns": report.mean_turns,
         "eval/failed": float(report.failed),
         "eval/ceiling": report.ceiling,
+        **({} if report.training_share is None else {"eval/training_share": report.training_share}),
         **{f"eval/success/{name}": rate.share for name, rate in report.by_type.items()},
     }

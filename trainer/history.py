@@ -1,0 +1,132 @@
+"""The settings of a run from its first update to its last, and the changes that a run cannot continue with.
+
+The run's store keeps one entry per change: ``{"update": n, "config": {...}}`` holds from the update after n on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from cairn.core.config import flatten
+from cairn.core.errors import CairnError, ConfigError
+from cairn.envs.registry import make
+from cairn.trainer.config import RunConfig, load_run_config
+
+Entry = Mapping[str, Any]  # Any: JSON
+_DECIDED_AT_THE_START = (
+    "env.id",
+    "eval.holdout",
+    "eval.holdout_seed",
+    "imitation.",
+    "model.chat_template",
+    "model.lora",
+    "model.max_positions",
+    "model.path",
+    "model.preset",
+    "model.vocab_size",
+)
+_MOST_LISTED = 8
+
+
+def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:  # Any: settings
+    """Return the settings that differ, by dotted name, with both values; None where one side has no such setting."""
+    old, new = flatten(before), flatten(after)
+    return {key: (old.get(key), new.get(key)) for key in sorted({*old, *new}) if old.get(key) != new.get(key)}
+
+
+def described(found: Mapping[str, tuple[Any, Any]]) -> str:  # Any: settings
+    """Return changed settings as text, the first few of them."""
+    listed = [f"{key} {_short(old)} -> {_short(new)}" for key, (old, new) in found.items()]
+    more = len(listed) - _MOST_LISTED
+    return ", ".join(listed[:_MOST_LISTED]) + (f" and {more} more" if more > 0 else "")
+
+
+def refuse_another_run(meta: Mapping[str, Any], config: RunConfig, folder: str) -> None:  # Any: see RunStore.meta
+    """Refuse a folder that holds a run with other settings.
+
+    Raises:
+        ConfigError: it does.
+    """
+    stored = _normalised(meta.get("config"))
+    if stored is not None and (found := changes(stored, _tables(config))):
+        raise ConfigError(
+            f"{folder!r} holds a run with other settings: {described(found)}. To continue that run with changed "
+            f"settings: cairn train --resume {folder} --set KEY=VALUE. To start a new one, name another --folder"
+        )
+
+
+def refuse_late_changes(meta: Mapping[str, Any], config: RunConfig, folder: str) -> None:  # Any: as above
+    """Refuse settings that had their effect when the run started, and would be without effect now.
+
+    Raises:
+        ConfigError: one of them was changed.
+    """
+    stored = _normalised(meta.get("config"))
+    found = {} if stored is None else changes(stored, _tables(config))
+    if late := {key: value for key, value in found.items() if key.startswith(_DECIDED_AT_THE_START)}:
+        raise ConfigError(
+            f"The run in {folder!r} cannot continue with {described(late)}: this was decided when it started. Leave it "
+            "as it was, or start a new run"
+        )
+
+
+def refuse_other_env(meta: Mapping[str, Any], version: int, folder: str, env_id: str) -> None:  # Any: as above
+    """Refuse an environment of another version than the run began with.
+
+    Raises:
+        CairnError: it is.
+    """
+    before = meta.get("env_version")
+    if before is not None and before != version:
+        raise CairnError(
+            f"The run in {folder!r} has played version {before} of {env_id}; this is version {version}, whose "
+            "observations, rules or rewards differ. Start a new run, or accept the change with "
+            f"cairn train --resume {folder} --accept-env-version"
+        )
+
+
+def history_of(meta: Mapping[str, Any]) -> list[Entry]:  # Any: see RunStore.meta
+    """Return the stored history; a run from before there were any has one entry, the settings that it has now."""
+    stored = meta.get("config")
+    entries: list[Entry] = meta.get("configs") or ([] if stored is None else [{"update": 0, "config": stored}])
+    return entries
+
+
+def extended(entries: Sequence[Entry], config: RunConfig, update: int) -> list[Entry]:
+    """Return the history of a run that continues after `update` with `config`; later updates are forgotten."""
+    tables, past = _tables(config), [entry for entry in entries if entry["update"] < update]
+    if past and not changes(past[-1]["config"], tables):
+        return past
+    return [*past, {"update": update, "config": tables}]
+
+
+def trained_settings(entries: Sequence[Entry]) -> list[Mapping[str, Any]]:  # Any: an environment's settings
+    """Return the environment settings, each once, under which a run with this history has trained or imitated."""
+    found: dict[str, Mapping[str, Any]] = {}  # Any: as above
+    for entry in entries:
+        own, imitation = entry["config"]["env"]["config"], entry["config"]["imitation"]
+        for settings in (own, {**own, **imitation["config"]} if imitation["episodes"] else own):
+            found[json.dumps(settings, sort_keys=True)] = settings
+    return list(found.values())
+
+
+def trained_tasks(env_id: str, entries: Sequence[Entry], held_out: Collection[str]) -> set[str]:
+    """Return the tasks that a run with this history may have trained on or imitated."""
+    listed = {task for settings in trained_settings(entries) for task in make(env_id, **settings).tasks()}
+    return listed - set(held_out)
+
+
+def _tables(config: RunConfig) -> dict[str, Any]:  # Any: JSON
+    tables: dict[str, Any] = json.loads(config.model_dump_json())
+    return tables
+
+
+def _normalised(stored: Mapping[str, Any] | None) -> dict[str, Any] | None:  # Any: JSON
+    """Return a stored configuration with the settings that its version of Cairn did not have yet."""
+    return None if stored is None else _tables(load_run_config(stored))
+
+
+def _short(value: Any) -> str:  # Any: a setting
+    return json.dumps(value, default=str)[:60]
