@@ -65,8 +65,7 @@ class Evaluation:
 
     def training_tasks(self, number: int) -> int:
         """Return how many tasks of the part of this number the agent was trained on; 0 where that is not known."""
-        counts = self.facts.get("training_tasks") or ()
-        return int(counts[number]) if number < len(counts) else 0
+        return training_tasks(self.facts, number)
 
     def mark(self, number: int) -> Mark:
         """Return what the gates say of the part of this number."""
@@ -144,6 +143,13 @@ def evaluate(
     with alone(folder), RunStore(folder / "run.sqlite") as store:
         played = Sitting(loaded, chosen, pace or Pace(), facts, store, on_episode, on_left).play()
     return replace(load_evaluation(folder), played=played)
+
+
+def training_tasks(facts: Mapping[str, Any], number: int) -> int:  # Any: JSON, perhaps of a stranger
+    """Return how many tasks of a part the facts of an evaluation count as training tasks; 0 where they do not say."""
+    counts = facts.get("training_tasks")
+    found = counts[number] if isinstance(counts, list) and number < len(counts) else 0
+    return found if isinstance(found, int) else 0
 
 
 def load_evaluation(folder: Path) -> Evaluation:

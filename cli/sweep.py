@@ -58,5 +58,5 @@ def sweep(
         )
         for v in variants
     ]
-    typer.echo(f"Held-out success, %, {seeds} seeds; intervals: Student's t over seeds, 95 %")
+    typer.echo(f"Success on {variants[0].tasks}, %, {seeds} seeds; intervals: Student's t over seeds, 95 %")
     show_table((key, "at the start", "at the end", "mean at the end", f"against {values[0]}, paired"), rows)

@@ -18,7 +18,7 @@ def step_credit(
     config: RunConfig, episodes: Sequence[Episode], *, is_deterministic: bool
 ) -> tuple[Floats, dict[str, float]]:
     """Return the advantages, in the order of the episodes' turns, and metrics of the credit."""
-    if not episodes:
+    if not any(episode.turns for episode in episodes):
         return np.zeros(0), {}
     anchors = _alike(episodes, config.trainer.similarity)
     table = StepTable.from_episodes(episodes, anchor=anchors, is_deterministic=is_deterministic)

@@ -32,12 +32,13 @@ class Variant:
     """One value of the varied setting."""
 
     value: str
-    starts: tuple[float, ...]  # held-out success before the first update, one a seed
+    starts: tuple[float, ...]  # success in evaluation before the first update, one a seed
     ends: tuple[float, ...]  # after the last
     mean: float  # of `ends`
     half_width: float  # of the 95 % interval of the mean over seeds; NaN for one seed
     difference: float  # mean of (this - the first variant), paired by seed
     difference_half_width: float
+    tasks: str  # name of the evaluation's tasks: held-out tasks or training tasks
 
     def to_dict(self) -> dict[str, Any]:
         """Return it JSON-ready."""
@@ -112,6 +113,7 @@ def _variant(value: str, runs: Sequence[Run], first: Sequence[float]) -> Variant
         half_width=half_width(ends),
         difference=sum(differences) / len(differences),
         difference_half_width=half_width(differences),
+        tasks=runs[0].final.tasks,
     )
 
 

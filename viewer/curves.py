@@ -1,4 +1,4 @@
-"""One picture of a run, or of several: success on held-out tasks with its interval, and what went with it."""
+"""One picture of a run: success on its evaluation tasks with the interval, and the metrics that explain it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from cairn.agents.report import name_tasks
 from cairn.core.store import RunStore
+from cairn.viewer.queries import training_share
 
 _PANELS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
-    ("Turns an episode", (("turns", "training"), ("eval/turns", "held out"))),
+    ("Turns an episode", (("turns", "training"), ("eval/turns", "evaluation"))),
     ("Entropy of the policy", (("entropy", "nats a decision"),)),
     (
         "Step-level comparison: shares of steps, of groups",
@@ -43,18 +45,19 @@ def draw_curves(store: RunStore, path: Path, title: str) -> Path:
 
 
 def _draw_success(axis: Any, store: RunStore) -> None:  # Any: matplotlib's axes carry no types
-    train, held_out = store.series("success"), store.series("eval/success")
+    train, evaluated = store.series("success"), store.series("eval/success")
+    name = name_tasks(training_share(store))
     low, high = store.series("eval/low"), store.series("eval/high")
     axis.plot(*_columns(train), color="#9aa5b1", lw=1, label="training tasks (sampled)")
-    axis.plot(*_columns(held_out), color="#0b7285", lw=2, marker="o", ms=4, label="held-out tasks")
-    if held_out:
-        steps = [step for step, _ in held_out]
+    axis.plot(*_columns(evaluated), color="#0b7285", lw=2, marker="o", ms=4, label=f"{name} (evaluated)")
+    if evaluated:
+        steps = [step for step, _ in evaluated]
         axis.fill_between(
             steps, _percent(low), _percent(high), color="#0b7285", alpha=0.15, label="95 % interval", lw=0
         )
         axis.annotate(
-            f"{100 * held_out[-1][1]:.0f} %",
-            (steps[-1], 100 * held_out[-1][1]),
+            f"{100 * evaluated[-1][1]:.0f} %",
+            (steps[-1], 100 * evaluated[-1][1]),
             textcoords="offset points",
             xytext=(6, 0),
             va="center",

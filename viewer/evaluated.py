@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from cairn.agents.evaluation import training_tasks
 from cairn.agents.gates import Judged, Signs, signs_of, tampering
 from cairn.agents.measures import Measures, TaskFacts, measure
 from cairn.agents.panel import Panel, Part
@@ -43,6 +44,7 @@ class PartFound:
     measures: Measures
     signs: Signs  # of reward hacking
     gates: Mark
+    training_tasks: int  # tasks of the part that the agent was trained on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +138,7 @@ def _part(store: RunStore, meta: Mapping[str, Any], number: int, part: Part) -> 
         measures=measure(rows, {task: TaskFacts(**fact) for task, fact in meta["tasks"][number].items()}),
         signs=signs_of(_judged(store, rows), (low, high)),
         gates=mark_of(meta.get("gates"), number),
+        training_tasks=training_tasks(meta["facts"], number),
     )
 
 

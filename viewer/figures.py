@@ -12,7 +12,7 @@ from cairn.viewer.curve_lines import OpenRun, Variant, metric_line, variants
 from cairn.viewer.pages.runs import opened
 
 _FIGURES = (  # metric, what its axis says, factor
-    ("eval/success", "Success on held-out tasks, %", 100.0),
+    ("eval/success", "Success on evaluation tasks, %", 100.0),
     ("success", "Success in training, %", 100.0),
     ("return", "Return", 1.0),
     ("turns", "Turns an episode", 1.0),

@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from cairn.agents.report import name_tasks
 from cairn.core.store import RunStore
 from cairn.core.store.schema import signed, unsigned
 from cairn.viewer.catalog import RunPlace, dig
@@ -29,6 +30,7 @@ class Summary:
     success: float | None  # of the last evaluation, 0..1; None: there was none
     low: float | None  # of its 95 % interval
     high: float | None
+    tasks: str  # name of the evaluation's tasks: held-out tasks, training tasks, or evaluation tasks if not known
     env: str
     method: str  # of credit
     seed: int | None
@@ -96,6 +98,7 @@ def summary(place: RunPlace, store: RunStore) -> Summary:
         episodes=episodes,
         turns=turns,
         **{name: _last(store, f"eval/{name}") for name in ("success", "low", "high")},
+        tasks=name_tasks(training_share(store)),
         env=str(dig(config, "env", "id") or ""),
         method=str(dig(config, "credit", "method") or ""),
         seed=dig(config, "seed"),
@@ -105,6 +108,11 @@ def summary(place: RunPlace, store: RunStore) -> Summary:
         is_live=not is_done and last is not None and time.time() - last < QUIET_S,
         is_evaluation="panel" in meta,
     )
+
+
+def training_share(store: RunStore) -> float | None:
+    """Return the share of training tasks among those of the newest evaluation; None: the run did not store it."""
+    return _last(store, "eval/training_share")
 
 
 def state(store: RunStore) -> str:

@@ -77,6 +77,13 @@ def test_a_run_from_start_to_report_and_on(config: Path, tmp_path: Path) -> None
 
     report = answer("eval", ENV, "--agent", str(folder), "--tasks", "5", "--json")
     assert report["parts"][0]["episodes"] == 5
+    assert report["training_tasks"] == [5]
+    unseen = answer("eval", ENV, "--agent", str(folder), "--held-out", "--tasks", "50", "--json")
+    assert unseen["parts"][0]["tasks"] == 6  # those that the run held out
+    assert unseen["training_tasks"] == [0]
+    shown = run.invoke(app, ["eval", ENV, "--agent", str(folder), "--tasks", "5"])
+    assert "TRAINING TASKS: the agent was trained on 5 of these 5 tasks" in shown.output
+    assert "is not a run" in refusal("eval", ENV, "--agent", str(tmp_path), "--held-out")
     shown = run.invoke(app, ["play", ENV, "--agent", str(folder), "--task", "red-1"])
     assert shown.exit_code == 0
     assert shown.output.startswith("A note says: red.")
@@ -85,7 +92,13 @@ def test_a_run_from_start_to_report_and_on(config: Path, tmp_path: Path) -> None
 def test_a_person_sees_updates_and_a_summary(config: Path, tmp_path: Path) -> None:
     done = run.invoke(app, ["train", str(config), "--folder", str(tmp_path / "run"), "--set", "trainer.updates=1"])
     assert done.exit_code == 0, done.output
-    for text in ("update 1/1: success", "held-out success", "Success on 6 held-out tasks", "cairn play", "cairn eval"):
+    for text in (
+        "update 1/1: success",
+        "success on held-out tasks",
+        "Success on 6 held-out tasks",
+        "cairn play",
+        "cairn eval",
+    ):
         assert text in done.output
 
 

@@ -358,6 +358,30 @@ def test_some_failures_are_counted_and_not_trained_on(tmp_path: Path) -> None:
     assert stored[0][4].startswith("red-")
 
 
+def test_turns_of_evaluations_name_the_weights_that_played_them(finished: Run) -> None:
+    sql = "SELECT DISTINCT step, version FROM turns JOIN episodes ON id = episode WHERE phase = 'eval' ORDER BY 1"
+    assert rows(finished.folder, sql) == [(0, 0), (6, 6)]
+    _, episodes = play_tasks(str(finished.folder), DOORS["env"]["id"], tasks=1)
+    assert {turn.policy_version for turn in episodes[0].turns} == {6}
+
+
+def test_an_update_whose_prompts_are_all_too_long_learns_nothing_and_says_why(tmp_path: Path) -> None:
+    (file := tmp_path / "long.txt").write_text("Open the door. " * 60)
+    told = {"instruction_file": str(file), "format": "react"}
+    settings = {**TINY, "agent.context": {"method": "chat", "chat": told}, "sampling.max_context": 64}
+    heard = Heard()
+    run = train(DOORS, settings, folder=tmp_path / "run", listener=heard)
+    assert run.is_finished
+    assert heard.updates == [1, 2]
+    notes = [note for note in heard.notes if "nothing to learn from" in note]
+    assert len(notes) == 2
+    assert "none of its 16 episodes has a turn" in notes[0]
+    assert "sampling.max_context = 64" in notes[0]
+    first = run.folder / "checkpoints" / "update-000001" / "model.safetensors"
+    assert weights(run) == first.read_bytes()
+    assert metrics(run.folder)["ended/tokens"] == [(1, 16.0), (2, 16.0)]
+
+
 def test_an_update_in_which_every_episode_failed_changes_nothing(tmp_path: Path) -> None:
     doomed = {"env.config": {"doom": "abgrvw"}, "eval.config": {"doom": ""}, "trainer.max_failed_share": 1.0}
     run = train(DOORS, {**TINY, **doomed, "trainer.updates": 1}, folder=tmp_path)

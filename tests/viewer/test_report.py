@@ -62,7 +62,7 @@ def test_a_report_has_curves_tables_episodes_a_graph_and_settings(tmp_path: Path
     found = evaluate("oracle", "examples.doors:Doors", tasks=4, root=tmp_path / "evals")
     assert write_report([*runs, tmp_path / "evals"], tmp_path / "r.html") == (3, [])
     text = (tmp_path / "r.html").read_text()
-    for told in ("a0", "a1", "Success on held-out tasks", "You see a pen.", 'class="node', "grpo", "oracle"):
+    for told in ("a0", "a1", "Success on evaluation tasks", "You see a pen.", 'class="node', "grpo", "oracle"):
         assert told in text, told
     assert found.panel.content_hash()[:12] in text
     assert "75 % [30 %, 95 %]" in re.sub(r"\s+", " ", text)

@@ -10,6 +10,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from cairn.agents.report import name_tasks
 from cairn.core.errors import CairnError
 from cairn.viewer import queries
 from cairn.viewer.catalog import RunPlace, Unread
@@ -110,11 +111,13 @@ def charts_of(runs: Sequence[OpenRun], asked: str = "") -> list[Chart]:
 
 
 def _success(found: Sequence[Variant]) -> Chart:
+    names = {name_tasks(queries.training_share(run.store)) for each in found for run in each.runs}
+    name = names.pop() if len(names) == 1 else "evaluation tasks"
     lines = [metric_line(each, "eval/success", 100) for each in found]
-    held_out = [line for line in lines if line.points]
-    sampled = [metric_line(each, "success", 100, suffix=", training tasks", is_quiet=True) for each in found]
-    shown = [*held_out, *(line for line in sampled if line.points)]
-    return line_chart("Success on held-out tasks", "% of episodes", shown, top=100)
+    evaluated = [line for line in lines if line.points]
+    sampled = [metric_line(each, "success", 100, suffix=", while training", is_quiet=True) for each in found]
+    shown = [*evaluated, *(line for line in sampled if line.points)]
+    return line_chart(f"Success on {name}", "% of episodes", shown, top=100)
 
 
 def _chart(found: Sequence[Variant], name: str, title: str, unit: str, scale: float, top: float | None) -> Chart:
