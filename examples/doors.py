@@ -48,4 +48,4 @@ class Doors(TextEnv):
 if __name__ == "__main__":
     cairn.register("doors", Doors)
     run = cairn.train({"name": "doors", "env": {"id": "doors"}, "trainer": {"updates": 20, "groups": 8}})
-    print(f"success on held-out episodes: {run.final.success}")
+    print(f"success on {run.final.tasks}: {run.final.success}")

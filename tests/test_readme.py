@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from cairn.core.store import RunStore
+
 README = (Path(__file__).parents[1] / "README.md").read_text()
 
 
@@ -17,8 +19,22 @@ def test_the_environment_of_the_readme_trains(tmp_path: Path, monkeypatch: pytes
     exec(compile(example.replace('"updates": 20', '"updates": 2'), "README.md", "exec"), names)  # noqa: S102
     run = names["run"]
     assert sorted(run.reports) == [0, 2]  # type: ignore[attr-defined]  # what `cairn.train` returned
-    assert run.final.success.episodes == 100  # type: ignore[attr-defined]
+    assert run.final.success.episodes == 30  # type: ignore[attr-defined]
+    assert run.final.tasks == "held-out tasks"  # type: ignore[attr-defined]
+    check_held_out_tasks(run.folder)  # type: ignore[attr-defined]
     assert run.checkpoint.is_dir()  # type: ignore[attr-defined]
+
+
+def check_held_out_tasks(folder: Path) -> None:
+    """Check that a run played no task both to learn from and to be evaluated on."""
+    sql = "SELECT DISTINCT phase, t.task FROM episodes e JOIN tasks t ON t.id = e.task"
+    with RunStore.read(folder) as store:
+        played = store.rows(sql)
+        assert {share for _, share in store.series("eval/training_share")} == {0.0}
+    trained, evaluated = ({task for of, task in played if of == phase} for phase in ("train", "eval"))
+    assert trained
+    assert evaluated
+    assert not trained & evaluated
 
 
 def test_the_commands_of_the_readme_exist() -> None:

@@ -20,12 +20,7 @@ _DECIDED_AT_THE_START = (
     "eval.holdout",
     "eval.holdout_seed",
     "imitation.",
-    "model.chat_template",
-    "model.lora",
-    "model.max_positions",
-    "model.path",
-    "model.preset",
-    "model.vocab_size",
+    "model.",
 )
 _MOST_LISTED = 8
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.tutorial import pages, run_page
+from tests.test_readme import check_held_out_tasks
 
 TUTORIALS = list(pages(Path(__file__).parents[2] / "docs" / "tutorials"))
 
@@ -15,3 +16,5 @@ TUTORIALS = list(pages(Path(__file__).parents[2] / "docs" / "tutorials"))
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
 def test_the_tutorial_does_what_it_says(page: Path, tmp_path: Path) -> None:
     run_page(page, tmp_path)
+    for folder in {file.parent for file in tmp_path.rglob("checkpoints")}:
+        check_held_out_tasks(folder)
