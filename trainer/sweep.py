@@ -7,7 +7,6 @@ within a run are not independent of its training).
 
 from __future__ import annotations
 
-import json
 import math
 import shutil
 from collections.abc import Mapping, Sequence
@@ -17,9 +16,9 @@ from typing import Any
 
 from cairn.agents.statistics import student
 from cairn.core.config import flatten, parse_flags
-from cairn.core.errors import ConfigError
 from cairn.core.store import RunStore
 from cairn.trainer.config import RunConfig, load_run_config
+from cairn.trainer.history import refuse_another_run
 from cairn.trainer.listener import Listener
 from cairn.trainer.run import Run
 from cairn.trainer.train import train
@@ -79,9 +78,7 @@ def _refuse_other_settings(folder: Path, settings: RunConfig) -> None:
     if not (folder / "run.sqlite").is_file():
         return
     with RunStore(folder / "run.sqlite") as store:
-        stored = store.meta().get("config")
-    if stored is not None and stored != json.loads(settings.model_dump_json()):
-        raise ConfigError(f"{str(folder)!r} holds a run with other settings; name another --folder, or delete it")
+        refuse_another_run(store.meta(), settings, str(folder))
 
 
 def _start_together(folders: Sequence[Path], settings: RunConfig, start: Path, listener: Listener | None) -> None:
@@ -98,7 +95,7 @@ def _start_together(folders: Sequence[Path], settings: RunConfig, start: Path, l
         shutil.rmtree(partial, ignore_errors=True)  # of a comparison that was killed while it copied
         shutil.copytree(start, partial, ignore=shutil.ignore_patterns("trackers"))  # each is a run of its own there
         with RunStore(partial / "run.sqlite") as store:
-            store.set_meta({"config": None})  # the run that goes on from here states its own
+            store.set_meta({"config": None, "configs": []})  # the run that continues from here has its own
         partial.rename(folder)
 
 

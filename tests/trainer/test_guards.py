@@ -89,7 +89,7 @@ def test_a_warning_is_told_once_and_changes_nothing(tmp_path: Path) -> None:
 def test_a_run_stops_and_says_where_it_can_go_on_from(tmp_path: Path) -> None:
     with pytest.raises(CairnError, match=r"after update 3: entropy is .*checkpoint update-000002 is from before it"):
         train(DOORS, {**ALARMED, "guards.entropy": "stop"}, folder=tmp_path)
-    again = train(DOORS, {**ALARMED, "guards.entropy": "off"}, folder=tmp_path)
+    again = train(DOORS, {**ALARMED, "guards.entropy": "off"}, folder=tmp_path, resume=True)
     assert again.is_finished
     assert rows(tmp_path, "SELECT count(DISTINCT step) FROM episodes WHERE phase = 'train'") == [(6,)]
 

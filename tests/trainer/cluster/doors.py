@@ -17,6 +17,7 @@ from cairn.trainer.cluster.actors import Cluster
 from cairn.trainer.cluster.rollout import ClusterRollout
 from cairn.trainer.config import RunConfig, load_run_config
 from cairn.trainer.imitation import environment_texts
+from cairn.trainer.task_split import split_run_tasks
 from cairn.trainer.tasks import TaskOrder
 from tests.trainer.doomed import Doomed
 from tests.trainer.test_train import DOORS, SMALL
@@ -43,7 +44,8 @@ def settings(**over: Any) -> RunConfig:  # Any: of any setting; __ stands for a 
 
 def order_of(config: RunConfig) -> TaskOrder:
     tasks = make(config.env.id, **config.env.config).tasks()
-    return TaskOrder(config.env.id, list(tasks), config.trainer.group_size, config.seed)
+    split = split_run_tasks(config, tasks, make(config.env.id, **config.eval_env).tasks(), None)
+    return TaskOrder(config.env.id, split.train, config.trainer.group_size, config.seed)
 
 
 def policy_for(config: RunConfig) -> Policy:

@@ -106,14 +106,14 @@ def test_a_run_that_is_interrupted_and_then_killed_goes_on_with_the_same_tasks(
 
     process = driver(tmp_path, nodes.address, 3)
     notes = list(lines_until(process.stdout, "update 3"))
-    assert "going on from update-000001" in notes
+    assert "resumed from update-000001" in notes
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
     assert have_ended([*processes(notes, "Rollout worker 0"), *processes(notes, "The store's writer")])
 
     heard = Heard()
-    run = train(settings(**WORKER, trainer__updates=4), folder=tmp_path, listener=heard)
-    assert "going on from update-000002" in heard.notes
+    run = train(settings(**WORKER, trainer__updates=4), folder=tmp_path, listener=heard, resume=True)
+    assert "resumed from update-000002" in heard.notes
     assert heard.updates == [3, 4]
     assert run.is_finished
     assert rows(tmp_path, TASKS) == rows(alone, TASKS)
