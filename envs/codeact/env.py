@@ -80,16 +80,11 @@ class CodeActEnv(TextEnv):
     Config: ClassVar[type[EnvConfig]] = CodeActConfig
     config: CodeActConfig
 
-    def setup(self) -> None:
-        """Make the environment inside, and declare what it declares."""
-        for name in self.config.perturb:
-            raise ConfigError(
-                f"perturb.{name}: {self.meta.name!r} tells what the environment inside tells; perturb that one: "
-                f"settings.perturb.{name}"
-            )
-        self._inner = registry.make(self.config.of, **self.config.settings)
-        inner, own = self._inner.meta, type(self).meta
-        self.meta = replace(
+    @classmethod
+    def declare(cls, config: CodeActConfig) -> EnvMeta:
+        """Return the declarations of the environment inside, where programs do not change them."""
+        inner, own = registry.declared(config.of, config.settings), cls.meta
+        return replace(
             own,
             version=own.version * _OWN_VERSIONS + inner.version,
             turn_limit=inner.turn_limit,
@@ -97,7 +92,18 @@ class CodeActEnv(TextEnv):
             oracles=(_ORACLE, *inner.oracles[1:]) if inner.oracles else (),
             oracle_success=inner.oracle_success,
             can_snapshot=inner.can_snapshot,
+            parts=inner.parts,
+            channels=inner.channels,
         )
+
+    def setup(self) -> None:
+        """Make the environment inside."""
+        for name in self.config.perturb:
+            raise ConfigError(
+                f"perturb.{name}: {self.meta.name!r} tells what the environment inside tells; perturb that one: "
+                f"settings.perturb.{name}"
+            )
+        self._inner = registry.make(self.config.of, **self.config.settings)
         self._limit = self.turn_limit = self.config.turn_limit or self._inner.turn_limit
         self._seed: int | None = None
         self._sessions = LeasedSession(self.config.sandbox, self.config.sandbox_settings, self.config.limits)

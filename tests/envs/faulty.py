@@ -12,9 +12,10 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+from pydantic import Field
 
 from cairn.core.errors import RewardFailure, SandboxFailure
-from cairn.envs.base import EnvMeta, Outcome, TextEnv
+from cairn.envs.base import EnvConfig, EnvMeta, Outcome, TextEnv
 from cairn.envs.tools import Schema, function_schema
 
 COLOURS = ("amber", "blue", "coral", "green")
@@ -64,6 +65,30 @@ class Sound(TextEnv):
 
     def load_state(self, saved: Any) -> None:
         self.said = saved
+
+
+class PartedConfig(EnvConfig):
+    """Settings of `Parted`."""
+
+    halves: bool = Field(False, description="Whether the reward has two parts.")
+
+
+class Parted(Sound):
+    """Declares the parts of its rewards and other channels, as its settings have them."""
+
+    meta = replace(Sound.meta, parts=("solved",), channels=("said/*",))
+    Config = PartedConfig
+    config: PartedConfig
+
+    @classmethod
+    def declare(cls, config: PartedConfig) -> EnvMeta:
+        return replace(cls.meta, parts=("first", "second")) if config.halves else cls.meta
+
+    def act(self, action: str) -> Outcome:
+        outcome = super().act(action)
+        share = outcome.reward / len(self.meta.parts)
+        said = {f"said/{action}": 1.0} if action in COLOURS else {}
+        return replace(outcome, channels={**dict.fromkeys(self.meta.parts, share), **said})
 
 
 WON = Outcome("Won.", 1.0, is_over=True, success=True, score=1.0)

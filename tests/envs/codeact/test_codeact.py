@@ -260,9 +260,9 @@ def test_an_unknown_environment_or_setting_is_refused() -> None:
 class Steady(CodeActEnv):
     """Declares what holds for programs that read no clock and draw no numbers, so that it can be measured."""
 
-    def setup(self) -> None:
-        super().setup()
-        self.meta = replace(self.meta, is_deterministic=True)
+    @classmethod
+    def declare(cls, config: Any) -> EnvMeta:
+        return replace(super().declare(config), is_deterministic=True)
 
 
 @pytest.mark.parametrize("law", ["anchors", "replay", "snapshot"])
