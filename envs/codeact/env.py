@@ -3,7 +3,8 @@
 After Wang et al. 2024, "Executable Code Actions Elicit Better LLM Agents" (arXiv 2402.01030). A program runs in a
 sandbox; `act("...")` there, and a function for each tool of the environment, take one step of it each and return what
 it shows. What the program prints and what the last step showed is what the agent sees; the rewards of its steps add up,
-and channels are those of the last step. Time, output, memory and the number of steps are limited.
+and so do the parts of these rewards. Other channels are those of the last step. Time, output, memory and the number of
+steps are limited.
 
 Departure from the source, whose interpreter keeps its variables for a whole conversation: each program finds an empty
 sandbox and leaves nothing. So the state is that of the environment inside, and its anchor is sound: equal anchors have
@@ -214,7 +215,7 @@ class CodeActEnv(TextEnv):
             is_over=steps.is_over,
             success=bool(self._now["success"]),
             score=float(self._now["score"]),
-            channels=self._now["channels"] if steps.count else {},
+            channels={**(self._now["channels"] if steps.count else {}), **steps.parts},
         )
 
 

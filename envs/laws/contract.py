@@ -1,11 +1,12 @@
-"""Laws of the contract: what is declared, Gymnasium's own rules, budgets, scores, admissible actions and errors."""
+"""Laws of the contract: declarations, Gymnasium's own rules, budgets, scores, channels, admissible actions, errors."""
 
 from __future__ import annotations
 
 import json
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatchcase
 
 import gymnasium
 from gymnasium.envs.registration import EnvSpec
@@ -13,6 +14,7 @@ from gymnasium.utils.env_checker import check_env
 
 from cairn.core.errors import CairnError, ConfigError, UnknownNameError
 from cairn.envs._gymnasium import name_of
+from cairn.envs.base import EnvMeta
 from cairn.envs.laws.subject import Frame, LawBroken, Subject, constant, explore, oracle, play, require, script, wander
 
 
@@ -118,6 +120,48 @@ def _check_frame(frame: Frame, task: str) -> None:
     require(frame.info["task_id"] == task, f"{where}: info says task {frame.info['task_id']!r}")
     require(0 <= frame.info["anchor"] < 1 << 64, f"{where}: anchor is {frame.info['anchor']!r}, expected 64 bits")
     require(frame.is_terminated or not frame.info["success"], f"{where}: success, yet the task goes on")
+
+
+def channels(subject: Subject) -> str:
+    """Every turn has the declared parts, which add up to its reward, and no channel that is not declared."""
+    meta = subject.env.meta
+    require(len(set(meta.parts)) == len(meta.parts), f"meta.parts names a part twice: {meta.parts}")
+    both = [name for name in meta.parts if _is_declared(name, meta.channels)]
+    require(not both, f"meta.channels also matches the parts {both}; it is for other channels")
+    count = 0
+    for task, seed in subject.episodes(8):
+        for policy in (oracle(meta.oracles[0]), wander("channels", seed), constant("")):
+            for frame in play(subject.env, task, seed, policy, 100):
+                if frame.action is not None:
+                    _check_channels(frame, meta, f"task {task!r}, after {frame.action!r:.80}")
+                    count += 1
+    return f"{count} turns with the parts {meta.parts} and channels {meta.channels}"
+
+
+def _check_channels(frame: Frame, meta: EnvMeta, where: str) -> None:
+    found: Mapping[str, float] = frame.info["channels"]
+    for name in meta.parts:
+        require(
+            name in found,
+            f"{where}: the declared part {name!r} is missing among the channels {sorted(found)}; every turn must have "
+            "every part, with the value 0 where it earned nothing",
+        )
+    for name, value in found.items():
+        require(
+            name in meta.parts or _is_declared(name, meta.channels),
+            f"{where}: the channel {name!r} is not declared; add it to meta.parts or to meta.channels",
+        )
+        require(isinstance(value, (int, float)) and math.isfinite(value), f"{where}: channel {name!r} is {value!r}")
+    total = sum(found[name] for name in meta.parts)
+    require(
+        not meta.parts or math.isclose(total, frame.reward, rel_tol=1e-12, abs_tol=1e-12),
+        f"{where}: the parts { ({name: found[name] for name in meta.parts}) } add up to {total!r}, but the reward is "
+        f"{frame.reward!r}",
+    )
+
+
+def _is_declared(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def admissible(subject: Subject) -> str:

@@ -91,6 +91,30 @@ class Parted(Sound):
         return replace(outcome, channels={**dict.fromkeys(self.meta.parts, share), **said})
 
 
+class LacksAPart(Parted):
+    """Only the last turn has the part."""
+
+    def act(self, action: str) -> Outcome:
+        outcome = super().act(action)
+        return outcome if outcome.is_over else replace(outcome, channels={})
+
+
+class HasPartsThatDoNotAddUp(Parted):
+    def act(self, action: str) -> Outcome:
+        outcome = super().act(action)
+        return replace(outcome, channels={"solved": outcome.reward / 2})
+
+
+class HasAnUndeclaredChannel(Parted):
+    def act(self, action: str) -> Outcome:
+        outcome = super().act(action)
+        return replace(outcome, channels={**outcome.channels, "heard": 1.0})
+
+
+class DeclaresAPartAsAChannelToo(Parted):
+    meta = replace(Parted.meta, channels=("sol*",))
+
+
 WON = Outcome("Won.", 1.0, is_over=True, success=True, score=1.0)
 
 

@@ -18,6 +18,10 @@ FAULTS = [
     ("budget", faulty.StepsAfterTheEnd, "step after the end must raise"),
     ("score-range", faulty.ScoresTwo, "score 2.0 outside (0.0, 1.0)"),
     ("score-range", faulty.RewardsNan, "reward is nan"),
+    ("channels", faulty.LacksAPart, "the declared part 'solved' is missing among the channels []"),
+    ("channels", faulty.HasPartsThatDoNotAddUp, "the parts {'solved': 0.5} add up to 0.5, but the reward is 1.0"),
+    ("channels", faulty.HasAnUndeclaredChannel, "the channel 'heard' is not declared"),
+    ("channels", faulty.DeclaresAPartAsAChannelToo, "meta.channels also matches the parts ['solved']"),
     ("admissible", faulty.Unsorted, "sorted and unique"),
     ("admissible", faulty.OffersWhatItRefuses, "admissible 'violet' is answered like nonsense"),
     ("oracle", faulty.LostOracle, "oracle 'reader' solved 0%, promised 100%"),
@@ -42,6 +46,12 @@ FAULTS = [
 @pytest.mark.parametrize("law", LAWS)
 def test_holds_for_a_sound_environment(law: str) -> None:
     report = check_law(law, Subject("tests.envs.faulty:Sound"))
+    assert report.holds, report.detail
+
+
+@pytest.mark.parametrize("halves", [False, True])
+def test_parts_and_channels_that_are_declared_hold(halves: bool) -> None:
+    report = check_law("channels", Subject("tests.envs.faulty:Parted", config={"halves": halves}))
     assert report.holds, report.detail
 
 

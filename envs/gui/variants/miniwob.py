@@ -63,6 +63,7 @@ class MiniwobEnv(GuiEnv):
         oracles=("solver",),
         oracle_success=0.8,
         waits=True,
+        parts=("page",),
     )
     Config: ClassVar[type[EnvConfig]] = MiniwobConfig
     config: MiniwobConfig
@@ -125,7 +126,8 @@ class MiniwobEnv(GuiEnv):
         if reward is None:
             return None
         success = reward >= _CLOSE_ENOUGH.get(self._name, 1.0) - _ROUNDING
-        return Verdict(score=reward, success=success, text=f"The task is over. Its reward is {reward:g}.")
+        text = f"The task is over. Its reward is {reward:g}."
+        return Verdict(score=reward, success=success, text=text, parts={"page": reward})
 
     def hidden(self) -> bytes:
         """Return all that was done, on pages where that does not show."""

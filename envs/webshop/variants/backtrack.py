@@ -24,7 +24,7 @@ from cairn.envs.webshop.goals import Goal
 from cairn.envs.webshop.nouns import Tagger
 from cairn.envs.webshop.oracle import Plan, best_choice, next_action
 from cairn.envs.webshop.pages import BUY, Piece, State
-from cairn.envs.webshop.reward import score
+from cairn.envs.webshop.reward import PARTS, score
 from cairn.envs.webshop.rules import parse
 from cairn.envs.webshop.shop import Shop
 from cairn.envs.webshop.splits import Protocol
@@ -67,6 +67,7 @@ class BacktrackEnv(Family[BacktrackTask]):
         can_snapshot=True,
         can_reword=True,
         max_action_chars=1 << 17,
+        parts=PARTS,
     )
 
     def make_tasks(self) -> Tasks[BacktrackTask]:

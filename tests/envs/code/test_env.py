@@ -11,11 +11,13 @@ import pytest
 from cairn.core.errors import ConfigError, MissingDataError, SandboxFailure, UnknownNameError
 from cairn.core.records import TAMPERING
 from cairn.envs.base import TextEnv
+from cairn.envs.checker import check_law
 from cairn.envs.code import tasks
 from cairn.envs.code.actions import TOOLS
 from cairn.envs.code.data import rows
 from cairn.envs.code.env import CodeEnv
-from cairn.envs.registry import make
+from cairn.envs.laws.subject import Subject
+from cairn.envs.registry import declared, make
 
 pytestmark = pytest.mark.xdist_group("code")
 TASK = "repair/bank-3"
@@ -98,9 +100,10 @@ def test_submitting_what_is_there_scores_the_share_and_the_reference_all(env: Co
 
 
 def test_the_last_turn_tells_which_hidden_tests_passed(env: CodeEnv) -> None:
-    assert env.step("list_files")[4]["channels"] == {}
+    assert env.step("list_files")[4]["channels"] == {"submission": 0.0}
     _, score, *_, info = env.step("submit")
     channels = info["channels"]
+    assert channels.pop("submission") == score
     assert list(channels) == [f"test/{i}" for i in range(len(channels))]
     assert set(channels.values()) == {0.0, 1.0}
     assert sum(channels.values()) / len(channels) == score
@@ -117,8 +120,25 @@ def test_hidden_tests_may_run_after_every_turn_and_are_not_shown() -> None:
     assert (reward, begun["score"]) == (0.0, 0.0)
     assert env.step("shell rm -r bank")[4]["channels"] != begun["channels"]
     env.reset(seed=0, options={"task": TASK})
-    assert env.step("submit")[4]["channels"] == begun["channels"]
+    _, score, *_, info = env.step("submit")
+    assert info["channels"] == {**begun["channels"], "submission": score}
     env.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "tests", "channels"),
+    [
+        ("repair", "end", ("test/*", "tampering/*")),
+        ("repair", "turns", ("test/*", "tampering/*")),
+        ("tools", "end", ()),
+    ],
+)
+def test_declared_parts_and_channels_are_those_of_the_turns(kind: str, tests: str, channels: tuple[str, ...]) -> None:
+    config = {"kind": kind, "tests": tests}
+    meta = declared("code", config)
+    assert (meta.parts, meta.channels) == (("submission",), channels)
+    report = check_law("channels", Subject("code", config={**config, "turn_limit": 4}, share=1 / 16))
+    assert report.holds, report.detail
 
 
 def test_the_sandbox_has_the_settings_that_are_given() -> None:

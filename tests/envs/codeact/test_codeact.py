@@ -34,6 +34,8 @@ class Ledger(TextEnv):
         summary="Pay 10.",
         oracles=("payer", "saver"),
         can_snapshot=True,
+        parts=("even", "odd"),
+        channels=("coins",),
     )
 
     def tasks(self) -> list[str]:
@@ -57,7 +59,7 @@ class Ledger(TextEnv):
             is_over=is_paid,
             success=is_paid,
             score=self.paid / 10,
-            channels={"coins": float(coins)},
+            channels={"coins": float(coins), "even": coins // 2 * 2 / 10, "odd": coins % 2 / 10},
         )
 
     def state(self) -> bytes:
@@ -91,7 +93,7 @@ def test_rewards_add_up_and_the_last_step_and_what_was_printed_are_shown(env: Co
     assert text == "Paid 1.\nPaid 3.\n[actions taken: 3; the last one showed]\nPaid 7."
     assert reward == pytest.approx(0.7)  # 0.1 + 0.2 + 0.4
     assert (is_over, is_cut, info["score"], info["success"]) == (False, False, 0.7, False)
-    assert info["channels"] == {"coins": 4.0}
+    assert info["channels"] == {"coins": 4.0, "even": pytest.approx(0.6), "odd": pytest.approx(0.1)}  # 1 + 2 + 4
     text, reward, is_over, is_cut, info = env.step("act('pay 3')")
     assert text == "[nothing printed]\n[actions taken: 1; the last one showed]\nPaid 10."
     assert (is_over, is_cut, info["success"], info["score"]) == (True, False, True, 1.0)
@@ -108,7 +110,13 @@ def test_a_program_without_a_step_changes_nothing(env: CodeActEnv) -> None:
         ("#" * 40_000, "[not run: a program may have 32768 characters]\n[no action taken]"),
     ):
         said, reward, is_over, _, info = env.step(program)
-        assert (said, reward, is_over, info["score"], info["channels"]) == (text, 0.0, False, 0.2, {})
+        assert (said, reward, is_over, info["score"], info["channels"]) == (
+            text,
+            0.0,
+            False,
+            0.2,
+            {"even": 0.0, "odd": 0.0},
+        )
     assert env.anchor() == before
 
 
@@ -265,7 +273,7 @@ class Steady(CodeActEnv):
         return replace(super().declare(config), is_deterministic=True)
 
 
-@pytest.mark.parametrize("law", ["anchors", "replay", "snapshot"])
+@pytest.mark.parametrize("law", ["anchors", "channels", "replay", "snapshot"])
 def test_anchors_keep_the_laws_under_programs_without_chance(law: str) -> None:
     register("codeact-steady", Steady)
     report = check_law(law, Subject("codeact-steady", config={"of": LEDGER}, share=1 / 16))
