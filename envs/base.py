@@ -73,12 +73,12 @@ class EnvMeta:
     turn_limit: int  # default budget
     reward_range: tuple[float, float]  # of one episode's score
     summary: str  # one line for listings
+    is_deterministic: bool  # equal anchors and equal actions give equal anchors, texts and rewards; the laws test it
     oracles: tuple[str, ...] = ()  # names, the default first; every one succeeds through the public actions
     oracle_success: float = 1.0  # share of tasks on which the weakest oracle is promised to reach the best score
     can_snapshot: bool = False
     can_reword: bool = False  # `start` states its instruction by `say`, which knows other ways to say it
     waits: bool = False  # calls wait for other processes, such as a sandbox or a browser: several may go on at once
-    is_deterministic: bool = True  # equal anchors and equal actions give equal anchors, texts and rewards
     parts: tuple[str, ...] = ()  # channels that are parts of the reward: every turn has all; they add up to its reward
     channels: tuple[
         str, ...

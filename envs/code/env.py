@@ -65,10 +65,10 @@ class CodeEnv(TextEnv):
         turn_limit=20,
         reward_range=(0.0, 1.0),
         summary="Write, repair and run code in a sandbox, judged by hidden tests that the code never sees.",
+        is_deterministic=False,  # programs may read a clock or draw numbers
         oracles=("reference",),
         waits=True,
         can_reword=True,
-        is_deterministic=False,  # programs may read a clock or draw numbers
         call_s=1500.0,  # of programs, which have limits of their own
         max_action_chars=1 << 17,
         parts=("submission",),

@@ -72,9 +72,9 @@ class CodeActEnv(TextEnv):
         turn_limit=50,
         reward_range=(0.0, 1.0),
         summary="Act in any other environment by Python programs, run in a sandbox, whose functions take its steps.",
+        is_deterministic=False,  # programs may read a clock or draw numbers
         oracles=(_ORACLE,),
         waits=True,
-        is_deterministic=False,  # programs may read a clock or draw numbers
         call_s=1500.0,  # of programs, which have limits of their own
         max_action_chars=1 << 15,
     )

@@ -15,7 +15,19 @@ from gymnasium.utils.env_checker import check_env
 from cairn.core.errors import CairnError, ConfigError, UnknownNameError
 from cairn.envs._gymnasium import name_of
 from cairn.envs.base import EnvMeta
-from cairn.envs.laws.subject import Frame, LawBroken, Subject, constant, explore, oracle, play, require, script, wander
+from cairn.envs.laws.subject import (
+    NONSENSE,
+    Frame,
+    LawBroken,
+    Subject,
+    constant,
+    explore,
+    oracle,
+    play,
+    require,
+    script,
+    wander,
+)
 
 
 def declaration(subject: Subject) -> str:
@@ -190,9 +202,9 @@ def _check_listing(actions: tuple[str, ...] | None, task: str) -> None:
 
 
 def _check_accepted(subject: Subject, task: str, seed: int, past: list[str], action: str) -> None:
-    accepted, refused = (_outcome(subject, task, seed, [*past, each]) for each in (action, "xyzzy frobnicate"))
+    accepted, refused = (_outcome(subject, task, seed, [*past, each]) for each in (action, NONSENSE))
     same = accepted.info["anchor"] == refused.info["anchor"] and not accepted.is_terminated
-    says = (accepted.text.replace(action, ""), refused.text.replace("xyzzy frobnicate", ""))
+    says = (accepted.text.replace(action, ""), refused.text.replace(NONSENSE, ""))
     require(
         not (same and says[0] == says[1]),
         f"task {task!r}: admissible {action!r} is answered like nonsense: {accepted.text!r:.120}",

@@ -70,6 +70,7 @@ class WebShopEnv(TextEnv):
         turn_limit=15,
         reward_range=(0.0, 1.0),
         summary="WebShop: search and buy, with the original's pages, goals, reward and ranking; or a generated shop.",
+        is_deterministic=True,
         oracles=("buyer",),
         can_snapshot=True,
         can_reword=True,

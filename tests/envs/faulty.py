@@ -30,6 +30,7 @@ class Sound(TextEnv):
         turn_limit=10,
         reward_range=(0.0, 1.0),
         summary="Say four colours in order.",
+        is_deterministic=True,
         oracles=("reader",),
         can_snapshot=True,
     )
@@ -239,6 +240,42 @@ class SeedsNumpy(Sound):
 class ForgetsInItsAnchor(Sound):
     def state(self) -> bytes:
         return b"always the same"
+
+
+class HidesChanceBehindItsAnchor(Sound):
+    """In some episodes a slip costs nothing; neither the anchor nor the text says in which."""
+
+    meta = replace(Sound.meta, can_snapshot=False)
+
+    def start(self, task_id: str, rng: random.Random) -> str:
+        text = super().start(task_id, rng)
+        self.is_lenient = rng.random() < 0.2
+        return text
+
+    def act(self, action: str) -> Outcome:
+        before = self.said
+        outcome = super().act(action)
+        if self.is_lenient and action in COLOURS and self.said == 0:
+            self.said = before
+            return Outcome(f"{action}: {self.said} right.")
+        return outcome
+
+
+class ToldThatItIsNotDeterministic(HidesChanceBehindItsAnchor):
+    meta = replace(HidesChanceBehindItsAnchor.meta, is_deterministic=False)
+
+
+class HidesState(Sound):
+    """After a text that is not a colour, the last colour earns less; the anchor does not have it."""
+
+    def start(self, task_id: str, rng: random.Random) -> str:
+        self.is_spoilt = False
+        return super().start(task_id, rng)
+
+    def act(self, action: str) -> Outcome:
+        self.is_spoilt |= action not in COLOURS
+        outcome = super().act(action)
+        return replace(outcome, reward=0.5) if outcome.is_over and self.is_spoilt else outcome
 
 
 class SharesAnchors(Sound):

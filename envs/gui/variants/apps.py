@@ -50,6 +50,7 @@ class AppsEnv(GuiEnv):
         turn_limit=80,
         reward_range=(0.0, 1.0),
         summary="Eight web applications of an office in a real browser, judged by their own data.",
+        is_deterministic=True,
         oracles=("clerk",),
         waits=True,
         can_reword=True,

@@ -60,6 +60,7 @@ class MiniwobEnv(GuiEnv):
         turn_limit=60,
         reward_range=(-1.0, 1.0),
         summary="MiniWoB++: small pages in a real browser, each with one thing to do.",
+        is_deterministic=True,
         oracles=("solver",),
         oracle_success=0.8,
         waits=True,

@@ -76,6 +76,7 @@ class ReplayEnv(TextEnv):
         turn_limit=100,
         reward_range=(0.0, 1.0),
         summary="Recorded episodes on web pages, replayed without a browser; divergences are patched (UI-S1).",
+        is_deterministic=True,
         oracles=("recorded",),
         can_snapshot=True,
         can_reword=True,

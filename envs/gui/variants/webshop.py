@@ -43,6 +43,7 @@ class ShopPagesEnv(GuiEnv):
         turn_limit=30,
         reward_range=(0.0, 1.0),
         summary="The web shop in a real browser: search, compare, choose options and buy on its pages.",
+        is_deterministic=True,
         oracles=("buyer",),
         waits=True,
         can_reword=True,

@@ -63,6 +63,7 @@ class BacktrackEnv(Family[BacktrackTask]):
         turn_limit=30,
         reward_range=(0.0, 1.0),
         summary="WebShop, dead ends: the first products that fit are sold out; go back and buy another that fits.",
+        is_deterministic=True,
         oracles=("buyer",),
         can_snapshot=True,
         can_reword=True,

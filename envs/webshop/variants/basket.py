@@ -75,6 +75,7 @@ class BasketEnv(Family[BasketTask]):
         turn_limit=45,
         reward_range=(0.0, 1.0),
         summary="WebShop, baskets: put two to four things into a cart and check out within a budget.",
+        is_deterministic=True,
         oracles=("buyer",),
         can_snapshot=True,
         can_reword=True,

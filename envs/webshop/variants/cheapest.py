@@ -63,6 +63,7 @@ class CheapestEnv(Family[CheapestTask]):
         turn_limit=45,
         reward_range=(0.0, 1.0),
         summary="WebShop, comparison: of the 2 to 20 products that meet the conditions, buy the cheapest.",
+        is_deterministic=True,
         oracles=("buyer",),
         can_snapshot=True,
         can_reword=True,

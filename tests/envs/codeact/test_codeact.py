@@ -32,6 +32,7 @@ class Ledger(TextEnv):
         turn_limit=8,
         reward_range=(0, 1),
         summary="Pay 10.",
+        is_deterministic=True,
         oracles=("payer", "saver"),
         can_snapshot=True,
         parts=("even", "odd"),
