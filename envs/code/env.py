@@ -132,7 +132,7 @@ class CodeEnv(TextEnv):
             self._told = "mistake"
             return self._counted(call.text, changed=False)
         if call.tool == "submit":
-            return self._judged(call.arguments.get("answer"), is_over=True)
+            return self._judged(call.arguments.get("answer"))
         before = self._folder()
         if call.tool == "run_python":
             self._cells += [before, call.arguments["code"]]  # what it may have read, and did
@@ -141,7 +141,7 @@ class CodeEnv(TextEnv):
         text = self._shop.use(call)
         self._told = "files" if call.tool == "list_files" else ""
         if self._work is not None and self._work.has_submitted:
-            return self._judged(None, is_over=True)
+            return self._judged(None)
         return self._counted(text, changed=self._folder() != before)
 
     def state(self) -> bytes:
@@ -198,17 +198,18 @@ class CodeEnv(TextEnv):
         self.turn_limit = self._horizon.limit
         self._text = f"{text}\n{notice}" if notice else text
         if self._horizon.is_over:
-            judged = self._judged(None, is_over=False)
+            judged = self._judged(None)
             judged.text = f"{self._text}\n[No turn is left: what is there was submitted.]"
             return judged
         return Outcome(self._text, channels={"submission": 0.0, **self._passed_so_far(changed)})
 
-    def _judged(self, answer: str | None, is_over: bool) -> Outcome:
+    def _judged(self, answer: str | None) -> Outcome:
+        """End the episode with a submission; at the turn limit too, so that no future is expected of a judged state."""
         self._has_ended = True
         found = self._scored(answer)
         score = found.score if self.config.score == "share" else float(found.score >= 1.0)
         self._text = found.text
-        outcome = Outcome(found.text, reward=score, is_over=is_over, success=score >= 1.0, score=score)
+        outcome = Outcome(found.text, reward=score, is_over=True, success=score >= 1.0, score=score)
         outcome.channels = {"submission": score, **found.channels}
         return outcome
 

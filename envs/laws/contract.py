@@ -22,6 +22,7 @@ from cairn.envs.laws.subject import (
     Subject,
     constant,
     explore,
+    last,
     oracle,
     play,
     require,
@@ -73,16 +74,18 @@ def gymnasium_check(subject: Subject) -> str:
 
 
 def budget(subject: Subject) -> str:
-    """Episodes are truncated exactly at the turn limit, and nothing can be done before the start or after the end."""
+    """Episodes end at the turn limit, as terminated if they are judged there; no step works before or after them."""
     limits = sorted({1, 3, subject.env.meta.turn_limit})
-    num_truncated = sum(_truncated_at(subject, limit) for limit in limits)
-    require(num_truncated > 0, f"no episode was truncated at the limits {limits}")
+    num_at_limit = sum(_ended_at(subject, limit) for limit in limits)
+    require(num_at_limit > 0, f"no episode lasted until one of the limits {limits}")
+    _check_last_turn_of_oracle(subject)
     fresh = subject.make()
     require(_needs_reset(fresh), "step before the first reset must raise gymnasium.error.ResetNeeded")
     return f"limits {limits}"
 
 
-def _truncated_at(subject: Subject, limit: int) -> int:
+def _ended_at(subject: Subject, limit: int) -> int:
+    """Return how many of some episodes lasted until the limit."""
     env = subject.make(turn_limit=limit)
     count = 0
     for index, (task, seed) in enumerate(subject.episodes(4)):
@@ -95,8 +98,26 @@ def _truncated_at(subject: Subject, limit: int) -> int:
         )
         require(end.is_terminated != end.is_truncated, f"task {task!r}: both terminated and truncated")
         require(_needs_reset(env), f"task {task!r}: step after the end must raise gymnasium.error.ResetNeeded")
-        count += end.is_truncated
+        _check_success(end, task)
+        count += turns == limit
     return count
+
+
+def _check_last_turn_of_oracle(subject: Subject) -> None:
+    """Play an oracle with one turn less than it takes: a success at the limit must be a terminated episode."""
+    policy = oracle(subject.env.meta.oracles[0])
+    for task, seed in subject.episodes(2):
+        num_turns = len(list(play(subject.env, task, seed, policy))) - 1
+        if num_turns > 1:
+            _check_success(last(subject.make(turn_limit=num_turns - 1), task, seed, policy), task)
+
+
+def _check_success(frame: Frame, task: str) -> None:
+    require(
+        frame.is_terminated or not frame.info["success"],
+        f"task {task!r}, after {frame.action!r:.80}: success without is_terminated; an environment that judges an "
+        "episode at its turn limit ends it: Outcome(..., is_over=True)",
+    )
 
 
 def _needs_reset(env: gymnasium.Env[str, str]) -> bool:
@@ -131,7 +152,7 @@ def _check_frame(frame: Frame, task: str) -> None:
     require(isinstance(frame.info["success"], bool), f"{where}: success is {frame.info['success']!r}")
     require(frame.info["task_id"] == task, f"{where}: info says task {frame.info['task_id']!r}")
     require(0 <= frame.info["anchor"] < 1 << 64, f"{where}: anchor is {frame.info['anchor']!r}, expected 64 bits")
-    require(frame.is_terminated or not frame.info["success"], f"{where}: success, yet the task goes on")
+    _check_success(frame, task)
 
 
 def channels(subject: Subject) -> str:

@@ -27,7 +27,7 @@ from cairn.envs.laws.subject import (
 )
 
 _STEPS = 25
-_WALKS = 6  # of a task, to compare equal anchors
+_WALKS = 4  # of a task, to compare equal anchors
 _SHOWN = 6  # actions of a history, where it differs from another
 
 

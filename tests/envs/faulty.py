@@ -151,6 +151,15 @@ class StepsAfterTheEnd(Sound):
         return super().step(action)
 
 
+class TruncatesWhatItJudges(Sound):
+    """Three colours are enough at the turn limit, and the episode is truncated nevertheless."""
+
+    def act(self, action: str) -> Outcome:
+        outcome = super().act(action)
+        is_judged = self.turn + 1 == self.turn_limit and self.said == 3
+        return replace(outcome, reward=1.0, success=True, score=1.0) if is_judged else outcome
+
+
 class ScoresTwo(Sound):
     def act(self, action: str) -> Outcome:
         outcome = super().act(action)

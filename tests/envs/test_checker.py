@@ -19,6 +19,7 @@ FAULTS = [
     ("errors", faulty.TakesAnyTask, "an unknown task must raise UnknownNameError"),
     ("budget", faulty.NeverTruncates, "not over after 1 turns"),
     ("budget", faulty.StepsAfterTheEnd, "step after the end must raise"),
+    ("budget", faulty.TruncatesWhatItJudges, "success without is_terminated"),
     ("score-range", faulty.ScoresTwo, "score 2.0 outside (0.0, 1.0)"),
     ("score-range", faulty.RewardsNan, "reward is nan"),
     ("channels", faulty.LacksAPart, "the declared part 'solved' is missing among the channels []"),

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
+from cairn.agents.play import play as play_episode
 from cairn.core.errors import ConfigError, MissingDataError, SandboxFailure, UnknownNameError
-from cairn.core.records import TAMPERING
+from cairn.core.records import TAMPERING, Ending, Task
+from cairn.core.table import StepTable
 from cairn.envs.base import TextEnv
 from cairn.envs.checker import check_law
 from cairn.envs.code import tasks
@@ -18,6 +22,7 @@ from cairn.envs.code.data import rows
 from cairn.envs.code.env import CodeEnv
 from cairn.envs.laws.subject import Subject
 from cairn.envs.registry import declared, make
+from cairn.trainer.credit import advantages
 
 pytestmark = pytest.mark.xdist_group("code")
 TASK = "repair/bank-3"
@@ -164,10 +169,34 @@ def test_the_last_turn_submits_what_is_there() -> None:
     _, info = env.reset(seed=0, options={"task": TASK})
     env.step("list_files")
     text, reward, is_over, is_cut, info = env.step("list_files")
-    assert (is_over, is_cut, info["success"]) == (False, True, False)
+    assert (is_over, is_cut, info["success"]) == (True, False, False)
     assert text.endswith("[No turn is left: what is there was submitted.]")
     assert 0 < reward == info["score"] < 1
     env.close()
+
+
+def test_solving_the_task_in_the_last_turn_is_a_success() -> None:
+    env = make("code", kind="repair", turn_limit=1)
+    _, info = env.reset(seed=0, options={"task": TASK})
+    _, reward, is_over, is_cut, info = env.step(env.oracle())
+    assert (reward, is_over, is_cut, info["success"]) == (1.0, True, False, True)
+    env.close()
+
+
+def test_an_episode_that_is_judged_at_the_turn_limit_gets_no_bootstrapped_future() -> None:
+    env = make("code", kind="repair", turn_limit=2)
+    task = Task(env_id="code", task_id=TASK, split="train", seed=0)
+    episodes = [play_episode(env, task, choose) for choose in (lambda _: "list_files", lambda _: env.oracle())]
+    env.close()
+    assert [episode.ending for episode in episodes] == [Ending.terminated()] * 2
+    table = StepTable.from_episodes(episodes)
+    assert not table.truncated.any()
+    assert table.knows_next.all()
+    found = [advantages(table, "graphgpo", timeout=timeout) for timeout in ("open", "failure")]
+    np.testing.assert_array_equal(*found)
+    value = np.full(len(table), 0.5)
+    ends = [replace(table, value=value, final_value=np.full(len(table), end)) for end in (0.0, 9.0)]
+    np.testing.assert_array_equal(*[advantages(each, "gae", lam=0.5) for each in ends])
 
 
 def test_turns_are_added_where_something_changed() -> None:
@@ -175,8 +204,8 @@ def test_turns_are_added_where_something_changed() -> None:
     for action, turns in (("list_files", 2), ("write_file a\nx", 3)):
         env.reset(seed=0, options={"task": TASK})
         for turn in range(1, turns + 1):
-            _, _, _, is_cut, _ = env.step(action.replace("a", str(turn)) if action != "list_files" else action)
-            assert is_cut == (turn == turns)
+            _, _, is_over, is_cut, _ = env.step(action.replace("a", str(turn)) if action != "list_files" else action)
+            assert (is_over, is_cut) == (turn == turns, False)
     env.close()
 
 
