@@ -192,11 +192,12 @@ def test_an_episode_that_is_judged_at_the_turn_limit_gets_no_bootstrapped_future
     table = StepTable.from_episodes(episodes)
     assert not table.truncated.any()
     assert table.knows_next.all()
-    found = [advantages(table, "graphgpo", timeout=timeout) for timeout in ("open", "failure")]
-    np.testing.assert_array_equal(*found)
+    by_open, by_failure = (advantages(table, "graphgpo", timeout=timeout) for timeout in ("open", "failure"))
+    np.testing.assert_array_equal(by_open, by_failure)
     value = np.full(len(table), 0.5)
     ends = [replace(table, value=value, final_value=np.full(len(table), end)) for end in (0.0, 9.0)]
-    np.testing.assert_array_equal(*[advantages(each, "gae", lam=0.5) for each in ends])
+    without, with_future = (advantages(each, "gae", lam=0.5) for each in ends)
+    np.testing.assert_array_equal(without, with_future)
 
 
 def test_turns_are_added_where_something_changed() -> None:

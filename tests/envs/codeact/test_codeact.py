@@ -222,6 +222,14 @@ def test_the_turns_of_the_environment_bound_those_of_its_programs(env: CodeActEn
     assert not env.step("act('look')")[3]
 
 
+def test_an_environment_that_judges_its_last_turn_ends_the_task() -> None:
+    with program_env(of="code", settings={"kind": "repair", "turn_limit": 2}) as env:
+        env.reset(seed=0, options={"task": "repair/bank-3"})
+        _, reward, is_over, is_cut, info = env.step("for _ in range(2):\n    act('list_files')")
+        assert (is_over, is_cut) == (True, False)
+        assert 0 < reward == info["score"] == info["channels"]["submission"] < 1
+
+
 def test_its_own_turns_are_limited_too() -> None:
     with program_env(turn_limit=2) as env:
         env.reset(seed=0, options={"task": "a"})
