@@ -23,6 +23,7 @@ import numpy.typing as npt
 IntArray = npt.NDArray[np.int32]
 FloatArray = npt.NDArray[np.float32]
 
+TESTS = "test/"  # how the names of channels begin that hold 1 for a hidden test passed, 0 if not
 TAMPERING = "tampering/"  # how the names of channels begin that count signs of tampering with what judges
 Box = tuple[int, int, int, int]  # x, y, width, height in pixels
 Origin = Literal["policy", "expert", "replay", "spliced", "forced"]

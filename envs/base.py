@@ -11,7 +11,8 @@ anchor              64-bit key of the true state, scoped to the task (not of the
 admissible_actions  tuple of every action that would do something, or None where the environment does not say
 success             whether the task is solved
 score               in ``meta.reward_range``
-channels            mapping of numbers that the action earned beside its reward: its parts, tests passed; often empty
+channels            mapping of names to numbers: the parts of the step's reward that ``meta.parts`` lists, and other
+                    measurements that ``meta.channels`` lists, such as tests passed; often empty
 image               a PNG of what there is to see, where there are pictures
 acted               box of what the action acted on, in the picture before it: x, y, width, height; with pictures only
 tools               tuple of JSON schemas of functions; empty where actions are free text. An action may then be a call,
@@ -72,12 +73,16 @@ class EnvMeta:
     turn_limit: int  # default budget
     reward_range: tuple[float, float]  # of one episode's score
     summary: str  # one line for listings
+    is_deterministic: bool  # equal anchors and equal actions give equal anchors, texts and rewards; the laws test it
     oracles: tuple[str, ...] = ()  # names, the default first; every one succeeds through the public actions
     oracle_success: float = 1.0  # share of tasks on which the weakest oracle is promised to reach the best score
     can_snapshot: bool = False
     can_reword: bool = False  # `start` states its instruction by `say`, which knows other ways to say it
     waits: bool = False  # calls wait for other processes, such as a sandbox or a browser: several may go on at once
-    is_deterministic: bool = True  # equal anchors and equal actions give equal anchors, texts and rewards
+    parts: tuple[str, ...] = ()  # channels that are parts of the reward: every turn has all; they add up to its reward
+    channels: tuple[
+        str, ...
+    ] = ()  # names, or fnmatch patterns such as "test/*", of other channels that steps may carry
     call_s: float = 30.0  # longest that a call may take, after which a pool takes the environment for hung
     max_action_chars: int = 4096  # longer actions reach `act` cut to one more than this, so that they can be told apart
 
@@ -122,12 +127,13 @@ class TextSpace(gymnasium.Space[str]):
 class TextEnv(gymnasium.Env[str, str]):
     """Base of every environment. Subclasses set `meta` and implement `tasks`, `start`, `act` and `state`."""
 
-    meta: EnvMeta  # of the class; of an environment that holds another, its instances have their own
+    meta: EnvMeta  # the class's own; an instance's is what `declare` returns for its settings
     Config: ClassVar[type[EnvConfig]] = EnvConfig
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012  (Gymnasium's own form)
 
     def __init__(self, *, render_mode: str | None = None, **config: Any) -> None:
         self.config = build(self.Config, config, f"environment {self.meta.name!r}")
+        self.meta = type(self).declare(self.config)
         self.render_mode = render_mode
         self.turn_limit = self.config.turn_limit or self.meta.turn_limit
         self.action_space = TextSpace(1 << 20)
@@ -141,6 +147,11 @@ class TextEnv(gymnasium.Env[str, str]):
         self.setup()
 
     # -- what a subclass says ---------------------------------------------------------------------------------------
+
+    @classmethod
+    def declare(cls, config: Any) -> EnvMeta:  # Any: a `cls.Config`, whichever that is
+        """Return the declarations of an environment with these settings; override where they depend on settings."""
+        return cls.meta
 
     def setup(self) -> None:
         """Load what all tasks share; called once, at the end of construction."""

@@ -23,6 +23,7 @@ LAWS: Mapping[str, Law] = {
     "errors": contract.errors,
     "budget": contract.budget,
     "score-range": contract.score_range,
+    "channels": contract.channels,
     "admissible": contract.admissible,
     "oracle": winning.oracle_succeeds,
     "constant-agent": winning.constant_agent,

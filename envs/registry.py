@@ -6,12 +6,14 @@ listed id with Gymnasium as ``cairn/<id>`` (see `envs._gymnasium`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from cairn.core.config import build
 from cairn.core.errors import CairnError, UnknownNameError
 from cairn.core.plugins import DOTTED, ENVS, load_dotted
 from cairn.envs import _gymnasium
-from cairn.envs.base import TextEnv
+from cairn.envs.base import EnvMeta, TextEnv
 from cairn.envs.perturbed import Perturbed
 
 _registered: dict[str, str | type[TextEnv]] = {}
@@ -28,6 +30,17 @@ def make(
     """
     env = load(env_id)(render_mode=render_mode, **config)
     return Perturbed(env) if env.config.perturb else env
+
+
+def declared(env_id: str, settings: Mapping[str, Any]) -> EnvMeta:  # Any: the environment's Config checks them
+    """Return the declarations of an environment with these settings, without making it.
+
+    Raises:
+        UnknownNameError: no such environment.
+        ConfigError: a setting that it does not have.
+    """
+    found = load(env_id)
+    return found.declare(build(found.Config, settings, f"environment {found.meta.name!r}"))
 
 
 def register(env_id: str, target: str | type[TextEnv]) -> None:

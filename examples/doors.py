@@ -14,7 +14,13 @@ class Doors(TextEnv):
     """A note names one of six doors; take the key, then open that door. A wrong door ends the episode."""
 
     meta = EnvMeta(
-        name="doors", version=1, turn_limit=6, reward_range=(0, 1), summary="Open the right door.", oracles=("reader",)
+        name="doors",
+        version=1,
+        turn_limit=6,
+        reward_range=(0, 1),
+        summary="Open the right door.",
+        is_deterministic=True,
+        oracles=("reader",),
     )
 
     def tasks(self) -> list[str]:

@@ -2,7 +2,8 @@
 
 The agent writes, runs, tests, reads and edits files over many turns, and submits; running out of turns submits what is
 there. The score is the share of hidden tests passed (`score = "share"`) or whether all were; success is all of them.
-Sandbox failures end an episode as failed, never as scored.
+Its one part is `submission`; other channels are the hidden tests, where there are any. Sandbox failures end an episode
+as failed, never as scored.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ import hashlib
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
+from cairn.core.records import TAMPERING, TESTS
 from cairn.envs.base import EnvConfig, EnvMeta, Outcome, TextEnv
 from cairn.envs.code import tasks, telling
 from cairn.envs.code.actions import USAGE, Call, Mistake, parse, schemas
@@ -28,6 +31,7 @@ from cairn.envs.sessions import LeasedSession, shared_pool
 from cairn.envs.tools import Schema
 from cairn.sandboxes.base import FileRefused, Limits
 
+_TEST_CHANNELS = (f"{TESTS}*", f"{TAMPERING}*")  # what hidden tests found, and signs of tampering
 _JUDGE_LIMITS = Limits(wall_s=120.0, cpu_s=120.0)
 
 
@@ -61,15 +65,21 @@ class CodeEnv(TextEnv):
         turn_limit=20,
         reward_range=(0.0, 1.0),
         summary="Write, repair and run code in a sandbox, judged by hidden tests that the code never sees.",
+        is_deterministic=False,  # programs may read a clock or draw numbers
         oracles=("reference",),
         waits=True,
         can_reword=True,
-        is_deterministic=False,  # programs may read a clock or draw numbers
         call_s=1500.0,  # of programs, which have limits of their own
         max_action_chars=1 << 17,
+        parts=("submission",),
     )
     Config: ClassVar[type[EnvConfig]] = CodeConfig
     config: CodeConfig
+
+    @classmethod
+    def declare(cls, config: CodeConfig) -> EnvMeta:
+        """Return the declarations; only kinds with hidden tests have channels of tests."""
+        return replace(cls.meta, channels=_TEST_CHANNELS) if tasks.kind(config.kind).has_tests else cls.meta
 
     def setup(self) -> None:
         """Open nothing yet: a session is taken when an episode starts."""
@@ -122,7 +132,7 @@ class CodeEnv(TextEnv):
             self._told = "mistake"
             return self._counted(call.text, changed=False)
         if call.tool == "submit":
-            return self._judged(call.arguments.get("answer"), is_over=True)
+            return self._judged(call.arguments.get("answer"))
         before = self._folder()
         if call.tool == "run_python":
             self._cells += [before, call.arguments["code"]]  # what it may have read, and did
@@ -131,7 +141,7 @@ class CodeEnv(TextEnv):
         text = self._shop.use(call)
         self._told = "files" if call.tool == "list_files" else ""
         if self._work is not None and self._work.has_submitted:
-            return self._judged(None, is_over=True)
+            return self._judged(None)
         return self._counted(text, changed=self._folder() != before)
 
     def state(self) -> bytes:
@@ -188,18 +198,19 @@ class CodeEnv(TextEnv):
         self.turn_limit = self._horizon.limit
         self._text = f"{text}\n{notice}" if notice else text
         if self._horizon.is_over:
-            judged = self._judged(None, is_over=False)
+            judged = self._judged(None)
             judged.text = f"{self._text}\n[No turn is left: what is there was submitted.]"
             return judged
-        return Outcome(self._text, channels=self._passed_so_far(changed))
+        return Outcome(self._text, channels={"submission": 0.0, **self._passed_so_far(changed)})
 
-    def _judged(self, answer: str | None, is_over: bool) -> Outcome:
+    def _judged(self, answer: str | None) -> Outcome:
+        """End the episode with a submission; at the turn limit too, so that no future is expected of a judged state."""
         self._has_ended = True
         found = self._scored(answer)
         score = found.score if self.config.score == "share" else float(found.score >= 1.0)
         self._text = found.text
-        outcome = Outcome(found.text, reward=score, is_over=is_over, success=score >= 1.0, score=score)
-        outcome.channels = found.channels
+        outcome = Outcome(found.text, reward=score, is_over=True, success=score >= 1.0, score=score)
+        outcome.channels = {"submission": score, **found.channels}
         return outcome
 
     def _scored(self, answer: str | None) -> Scored:

@@ -52,6 +52,7 @@ class Kind(Protocol):
     """A family of tasks: `KIND` of a module in `envs/code/kinds`."""
 
     splits: tuple[str, ...]
+    has_tests: bool  # its tasks are judged by hidden tests; else by an answer, or by the world that is left
 
     def ids(self, split: str) -> Sequence[str]:
         """Return the ids of a split's tasks, in a fixed order.

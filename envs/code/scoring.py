@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cairn.core.errors import CairnError
-from cairn.core.records import TAMPERING
+from cairn.core.records import TAMPERING, TESTS
 from cairn.envs.code.judge import Judge, Verdict
 from cairn.envs.code.problem import Problem, Work
 from cairn.sandboxes.base import FileRefused, Session
@@ -50,11 +50,11 @@ def scored(problem: Problem, work: Work | None, answer: str | None, session: Ses
     signs = _signs(given_files=changed, answers=verdict.intrusions)
     if not verdict.passed:
         text = f"No hidden test passed. {verdict.problems[0]}"
-        return Scored(score=0.0, text=text, channels={"test/0": 0.0, **signs})
+        return Scored(score=0.0, text=text, channels={f"{TESTS}0": 0.0, **signs})
     return Scored(
         score=verdict.share,
         text=f"{sum(verdict.passed)} of {len(verdict.passed)} hidden tests passed.",
-        channels={**{f"test/{i}": float(passed) for i, passed in enumerate(verdict.passed)}, **signs},
+        channels={**{f"{TESTS}{i}": float(passed) for i, passed in enumerate(verdict.passed)}, **signs},
     )
 
 

@@ -3,7 +3,8 @@
 After Wang et al. 2024, "Executable Code Actions Elicit Better LLM Agents" (arXiv 2402.01030). A program runs in a
 sandbox; `act("...")` there, and a function for each tool of the environment, take one step of it each and return what
 it shows. What the program prints and what the last step showed is what the agent sees; the rewards of its steps add up,
-and channels are those of the last step. Time, output, memory and the number of steps are limited.
+and so do the parts of these rewards. Other channels are those of the last step. Time, output, memory and the number of
+steps are limited.
 
 Departure from the source, whose interpreter keeps its variables for a whole conversation: each program finds an empty
 sandbox and leaves nothing. So the state is that of the environment inside, and its anchor is sound: equal anchors have
@@ -71,25 +72,20 @@ class CodeActEnv(TextEnv):
         turn_limit=50,
         reward_range=(0.0, 1.0),
         summary="Act in any other environment by Python programs, run in a sandbox, whose functions take its steps.",
+        is_deterministic=False,  # programs may read a clock or draw numbers
         oracles=(_ORACLE,),
         waits=True,
-        is_deterministic=False,  # programs may read a clock or draw numbers
         call_s=1500.0,  # of programs, which have limits of their own
         max_action_chars=1 << 15,
     )
     Config: ClassVar[type[EnvConfig]] = CodeActConfig
     config: CodeActConfig
 
-    def setup(self) -> None:
-        """Make the environment inside, and declare what it declares."""
-        for name in self.config.perturb:
-            raise ConfigError(
-                f"perturb.{name}: {self.meta.name!r} tells what the environment inside tells; perturb that one: "
-                f"settings.perturb.{name}"
-            )
-        self._inner = registry.make(self.config.of, **self.config.settings)
-        inner, own = self._inner.meta, type(self).meta
-        self.meta = replace(
+    @classmethod
+    def declare(cls, config: CodeActConfig) -> EnvMeta:
+        """Return the declarations of the environment inside, where programs do not change them."""
+        inner, own = registry.declared(config.of, config.settings), cls.meta
+        return replace(
             own,
             version=own.version * _OWN_VERSIONS + inner.version,
             turn_limit=inner.turn_limit,
@@ -97,7 +93,18 @@ class CodeActEnv(TextEnv):
             oracles=(_ORACLE, *inner.oracles[1:]) if inner.oracles else (),
             oracle_success=inner.oracle_success,
             can_snapshot=inner.can_snapshot,
+            parts=inner.parts,
+            channels=inner.channels,
         )
+
+    def setup(self) -> None:
+        """Make the environment inside."""
+        for name in self.config.perturb:
+            raise ConfigError(
+                f"perturb.{name}: {self.meta.name!r} tells what the environment inside tells; perturb that one: "
+                f"settings.perturb.{name}"
+            )
+        self._inner = registry.make(self.config.of, **self.config.settings)
         self._limit = self.turn_limit = self.config.turn_limit or self._inner.turn_limit
         self._seed: int | None = None
         self._sessions = LeasedSession(self.config.sandbox, self.config.sandbox_settings, self.config.limits)
@@ -208,7 +215,7 @@ class CodeActEnv(TextEnv):
             is_over=steps.is_over,
             success=bool(self._now["success"]),
             score=float(self._now["score"]),
-            channels=self._now["channels"] if steps.count else {},
+            channels={**(self._now["channels"] if steps.count else {}), **steps.parts},
         )
 
 

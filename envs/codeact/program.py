@@ -25,6 +25,7 @@ class Steps:
         self.info = info  # of the environment, as it is now
         self.count = 0
         self.reward = 0.0
+        self.parts = dict.fromkeys(env.meta.parts, 0.0)  # of the reward: of all steps
         self.is_over = False  # the task
         self.is_cut = False  # the environment's turns
         self.text = ""  # what the last step showed
@@ -53,6 +54,8 @@ class Steps:
             raise CallRefused(f"A program may take {self._most} actions")
         self.text, reward, self.is_over, self.is_cut, self.info = self._env.step(action)
         self.reward += float(reward)
+        for part in self.parts:
+            self.parts[part] += self.info["channels"].get(part, 0.0)
         self.count += 1
         return self.text
 

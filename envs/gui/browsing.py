@@ -18,7 +18,7 @@ import random
 import threading
 import weakref
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import unquote_plus, urlsplit
@@ -85,6 +85,7 @@ class Verdict:
     score: float
     success: bool
     text: str
+    parts: Mapping[str, float] = field(default_factory=dict)  # of the score, as `meta.parts` names them
 
 
 class GuiEnv(TextEnv):
@@ -137,6 +138,7 @@ class GuiEnv(TextEnv):
             MissingProgramError: there is no Chromium.
         """
         self._first_limit = self.turn_limit
+        self._no_reward = dict.fromkeys(self.meta.parts, 0.0)  # the parts of every turn's reward but the last one's
         self._page: Page | None = None
         self.view: View | None = None
         self._others: tuple[View, ...] = ()
@@ -168,19 +170,26 @@ class GuiEnv(TextEnv):
         """Carry out a call, and say what the page shows then."""
         self.acted = None
         if len(action) > self.meta.max_action_chars:
-            return Outcome(self._told(f"An action may have {self.meta.max_action_chars} characters."))
+            return self._goes_on(f"An action may have {self.meta.max_action_chars} characters.")
         call = parse(action, self._functions)
         if isinstance(call, Mistake):
-            return Outcome(self._told(call.text))
+            return self._goes_on(call.text)
         try:
             verdict, error = self._browser.run(self._step(self._page_at_hand(), call))
         except SandboxFailure:
             self._lose_page()
             raise
         if verdict is None:
-            return Outcome(self._told(error))
+            return self._goes_on(error)
         self._has_ended = True
-        return Outcome(verdict.text, verdict.score, is_over=True, success=verdict.success, score=verdict.score)
+        return Outcome(
+            verdict.text,
+            verdict.score,
+            is_over=True,
+            success=verdict.success,
+            score=verdict.score,
+            channels=verdict.parts,
+        )
 
     def state(self) -> bytes:
         """Return what stands outside the pages, and what each tab shows."""
@@ -234,6 +243,10 @@ class GuiEnv(TextEnv):
             self._page = None
 
     # -- helpers -----------------------------------------------------------------------------------------------------
+
+    def _goes_on(self, error: str) -> Outcome:
+        """Return the outcome of a turn that does not end the task."""
+        return Outcome(self._told(error), channels=self._no_reward)
 
     def _open_browser(self) -> Browser:
         try:

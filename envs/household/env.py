@@ -28,6 +28,8 @@ from cairn.envs.household.rules import act
 from cairn.envs.household.world import World
 
 _NUMBER = re.compile("[0-9]{6}")
+_SOLVED: Mapping[str, float] = {"solved": 1.0}  # the parts of a turn's reward; one mapping for all turns
+_NOT_SOLVED: Mapping[str, float] = {"solved": 0.0}
 
 
 class HouseholdConfig(EnvConfig):
@@ -55,10 +57,12 @@ class HouseholdEnv(TextEnv):
         turn_limit=50,
         reward_range=(0.0, 1.0),
         summary="Household tasks in text: ALFWorld's 3,827 games and generated houses, in pure Python.",
+        is_deterministic=True,
         oracles=("planner", "explorer"),
         oracle_success=0.97,
         can_snapshot=True,
         can_reword=True,
+        parts=("solved",),
     )
     Config = HouseholdConfig
     config: HouseholdConfig
@@ -125,8 +129,8 @@ class HouseholdEnv(TextEnv):
         world = self.world
         text = act(world, action)
         if world.is_solved:
-            return Outcome(text, reward=1.0, is_over=True, success=True, score=1.0)
-        return Outcome(text)
+            return Outcome(text, reward=1.0, is_over=True, success=True, score=1.0, channels=_SOLVED)
+        return Outcome(text, channels=_NOT_SOLVED)
 
     def state(self) -> bytes:
         """Return the true state, and what was seen of it where anchors are to tell that apart."""

@@ -1,11 +1,12 @@
-"""Laws of the contract: what is declared, Gymnasium's own rules, budgets, scores, admissible actions and errors."""
+"""Laws of the contract: declarations, Gymnasium's own rules, budgets, scores, channels, admissible actions, errors."""
 
 from __future__ import annotations
 
 import json
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatchcase
 
 import gymnasium
 from gymnasium.envs.registration import EnvSpec
@@ -13,7 +14,21 @@ from gymnasium.utils.env_checker import check_env
 
 from cairn.core.errors import CairnError, ConfigError, UnknownNameError
 from cairn.envs._gymnasium import name_of
-from cairn.envs.laws.subject import Frame, LawBroken, Subject, constant, explore, oracle, play, require, script, wander
+from cairn.envs.base import EnvMeta
+from cairn.envs.laws.subject import (
+    NONSENSE,
+    Frame,
+    LawBroken,
+    Subject,
+    constant,
+    explore,
+    last,
+    oracle,
+    play,
+    require,
+    script,
+    wander,
+)
 
 
 def declaration(subject: Subject) -> str:
@@ -59,16 +74,18 @@ def gymnasium_check(subject: Subject) -> str:
 
 
 def budget(subject: Subject) -> str:
-    """Episodes are truncated exactly at the turn limit, and nothing can be done before the start or after the end."""
+    """Episodes end at the turn limit, as terminated if they are judged there; no step works before or after them."""
     limits = sorted({1, 3, subject.env.meta.turn_limit})
-    num_truncated = sum(_truncated_at(subject, limit) for limit in limits)
-    require(num_truncated > 0, f"no episode was truncated at the limits {limits}")
+    num_at_limit = sum(_ended_at(subject, limit) for limit in limits)
+    require(num_at_limit > 0, f"no episode lasted until one of the limits {limits}")
+    _check_last_turn_of_oracle(subject)
     fresh = subject.make()
     require(_needs_reset(fresh), "step before the first reset must raise gymnasium.error.ResetNeeded")
     return f"limits {limits}"
 
 
-def _truncated_at(subject: Subject, limit: int) -> int:
+def _ended_at(subject: Subject, limit: int) -> int:
+    """Return how many of some episodes lasted until the limit."""
     env = subject.make(turn_limit=limit)
     count = 0
     for index, (task, seed) in enumerate(subject.episodes(4)):
@@ -81,8 +98,26 @@ def _truncated_at(subject: Subject, limit: int) -> int:
         )
         require(end.is_terminated != end.is_truncated, f"task {task!r}: both terminated and truncated")
         require(_needs_reset(env), f"task {task!r}: step after the end must raise gymnasium.error.ResetNeeded")
-        count += end.is_truncated
+        _check_success(end, task)
+        count += turns == limit
     return count
+
+
+def _check_last_turn_of_oracle(subject: Subject) -> None:
+    """Play an oracle with one turn less than it takes: a success at the limit must be a terminated episode."""
+    policy = oracle(subject.env.meta.oracles[0])
+    for task, seed in subject.episodes(2):
+        num_turns = len(list(play(subject.env, task, seed, policy))) - 1
+        if num_turns > 1:
+            _check_success(last(subject.make(turn_limit=num_turns - 1), task, seed, policy), task)
+
+
+def _check_success(frame: Frame, task: str) -> None:
+    require(
+        frame.is_terminated or not frame.info["success"],
+        f"task {task!r}, after {frame.action!r:.80}: success without is_terminated; an environment that judges an "
+        "episode at its turn limit ends it: Outcome(..., is_over=True)",
+    )
 
 
 def _needs_reset(env: gymnasium.Env[str, str]) -> bool:
@@ -117,7 +152,49 @@ def _check_frame(frame: Frame, task: str) -> None:
     require(isinstance(frame.info["success"], bool), f"{where}: success is {frame.info['success']!r}")
     require(frame.info["task_id"] == task, f"{where}: info says task {frame.info['task_id']!r}")
     require(0 <= frame.info["anchor"] < 1 << 64, f"{where}: anchor is {frame.info['anchor']!r}, expected 64 bits")
-    require(frame.is_terminated or not frame.info["success"], f"{where}: success, yet the task goes on")
+    _check_success(frame, task)
+
+
+def channels(subject: Subject) -> str:
+    """Every turn has the declared parts, which add up to its reward, and no channel that is not declared."""
+    meta = subject.env.meta
+    require(len(set(meta.parts)) == len(meta.parts), f"meta.parts names a part twice: {meta.parts}")
+    both = [name for name in meta.parts if _is_declared(name, meta.channels)]
+    require(not both, f"meta.channels also matches the parts {both}; it is for other channels")
+    count = 0
+    for task, seed in subject.episodes(8):
+        for policy in (oracle(meta.oracles[0]), wander("channels", seed), constant("")):
+            for frame in play(subject.env, task, seed, policy, 100):
+                if frame.action is not None:
+                    _check_channels(frame, meta, f"task {task!r}, after {frame.action!r:.80}")
+                    count += 1
+    return f"{count} turns with the parts {meta.parts} and channels {meta.channels}"
+
+
+def _check_channels(frame: Frame, meta: EnvMeta, where: str) -> None:
+    found: Mapping[str, float] = frame.info["channels"]
+    for name in meta.parts:
+        require(
+            name in found,
+            f"{where}: the declared part {name!r} is missing among the channels {sorted(found)}; every turn must have "
+            "every part, with the value 0 where it earned nothing",
+        )
+    for name, value in found.items():
+        require(
+            name in meta.parts or _is_declared(name, meta.channels),
+            f"{where}: the channel {name!r} is not declared; add it to meta.parts or to meta.channels",
+        )
+        require(isinstance(value, (int, float)) and math.isfinite(value), f"{where}: channel {name!r} is {value!r}")
+    total = sum(found[name] for name in meta.parts)
+    require(
+        not meta.parts or math.isclose(total, frame.reward, rel_tol=1e-12, abs_tol=1e-12),
+        f"{where}: the parts { ({name: found[name] for name in meta.parts}) } add up to {total!r}, but the reward is "
+        f"{frame.reward!r}",
+    )
+
+
+def _is_declared(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def admissible(subject: Subject) -> str:
@@ -146,9 +223,9 @@ def _check_listing(actions: tuple[str, ...] | None, task: str) -> None:
 
 
 def _check_accepted(subject: Subject, task: str, seed: int, past: list[str], action: str) -> None:
-    accepted, refused = (_outcome(subject, task, seed, [*past, each]) for each in (action, "xyzzy frobnicate"))
+    accepted, refused = (_outcome(subject, task, seed, [*past, each]) for each in (action, NONSENSE))
     same = accepted.info["anchor"] == refused.info["anchor"] and not accepted.is_terminated
-    says = (accepted.text.replace(action, ""), refused.text.replace("xyzzy frobnicate", ""))
+    says = (accepted.text.replace(action, ""), refused.text.replace(NONSENSE, ""))
     require(
         not (same and says[0] == says[1]),
         f"task {task!r}: admissible {action!r} is answered like nonsense: {accepted.text!r:.120}",

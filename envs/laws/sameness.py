@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -10,9 +12,23 @@ import numpy as np
 from cairn.core.errors import CairnError
 from cairn.core.seeding import python_generator
 from cairn.envs.base import TextEnv
-from cairn.envs.laws.subject import Frame, Info, LawBroken, Policy, Subject, explore, play, play_on, require, script
+from cairn.envs.laws.subject import (
+    NONSENSE,
+    Frame,
+    Info,
+    LawBroken,
+    Policy,
+    Subject,
+    explore,
+    play,
+    play_on,
+    require,
+    script,
+)
 
 _STEPS = 25
+_WALKS = 4  # of a task, to compare equal anchors
+_SHOWN = 6  # actions of a history, where it differs from another
 
 
 def replay(subject: Subject) -> str:
@@ -51,38 +67,103 @@ def _global_state() -> tuple[str, str]:
 
 
 def anchors(subject: Subject) -> str:
-    """Equal anchors have equal futures: text, reward, ending and anchor after any action. Tasks share no anchor."""
+    """A declared `is_deterministic` is true: equal anchors and actions give equal results. Tasks share no anchor."""
     if not subject.env.meta.is_deterministic:
         return "not promised by this environment"
-    future: dict[tuple[int, str], tuple[tuple[object, ...], str]] = {}
+    future: Future = {}
     owner: dict[int, str] = {}
     revisits = 0
     for task in subject.tasks(subject.scaled(8)):
-        known: dict[int, list[str]] = {}
-        for walk in range(6):
-            frames = list(play(subject.env, task, walk % 2, retrace(known, task, walk), 2 * _STEPS))
+        for seed, frames in _plays(subject.env, task):
             for frame in frames:
                 other = owner.setdefault(frame.info["anchor"], task)
                 require(other == task, f"tasks {task!r} and {other!r} share the anchor {frame.info['anchor']}")
-            revisits += compare_futures(future, frames, f"task {task!r}, walk {walk}")
+            revisits += compare_futures(future, frames, f"task {task!r}", seed)
     return f"{revisits} of {len(future) + revisits} steps were taken again from an equal anchor"
 
 
-def compare_futures(
-    future: dict[tuple[int, str], tuple[tuple[object, ...], str]], frames: list[Frame], where: str
-) -> int:
-    """Record what each (anchor, action) led to; return how many were there before."""
+def _plays(env: TextEnv, task: str) -> Iterator[tuple[int, list[Frame]]]:
+    """Yield plays of a task with their seeds: walks; one again with other seeds; one again with senseless actions."""
+    known: dict[int, list[str]] = {}
+    walks = []
+    for walk in range(_WALKS):
+        walks.append(_played(env, task, walk % 3, retrace(known, task, walk), 2 * _STEPS))
+        yield walk % 3, walks[-1]
+    actions = actions_of(walks[0])
+    for seed in (1, 2, 3):
+        yield seed, _played(env, task, seed, script(actions), len(actions))
+    actions = actions_of(walks[1])
+    middle = len(actions) // 2
+    actions = [NONSENSE, *actions[:middle], NONSENSE, *actions[middle:]]
+    yield 1, _played(env, task, 1, script(actions), len(actions))
+
+
+def _played(env: TextEnv, task: str, seed: int, policy: Policy, max_steps: int) -> list[Frame]:
+    frames = list(play(env, task, seed, policy, max_steps))
+    if env.turn >= env.turn_limit:
+        frames.pop()  # an environment may judge its last turn; anchors leave the number of turns out
+    return frames
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A step of a play: how it was reached and the results of its action."""
+
+    frames: list[Frame]  # of the play
+    at: int  # of these, the one after the action
+    seed: int
+
+    def results(self) -> dict[str, object]:
+        """Return everything that equal anchors and actions determine."""
+        frame = self.frames[self.at]
+        return {
+            "text": frame.text,
+            "reward": frame.reward,
+            "is_terminated": frame.is_terminated,
+            "success": frame.info["success"],
+            "anchor": frame.info["anchor"],
+        }
+
+    def history(self) -> list[str]:
+        """Return the actions before this one."""
+        return actions_of(self.frames[: self.at])
+
+
+Future = dict[tuple[int, str], Visit]  # (anchor, action) -> the first step that took the action from there
+
+
+def compare_futures(future: Future, frames: list[Frame], where: str, seed: int) -> int:
+    """Record the first results of each (anchor, action), compare later ones, and return their number.
+
+    Raises:
+        LawBroken: equal anchors and actions gave different results; with the difference of the two histories.
+    """
     revisits = 0
-    for before, after in pairwise(frames):
-        key = (before.info["anchor"], after.action or "")
-        led_to = (after.text, after.reward, after.is_terminated, after.info["success"], after.info["anchor"])
-        earlier, there = future.setdefault(key, (led_to, where))
-        revisits += there is not where
-        require(
-            earlier == led_to,
-            f"{where}: from one anchor {after.action!r:.80} led to {led_to!r:.200}, but in {there} to {earlier!r:.200}",
-        )
+    for at, (before, after) in enumerate(pairwise(frames), 1):
+        visit = Visit(frames, at, seed)
+        first = future.setdefault((before.info["anchor"], after.action or ""), visit)
+        revisits += first.frames is not frames
+        if first is not visit and (results := visit.results()) != (expected := first.results()):
+            name = next(name for name in results if results[name] != expected[name])
+            raise LawBroken(
+                f"{where}: {after.action!r:.80} from one anchor gave different results: {name} {expected[name]!r:.120} "
+                f"and {results[name]!r:.120}. {_difference(first, visit)}. Let state() hold the difference, or declare "
+                "is_deterministic=False"
+            )
     return revisits
+
+
+def _difference(one: Visit, two: Visit) -> str:
+    """Say how the histories of two visits differ."""
+    first, second = one.history(), two.history()
+    if first == second:
+        return f"Both came after the same {len(first)} actions, with seeds {one.seed} and {two.seed}"
+    shorter = min(len(first), len(second))
+    same = next((at for at in range(shorter) if first[at] != second[at]), shorter)
+    return (
+        f"The histories are equal for {same} actions, then {first[same:][:_SHOWN]!r:.200} with seed {one.seed} and "
+        f"{second[same:][:_SHOWN]!r:.200} with seed {two.seed}"
+    )
 
 
 def retrace(known: dict[int, list[str]], task: str, walk: int) -> Policy:

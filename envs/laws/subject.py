@@ -17,6 +17,7 @@ Policy = Callable[[TextEnv, str, Info], str]  # the environment, its last text a
 
 
 FEWEST = 2  # episodes, of a share of them
+NONSENSE = "xyzzy frobnicate"  # an action that does nothing anywhere
 
 
 class LawBroken(Exception):  # noqa: N818  (it is a finding, not an error of the checker)

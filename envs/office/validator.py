@@ -5,6 +5,9 @@ field by field. A new record may have any id, any place in the order, and any wo
 contains the figures that it must; it must not contain a heap of others, so that a text with every number says nothing,
 nor another of the words that one was to choose from.
 Any other change is collateral damage, and takes the whole score.
+
+Parts of the score: `changes`, the wanted changes that were made, and `answer`, a right answer, each as a share of all
+that was wanted; `damage`, the loss of both through collateral damage.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from cairn.envs.office.changes import Change, changes
 from cairn.envs.office.task import Answer, Step, Task
 from cairn.envs.office.world import World
 
+PARTS = ("changes", "answer", "damage")  # of a score
 MAX_OTHER_FIGURES = 8  # in a free text, besides those that it must contain
 _FIGURE = re.compile(r"\d+(?:[.:-]\d+)*")
 
@@ -38,6 +42,7 @@ class Verdict:
     success: bool  # all made, none besides
     score: float  # 0 to 1: the share of what was wanted; 0 with any collateral damage
     problems: tuple[str, ...]  # in words: what is missing, what was not asked for
+    parts: Mapping[str, float]  # of the score, by name; their sum is the score
 
 
 def judge(before: World, after: World, task: Task, answer: object) -> Verdict:
@@ -46,14 +51,21 @@ def judge(before: World, after: World, task: Task, answer: object) -> Verdict:
     wanted, made = changes(before, expected), changes(before, after)
     missing, damage = _compare(wanted, made, _Wishes(free=before.free, makers=makers))
     problems = [f"missing: {change.told}" for change in missing] + [f"not asked for: {each.told}" for each in damage]
-    num_wanted, num_missing = len(wanted), len(missing)
+    num_wanted, num_missing, num_right = len(wanted), len(missing), 0
     if task.answer is not None:
         num_wanted += 1
-        if not is_same_answer(task.answer, answer):
+        if is_same_answer(task.answer, answer):
+            num_right = 1
+        else:
             num_missing += 1
             problems.append(f"wrong answer: {answer!r:.200}")
-    score = 0.0 if damage else 1 - num_missing / num_wanted
-    return Verdict(success=not problems, score=score, problems=tuple(problems))
+    score = 1 - num_missing / num_wanted
+    parts = {
+        "changes": (len(wanted) - len(missing)) / num_wanted,
+        "answer": num_right / num_wanted,
+        "damage": -score if damage else 0.0,
+    }
+    return Verdict(success=not problems, score=0.0 if damage else score, problems=tuple(problems), parts=parts)
 
 
 def carry_out(world: World, step: Step) -> None:

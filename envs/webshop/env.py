@@ -1,7 +1,8 @@
 """The web shop: find a product that fits an instruction, choose its options, buy it. One action of text at a turn.
 
 Sources, splits and rewards are the original WebShop's (see `shop`, `splits`, `reward`); ``generated`` needs no data.
-The reward of the last step, a purchase, is between 0 and 1, and 1 is success; every other step's is 0.
+The reward of the last step, a purchase, is between 0 and 1, and 1 is success; every other step's is 0. Channels are
+its parts.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from cairn.envs.webshop.html import html
 from cairn.envs.webshop.nouns import Name, tagger
 from cairn.envs.webshop.oracle import Plan, best_purchase, next_action
 from cairn.envs.webshop.pages import SEARCH, Piece, State, clickables, pieces, text, text_rich
-from cairn.envs.webshop.reward import Score, score
+from cairn.envs.webshop.reward import PARTS, Score, score
 from cairn.envs.webshop.shop import GoalKind, Shop, Source, open_shop
 from cairn.envs.webshop.splits import Protocol, Split, TaskIds, indices
 
@@ -69,10 +70,12 @@ class WebShopEnv(TextEnv):
         turn_limit=15,
         reward_range=(0.0, 1.0),
         summary="WebShop: search and buy, with the original's pages, goals, reward and ranking; or a generated shop.",
+        is_deterministic=True,
         oracles=("buyer",),
         can_snapshot=True,
         can_reword=True,
         max_action_chars=1 << 17,
+        parts=PARTS,
     )
     Config = WebShopConfig
     config: WebShopConfig
@@ -90,6 +93,7 @@ class WebShopEnv(TextEnv):
         self._page: list[Piece] = []
         self._links: dict[str, Piece] = {}
         self._plan = lru_cache(maxsize=1024)(self.make_plan)
+        self._no_reward = dict.fromkeys(self.meta.parts, 0.0)  # the parts of every turn's reward but the last one's
 
     @property
     def prefix(self) -> str:
@@ -151,13 +155,13 @@ class WebShopEnv(TextEnv):
         if name == "search" and label:
             return self.search(label)
         if name != "click" or label not in self._links or label == "search":
-            return Outcome(self._last.text)
+            return Outcome(self._last.text, channels=self._no_reward)
         return self.click(label)
 
     def search(self, query: str) -> Outcome:
         """Show what a search finds."""
         chance = python_generator(self.meta.name, "random products", self.task_id)
-        return Outcome(self._show(rules.search(self.session, self.shop.catalogue, query, chance)))
+        return self._go(rules.search(self.session, self.shop.catalogue, query, chance))
 
     def click(self, label: str) -> Outcome:
         """Do what is behind one of the page's `links`."""
@@ -165,8 +169,8 @@ class WebShopEnv(TextEnv):
             at = self.session
             assert at.item is not None  # only an item page has the button
             result = self.worth(at.item, at.options)
-            return self._end(replace(at, page="done", score=result), result.reward)
-        return Outcome(self._show(rules.click(self.session, self.shop.catalogue, label, self._links)))
+            return self._end(replace(at, page="done", score=result), result.reward, result.parts)
+        return self._go(rules.click(self.session, self.shop.catalogue, label, self._links))
 
     def worth(self, number: int, options: Mapping[str, str]) -> Score:
         """Return what buying a product with these options is worth in the task at hand."""
@@ -231,9 +235,13 @@ class WebShopEnv(TextEnv):
         """What can be clicked, by what to say."""
         return self._links
 
-    def _end(self, state: State, reward: float) -> Outcome:
+    def _go(self, state: State) -> Outcome:
+        """Go to a page without a reward."""
+        return Outcome(self._show(state), channels=self._no_reward)
+
+    def _end(self, state: State, reward: float, parts: Mapping[str, float]) -> Outcome:
         """Go to the last page."""
-        return Outcome(self._show(state), reward, is_over=True, success=reward == 1.0, score=reward)
+        return Outcome(self._show(state), reward, is_over=True, success=reward == 1.0, score=reward, channels=parts)
 
     def _show(self, state: State) -> str:
         """Go to a state and return its page as text."""

@@ -11,6 +11,13 @@ only a whole part can be replaced, and which is compared as it prints: so "coal 
 "228blue" does not meet itself. Buying exactly what is asked for is therefore not always worth 1; see
 `docs/envs/webshop.md`.
 
+Its parts add up to it; without a loss for a product of another type, each clause is worth its share::
+
+    attributes = attributes met / (attributes + options asked for + 1)
+    options    = options met / (attributes + options asked for + 1)
+    price      = [price <= limit] / (attributes + options asked for + 1)
+    type       = -(1 - type) * (attributes + options + price)
+
 type, from the words of the names (`nouns`): 1; 0.5 if neither the query nor two parts of the category path nor more
 than a fifth of the goal's nouns are the same; 0.1 if under a tenth of the nouns are; 0 if none is. A goal without
 nouns: as if a fifth were. Later rules win.
@@ -41,11 +48,12 @@ COLORS = tuple(_COLOR_WORDS.split())  # the original's, in its order
 _PATH_MARK = "\u203a"  # between the parts of a category path
 _ALIKE = 85
 _SAME_CATEGORY_PARTS = 2
+PARTS = ("attributes", "options", "price", "type")  # of a reward
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """A reward and what it is made of."""
+    """A reward and its composition."""
 
     reward: float  # 0..1
     type: float  # 1, 0.5, 0.1 or 0
@@ -53,6 +61,7 @@ class Score:
     attributes: int  # met
     options: int  # met
     price: bool  # within the limit
+    parts: Mapping[str, float]  # by name; their sum is the reward
 
 
 def score(product: Product, price: float, options: Mapping[str, str], goal: Goal, nouns: Tagger) -> Score:
@@ -62,8 +71,17 @@ def score(product: Product, price: float, options: Mapping[str, str], goal: Goal
     wanted = goal.options.items() if isinstance(goal.options, Mapping) else goal.options
     met = _options_met(tuple(options.values()), tuple(wanted))
     is_cheap = price <= goal.price_limit
-    reward = (attributes + met + is_cheap) / (len(goal.attributes) + len(goal.options) + 1) * kind
-    return Score(reward=reward, type=kind, title=title, attributes=attributes, options=met, price=is_cheap)
+    clauses = len(goal.attributes) + len(goal.options) + 1
+    total = (attributes + met + is_cheap) / clauses
+    parts = {
+        "attributes": attributes / clauses,
+        "options": met / clauses,
+        "price": is_cheap / clauses,
+        "type": (kind - 1) * total,
+    }
+    return Score(
+        reward=total * kind, type=kind, title=title, attributes=attributes, options=met, price=is_cheap, parts=parts
+    )
 
 
 def normalize_color(option: str | tuple[str, str]) -> str | tuple[str, str]:

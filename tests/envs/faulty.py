@@ -12,9 +12,10 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+from pydantic import Field
 
 from cairn.core.errors import RewardFailure, SandboxFailure
-from cairn.envs.base import EnvMeta, Outcome, TextEnv
+from cairn.envs.base import EnvConfig, EnvMeta, Outcome, TextEnv
 from cairn.envs.tools import Schema, function_schema
 
 COLOURS = ("amber", "blue", "coral", "green")
@@ -29,6 +30,7 @@ class Sound(TextEnv):
         turn_limit=10,
         reward_range=(0.0, 1.0),
         summary="Say four colours in order.",
+        is_deterministic=True,
         oracles=("reader",),
         can_snapshot=True,
     )
@@ -66,6 +68,54 @@ class Sound(TextEnv):
         self.said = saved
 
 
+class PartedConfig(EnvConfig):
+    """Settings of `Parted`."""
+
+    halves: bool = Field(False, description="Whether the reward has two parts.")
+
+
+class Parted(Sound):
+    """Declares the parts of its rewards and other channels, as its settings have them."""
+
+    meta = replace(Sound.meta, parts=("solved",), channels=("said/*",))
+    Config = PartedConfig
+    config: PartedConfig
+
+    @classmethod
+    def declare(cls, config: PartedConfig) -> EnvMeta:
+        return replace(cls.meta, parts=("first", "second")) if config.halves else cls.meta
+
+    def act(self, action: str) -> Outcome:
+        outcome = super().act(action)
+        share = outcome.reward / len(self.meta.parts)
+        said = {f"said/{action}": 1.0} if action in COLOURS else {}
+        return replace(outcome, channels={**dict.fromkeys(self.meta.parts, share), **said})
+
+
+class LacksAPart(Parted):
+    """Only the last turn has the part."""
+
+    def act(self, action: str) -> Outcome:
+        outcome = super().act(action)
+        return outcome if outcome.is_over else replace(outcome, channels={})
+
+
+class HasPartsThatDoNotAddUp(Parted):
+    def act(self, action: str) -> Outcome:
+        outcome = super().act(action)
+        return replace(outcome, channels={"solved": outcome.reward / 2})
+
+
+class HasAnUndeclaredChannel(Parted):
+    def act(self, action: str) -> Outcome:
+        outcome = super().act(action)
+        return replace(outcome, channels={**outcome.channels, "heard": 1.0})
+
+
+class DeclaresAPartAsAChannelToo(Parted):
+    meta = replace(Parted.meta, channels=("sol*",))
+
+
 WON = Outcome("Won.", 1.0, is_over=True, success=True, score=1.0)
 
 
@@ -99,6 +149,15 @@ class StepsAfterTheEnd(Sound):
     def step(self, action: str) -> Any:
         self._is_over = False
         return super().step(action)
+
+
+class TruncatesWhatItJudges(Sound):
+    """Three colours are enough at the turn limit, and the episode is truncated nevertheless."""
+
+    def act(self, action: str) -> Outcome:
+        outcome = super().act(action)
+        is_judged = self.turn + 1 == self.turn_limit and self.said == 3
+        return replace(outcome, reward=1.0, success=True, score=1.0) if is_judged else outcome
 
 
 class ScoresTwo(Sound):
@@ -190,6 +249,42 @@ class SeedsNumpy(Sound):
 class ForgetsInItsAnchor(Sound):
     def state(self) -> bytes:
         return b"always the same"
+
+
+class HidesChanceBehindItsAnchor(Sound):
+    """In some episodes a slip costs nothing; neither the anchor nor the text says in which."""
+
+    meta = replace(Sound.meta, can_snapshot=False)
+
+    def start(self, task_id: str, rng: random.Random) -> str:
+        text = super().start(task_id, rng)
+        self.is_lenient = rng.random() < 0.2
+        return text
+
+    def act(self, action: str) -> Outcome:
+        before = self.said
+        outcome = super().act(action)
+        if self.is_lenient and action in COLOURS and self.said == 0:
+            self.said = before
+            return Outcome(f"{action}: {self.said} right.")
+        return outcome
+
+
+class ToldThatItIsNotDeterministic(HidesChanceBehindItsAnchor):
+    meta = replace(HidesChanceBehindItsAnchor.meta, is_deterministic=False)
+
+
+class HidesState(Sound):
+    """After a text that is not a colour, the last colour earns less; the anchor does not have it."""
+
+    def start(self, task_id: str, rng: random.Random) -> str:
+        self.is_spoilt = False
+        return super().start(task_id, rng)
+
+    def act(self, action: str) -> Outcome:
+        self.is_spoilt |= action not in COLOURS
+        outcome = super().act(action)
+        return replace(outcome, reward=0.5) if outcome.is_over and self.is_spoilt else outcome
 
 
 class SharesAnchors(Sound):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from cairn.core.errors import UnknownNameError
+from cairn.envs.base import EnvMeta
 from cairn.envs.checker import LAWS, check, check_law
 from cairn.envs.laws.subject import Subject
 from tests.envs import faulty
@@ -16,8 +19,13 @@ FAULTS = [
     ("errors", faulty.TakesAnyTask, "an unknown task must raise UnknownNameError"),
     ("budget", faulty.NeverTruncates, "not over after 1 turns"),
     ("budget", faulty.StepsAfterTheEnd, "step after the end must raise"),
+    ("budget", faulty.TruncatesWhatItJudges, "success without is_terminated"),
     ("score-range", faulty.ScoresTwo, "score 2.0 outside (0.0, 1.0)"),
     ("score-range", faulty.RewardsNan, "reward is nan"),
+    ("channels", faulty.LacksAPart, "the declared part 'solved' is missing among the channels []"),
+    ("channels", faulty.HasPartsThatDoNotAddUp, "the parts {'solved': 0.5} add up to 0.5, but the reward is 1.0"),
+    ("channels", faulty.HasAnUndeclaredChannel, "the channel 'heard' is not declared"),
+    ("channels", faulty.DeclaresAPartAsAChannelToo, "meta.channels also matches the parts ['solved']"),
     ("admissible", faulty.Unsorted, "sorted and unique"),
     ("admissible", faulty.OffersWhatItRefuses, "admissible 'violet' is answered like nonsense"),
     ("oracle", faulty.LostOracle, "oracle 'reader' solved 0%, promised 100%"),
@@ -28,7 +36,9 @@ FAULTS = [
     ("replay", faulty.RemembersEpisodes, "text was 'Episode 1."),
     ("global-random-state", faulty.UsesRandom, "the state of `random` changed"),
     ("global-random-state", faulty.SeedsNumpy, "the state of `numpy.random` changed"),
-    ("anchors", faulty.ForgetsInItsAnchor, "from one anchor"),
+    ("anchors", faulty.ForgetsInItsAnchor, "from one anchor gave different results"),
+    ("anchors", faulty.HidesChanceBehindItsAnchor, "or declare is_deterministic=False"),
+    ("anchors", faulty.HidesState, "reward 1.0 and 0.5. The histories are equal for 0 actions, then "),
     ("anchors", faulty.SharesAnchors, "share the anchor"),
     ("snapshot", faulty.ForgetsInItsSnapshot, "restore leads to another anchor"),
     ("snapshot", faulty.SnapshotsUnasked, "although meta.can_snapshot is False"),
@@ -45,6 +55,12 @@ def test_holds_for_a_sound_environment(law: str) -> None:
     assert report.holds, report.detail
 
 
+@pytest.mark.parametrize("halves", [False, True])
+def test_parts_and_channels_that_are_declared_hold(halves: bool) -> None:
+    report = check_law("channels", Subject("tests.envs.faulty:Parted", config={"halves": halves}))
+    assert report.holds, report.detail
+
+
 def test_an_oracle_need_not_do_better_than_is_possible() -> None:
     report = check_law("oracle", Subject("tests.envs.faulty:Unsolvable"))
     assert report.holds, report.detail
@@ -58,6 +74,18 @@ def test_catches(law: str, fault: type[faulty.Sound], says: str) -> None:
     report = check_law(law, Subject(f"{fault.__module__}:{fault.__name__}"))
     assert not report.holds
     assert says in report.detail
+
+
+def test_determinism_has_to_be_declared() -> None:
+    fields: dict[str, Any] = {"name": "n", "version": 1, "turn_limit": 1, "reward_range": (0, 1), "summary": "s"}
+    with pytest.raises(TypeError, match="'is_deterministic'"):
+        EnvMeta(**fields)
+    assert not EnvMeta(**fields, is_deterministic=False).is_deterministic
+
+
+def test_an_environment_that_declares_chance_is_not_held_to_equal_futures() -> None:
+    report = check_law("anchors", Subject("tests.envs.faulty:ToldThatItIsNotDeterministic"))
+    assert (report.holds, report.detail) == (True, "not promised by this environment")
 
 
 def test_every_law_has_a_fault_that_it_catches() -> None:

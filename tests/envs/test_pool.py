@@ -17,6 +17,7 @@ import pytest
 
 import cairn
 from cairn.core.errors import CairnError, ConfigError, EnvironmentFailure, EpisodeFailure, RewardFailure, SandboxFailure
+from cairn.envs import registry
 from cairn.envs._process import Limits
 from cairn.envs.pool import EnvHandle, EnvPool, PoolConfig
 
@@ -69,6 +70,12 @@ def test_what_failed_in_an_environment_keeps_its_name(pool: EnvPool, part: str, 
 def assert_serves(pool: EnvPool) -> None:
     with pool.lease() as env:
         assert episode(env)[-1][4]["success"]
+
+
+def test_declared_parts_and_channels_arrive_from_another_process() -> None:
+    with EnvPool("tests.envs.faulty:Parted", {"halves": True}, APART) as pool, pool.lease() as env:
+        assert (env.meta.parts, env.meta.channels) == (("first", "second"), ("said/*",))
+        assert env.meta == registry.declared("tests.envs.faulty:Parted", {"halves": True})
 
 
 def test_both_kinds_give_the_same_episode_as_the_environment_itself() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import gymnasium
 import pytest
@@ -81,6 +82,30 @@ def test_what_is_neither_class_nor_path_is_refused() -> None:
 def test_an_unknown_setting_names_the_nearest() -> None:
     with pytest.raises(ConfigError, match="did you mean 'turn_limit'"):
         cairn.make(PATH, turn_limits=3)
+
+
+PARTED = "tests.envs.faulty:Parted"
+
+
+@pytest.mark.parametrize(("settings", "parts"), [({}, ("solved",)), ({"halves": True}, ("first", "second"))])
+def test_declarations_may_depend_on_settings(settings: dict[str, Any], parts: tuple[str, ...]) -> None:
+    assert registry.declared(PARTED, settings).parts == parts
+    env = cairn.make(PARTED, **settings)
+    assert (env.meta.parts, env.meta.channels) == (parts, ("said/*",))
+    assert env.meta == registry.declared(PARTED, settings)
+
+
+@pytest.mark.parametrize(("settings", "parts"), [({}, ("solved",)), ({"halves": True}, ("first", "second"))])
+def test_wrappers_declare_as_the_environment_they_hold(settings: dict[str, Any], parts: tuple[str, ...]) -> None:
+    perturbed: dict[str, Any] = {**settings, "perturb": "shuffle"}
+    assert registry.declared(PARTED, perturbed).parts == cairn.make(PARTED, **perturbed).meta.parts == parts
+    inner: dict[str, Any] = {"of": PARTED, "settings": settings}
+    assert registry.declared("codeact", inner).parts == cairn.make("codeact", **inner).meta.parts == parts
+
+
+def test_an_unknown_setting_has_no_declarations() -> None:
+    with pytest.raises(ConfigError, match="did you mean 'halves'"):
+        registry.declared(PARTED, {"halve": True})
 
 
 def test_a_class_inside_a_function_has_no_address() -> None:

@@ -55,6 +55,7 @@ def optional_columns(group: Sequence[int], reward: Sequence[float], anchor: Sequ
     return {
         "channels": {
             "match": np.array(reward) > 0.5,
+            "test/0": np.array(reward) > 0.5,
             "implicit": np.array(reward) / 4,
             "change": 1 + state / 8,
             "outcome": state,

@@ -23,7 +23,8 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
-from cairn.core.records import TAMPERING
+from cairn.core.errors import CairnError
+from cairn.core.records import TESTS
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit._method import Credit
 from cairn.trainer.credit.kernel.returns import scores
@@ -33,7 +34,7 @@ from cairn.trainer.credit.kernel.segments import relative
 class VeRPOConfig(Config):
     """Settings of VeRPO."""
 
-    tests: tuple[str, ...] = Field((), description="Channels that are unit tests; empty: all but signs of tampering.")
+    tests: tuple[str, ...] = Field((), description='Channels that are unit tests; empty: all named "test/...".')
     alpha: float = Field(1.0, ge=0, description="How much less an easier test is worth.")
     sigma: float = Field(0.2, gt=0, description="Width within which tests are of one difficulty.")
     delta: float = Field(1e-6, gt=0, description="Added to the density of tests.")
@@ -43,7 +44,12 @@ class VeRPOConfig(Config):
 
 def compute(table: StepTable, config: VeRPOConfig) -> Floats:
     """Return one advantage a row, float64 [N]."""
-    names = config.tests or tuple(name for name in table.channels if not name.startswith(TAMPERING))
+    names = config.tests or tuple(name for name in table.channels if name.startswith(TESTS))
+    if not names:
+        raise CairnError(
+            f"credit 'verpo': expected channels of unit tests, named '{TESTS}...', got {sorted(table.channels)}; name "
+            "others in `tests`"
+        )
     tests = [table.channel(name, absent=0.0) for name in names]
     turns = np.bincount(table.group)
     rate = np.stack([np.bincount(table.group, test) / turns for test in tests])  # [J, G]

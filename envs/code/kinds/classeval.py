@@ -30,6 +30,7 @@ class ClassEval:
     """The tasks of the original file but those in `LEFT_OUT`; one split."""
 
     splits = ("test",)
+    has_tests = True
 
     def ids(self, split: str) -> Sequence[str]:
         """Return the ids."""

@@ -14,6 +14,7 @@ class CruxEval:
     """The tasks of the original file, output prediction; one split. The function is told, not put into a file."""
 
     splits = ("test",)
+    has_tests = False
 
     def ids(self, split: str) -> Sequence[str]:
         """Return the ids."""

@@ -16,6 +16,7 @@ class HumanEval:
     """The tasks of the original file; one split."""
 
     splits = ("test",)
+    has_tests = True
 
     def ids(self, split: str) -> Sequence[str]:
         """Return the ids."""

@@ -18,6 +18,7 @@ class Mbpp:
     """The tasks of the original file. The first of a task's assertions is shown, the others are hidden."""
 
     splits = tuple(_RANGES)
+    has_tests = True
 
     def ids(self, split: str) -> Sequence[str]:
         """Return the ids."""

@@ -46,6 +46,7 @@ class MbppPlus:
     """The tasks of EvalPlus' file; one split. Inputs that the task's own contract refuses are left out."""
 
     splits = ("test",)
+    has_tests = True
 
     def ids(self, split: str) -> Sequence[str]:
         """Return the ids."""

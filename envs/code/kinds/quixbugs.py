@@ -42,6 +42,7 @@ class QuixBugs:
     """The programs of the original collection, one module each; one split."""
 
     splits = ("test",)
+    has_tests = True
 
     def ids(self, split: str) -> Sequence[str]:
         """Return the ids: the programs' names."""

@@ -22,6 +22,7 @@ class Repair:
     """Every project of a split with every seed."""
 
     splits = ("train", "test")
+    has_tests = True
 
     def ids(self, split: str) -> Sequence[str]:
         """Return the ids: seeds first, so that neighbours are of different projects."""

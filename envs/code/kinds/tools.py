@@ -116,6 +116,7 @@ class Tools:
     """Every template with every seed of a split."""
 
     splits = tuple(_SEEDS)
+    has_tests = False
 
     def ids(self, split: str) -> Sequence[str]:
         """Return the ids: seeds first, so that neighbours are of different templates."""

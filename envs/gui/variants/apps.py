@@ -21,7 +21,7 @@ from cairn.envs.gui.browsing import GuiConfig, GuiEnv, Opening, Verdict
 from cairn.envs.gui.deeds import Deed
 from cairn.envs.gui.site import site
 from cairn.envs.gui.tasks import make_task, templates
-from cairn.envs.office.validator import judge
+from cairn.envs.office.validator import PARTS, judge
 from cairn.envs.wordings import framed
 
 if TYPE_CHECKING:
@@ -50,9 +50,11 @@ class AppsEnv(GuiEnv):
         turn_limit=80,
         reward_range=(0.0, 1.0),
         summary="Eight web applications of an office in a real browser, judged by their own data.",
+        is_deterministic=True,
         oracles=("clerk",),
         waits=True,
         can_reword=True,
+        parts=PARTS,
     )
     Config: ClassVar[type[EnvConfig]] = AppsConfig
     config: AppsConfig
@@ -96,7 +98,8 @@ class AppsEnv(GuiEnv):
         if message is None:
             return None
         found = judge(self._task.world, self._world, self._task, message)
-        return Verdict(score=found.score, success=found.success, text="\n".join(("The task is over.", *found.problems)))
+        text = "\n".join(("The task is over.", *found.problems))
+        return Verdict(score=found.score, success=found.success, text=text, parts=found.parts)
 
     def hidden(self) -> bytes:
         """Return the applications' data; worked out anew when some of it has changed."""

@@ -60,9 +60,11 @@ class MiniwobEnv(GuiEnv):
         turn_limit=60,
         reward_range=(-1.0, 1.0),
         summary="MiniWoB++: small pages in a real browser, each with one thing to do.",
+        is_deterministic=True,
         oracles=("solver",),
         oracle_success=0.8,
         waits=True,
+        parts=("page",),
     )
     Config: ClassVar[type[EnvConfig]] = MiniwobConfig
     config: MiniwobConfig
@@ -125,7 +127,8 @@ class MiniwobEnv(GuiEnv):
         if reward is None:
             return None
         success = reward >= _CLOSE_ENOUGH.get(self._name, 1.0) - _ROUNDING
-        return Verdict(score=reward, success=success, text=f"The task is over. Its reward is {reward:g}.")
+        text = f"The task is over. Its reward is {reward:g}."
+        return Verdict(score=reward, success=success, text=text, parts={"page": reward})
 
     def hidden(self) -> bytes:
         """Return all that was done, on pages where that does not show."""

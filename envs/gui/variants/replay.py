@@ -11,8 +11,9 @@ without one left the episode is over. What is no call at all is told, as it is i
     action: 1 for a match, 0.5 for the right function alone, 0.1 for another call, 0 for what is none
 
 The reward of a turn is that, or with `rewards = "recorded"` what the recorded environment gave, as long as nothing has
-been patched, else 0. Channels hold the parts: format, function, element and text (1 where they are the recorded call's,
-0 in a call of another function), match, patched, and step, the number of the recorded call. The score is the share of
+been patched, else 0. The parts of the reward are `format_reward` and `action_reward`, the two terms of the sum, or
+`recorded_reward`. Other channels: format, function, element and text (1 where they are the recorded call's, 0 in a call
+of another function), match, patched, and step, the number of the recorded call. The score is the share of
 recorded calls that were matched: the progress of UI-S1's offline metric with `patches = 0`. Success: all of them.
 
 The anchor is the recorded one while nothing has been patched, so that replays and the environment that was recorded
@@ -30,7 +31,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -75,12 +76,20 @@ class ReplayEnv(TextEnv):
         turn_limit=100,
         reward_range=(0.0, 1.0),
         summary="Recorded episodes on web pages, replayed without a browser; divergences are patched (UI-S1).",
+        is_deterministic=True,
         oracles=("recorded",),
         can_snapshot=True,
         can_reword=True,
+        parts=("format_reward", "action_reward"),
+        channels=("format", "function", "element", "text", "match", "patched", "step"),
     )
     Config: ClassVar[type[EnvConfig]] = ReplayConfig
     config: ReplayConfig
+
+    @classmethod
+    def declare(cls, config: ReplayConfig) -> EnvMeta:
+        """Return the declarations; the parts depend on which rewards there are."""
+        return cls.meta if config.rewards == "steps" else replace(cls.meta, parts=("recorded_reward",))
 
     def setup(self) -> None:
         """Read the recording.
@@ -182,7 +191,7 @@ class ReplayEnv(TextEnv):
         return episode.moves[self._at].shown if self._at < len(episode.moves) else episode.final
 
     def _mistaken(self, problem: str) -> Outcome:
-        channels = dict.fromkeys(("format", "function", "element", "text", "match", "patched"), 0.0)
+        channels = dict.fromkeys((*self.meta.parts, *self.meta.channels), 0.0)
         return Outcome(
             f"Error: {problem}\n{_page(self._shown().text)}",
             score=self._score(),
@@ -194,17 +203,24 @@ class ReplayEnv(TextEnv):
         return self._outcome(f"{remark}{self._shown().text}", like, self._at - 1, recorded)
 
     def _outcome(self, text: str, like: Likeness, step: int, recorded: float) -> Outcome:
-        parts = {"function": like.function, "element": like.element, "text": like.text, "match": like.matches}
-        channels = {"format": 1.0, **{name: float(part) for name, part in parts.items()}}
-        action = 1.0 if like.matches else 0.5 if like.function else 0.1
+        same = {"function": like.function, "element": like.element, "text": like.text, "match": like.matches}
+        channels = {"format": 1.0, **{name: float(is_same) for name, is_same in same.items()}}
+        parts = self._parts(like, recorded)
         return Outcome(
             text,
-            recorded if self.config.rewards == "recorded" else 0.1 + 0.9 * action,
+            sum(parts.values()),
             is_over=self._has_ended,
             success=self._has_ended and not self._is_lost and not self._num_patched,
             score=self._score(),
-            channels={**channels, "patched": float(self._at > step and not like.matches), "step": float(step)},
+            channels={**parts, **channels, "patched": float(self._at > step and not like.matches), "step": float(step)},
         )
+
+    def _parts(self, like: Likeness, recorded: float) -> dict[str, float]:
+        """Return the parts of a call's reward."""
+        if self.config.rewards == "recorded":
+            return {"recorded_reward": recorded}
+        action = 1.0 if like.matches else 0.5 if like.function else 0.1
+        return {"format_reward": 0.1, "action_reward": 0.9 * action}
 
     def _score(self) -> float:
         return (self._at - self._num_patched) / len(self._track.episode.moves)

@@ -18,6 +18,7 @@ from cairn.envs.gui.browsing import GuiConfig, GuiEnv, Opening, Verdict
 from cairn.envs.gui.looking import Node
 from cairn.envs.webshop.env import ShopConfig, WebShopEnv
 from cairn.envs.webshop.pages import BACK, PER_PAGE
+from cairn.envs.webshop.reward import PARTS
 from cairn.envs.webshop.web import make_pages
 from cairn.envs.webshop.web_episodes import Episodes
 
@@ -42,9 +43,11 @@ class ShopPagesEnv(GuiEnv):
         turn_limit=30,
         reward_range=(0.0, 1.0),
         summary="The web shop in a real browser: search, compare, choose options and buy on its pages.",
+        is_deterministic=True,
         oracles=("buyer",),
         waits=True,
         can_reword=True,
+        parts=PARTS,
     )
     Config: ClassVar[type[EnvConfig]] = ShopPagesConfig
     config: ShopPagesConfig
@@ -90,8 +93,9 @@ class ShopPagesEnv(GuiEnv):
         episode = self._episodes.find(_TOKEN)
         if not episode.is_over:
             return None
-        score = float(episode.info["score"])
-        return Verdict(score=score, success=episode.info["success"], text=f"The purchase is made. Score: {score}")
+        info, score = episode.info, float(episode.info["score"])
+        text = f"The purchase is made. Score: {score}"
+        return Verdict(score=score, success=info["success"], text=text, parts=info["channels"])
 
     def hidden(self) -> bytes:
         """Return the shop's own state, and what its next page will say of the last request."""

@@ -24,7 +24,7 @@ from cairn.envs.webshop.goals import Goal
 from cairn.envs.webshop.nouns import Tagger
 from cairn.envs.webshop.oracle import Plan, best_choice, next_action
 from cairn.envs.webshop.pages import BUY, Piece, State
-from cairn.envs.webshop.reward import score
+from cairn.envs.webshop.reward import PARTS, score
 from cairn.envs.webshop.rules import parse
 from cairn.envs.webshop.shop import Shop
 from cairn.envs.webshop.splits import Protocol
@@ -63,10 +63,12 @@ class BacktrackEnv(Family[BacktrackTask]):
         turn_limit=30,
         reward_range=(0.0, 1.0),
         summary="WebShop, dead ends: the first products that fit are sold out; go back and buy another that fits.",
+        is_deterministic=True,
         oracles=("buyer",),
         can_snapshot=True,
         can_reword=True,
         max_action_chars=1 << 17,
+        parts=PARTS,
     )
 
     def make_tasks(self) -> Tasks[BacktrackTask]:

@@ -7,6 +7,7 @@ one and the last. The cart can be checked out when something is in it::
 
 An item is worth for a thing what the base reward says without its price clause: type * (attributes met + options met) /
 (attributes + options asked for). The budget counts if the assignment is worth anything: nothing wanted, nothing gained.
+The two terms of the sum, each divided by the same number, are the parts of the reward: `items` and `budget`.
 
 Things are of different queries, and their products of the task's split. The budget is what they cost and up to `SLACK`
 of it, in whole dollars.
@@ -74,10 +75,12 @@ class BasketEnv(Family[BasketTask]):
         turn_limit=45,
         reward_range=(0.0, 1.0),
         summary="WebShop, baskets: put two to four things into a cart and check out within a budget.",
+        is_deterministic=True,
         oracles=("buyer",),
         can_snapshot=True,
         can_reword=True,
         max_action_chars=1 << 17,
+        parts=("items", "budget"),
     )
     session: CartState
 
@@ -108,12 +111,12 @@ class BasketEnv(Family[BasketTask]):
         if at.is_open:
             return self._click_in_cart(label)
         if label == VIEW.lower():
-            return Outcome(self._show(replace(at, is_open=True)))
+            return self._go(replace(at, is_open=True))
         if label == ADD.lower():
             assert at.item is not None  # only an item page has the button
             price = cents(float(self.shop.goals.prices[at.item]))
             line = Line(number=next_number(at.cart), product=at.item, options=at.options, cents=price)
-            return Outcome(self._show(replace(at, cart=(*at.cart, line), is_open=True)))
+            return self._go(replace(at, cart=(*at.cart, line), is_open=True))
         return super().click(label)
 
     def look(self, state: State) -> list[Piece]:
@@ -155,23 +158,26 @@ class BasketEnv(Family[BasketTask]):
     def _click_in_cart(self, label: str) -> Outcome:
         at = self.session
         if label == CHECKOUT.lower():
-            reward = basket_score(self.shop, at.cart, self._task, self._nouns)
-            return self._end(replace(at, page="done", reward=reward), reward)
+            reward, parts = basket_score(self.shop, at.cart, self._task, self._nouns)
+            return self._end(replace(at, page="done", reward=reward), reward, parts)
         if label == PREV.lower():
-            return Outcome(self._show(replace(at, is_open=False)))
+            return self._go(replace(at, is_open=False))
         left = tuple(line for line in at.cart if remove_label(line) != label)
         if len(left) < len(at.cart):
-            return Outcome(self._show(replace(at, cart=left)))
+            return self._go(replace(at, cart=left))
         self.session = replace(at, is_open=False)
         return super().click(label)
 
 
-def basket_score(shop: Shop, cart: Sequence[Line], task: BasketTask, nouns: Tagger) -> float:
-    """Return the score of a cart that is checked out; see the module's text."""
+def basket_score(
+    shop: Shop, cart: Sequence[Line], task: BasketTask, nouns: Tagger
+) -> tuple[float, Mapping[str, float]]:
+    """Return the score of a cart that is checked out, and its parts; see the module's text."""
     worths = [[_worth(shop, line.product, line.options, thing, nouns) for thing in task.things] for line in cart]
     best = _assigned(worths, len(task.things))
     within = best > 0.0 and total(cart) <= task.budget
-    return (best + within) / (max(len(task.things), len(cart)) + 1)
+    clauses = max(len(task.things), len(cart)) + 1
+    return (best + within) / clauses, {"items": best / clauses, "budget": within / clauses}
 
 
 def _worth(shop: Shop, number: int, options: Mapping[str, str], thing: Goal, nouns: Tagger) -> float:

@@ -6,7 +6,12 @@ A product fits if it is of the same query as the goal, has the attributes, and t
 
 kind: 1 for products of the query; of others, the base reward's type, at most 0.5. Prices are what the shop charges.
 What does not fit is scored as if it cost as much as the dearest product that fits; so all that fits is worth more than
-anything that does not. Success: a product that fits, at the least price.
+anything that does not. Success: a product that fits, at the least price. The parts of the score::
+
+    attributes = attributes met / (attributes + options asked for)
+    options    = options met / (attributes + options asked for)
+    type       = -(1 - kind) * (attributes + options)
+    price      = -kind * (attributes + options) * (1 - least price / price paid)
 
 It is clear what the answer is: the cheapest have one price and not a range, no range that fits begins as low, and no
 product of another query that the shop keeps in the same place, and finds for the conditions, fits as cheaply. Answers
@@ -24,7 +29,7 @@ from cairn.envs.base import EnvMeta
 from cairn.envs.webshop.goals import Goal
 from cairn.envs.webshop.nouns import Tagger
 from cairn.envs.webshop.oracle import Plan, choosable
-from cairn.envs.webshop.reward import Score
+from cairn.envs.webshop.reward import PARTS, Score
 from cairn.envs.webshop.shop import Shop
 from cairn.envs.webshop.splits import Protocol
 from cairn.envs.webshop.variants._conditions import can_find, described, meets, options_of, some_conditions
@@ -58,10 +63,12 @@ class CheapestEnv(Family[CheapestTask]):
         turn_limit=45,
         reward_range=(0.0, 1.0),
         summary="WebShop, comparison: of the 2 to 20 products that meet the conditions, buy the cheapest.",
+        is_deterministic=True,
         oracles=("buyer",),
         can_snapshot=True,
         can_reword=True,
         max_action_chars=1 << 17,
+        parts=PARTS,
     )
 
     def make_tasks(self) -> Tasks[CheapestTask]:
@@ -74,9 +81,17 @@ class CheapestEnv(Family[CheapestTask]):
         base = super().worth(number, options)
         kind = 1.0 if self.shop.catalogue[number].query == goal.query else min(base.type, 0.5)
         met = sum(options.get(name) == value for name, value in options_of(goal).items())
-        share = kind * (base.attributes + met) / (len(goal.attributes) + len(goal.options))
+        conditions = len(goal.attributes) + len(goal.options)
+        share = kind * (base.attributes + met) / conditions
         paid = float(self.shop.goals.prices[number]) if share == 1.0 else task.dearest
-        return replace(base, reward=share * goal.price_limit / paid, type=kind, options=met)
+        reward = share * goal.price_limit / paid
+        parts = {
+            "attributes": base.attributes / conditions,
+            "options": met / conditions,
+            "price": reward - share,
+            "type": (kind - 1) * (base.attributes + met) / conditions,
+        }
+        return replace(base, reward=reward, type=kind, options=met, parts=parts)
 
 
 @lru_cache(maxsize=8)

@@ -3,7 +3,7 @@
 Around a goal's own instruction stand what was bought before, what somebody else is after, and what the product must not
 be: attributes of other products, of the same query where there are any, that the goal's own product has not. What was
 bought before and what others want changes nothing. The score is the base reward of the goal; half of it for a product
-that has the forbidden attribute.
+that has the forbidden attribute: that loss is a part of the reward, `forbidden`, beside those of the base reward.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cairn.envs.webshop.goals import Goal
 from cairn.envs.webshop.nouns import Tagger
 from cairn.envs.webshop.oracle import best_choice
 from cairn.envs.webshop.products import Product
-from cairn.envs.webshop.reward import Score
+from cairn.envs.webshop.reward import PARTS, Score
 from cairn.envs.webshop.shop import Shop
 from cairn.envs.webshop.splits import Protocol
 from cairn.envs.webshop.variants._conditions import can_find, described, meets
@@ -67,10 +67,12 @@ class DistractorEnv(Family[DistractorTask]):
         turn_limit=15,
         reward_range=(0.0, 1.0),
         summary="WebShop, distractors: the instruction also tells of other orders, other people and what not to buy.",
+        is_deterministic=True,
         oracles=("buyer",),
         can_snapshot=True,
         can_reword=True,
         max_action_chars=1 << 17,
+        parts=(*PARTS, "forbidden"),
     )
 
     def make_tasks(self) -> Tasks[DistractorTask]:
@@ -81,7 +83,8 @@ class DistractorEnv(Family[DistractorTask]):
         """Return what buying a product with these options is worth."""
         base = super().worth(number, options)
         is_forbidden = meets(self.shop.catalogue[number], self._task.forbidden, self._task.goal)
-        return replace(base, reward=base.reward / 2) if is_forbidden else base
+        reward = base.reward / 2 if is_forbidden else base.reward
+        return replace(base, reward=reward, parts={**base.parts, "forbidden": reward - base.reward})
 
 
 @lru_cache(maxsize=8)

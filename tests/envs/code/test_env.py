@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
+from cairn.agents.play import play as play_episode
 from cairn.core.errors import ConfigError, MissingDataError, SandboxFailure, UnknownNameError
-from cairn.core.records import TAMPERING
+from cairn.core.records import TAMPERING, Ending, Task
+from cairn.core.table import StepTable
 from cairn.envs.base import TextEnv
+from cairn.envs.checker import check_law
 from cairn.envs.code import tasks
 from cairn.envs.code.actions import TOOLS
 from cairn.envs.code.data import rows
 from cairn.envs.code.env import CodeEnv
-from cairn.envs.registry import make
+from cairn.envs.laws.subject import Subject
+from cairn.envs.registry import declared, make
+from cairn.trainer.credit import advantages
 
 pytestmark = pytest.mark.xdist_group("code")
 TASK = "repair/bank-3"
@@ -98,9 +105,10 @@ def test_submitting_what_is_there_scores_the_share_and_the_reference_all(env: Co
 
 
 def test_the_last_turn_tells_which_hidden_tests_passed(env: CodeEnv) -> None:
-    assert env.step("list_files")[4]["channels"] == {}
+    assert env.step("list_files")[4]["channels"] == {"submission": 0.0}
     _, score, *_, info = env.step("submit")
     channels = info["channels"]
+    assert channels.pop("submission") == score
     assert list(channels) == [f"test/{i}" for i in range(len(channels))]
     assert set(channels.values()) == {0.0, 1.0}
     assert sum(channels.values()) / len(channels) == score
@@ -117,8 +125,25 @@ def test_hidden_tests_may_run_after_every_turn_and_are_not_shown() -> None:
     assert (reward, begun["score"]) == (0.0, 0.0)
     assert env.step("shell rm -r bank")[4]["channels"] != begun["channels"]
     env.reset(seed=0, options={"task": TASK})
-    assert env.step("submit")[4]["channels"] == begun["channels"]
+    _, score, *_, info = env.step("submit")
+    assert info["channels"] == {**begun["channels"], "submission": score}
     env.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "tests", "channels"),
+    [
+        ("repair", "end", ("test/*", "tampering/*")),
+        ("repair", "turns", ("test/*", "tampering/*")),
+        ("tools", "end", ()),
+    ],
+)
+def test_declared_parts_and_channels_are_those_of_the_turns(kind: str, tests: str, channels: tuple[str, ...]) -> None:
+    config = {"kind": kind, "tests": tests}
+    meta = declared("code", config)
+    assert (meta.parts, meta.channels) == (("submission",), channels)
+    report = check_law("channels", Subject("code", config={**config, "turn_limit": 4}, share=1 / 16))
+    assert report.holds, report.detail
 
 
 def test_the_sandbox_has_the_settings_that_are_given() -> None:
@@ -144,10 +169,35 @@ def test_the_last_turn_submits_what_is_there() -> None:
     _, info = env.reset(seed=0, options={"task": TASK})
     env.step("list_files")
     text, reward, is_over, is_cut, info = env.step("list_files")
-    assert (is_over, is_cut, info["success"]) == (False, True, False)
+    assert (is_over, is_cut, info["success"]) == (True, False, False)
     assert text.endswith("[No turn is left: what is there was submitted.]")
     assert 0 < reward == info["score"] < 1
     env.close()
+
+
+def test_solving_the_task_in_the_last_turn_is_a_success() -> None:
+    env = make("code", kind="repair", turn_limit=1)
+    _, info = env.reset(seed=0, options={"task": TASK})
+    _, reward, is_over, is_cut, info = env.step(env.oracle())
+    assert (reward, is_over, is_cut, info["success"]) == (1.0, True, False, True)
+    env.close()
+
+
+def test_an_episode_that_is_judged_at_the_turn_limit_gets_no_bootstrapped_future() -> None:
+    env = make("code", kind="repair", turn_limit=2)
+    task = Task(env_id="code", task_id=TASK, split="train", seed=0)
+    episodes = [play_episode(env, task, choose) for choose in (lambda _: "list_files", lambda _: env.oracle())]
+    env.close()
+    assert [episode.ending for episode in episodes] == [Ending.terminated()] * 2
+    table = StepTable.from_episodes(episodes)
+    assert not table.truncated.any()
+    assert table.knows_next.all()
+    by_open, by_failure = (advantages(table, "graphgpo", timeout=timeout) for timeout in ("open", "failure"))
+    np.testing.assert_array_equal(by_open, by_failure)
+    value = np.full(len(table), 0.5)
+    ends = [replace(table, value=value, final_value=np.full(len(table), end)) for end in (0.0, 9.0)]
+    without, with_future = (advantages(each, "gae", lam=0.5) for each in ends)
+    np.testing.assert_array_equal(without, with_future)
 
 
 def test_turns_are_added_where_something_changed() -> None:
@@ -155,8 +205,8 @@ def test_turns_are_added_where_something_changed() -> None:
     for action, turns in (("list_files", 2), ("write_file a\nx", 3)):
         env.reset(seed=0, options={"task": TASK})
         for turn in range(1, turns + 1):
-            _, _, _, is_cut, _ = env.step(action.replace("a", str(turn)) if action != "list_files" else action)
-            assert is_cut == (turn == turns)
+            _, _, is_over, is_cut, _ = env.step(action.replace("a", str(turn)) if action != "list_files" else action)
+            assert (is_over, is_cut) == (turn == turns, False)
     env.close()
 
 

@@ -32,8 +32,11 @@ class Ledger(TextEnv):
         turn_limit=8,
         reward_range=(0, 1),
         summary="Pay 10.",
+        is_deterministic=True,
         oracles=("payer", "saver"),
         can_snapshot=True,
+        parts=("even", "odd"),
+        channels=("coins",),
     )
 
     def tasks(self) -> list[str]:
@@ -57,7 +60,7 @@ class Ledger(TextEnv):
             is_over=is_paid,
             success=is_paid,
             score=self.paid / 10,
-            channels={"coins": float(coins)},
+            channels={"coins": float(coins), "even": coins // 2 * 2 / 10, "odd": coins % 2 / 10},
         )
 
     def state(self) -> bytes:
@@ -91,7 +94,7 @@ def test_rewards_add_up_and_the_last_step_and_what_was_printed_are_shown(env: Co
     assert text == "Paid 1.\nPaid 3.\n[actions taken: 3; the last one showed]\nPaid 7."
     assert reward == pytest.approx(0.7)  # 0.1 + 0.2 + 0.4
     assert (is_over, is_cut, info["score"], info["success"]) == (False, False, 0.7, False)
-    assert info["channels"] == {"coins": 4.0}
+    assert info["channels"] == {"coins": 4.0, "even": pytest.approx(0.6), "odd": pytest.approx(0.1)}  # 1 + 2 + 4
     text, reward, is_over, is_cut, info = env.step("act('pay 3')")
     assert text == "[nothing printed]\n[actions taken: 1; the last one showed]\nPaid 10."
     assert (is_over, is_cut, info["success"], info["score"]) == (True, False, True, 1.0)
@@ -108,7 +111,13 @@ def test_a_program_without_a_step_changes_nothing(env: CodeActEnv) -> None:
         ("#" * 40_000, "[not run: a program may have 32768 characters]\n[no action taken]"),
     ):
         said, reward, is_over, _, info = env.step(program)
-        assert (said, reward, is_over, info["score"], info["channels"]) == (text, 0.0, False, 0.2, {})
+        assert (said, reward, is_over, info["score"], info["channels"]) == (
+            text,
+            0.0,
+            False,
+            0.2,
+            {"even": 0.0, "odd": 0.0},
+        )
     assert env.anchor() == before
 
 
@@ -213,6 +222,14 @@ def test_the_turns_of_the_environment_bound_those_of_its_programs(env: CodeActEn
     assert not env.step("act('look')")[3]
 
 
+def test_an_environment_that_judges_its_last_turn_ends_the_task() -> None:
+    with program_env(of="code", settings={"kind": "repair", "turn_limit": 2}) as env:
+        env.reset(seed=0, options={"task": "repair/bank-3"})
+        _, reward, is_over, is_cut, info = env.step("for _ in range(2):\n    act('list_files')")
+        assert (is_over, is_cut) == (True, False)
+        assert 0 < reward == info["score"] == info["channels"]["submission"] < 1
+
+
 def test_its_own_turns_are_limited_too() -> None:
     with program_env(turn_limit=2) as env:
         env.reset(seed=0, options={"task": "a"})
@@ -260,12 +277,12 @@ def test_an_unknown_environment_or_setting_is_refused() -> None:
 class Steady(CodeActEnv):
     """Declares what holds for programs that read no clock and draw no numbers, so that it can be measured."""
 
-    def setup(self) -> None:
-        super().setup()
-        self.meta = replace(self.meta, is_deterministic=True)
+    @classmethod
+    def declare(cls, config: Any) -> EnvMeta:
+        return replace(super().declare(config), is_deterministic=True)
 
 
-@pytest.mark.parametrize("law", ["anchors", "replay", "snapshot"])
+@pytest.mark.parametrize("law", ["anchors", "channels", "replay", "snapshot"])
 def test_anchors_keep_the_laws_under_programs_without_chance(law: str) -> None:
     register("codeact-steady", Steady)
     report = check_law(law, Subject("codeact-steady", config={"of": LEDGER}, share=1 / 16))

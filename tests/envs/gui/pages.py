@@ -20,7 +20,13 @@ class PagesEnv(GuiEnv):
     """A document a task; the task is solved by saying yes."""
 
     meta = EnvMeta(
-        name="pages", version=1, turn_limit=100, reward_range=(0.0, 1.0), summary="Documents of a test.", waits=True
+        name="pages",
+        version=1,
+        turn_limit=100,
+        reward_range=(0.0, 1.0),
+        summary="Documents of a test.",
+        is_deterministic=True,
+        waits=True,
     )
 
     def __init__(self, documents: Mapping[str, str], **config: Any) -> None:  # Any: GuiConfig's

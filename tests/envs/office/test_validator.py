@@ -42,7 +42,8 @@ def pay(amount: int, note: str = "") -> Step:
 
 def test_the_score_is_the_share_of_changes_made() -> None:
     wanted = [trash("m1"), trash("m2"), trash("m3"), pay(5)]
-    assert verdict(wanted, wanted) == Verdict(success=True, score=1.0, problems=())
+    parts = {"changes": 1.0, "answer": 0.0, "damage": 0.0}
+    assert verdict(wanted, wanted) == Verdict(success=True, score=1.0, problems=(), parts=parts)
     assert verdict(wanted, wanted[:3]).score == 0.75
     assert verdict(wanted, wanted[3:]).score == 0.25
     assert verdict(wanted, []).score == 0.0
@@ -228,11 +229,25 @@ def test_answers(expected: Answer, given: object, is_same: bool) -> None:
     assert is_same_answer(expected, given) is is_same
 
 
+def test_parts_of_the_score_are_changes_and_the_answer_and_a_loss_through_damage() -> None:
+    wanted = [trash("m1"), trash("m2")]
+    for made, answer, expected in (
+        (wanted[:1], 4, (1 / 3, 0.0, 0.0)),
+        (wanted[:1], 3, (1 / 3, 1 / 3, 0.0)),
+        ([*wanted, pay(5)], 3, (2 / 3, 1 / 3, -1.0)),
+        ([pay(5)], 4, (0.0, 0.0, 0.0)),
+    ):
+        found = verdict(wanted, made, asked=3, answer=answer)
+        assert tuple(found.parts.values()) == pytest.approx(expected, abs=1e-12)
+        assert found.score == pytest.approx(sum(expected), abs=1e-12)
+
+
 def test_an_answer_counts_as_one_of_the_changes() -> None:
     assert verdict([trash("m1")], [trash("m1")], asked=3, answer=3).success
     found = verdict([trash("m1")], [trash("m1")], asked=3, answer=4)
     assert (found.score, found.problems) == (0.5, ("wrong answer: 4",))
-    assert verdict([], [], asked=3, answer=3) == Verdict(success=True, score=1.0, problems=())
+    parts = {"changes": 0.0, "answer": 1.0, "damage": 0.0}
+    assert verdict([], [], asked=3, answer=3) == Verdict(success=True, score=1.0, problems=(), parts=parts)
     assert verdict([], [pay(5)], asked=3, answer=3).score == 0.0
     assert verdict([trash("m1")], [trash("m1")], asked=None, answer="anything").success
 

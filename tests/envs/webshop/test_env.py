@@ -85,6 +85,7 @@ def test_a_purchase_ends_the_episode_with_its_reward(tiny_env: Make) -> None:
     text, reward, is_over, is_cut, info = env.step("click[Buy Now]")  # bright, red and the price, of 1 + 2 + 1
     assert (reward, is_over, is_cut) == (3 / 4, True, False)
     assert (info["score"], info["success"], info["admissible_actions"]) == (3 / 4, False, ())
+    assert info["channels"] == {"attributes": 1 / 4, "options": 1 / 4, "price": 1 / 4, "type": 0.0}
     assert text.startswith("Thank you for shopping with us!")
     with pytest.raises(gymnasium.error.ResetNeeded):
         env.step("click[back to search]")

@@ -24,7 +24,8 @@ UNDERSTOOD_AS_NOTHING = [
 def test_what_is_no_action_leaves_the_page_as_it_is(tiny_env: Make, before: tuple[str, ...], action: str) -> None:
     env = tiny_env()
     text, info = start(env, *before)
-    assert start(env, *before, action) == (text, info)
+    no_reward = dict.fromkeys(env.meta.parts, 0.0)  # of a turn; the first page came without one
+    assert start(env, *before, action) == (text, {**info, "channels": no_reward})
 
 
 SEARCHED = [

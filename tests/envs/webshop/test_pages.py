@@ -89,7 +89,7 @@ def test_the_button_of_the_attributes_is_shown_on_request(shop: Catalogue) -> No
 
 
 def test_the_last_page_shows_the_choice_and_the_reward_and_no_instruction(shop: Catalogue) -> None:
-    score = Score(reward=0.75, type=1.0, title=1.0, attributes=1, options=1, price=True)
+    score = Score(reward=0.75, type=1.0, title=1.0, attributes=1, options=1, price=True, parts={})
     state = at_item(0, page="done", options={"size": "<5'&", "color": 'r"\u00e9'}, score=score)
     expected = (
         "Thank you for shopping with us! | Your code: | None | (Paste it in your MTurk interface.) | Purchased | "

@@ -29,7 +29,23 @@ def test_every_clause_counts_once() -> None:
         options=("red", "xl"),
         price_limit=10.0,
     )
-    assert found == Score(reward=3 / 5, type=1.0, title=1.0, attributes=1, options=1, price=True)
+    parts = {"attributes": 1 / 5, "options": 1 / 5, "price": 1 / 5, "type": 0.0}
+    assert found == Score(reward=3 / 5, type=1.0, title=1.0, attributes=1, options=1, price=True, parts=parts)
+
+
+def test_a_product_of_another_type_loses_what_its_clauses_are_worth() -> None:
+    """As above, with another query: 0.5 * (1 + 1 + 1) / 5; the loss is 0.5 * 3 / 5."""
+    found = of(
+        {"attributes": ("soft",), "query": "other", "product_category": "other", "name": "soft rug of wool and silk"},
+        {"color": "red"},
+        name="rug one two three four five six",
+        attributes=("soft", "long"),
+        options=("red", "xl"),
+        price_limit=10.0,
+    )
+    assert (found.type, found.reward) == (0.5, 0.5 * 3 / 5)
+    assert found.parts == {"attributes": 1 / 5, "options": 1 / 5, "price": 1 / 5, "type": -0.5 * (3 / 5)}
+    assert sum(found.parts.values()) == pytest.approx(found.reward, abs=1e-12)
 
 
 @pytest.mark.parametrize(("price", "is_within"), [(49.99, True), (50.0, True), (50.01, False)])

@@ -34,7 +34,7 @@ def steps(
         group=[0] * n if group is None else group, episode=range(n) if episode is None else episode,
         turn=[0] * n if turn is None else turn, anchor=range(n), action=range(n),
         reward=[0] * n if reward is None else reward,
-        channels={f"test {j}": [row[j] for row in passed] for j in range(len(passed[0]))},
+        channels={f"test/{j}": [row[j] for row in passed] for j in range(len(passed[0]))},
     )  # fmt: skip
 
 
@@ -42,10 +42,11 @@ def test_the_worked_example() -> None:
     np.testing.assert_allclose(advantages(steps(PASSED), "verpo"), TURNS, atol=1e-6)
 
 
-def test_signs_of_tampering_are_no_tests() -> None:
+def test_parts_of_the_reward_and_signs_of_tampering_are_not_tests() -> None:
     table = StepTable.from_columns(
         group=[0] * 4, episode=range(4), turn=[0] * 4, anchor=range(4), action=range(4), reward=[0] * 4,
-        channels={**{f"test {j}": [row[j] for row in PASSED] for j in range(3)}, "tampering/answers": [0, 3, 0, 0]},
+        channels={**{f"test/{j}": [row[j] for row in PASSED] for j in range(3)}, "tampering/answers": [0, 3, 0, 0],
+                  "submission": [0, 0, 1, 0.5]},
     )  # fmt: skip
     np.testing.assert_allclose(advantages(table, "verpo"), TURNS, atol=1e-6)
 
@@ -84,10 +85,10 @@ def test_delta_is_added_to_the_density() -> None:
 
 def test_only_named_channels_are_tests() -> None:
     # test 1 alone: rate .5, weight exp(-.5) = .606530
-    found = advantages(steps(PASSED), "verpo", tests=("test 1",))
+    found = advantages(steps(PASSED), "verpo", tests=("test/1",))
     np.testing.assert_allclose(found, [-0.303265, 0.303265, -0.303265, 0.303265], atol=1e-6)
-    with pytest.raises(CairnError, match=r"a channel 'test 7', got \['test 0', 'test 1', 'test 2'\]"):
-        advantages(steps(PASSED), "verpo", tests=("test 7",))
+    with pytest.raises(CairnError, match=r"a channel 'test/7', got \['test/0', 'test/1', 'test/2'\]"):
+        advantages(steps(PASSED), "verpo", tests=("test/7",))
 
 
 def test_rates_are_those_of_the_task() -> None:
@@ -116,6 +117,14 @@ def test_a_turn_without_tests_passes_none_and_a_test_of_another_task_is_none_of_
     # run and passed by none, it is a test of the task: densities 1 + exp(-3.125) = 1.043937, so .581003 instead
     found = advantages(steps([[1, 0], [0, 0]]), "verpo")
     np.testing.assert_allclose(found, [0.290501, -0.290501], atol=1e-6)
+
+
+def test_channels_of_other_names_are_not_tests() -> None:
+    table = StepTable.from_columns(
+        group=[0], episode=[0], turn=[0], anchor=[0], action=[0], reward=[1], channels={"submission": [1]}
+    )  # fmt: skip
+    with pytest.raises(CairnError, match=r"expected channels of unit tests, named 'test/...', got \['submission'\]"):
+        advantages(table, "verpo")
 
 
 def test_channels_are_needed() -> None:

@@ -18,7 +18,7 @@ from cairn.core.errors import CairnError
 from cairn.envs.gui.miniwob.pages import LEFT_OUT, folder, pages, seconds, site
 from cairn.envs.gui.miniwob.secrets import REASONS, SECRETIVE
 from cairn.envs.gui.miniwob.solvers import solvers
-from cairn.envs.laws.sameness import compare_futures, retrace
+from cairn.envs.laws.sameness import Future, compare_futures, retrace
 from cairn.envs.laws.subject import play
 from cairn.sandboxes.find_browser import find_browser
 
@@ -207,11 +207,11 @@ def test_solvers_win(page: str, env: TextEnv) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("page", pages() if not MISSING else ())
 def test_equal_anchors_have_equal_futures(page: str, env: TextEnv) -> None:
-    future: dict[tuple[int, str], tuple[tuple[object, ...], str]] = {}
+    future: Future = {}
     known: dict[int, list[str]] = {}
     for walk in range(4):
         frames = list(play(env, f"{page}/7", walk % 2, retrace(known, page, walk), 20))
-        compare_futures(future, frames, f"walk {walk}")
+        compare_futures(future, frames, page, walk % 2)
 
 
 def test_meta_is_of_this_environment() -> None:

@@ -15,9 +15,11 @@ from cairn.core.errors import CairnError, MissingDataError
 from cairn.core.records import Ending
 from cairn.envs import registry
 from cairn.envs.base import TextEnv
+from cairn.envs.checker import check_law
 from cairn.envs.gui.recording import Recording
 from cairn.envs.gui.recording_file import read, write
 from cairn.envs.gui.variants.replay import SHIPPED, ReplayEnv
+from cairn.envs.laws.subject import Subject
 from tests.envs.gui.recordings import EPISODE, MOVES, shown, written
 
 CALLS = ("click('1')", "fill('2', 'Garden fence')", "send_msg_to_user('Done.')")
@@ -164,6 +166,16 @@ def test_a_step_earns_what_of_it_is_right(action: str, reward: float, parts: tup
     assert tuple(channels[name] for name in ("format", "function", "element", "text", "match")) == parts
     assert channels["patched"] == (parts[0] and not parts[-1])
     assert channels["step"] == 1.0
+    assert channels["format_reward"] + channels["action_reward"] == pytest.approx(reward, abs=1e-12)
+    assert channels["format_reward"] == (0.1 if parts[0] else 0.0)
+
+
+@pytest.mark.parametrize("rewards", ["steps", "recorded"])
+def test_parts_are_of_the_rewards_that_are_given(rewards: str) -> None:
+    report = check_law("channels", Subject("gui/replay", config={"rewards": rewards}))
+    assert report.holds, report.detail
+    parts = ("recorded_reward",) if rewards == "recorded" else ("format_reward", "action_reward")
+    assert registry.declared("gui/replay", {"rewards": rewards}).parts == parts
 
 
 def test_a_divergence_is_patched_and_said(tmp_path: Path) -> None:

@@ -212,7 +212,9 @@ def test_all_that_is_wanted_within_the_budget_is_worth_one(env: BasketEnv) -> No
 @pytest.mark.parametrize(("budget", "expected"), [(525, 3 / 3), (524, 2 / 3), (526, 3 / 3)])
 def test_the_budget_counts_to_the_cent(shop: Shop, budget: int, expected: float) -> None:
     cart = (line(shop, 1, 0, {"size": "small"}), line(shop, 2, 4))
-    assert basket_score(shop, cart, task(shop, budget), stub) == expected
+    score, parts = basket_score(shop, cart, task(shop, budget), stub)
+    assert score == expected
+    assert sum(parts.values()) == pytest.approx(expected, abs=1e-12)
 
 
 def test_the_score_by_hand(shop: Shop) -> None:
@@ -226,7 +228,7 @@ def test_the_score_by_hand(shop: Shop) -> None:
     )
 
     def score(*cart: Line, budget: int = 10_000) -> float:
-        return basket_score(shop, cart, task(shop, budget), stub)
+        return basket_score(shop, cart, task(shop, budget), stub)[0]
 
     assert score(tea) == (1 + 0 + 1) / (2 + 1)  # the mug is missing
     assert score(large, mug) == pytest.approx((2 / 3 + 1 + 1) / 3)  # another size

@@ -51,6 +51,18 @@ def test_the_score_by_hand(env: CheapestEnv, asin: str, score: float) -> None:
     _, reward, info = play(env, *buy(asin))
     assert (reward, info["score"]) == pytest.approx((score, score))
     assert info["success"] is (score == 1.0)
+    assert sum(info["channels"].values()) == pytest.approx(score, abs=1e-12)
+
+
+def test_parts_of_the_score_by_hand(env: CheapestEnv) -> None:
+    """Of two attributes: another type loses half of it, a price above the least its excess as a share of the price."""
+    names = ("attributes", "options", "type", "price")
+    for asin, parts in (
+        ("tea0000001", (1.0, 0.0, 0.0, -1 / 4)),  # $4.00 in place of $3.00
+        ("mug0000001", (1.0, 0.0, -1 / 2, -1 / 2 * 6 / 9)),  # as if for $9.00
+    ):
+        *_, info = play(env, *buy(asin))
+        assert [info["channels"][name] for name in names] == pytest.approx(parts, abs=1e-12)
 
 
 @pytest.mark.parametrize(

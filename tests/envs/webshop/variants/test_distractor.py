@@ -46,6 +46,9 @@ def test_the_score_by_hand(env: DistractorEnv, asin: str, options: tuple[str, ..
     _, reward, info = play(env, *buy(asin, *options))
     assert (reward, info["score"]) == pytest.approx((score, score))
     assert info["success"] is (score == 1.0)
+    is_forbidden = asin in ("tea0000001", "tea0000002", "tea0000004")
+    assert info["channels"]["forbidden"] == pytest.approx(-score if is_forbidden else 0.0)
+    assert sum(info["channels"].values()) == pytest.approx(score, abs=1e-12)
 
 
 def test_pages_are_the_base_shops_with_the_familys_instruction(env: DistractorEnv) -> None:
