@@ -8,8 +8,9 @@
 
 r_{k,i}: sum of episode i's rewards in channel k; every step of the episode has A_i. Averaging units: episodes of the
 group, each once; then episodes of the batch, each once, or tokens ("tokens": A = (S - mean) / sqrt(var + 1e-8), each
-step counted once per token of its reply). Divisors: ddof 1. A channel without spread in its group adds 0. Group of one:
-S = 0, and so A with episodes as units, as their mean S is 0; with tokens it is moved like all. No spread: likewise.
+step counted once per token of its reply; one without tokens is 0). Divisors: ddof 1. A channel without spread in its
+group adds 0. Group of one: S = 0, and so A with episodes as units, as their mean S is 0; with tokens it is moved like
+all. No spread: likewise.
 Gating an easy channel on a hard one, which the authors advise instead of small weights, is for the environment's
 reward.
 Source: 2601.05242, NVlabs/GDPO; tokens as in verl, whose epsilon is 1e-6. Departures: a channel that is NaN is refused
