@@ -117,8 +117,8 @@ class WorkerProcess:
 
 
 def _meta(fields: dict[str, Any]) -> EnvMeta:  # Any: JSON
-    low, high = fields["reward_range"]
-    return EnvMeta(**{**fields, "reward_range": (low, high), "oracles": tuple(fields["oracles"])})
+    fields = {name: tuple(x) if isinstance(x, list) else x for name, x in fields.items()}
+    return EnvMeta(**fields)
 
 
 def _error(kind: str, message: str) -> Exception:

@@ -79,6 +79,8 @@ class EnvMeta:
     waits: bool = False  # calls wait for other processes, such as a sandbox or a browser: several may go on at once
     is_deterministic: bool = True  # equal anchors and equal actions give equal anchors, texts and rewards
     call_s: float = 30.0  # longest that a call may take, after which a pool takes the environment for hung
+    parts: tuple[str, ...] = ()  # channels that are parts of the reward: on every turn all are present and add up to it
+    channels: tuple[str, ...] = ()  # other channels that it may emit: names, or patterns such as "test/*"
     max_action_chars: int = 4096  # longer actions reach `act` cut to one more than this, so that they can be told apart
 
 
@@ -128,6 +130,7 @@ class TextEnv(gymnasium.Env[str, str]):
 
     def __init__(self, *, render_mode: str | None = None, **config: Any) -> None:
         self.config = build(self.Config, config, f"environment {self.meta.name!r}")
+        self.meta = type(self).declare(self.config)
         self.render_mode = render_mode
         self.turn_limit = self.config.turn_limit or self.meta.turn_limit
         self.action_space = TextSpace(1 << 20)
@@ -141,6 +144,11 @@ class TextEnv(gymnasium.Env[str, str]):
         self.setup()
 
     # -- what a subclass says ---------------------------------------------------------------------------------------
+
+    @classmethod
+    def declare(cls, config: Any) -> EnvMeta:  # Any: of the class's own Config
+        """Return what an environment with these settings declares; override it where that depends on them."""
+        return cls.meta
 
     def setup(self) -> None:
         """Load what all tasks share; called once, at the end of construction."""
