@@ -7,14 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cairn.core.config import build
 from cairn.core.errors import CairnError
 from cairn.core.keys import text_key
 from cairn.core.store import RunStore, read
 from cairn.core.store.read import EpisodeRow, TurnRow
 from cairn.core.table import Floats, StepTable
+
+if TYPE_CHECKING:
+    from cairn.envs.base import EnvMeta
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +68,8 @@ def steps_of(store: RunStore, episodes: Sequence[EpisodeRow]) -> tuple[StepTable
         raise CairnError(f"The turns of {len(forgotten)} episodes, such as {forgotten[0]}, were forgotten to make room")
     groups = {pair: i for i, pair in enumerate(sorted({(e.step, e.group_id) for e in episodes}))}
     pairs = [(episode, turn) for episode in episodes for turn in turns[episode.id]]
+    channels = _channels([turn.channels for _, turn in pairs])
+    declared = _declared(store)
     has_replies = all(turn.reply_tokens and turn.logprob is not None for _, turn in pairs)
     table = StepTable.from_columns(
         group=[groups[e.step, e.group_id] for e, _ in pairs],
@@ -76,10 +83,11 @@ def steps_of(store: RunStore, episodes: Sequence[EpisodeRow]) -> tuple[StepTable
         valid=[turn.valid for _, turn in pairs],
         success=[bool(e.success) for e, _ in pairs],
         truncated=[e.ending == "truncated" for e, _ in pairs],
-        channels=_channels([turn.channels for _, turn in pairs]),
+        channels=channels,
+        parts=declared.parts if declared and set(declared.parts) <= set(channels) else (),
         length=[turn.reply_tokens or 0 for _, turn in pairs] if has_replies else None,
         logprob=[turn.logprob or 0.0 for _, turn in pairs] if has_replies else None,
-        is_deterministic=_is_deterministic(store),
+        is_deterministic=declared is not None and declared.is_deterministic,
     )
     places = [
         StoredStep(update=e.step, episode=e.id, turn=turn.turn, task=e.task, action=turn.action) for e, turn in pairs
@@ -115,11 +123,18 @@ def _channels(found: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
     return {name: [float(each.get(name, np.nan)) for each in found] for name in sorted(set().union(*found))}
 
 
-def _is_deterministic(store: RunStore) -> bool:
-    """Return what the run's environment declares; False where it can no longer be found."""
-    from cairn.envs.registry import load
+def _declared(store: RunStore) -> EnvMeta | None:
+    """Return what the run's environment declares; None where it is not registered here.
+
+    Only ids are looked up. A stored run may come from somebody else, and a dotted path would import any module.
+    """
+    from cairn.envs import registry
 
     try:
-        return bool(load(store.meta()["config"]["env"]["id"]).meta.is_deterministic)
-    except (KeyError, CairnError):  # a store without a configuration, or an environment that is not installed here
-        return False
+        stored = store.meta()["config"]["env"]
+        if stored["id"] not in registry.ids():
+            return None
+        env_class = registry.load(stored["id"])
+        return env_class.declare(build(env_class.Config, stored["config"], "env.config"))
+    except (KeyError, CairnError):  # a store without a configuration, or an environment that cannot be loaded here
+        return None

@@ -177,7 +177,7 @@ class Trainer:
         self._stop_if_failing(episodes)
         usable = [e for e in episodes if not e.is_failed]
         with self._timed("credit", 1):
-            advantage, measured = step_credit(self.config, usable, is_deterministic=self.env.meta.is_deterministic)
+            advantage, measured = step_credit(self.config, usable, self.env.meta)
             samples = make_samples(usable, advantage)
         with self._timed("learn", 1):
             loss = self.config.loss

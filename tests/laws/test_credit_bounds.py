@@ -129,6 +129,7 @@ def table_of(shape: Shape, *, in_units: bool) -> StepTable:
             "change": 1 + 0.5 * rng.uniform(-1, 1, n),
             "outcome": rng.integers(0, 3, n),
         },
+        parts=("first part", "second part"),
         length=np.where(rng.random(n) < shape.empty, 0, rng.integers(1, 17, n)),
         logprob=-5 * rng.random(n),
         value=rng.uniform(-1, 1, n),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
@@ -19,6 +19,10 @@ Law = Literal[
 ]
 
 
+def _nothing(_: Config) -> tuple[str, ...]:
+    return ()
+
+
 @dataclass(frozen=True)
 class Credit(Generic[C]):
     """One method. `compute` returns float64 [N] in the table's own row order."""
@@ -27,5 +31,6 @@ class Credit(Generic[C]):
     compute: Callable[[StepTable, C], Floats]
     width: Callable[[StepTable, C], Floats] | None = None  # standard deviation of each advantage, where it has one
     reads_past: bool = False  # whether it tells rows of earlier updates from present ones
-    needs: tuple[str, ...] = ()  # optional columns of the table that it cannot do without
+    needs: tuple[str, ...] = ()  # optional columns of the table that it cannot compute without
+    parts: Callable[[C], Collection[str]] = _nothing  # channels that its settings take for parts of the reward
     breaks: Mapping[Law, str] = field(default_factory=dict)  # laws that it does not keep, and why; others are tested

@@ -9,10 +9,10 @@
     A_{i,t} = (score_i gamma^T_i - mean over the group's episodes) + beta (R_{i,t} - mean over the group's turns)
 
 T_i: the episode's number of turns. Each channel of `tests` is one test, 1 where it passed at that turn, 0 where not; a
-turn at which it was not run passes it not. `reward` holds the outcome. Averaging units: as written. No division by a
-deviation, which would undo the weights. Degenerate cases: a test that all turns pass, or none, has a finite weight and
-moves nothing; a group of one has no first term, and its turns are compared with each other; a test that no turn of a
-group has a value for is another task's, and none of this one's.
+turn at which it was not run passes it not. Parts of the reward are no tests. `reward` holds the outcome. Averaging
+units: as written. No division by a deviation, which would undo the weights. Degenerate cases: a test that all turns
+pass, or none, has a finite weight and moves nothing; a group of one has no first term, and its turns are compared with
+each other; a test that no turn of a group has a value for is another task's, and none of this one's.
 Source: 2601.03525, known from notes on its equations: alpha, sigma, delta, beta and gamma are placeholders. Departures:
 none known. Cost O(J^2) a group for J tests.
 """
@@ -23,6 +23,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.errors import CairnError
 from cairn.core.records import TAMPERING
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit._method import Credit
@@ -33,7 +34,9 @@ from cairn.trainer.credit.kernel.segments import relative
 class VeRPOConfig(Config):
     """Settings of VeRPO."""
 
-    tests: tuple[str, ...] = Field((), description="Channels that are unit tests; empty: all but signs of tampering.")
+    tests: tuple[str, ...] = Field(
+        (), description="Channels that are unit tests; empty: all but parts of the reward and signs of tampering."
+    )
     alpha: float = Field(1.0, ge=0, description="How much less an easier test is worth.")
     sigma: float = Field(0.2, gt=0, description="Width within which tests are of one difficulty.")
     delta: float = Field(1e-6, gt=0, description="Added to the density of tests.")
@@ -43,7 +46,9 @@ class VeRPOConfig(Config):
 
 def compute(table: StepTable, config: VeRPOConfig) -> Floats:
     """Return one advantage a row, float64 [N]."""
-    names = config.tests or tuple(name for name in table.channels if not name.startswith(TAMPERING))
+    names = config.tests or tuple(n for n in table.channels if n not in table.parts and not n.startswith(TAMPERING))
+    if not names:
+        raise CairnError(f"credit 'verpo': expected channels that are unit tests, got {sorted(table.channels)}")
     tests = [table.channel(name, absent=0.0) for name in names]
     turns = np.bincount(table.group)
     rate = np.stack([np.bincount(table.group, test) / turns for test in tests])  # [J, G]

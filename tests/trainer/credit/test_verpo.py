@@ -8,6 +8,7 @@ Passed 1 0 0, 1 1 0, 1 0 0, 1 1 1: rates 1, .5, .25. Densities: 1 + exp(-3.125) 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -116,6 +117,14 @@ def test_a_turn_without_tests_passes_none_and_a_test_of_another_task_is_none_of_
     # run and passed by none, it is a test of the task: densities 1 + exp(-3.125) = 1.043937, so .581003 instead
     found = advantages(steps([[1, 0], [0, 0]]), "verpo")
     np.testing.assert_allclose(found, [0.290501, -0.290501], atol=1e-6)
+
+
+def test_parts_of_the_reward_are_no_tests() -> None:
+    table = steps(PASSED)
+    more = replace(table, channels={**table.channels, "won": table.reward}, parts=("won",))
+    np.testing.assert_array_equal(advantages(more, "verpo"), advantages(table, "verpo"))
+    with pytest.raises(CairnError, match=r"expected channels that are unit tests, got \['won'\]"):
+        advantages(replace(more, channels={"won": table.reward}), "verpo")
 
 
 def test_channels_are_needed() -> None:
