@@ -116,7 +116,10 @@ def table_of(shape: Shape, *, in_units: bool) -> StepTable:
     if in_units:
         reward = reward / max(1.0, largest_return(reward, np.flatnonzero(np.array(columns["turn"]) == 0)))
     return StepTable.from_columns(
-        **columns,
+        group=columns["group"],
+        episode=columns["episode"],
+        turn=columns["turn"],
+        truncated=columns["truncated"],
         reward=reward,
         anchor=rng.integers(0, shape.states, n),
         action=rng.integers(0, 3, n),

@@ -70,5 +70,6 @@ CREDIT = Credit(
     OPRLConfig,
     compute,
     needs=("channels",),
+    channels=lambda config: (config.channel,),
     breaks={"no spread": _STEPS, "lone": _STEPS, "better": "implicit rewards may rank episodes against their outcomes"},
 )

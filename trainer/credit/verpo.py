@@ -70,6 +70,7 @@ CREDIT = Credit(
     VeRPOConfig,
     compute,
     needs=("channels",),
+    channels=lambda config: config.tests,
     breaks={
         "no spread": _TURNS,
         "lone": _TURNS,
