@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,7 @@ from cairn.core.records import Episode
 
 __all__ = ["Flags", "Floats", "Ids", "Keys", "StepTable"]
 
+T = TypeVar("T", bound=np.generic)
 _OVER, _UNKNOWN = 0x0EAD, 0x0F00  # scopes of the keys of states that nobody recorded
 
 
@@ -249,8 +250,8 @@ class StepTable:
             raise CairnError(f"StepTable: every row needs the channel {name!r} here; row {row} has none (NaN)")
         return found
 
-    def to_caller(self, values: Floats) -> Floats:
-        """Return per-row values in the caller's row order; rows of unscorable episodes get 0."""
+    def to_caller(self, values: npt.NDArray[T]) -> npt.NDArray[T]:
+        """Return per-row values in the caller's row order; rows of unscorable episodes get 0, or False."""
         out = np.zeros(self.num_rows, values.dtype)
         out[self.order] = values
         return out

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from cairn.core.records import Episode
-from cairn.core.table import Floats, Keys, StepTable
+from cairn.core.table import Flags, Floats, Keys, StepTable
 from cairn.envs.base import EnvMeta
 from cairn.trainer.config import RunConfig
-from cairn.trainer.credit import advantages
+from cairn.trainer.credit import advantages, learned
 from cairn.trainer.credit.kernel.similarity import similar
 from cairn.trainer.metrics import credit_metrics
 
 
-def step_credit(config: RunConfig, episodes: Sequence[Episode], env: EnvMeta) -> tuple[Floats, dict[str, float]]:
-    """Return the advantages, in the order of the episodes' turns, and metrics of the credit.
+def step_credit(config: RunConfig, episodes: Sequence[Episode], env: EnvMeta) -> tuple[Floats, Flags, dict[str, float]]:
+    """Return the advantages and which turns are learned from, in the order of the episodes' turns, and metrics.
 
     Args:
         config: the run's configuration.
@@ -24,11 +24,12 @@ def step_credit(config: RunConfig, episodes: Sequence[Episode], env: EnvMeta) ->
         env: the declarations of the run's environment.
     """
     if not episodes:
-        return np.zeros(0), {}
+        return np.zeros(0), np.zeros(0, np.bool_), {}
     anchors = _alike(episodes, config.trainer.similarity)
     table = StepTable.from_episodes(episodes, anchor=anchors, parts=env.parts, is_deterministic=env.is_deterministic)
     found = advantages(table, config.credit.method, **config.credit.settings)
-    return found, credit_metrics(table, found[table.order])
+    kept = learned(table, config.credit.method, **config.credit.settings)
+    return found, kept, credit_metrics(table, found[table.order])
 
 
 def _alike(episodes: Sequence[Episode], similarity: float | None) -> Keys | None:

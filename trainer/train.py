@@ -177,8 +177,8 @@ class Trainer:
         self._stop_if_failing(episodes)
         usable = [e for e in episodes if not e.is_failed]
         with self._timed("credit", 1):
-            advantage, measured = step_credit(self.config, usable, self.env.meta)
-            samples = make_samples(usable, advantage)
+            advantage, kept, measured = step_credit(self.config, usable, self.env.meta)
+            samples = make_samples(usable, advantage, kept)
         with self._timed("learn", 1):
             loss = self.config.loss
             learned = learner.update(

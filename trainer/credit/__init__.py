@@ -10,10 +10,10 @@ import numpy as np
 from cairn.core.config import Config, build
 from cairn.core.errors import CairnError
 from cairn.core.plugins import CREDITS
-from cairn.core.table import Floats, StepTable
+from cairn.core.table import Flags, Floats, StepTable
 from cairn.trainer.credit._method import Credit
 
-__all__ = ["Credit", "advantages", "widths"]
+__all__ = ["Credit", "advantages", "learned", "widths"]
 
 
 def advantages(table: StepTable, method: str, **config: Any) -> Floats:
@@ -34,9 +34,21 @@ def advantages(table: StepTable, method: str, **config: Any) -> Floats:
             earlier updates for this one.
     """
     credit, settings = _load(table, method, config)
-    found = credit.compute(table, settings)
-    counts = table.trained if table.past is None else table.trained & ~table.past
-    return table.to_caller(np.where(counts, found, 0.0))
+    return table.to_caller(np.where(_trained(table), credit.compute(table, settings), 0.0))
+
+
+def learned(table: StepTable, method: str, **config: Any) -> Flags:
+    """Return which steps count in the loss and its normaliser, bool [N], in the caller's row order.
+
+    Takes what `advantages` takes. Left out are steps that are not trained on, those of earlier updates, those of
+    unscorable episodes, and those that the method drops.
+
+    Raises:
+        CairnError: as `advantages`.
+    """
+    credit, settings = _load(table, method, config)
+    kept = _trained(table) if credit.learned is None else _trained(table) & credit.learned(table, settings)
+    return table.to_caller(kept)
 
 
 def widths(table: StepTable, method: str = "closure", **config: Any) -> Floats:
@@ -52,6 +64,10 @@ def widths(table: StepTable, method: str = "closure", **config: Any) -> Floats:
         known = [name for name in CREDITS.ids() if CREDITS.load(name).width is not None]
         raise CairnError(f"credit {method!r} has no widths; these have: {', '.join(known)}")
     return table.to_caller(credit.width(table, settings))
+
+
+def _trained(table: StepTable) -> Flags:
+    return table.trained if table.past is None else table.trained & ~table.past
 
 
 def _load(table: StepTable, method: str, config: Mapping[str, Any]) -> tuple[Credit[Any], Config]:  # Any: its Config's

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
 from cairn.core.config import Config
-from cairn.core.table import Floats, StepTable
+from cairn.core.table import Flags, Floats, StepTable
 
 C = TypeVar("C", bound=Config)
 Law = Literal[
@@ -35,4 +35,7 @@ class Credit(Generic[C]):
     needs_in_training: tuple[str, ...] = ()  # columns that make it what it is: without them, a run is refused
     channels: Callable[[C], Collection[str]] = _nothing  # channels that its settings name
     parts: Callable[[C], Collection[str]] = _nothing  # channels that its settings take for parts of the reward
+    learned: Callable[[StepTable, C], Flags] | None = (
+        None  # [N] rows that count in the loss; None: all that are trained
+    )
     breaks: Mapping[Law, str] = field(default_factory=dict)  # laws that it does not keep, and why; others are tested

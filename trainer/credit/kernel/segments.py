@@ -98,10 +98,16 @@ def means(x: Floats, segment: Ids) -> Floats:
 
 def lower_median(x: Floats, segment: Ids) -> Floats:
     """Return each segment's lower median: of an even number of values, the smaller of the middle two; float64 [S]."""
+    out: Floats = x[lower_median_rows(x, segment)]
+    return out
+
+
+def lower_median_rows(x: Floats, segment: Ids) -> Ids:
+    """Return the row of each segment's lower median, [S]."""
     order = np.lexsort((x, segment))
     count = np.bincount(segment)
     first = np.cumsum(count) - count
-    out: Floats = x[order][np.minimum(first + np.maximum(count - 1, 0) // 2, len(x) - 1)]
+    out: Ids = order[np.minimum(first + np.maximum(count - 1, 0) // 2, len(x) - 1)]
     return out
 
 
