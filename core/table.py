@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,7 @@ from cairn.core.records import Episode
 
 __all__ = ["Flags", "Floats", "Ids", "Keys", "StepTable"]
 
+T = TypeVar("T", bound=np.generic)
 _OVER, _UNKNOWN = 0x0EAD, 0x0F00  # scopes of the keys of states that nobody recorded
 
 
@@ -66,6 +67,9 @@ class StepTable:
     channels: Mapping[str, Floats] = field(
         default_factory=dict
     )  # [N] each: parts of the reward, tests passed, ...; NaN: none
+    parts: tuple[
+        str, ...
+    ] = ()  # names of the channels that are parts of the reward and add up to it; (): none are known
     length: Floats | None = None  # [N] tokens of the reply
     logprob: Floats | None = None  # [N] mean logprob of the reply's tokens
     value: Floats | None = None  # [N] estimate of the state's value, from whatever source the method names
@@ -91,6 +95,7 @@ class StepTable:
         truncated: npt.ArrayLike | None = None,
         trained: npt.ArrayLike | None = None,
         channels: Mapping[str, npt.ArrayLike] | None = None,
+        parts: Sequence[str] = (),
         length: npt.ArrayLike | None = None,
         logprob: npt.ArrayLike | None = None,
         value: npt.ArrayLike | None = None,
@@ -111,13 +116,14 @@ class StepTable:
         Args:
             knows_next: where False, `next_anchor` is not read: nobody recorded the state; left out: all are known.
             channels: NaN where a row has no value; methods that need one in every row say so.
+            parts: names of the channels that are parts of the reward.
             allow_unscorable: a NaN reward means that the episode could not be scored: it is left out of everything,
                 counted in `num_unscorable`, and has advantage 0. Otherwise NaN is an error.
 
         Raises:
             CairnError: naming the row: there is none, lengths differ, an id is no 64-bit integer, a number is not
                 finite, a turn is missing or twice there, an episode is split over two groups or is a success in one row
-                and not in another, or `next_anchor` is not the anchor of the episode's next row.
+                and not in another, `next_anchor` is not the anchor of the episode's next row, or a part is no channel.
         """
         ids = {
             name: integers(name, x).astype(np.int64)
@@ -137,12 +143,14 @@ class StepTable:
             name: np.asarray(x, np.float64).reshape(-1)
             for name, x in given(reward=reward, length=length, logprob=logprob, value=value, final_value=final_value)
         }
-        parts = {name: np.asarray(x, np.float64).reshape(-1) for name, x in (channels or {}).items()}
+        named = {name: np.asarray(x, np.float64).reshape(-1) for name, x in (channels or {}).items()}
+        if unknown := [name for name in parts if name not in named]:
+            raise CairnError(f"StepTable: parts of the reward must be channels; got {unknown}, known: {sorted(named)}")
         columns: dict[str, npt.NDArray[Any]] = {**ids, **keys, **flags, **floats}  # Any: of several types
-        check_lengths({**columns, **{f"channel {name!r}": x for name, x in parts.items()}})
+        check_lengths({**columns, **{f"channel {name!r}": x for name, x in named.items()}})
         kept, num_unscorable = scorable(columns, allow_unscorable)
         check_finite(
-            {**floats, **{f"channel {name!r}": np.where(np.isnan(x), 0.0, x) for name, x in parts.items()}}, kept
+            {**floats, **{f"channel {name!r}": np.where(np.isnan(x), 0.0, x) for name, x in named.items()}}, kept
         )
         order = np.flatnonzero(kept)
         order = order[np.lexsort((ids["turn"][order], ids["episode"][order], ids["group"][order]))]
@@ -154,22 +162,29 @@ class StepTable:
             num_rows=len(kept),
             num_unscorable=num_unscorable,
             is_deterministic=is_deterministic,
-            channels={name: x[order] for name, x in parts.items()},
+            channels={name: x[order] for name, x in named.items()},
+            parts=tuple(parts),
         )
 
     @classmethod
     def from_episodes(
-        cls, episodes: Sequence[Episode], *, anchor: npt.ArrayLike | None = None, is_deterministic: bool = False
+        cls,
+        episodes: Sequence[Episode],
+        *,
+        anchor: npt.ArrayLike | None = None,
+        parts: Sequence[str] = (),
+        is_deterministic: bool = False,
     ) -> StepTable:
         """Build a table of all turns of `episodes`, rows in the order of the episodes; failed ones are refused.
 
         Args:
             episodes: none of them failed.
             anchor: keys to compare by instead of the environment's, one a turn; where episodes stopped is then unknown.
+            parts: names of the channels that are parts of the reward, as the environment declares them.
             is_deterministic: what the environment declares.
 
         Raises:
-            CairnError: an episode failed.
+            CairnError: an episode failed, or no turn has a channel that is a part.
         """
         for episode in episodes:
             if episode.is_failed:
@@ -192,6 +207,7 @@ class StepTable:
             success=[bool(e.success) for e, *_ in rows],
             truncated=[e.ending.kind == "truncated" for e, *_ in rows],
             channels={name: [turn.channels.get(name, np.nan) for *_, turn in rows] for name in names},
+            parts=parts,
             length=[0 if turn.reply_ids is None else len(turn.reply_ids) for *_, turn in rows],
             logprob=_mean_logprobs([turn.reply_logprobs for *_, turn in rows]),
             is_deterministic=is_deterministic,
@@ -234,8 +250,8 @@ class StepTable:
             raise CairnError(f"StepTable: every row needs the channel {name!r} here; row {row} has none (NaN)")
         return found
 
-    def to_caller(self, values: Floats) -> Floats:
-        """Return per-row values in the caller's row order; rows of unscorable episodes get 0."""
+    def to_caller(self, values: npt.NDArray[T]) -> npt.NDArray[T]:
+        """Return per-row values in the caller's row order; rows of unscorable episodes get 0, or False."""
         out = np.zeros(self.num_rows, values.dtype)
         out[self.order] = values
         return out

@@ -18,8 +18,10 @@ from cairn.core.choice import MethodChoice
 from cairn.core.config import Config, build, merge, nest, read_toml
 from cairn.core.errors import CairnError, ConfigError, UnknownNameError
 from cairn.core.plugins import BACKENDS, CONTEXTS, CREDITS, LOSSES, TRACKERS
+from cairn.envs.base import EnvMeta
 from cairn.envs.pool import KeepConfig
 from cairn.trainer.cluster.config import ClusterConfig
+from cairn.trainer.credit._training import check_training
 from cairn.trainer.guards import GuardConfig
 from cairn.trainer.learner import LearnerConfig
 from cairn.trainer.optimizers import OptimizerConfig
@@ -164,8 +166,6 @@ class RunConfig(Config):
             raise ValueError(
                 "sampling.temperature must be above 0 for training: a greedy policy has nothing to compare"
             )
-        if self.trainer.updates and self.trainer.group_size == 1:
-            raise ValueError("trainer.group_size must be at least 2: group baselines give a lone episode no advantage")
         return self
 
     @property
@@ -199,7 +199,16 @@ def load_run_config(source: str | Path | Mapping[str, Any], overrides: Mapping[s
         config.sampling.check(BACKENDS, "sampling")
         check(config.agent, config.sampling, trains=config.trainer.updates > 0)
         config.trackers.chosen()
-        _check_env(config)
+        declared = _check_env(config)
+        if config.trainer.updates:
+            check_training(
+                config.credit.method,
+                config.credit.settings,
+                env_id=config.env.id,
+                parts=declared.parts,
+                channels=declared.channels,
+                group_size=config.trainer.group_size,
+            )
     except ConfigError:
         raise
     except CairnError as error:
@@ -235,14 +244,16 @@ def find_run(source: str | Path) -> Path:
     return shipped
 
 
-def _check_env(config: RunConfig) -> None:
+def _check_env(config: RunConfig) -> EnvMeta:
+    """Check the environment's settings and return its declarations while training."""
     from cairn.envs.registry import load
 
     env_class = load(config.env.id)
-    build(env_class.Config, config.env.config, "env.config")
+    settings = build(env_class.Config, config.env.config, "env.config")
     build(env_class.Config, config.eval_env, "eval.config")
     build(env_class.Config, config.imitation_env, "imitation.config")
     if config.imitation.episodes and config.imitation.oracle not in env_class.meta.oracles:
         raise ConfigError(
             f"imitation.oracle: {config.env.id} has {env_class.meta.oracles}, got {config.imitation.oracle!r}"
         )
+    return env_class.declare(settings)

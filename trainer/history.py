@@ -11,6 +11,7 @@ from typing import Any
 
 from cairn.core.config import flatten
 from cairn.core.errors import CairnError, ConfigError
+from cairn.envs.base import EnvMeta
 from cairn.envs.registry import make
 from cairn.trainer.config import RunConfig, load_run_config
 
@@ -73,13 +74,23 @@ def refuse_other_env(meta: Mapping[str, Any], version: int, folder: str, env_id:
     Raises:
         CairnError: it is.
     """
-    before = meta.get("env_version")
+    before = meta.get("declared", {}).get("version")
     if before is not None and before != version:
         raise CairnError(
             f"The run in {folder!r} has played version {before} of {env_id}; this is version {version}, whose "
             "observations, rules or rewards differ. Start a new run, or accept the change with "
             f"cairn train --resume {folder} --accept-env-version"
         )
+
+
+def declarations(env: EnvMeta) -> dict[str, Any]:  # Any: JSON
+    """Return the declarations of an environment that a run's store keeps, so that its readers need not load it."""
+    return {
+        "version": env.version,
+        "is_deterministic": env.is_deterministic,
+        "parts": list(env.parts),
+        "channels": list(env.channels),
+    }
 
 
 def history_of(meta: Mapping[str, Any]) -> list[Entry]:  # Any: see RunStore.meta

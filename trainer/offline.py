@@ -63,6 +63,8 @@ def steps_of(store: RunStore, episodes: Sequence[EpisodeRow]) -> tuple[StepTable
         raise CairnError(f"The turns of {len(forgotten)} episodes, such as {forgotten[0]}, were forgotten to make room")
     groups = {pair: i for i, pair in enumerate(sorted({(e.step, e.group_id) for e in episodes}))}
     pairs = [(episode, turn) for episode in episodes for turn in turns[episode.id]]
+    channels = _channels([turn.channels for _, turn in pairs])
+    parts, is_deterministic = _declared(store)
     has_replies = all(turn.reply_tokens and turn.logprob is not None for _, turn in pairs)
     table = StepTable.from_columns(
         group=[groups[e.step, e.group_id] for e, _ in pairs],
@@ -76,10 +78,11 @@ def steps_of(store: RunStore, episodes: Sequence[EpisodeRow]) -> tuple[StepTable
         valid=[turn.valid for _, turn in pairs],
         success=[bool(e.success) for e, _ in pairs],
         truncated=[e.ending == "truncated" for e, _ in pairs],
-        channels=_channels([turn.channels for _, turn in pairs]),
+        channels=channels,
+        parts=parts if set(parts) <= set(channels) else (),
         length=[turn.reply_tokens or 0 for _, turn in pairs] if has_replies else None,
         logprob=[turn.logprob or 0.0 for _, turn in pairs] if has_replies else None,
-        is_deterministic=_is_deterministic(store),
+        is_deterministic=is_deterministic,
     )
     places = [
         StoredStep(update=e.step, episode=e.id, turn=turn.turn, task=e.task, action=turn.action) for e, turn in pairs
@@ -115,11 +118,25 @@ def _channels(found: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
     return {name: [float(each.get(name, np.nan)) for each in found] for name in sorted(set().union(*found))}
 
 
-def _is_deterministic(store: RunStore) -> bool:
-    """Return what the run's environment declares; False where it can no longer be found."""
-    from cairn.envs.registry import load
+def _declared(store: RunStore) -> tuple[tuple[str, ...], bool]:
+    """Return the parts of the reward that the run's environment declared, and whether it declared to be deterministic.
+
+    A store of before has none of this; only an environment that is registered here is then asked. A stored run may come
+    from a stranger, and a dotted path would import any module.
+    """
+    meta = store.meta()
+    kept = meta.get("declared")
+    if isinstance(kept, Mapping):
+        parts = kept.get("parts")
+        listed = tuple(map(str, parts)) if isinstance(parts, list) else ()
+        return listed, kept.get("is_deterministic") is True
+    from cairn.envs import registry
 
     try:
-        return bool(load(store.meta()["config"]["env"]["id"]).meta.is_deterministic)
-    except (KeyError, CairnError):  # a store without a configuration, or an environment that is not installed here
-        return False
+        stored = meta["config"]["env"]
+        if stored["id"] in registry.ids():
+            declared = registry.declared(stored["id"], stored["config"])
+            return declared.parts, declared.is_deterministic
+    except (KeyError, TypeError, CairnError):  # no configuration, or an environment that cannot be loaded here
+        pass
+    return (), False

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cairn.core.records import Episode, IntArray, Turn
-from cairn.core.table import Floats
+from cairn.core.table import Flags, Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,18 +51,21 @@ class Sample:
         return [self.choice_ids[start:stop] for start, stop in itertools.pairwise(ends)]
 
 
-def make_samples(episodes: Sequence[Episode], advantages: Floats) -> list[Sample]:
+def make_samples(episodes: Sequence[Episode], advantages: Floats, learned: Flags | None = None) -> list[Sample]:
     """Return the sequences of `episodes`; `advantages` has one value a turn, in the episodes' order.
 
-    Sequences without a decided place are left out: they have no gradient.
+    Turns that are not `learned`, one flag a turn, have no places: they are context of later turns alone. None: all
+    are. Sequences without a decided place are left out: they have no gradient.
     """
     num_turns = sum(len(episode.turns) for episode in episodes)
     if len(advantages) != num_turns:
         raise ValueError(f"expected one advantage for each of {num_turns} turns, got {len(advantages)}")
+    kept = np.ones(num_turns, np.bool_) if learned is None else learned
     samples, row = [], 0
     for episode in episodes:
         for turns in merged(episode.turns):
-            sample = _sample(turns, advantages[row : row + len(turns)])
+            rows = slice(row, row + len(turns))
+            sample = _sample(turns, advantages[rows], kept[rows])
             row += len(turns)
             if len(sample.places):
                 samples.append(sample)
@@ -81,17 +84,17 @@ def merged(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
         yield run
 
 
-def _sample(turns: Sequence[Turn], advantages: Floats) -> Sample:
+def _sample(turns: Sequence[Turn], advantages: Floats, learned: Flags) -> Sample:
     ids: list[IntArray] = []
     places, old, weights, choices, versions = [], [], [], [], []
     length = 0
-    for turn, advantage in zip(turns, advantages, strict=True):
+    for turn, advantage, is_learned in zip(turns, advantages, learned, strict=True):
         if turn.prompt_ids is None or turn.reply_ids is None or turn.reply_logprobs is None:
             raise ValueError(f"a turn without token ids cannot be trained on (action {turn.action[:80]!r})")
         ids += [turn.prompt_ids, turn.reply_ids]
         length += len(turn.prompt_ids)
         for i, allowed in enumerate(_allowed(turn)):
-            if len(allowed) != 1:
+            if is_learned and len(allowed) != 1:
                 places.append(length + i)
                 old.append(float(turn.reply_logprobs[i]))
                 weights.append(advantage)

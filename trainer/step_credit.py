@@ -7,23 +7,29 @@ from collections.abc import Sequence
 import numpy as np
 
 from cairn.core.records import Episode
-from cairn.core.table import Floats, Keys, StepTable
+from cairn.core.table import Flags, Floats, Keys, StepTable
+from cairn.envs.base import EnvMeta
 from cairn.trainer.config import RunConfig
-from cairn.trainer.credit import advantages
+from cairn.trainer.credit import advantages, learned
 from cairn.trainer.credit.kernel.similarity import similar
 from cairn.trainer.metrics import credit_metrics
 
 
-def step_credit(
-    config: RunConfig, episodes: Sequence[Episode], *, is_deterministic: bool
-) -> tuple[Floats, dict[str, float]]:
-    """Return the advantages, in the order of the episodes' turns, and metrics of the credit."""
+def step_credit(config: RunConfig, episodes: Sequence[Episode], env: EnvMeta) -> tuple[Floats, Flags, dict[str, float]]:
+    """Return the advantages and which turns are learned from, in the order of the episodes' turns, and metrics.
+
+    Args:
+        config: the run's configuration.
+        episodes: none of them failed.
+        env: the declarations of the run's environment.
+    """
     if not any(episode.turns for episode in episodes):
-        return np.zeros(0), {}
+        return np.zeros(0), np.zeros(0, np.bool_), {}
     anchors = _alike(episodes, config.trainer.similarity)
-    table = StepTable.from_episodes(episodes, anchor=anchors, is_deterministic=is_deterministic)
+    table = StepTable.from_episodes(episodes, anchor=anchors, parts=env.parts, is_deterministic=env.is_deterministic)
     found = advantages(table, config.credit.method, **config.credit.settings)
-    return found, credit_metrics(table, found[table.order])
+    kept = learned(table, config.credit.method, **config.credit.settings)
+    return found, kept, credit_metrics(table, found[table.order])
 
 
 def _alike(episodes: Sequence[Episode], similarity: float | None) -> Keys | None:

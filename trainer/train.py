@@ -36,6 +36,7 @@ from cairn.trainer.guards import Collapse, Lookout
 from cairn.trainer.hardware import Hardware
 from cairn.trainer.history import (
     changes,
+    declarations,
     described,
     extended,
     history_of,
@@ -198,8 +199,8 @@ class Trainer:
         usable = [e for e in episodes if not e.is_failed]
         self._note_if_nothing_fits(update + 1, usable)
         with self._timed("credit", 1):
-            advantage, measured = step_credit(self.config, usable, is_deterministic=self.env.meta.is_deterministic)
-            samples = make_samples(usable, advantage)
+            advantage, kept, measured = step_credit(self.config, usable, self.env.meta)
+            samples = make_samples(usable, advantage, kept)
         with self._timed("learn", 1):
             loss = self.config.loss
             learned = learner.update(
@@ -327,7 +328,7 @@ class Trainer:
             "config": self.config.model_dump(),
             "configs": history,
             "tasks": self.tasks.to_dict(),
-            "env_version": self.env.meta.version,
+            "declared": declarations(self.env.meta),
             "prompts": prompt_hashes(self.config.agent),
             "versions": versions(),
             "parameters": policy.num_parameters,

@@ -220,6 +220,24 @@ def test_turns_may_have_channels_that_others_do_not() -> None:
     assert {name: x.tolist() for name, x in built.channels.items()} == {"tests": [0.5], "style": [0.1]}
 
 
+def test_parts_of_the_reward_are_channels() -> None:
+    channels = {"won": [1, 2, 3, 4, 5], "tests": [0, 0, 0, 0, 9]}
+    assert table(channels=channels, parts=["won"]).parts == ("won",)
+    assert table(channels=channels).parts == ()
+    with pytest.raises(
+        CairnError, match=r"parts of the reward must be channels; got \['win'\], known: \['tests', 'won'\]"
+    ):
+        table(channels=channels, parts=["win"])
+
+
+def test_parts_of_episodes_are_those_that_the_environment_declares() -> None:
+    one = episode(1, "look")
+    one = replace(one, turns=(replace(one.turns[0], channels={"tests": 0.5, "won": 0.1}),))
+    assert StepTable.from_episodes([one], parts=("won",)).parts == ("won",)
+    with pytest.raises(CairnError, match=r"got \['won'\], known: \[\]"):
+        StepTable.from_episodes([episode(1, "look")], parts=("won",))
+
+
 def test_where_nobody_recorded_the_end_of_an_episode_it_is_unknown() -> None:
     cut = episode(1, "look", "go", ending=Ending.truncated("turns"))
     assert StepTable.from_episodes([cut]).knows_next.tolist() == [True, False]

@@ -60,6 +60,7 @@ def optional_columns(group: Sequence[int], reward: Sequence[float], anchor: Sequ
             "change": 1 + state / 8,
             "outcome": state,
         },
+        "parts": ("implicit", "change"),
         "length": 1 + np.array(anchor) % 2,
         "logprob": -0.1 - state / 8,
         "value": np.zeros(len(reward)),

@@ -97,9 +97,9 @@ def test_an_environment_of_another_version_is_refused_or_accepted(
     longer = {**SHORT, "trainer.updates": 2}
     with pytest.raises(CairnError, match=r"has played version 1 of .*this is version 99.*--accept-env-version"):
         train(DOORS, longer, folder=tmp_path, resume=True)
-    assert meta(tmp_path)["env_version"] == 1
+    assert meta(tmp_path)["declared"]["version"] == 1
     assert train(DOORS, longer, folder=tmp_path, resume=True, accept_env_version=True).is_finished
-    assert meta(tmp_path)["env_version"] == 99
+    assert meta(tmp_path)["declared"]["version"] == 99
 
 
 def test_changed_tasks_drop_episodes_in_flight_with_a_note(tmp_path: Path) -> None:

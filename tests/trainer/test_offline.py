@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +17,11 @@ from cairn.core.errors import CairnError
 from cairn.core.records import Ending, Episode, Observation, Task, Turn
 from cairn.core.store import RunStore
 from cairn.core.table import StepTable
+from cairn.envs import registry
+from cairn.envs.base import EnvConfig, EnvMeta
 from cairn.trainer.credit import advantages
 from cairn.trainer.offline import compare, stored_steps
+from examples.doors import Doors
 
 
 def played(group: int, *steps: str, won: bool = False, final: int | None = 99) -> Episode:
@@ -63,7 +68,7 @@ def run(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("method", ["gigpo", "salt", "closure", "graphgpo", "gdpo", "unlikeliness"])
+@pytest.mark.parametrize("method", ["gigpo", "salt", "closure", "graphgpo", "unlikeliness"])
 def test_stored_episodes_get_what_they_got_in_training(run: Path, method: str) -> None:
     with RunStore(run / "run.sqlite") as store:
         table, places = stored_steps(store, update=1)
@@ -71,6 +76,58 @@ def test_stored_episodes_get_what_they_got_in_training(run: Path, method: str) -
     np.testing.assert_allclose(advantages(table, method), expected, atol=1e-12)
     assert np.ptp(expected) > 0
     assert [(p.task, p.turn, p.action) for p in places[:3]] == [("t0", 0, "a"), ("t0", 1, "b"), ("t0", 0, "c")]
+
+
+class Graded(Doors):
+    """Doors that declare parts of the reward where they are told to."""
+
+    class Config(EnvConfig):
+        graded: bool = True
+
+    @classmethod
+    def declare(cls, config: EnvConfig) -> EnvMeta:
+        assert isinstance(config, Graded.Config)
+        return replace(cls.meta, parts=("tests",) if config.graded else (), is_deterministic=False)
+
+
+@pytest.fixture
+def graded() -> Iterator[str]:
+    registry.register("graded-doors", Graded)
+    yield "graded-doors"
+    registry._registered.pop("graded-doors")
+
+
+def declared(run: Path, env_id: str, **config: Any) -> StepTable:
+    """Return the table of a run that trained in this environment."""
+    with RunStore(run / "run.sqlite") as store:
+        store.set_meta({"config": {"env": {"id": env_id, "config": config}}})
+        return stored_steps(store)[0]
+
+
+def test_parts_are_those_that_the_environment_declares_with_the_runs_settings(run: Path, graded: str) -> None:
+    table = declared(run, graded)
+    assert (table.parts, table.is_deterministic) == (("tests",), False)
+    assert np.ptp(advantages(table, "gdpo")) > 0
+    assert declared(run, graded, graded=False).parts == ()
+
+
+def test_a_declared_part_that_is_not_stored_is_none(tmp_path: Path, graded: str) -> None:
+    turns = tuple(replace(turn, channels={}) for turn in EPISODES[0].turns)
+    with RunStore(tmp_path / "run.sqlite") as store:
+        store.add(1, {}, [replace(EPISODES[0], turns=turns)])
+    assert declared(tmp_path, graded).parts == ()
+
+
+def test_a_dotted_path_that_a_run_names_is_not_imported(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "planted.py").write_text("from pathlib import Path\nPath(__file__).with_suffix('.imported').touch()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    table = declared(run, "planted:Env")
+    assert not (tmp_path / "planted.imported").exists()
+    assert (table.parts, table.is_deterministic) == ((), False)
+    with pytest.raises(CairnError, match="'gdpo' needs parts"):
+        advantages(table, "gdpo")
 
 
 def test_groups_of_two_updates_are_two_groups(run: Path) -> None:

@@ -144,6 +144,28 @@ def test_a_forced_turn_in_the_midst_of_a_transcript_is_context() -> None:
     }  # fmt: skip
 
 
+def test_a_turn_that_is_not_learned_is_context_of_later_turns() -> None:
+    first, second = turn([10], [20, 21], [-0.5, -0.25]), turn([11], [22], [-1.0], extends=True, allowed=[[22, 23]])
+    (sample,) = make_samples([episode(first, second)], np.array([7.0, 3.0]), np.array([False, True]))
+    assert lists(sample) == {
+        #                  p   c   c   p   r
+        "ids":            [10, 20, 21, 11, 22],
+        "places":         [                 4],
+        "old_logprobs":   [              -1.0],
+        "advantages":     [                 3],
+        "choice_ids":     [            22, 23],
+        "choice_offsets": [0,               2],
+    }  # fmt: skip
+    (sample,) = make_samples([episode(first, second)], np.array([7.0, 3.0]), np.array([True, False]))
+    assert (sample.places.tolist(), sample.context.tolist()) == ([1, 2], [10, 20])
+
+
+def test_an_episode_that_is_not_learned_gives_no_sequence_and_shifts_no_advantage() -> None:
+    one, two, three = (episode(turn([10], [20 + i], [-0.5])) for i in range(3))
+    samples = make_samples([one, two, three], np.array([1.0, 2.0, 3.0]), np.array([True, False, True]))
+    assert [(s.ids.tolist(), s.advantages.tolist()) for s in samples] == [([10, 20], [1.0]), ([10, 22], [3.0])]
+
+
 def test_a_transcript_never_goes_on_into_the_next_episode() -> None:
     one, two = turn([10], [20], [-0.5]), turn([10], [21], [-0.5])
     samples = make_samples([episode(one), episode(two)], np.array([1.0, 2.0]))

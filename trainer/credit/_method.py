@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
 from cairn.core.config import Config
-from cairn.core.table import Floats, StepTable
+from cairn.core.table import Flags, Floats, StepTable
 
 C = TypeVar("C", bound=Config)
 Law = Literal[
@@ -19,6 +19,10 @@ Law = Literal[
 ]
 
 
+def _nothing(_: Config) -> tuple[str, ...]:
+    return ()
+
+
 @dataclass(frozen=True)
 class Credit(Generic[C]):
     """One method. `compute` returns float64 [N] in the table's own row order."""
@@ -27,5 +31,11 @@ class Credit(Generic[C]):
     compute: Callable[[StepTable, C], Floats]
     width: Callable[[StepTable, C], Floats] | None = None  # standard deviation of each advantage, where it has one
     reads_past: bool = False  # whether it tells rows of earlier updates from present ones
-    needs: tuple[str, ...] = ()  # optional columns of the table that it cannot do without
+    needs: tuple[str, ...] = ()  # optional columns of the table that it cannot compute without
+    needs_in_training: tuple[str, ...] = ()  # columns that make it what it is: without them, a run is refused
+    channels: Callable[[C], Collection[str]] = _nothing  # channels that its settings name
+    parts: Callable[[C], Collection[str]] = _nothing  # channels that its settings take for parts of the reward
+    learned: Callable[[StepTable, C], Flags] | None = (
+        None  # [N] rows that count in the loss; None: all that are trained
+    )
     breaks: Mapping[Law, str] = field(default_factory=dict)  # laws that it does not keep, and why; others are tested

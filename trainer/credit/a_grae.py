@@ -9,9 +9,11 @@
 
 r_i: sum of episode i's rewards, in [0, 1]: for p and w, what is outside is taken for the nearer end. Every step of the
 episode has A_i. Averaging units: episodes of the group, each once; groups of the batch, each once. Divisors: std with
-ddof 1, or none (`normalize = "none"`), and those above. Group of one: 0. No spread: 0. p of 0 or 1: 0.
+ddof 1, or none (`normalize = "none"`), and those above. Group of one: 0. No spread: 0. p of 0 or 1: 0. In both divisors
+another p is kept half an episode away from the ends, within [0.5 / n, 1 - 0.5 / n] for n episodes.
 Source: 2602.05548, HKU-HealthAI/A-GRAE. Paper and code differ in D; the default is the paper's, as the code's is nearly
-0 for easy tasks and makes their failures weigh very much.
+0 for easy tasks and makes their failures weigh very much. Departure: the limits of p, which binary rewards never
+reach. Without them rewards such as 0.0001 and 0 divide by nearly 0.
 """
 
 from __future__ import annotations
@@ -43,8 +45,10 @@ def compute(table: StepTable, config: AGRAEConfig) -> Floats:
     advantage = relative(score, group, scale=config.normalize, epsilon=config.epsilon)
     solved = means(np.clip(score, 0.0, 1.0), group)
     progress = float(solved.mean())
-    root = np.sqrt(solved)
-    other = np.sqrt(1 - solved) if config.denominator == "paper" else 1 - root
+    margin = 0.5 / np.bincount(group)
+    inner = np.clip(solved, margin, 1 - margin)
+    root = np.sqrt(inner)
+    other = np.sqrt(1 - inner) if config.denominator == "paper" else 1 - root
     focus = progress / (root + config.epsilon) + (1 - progress) / (other + config.epsilon)
     mixed = 0.5 * advantage * np.where((solved > 0) & (solved < 1), focus, 0.0)[group]
     return np.where(mixed > 0, mixed * min(1.0, progress / config.alpha), mixed)[table.episode]

@@ -55,4 +55,4 @@ def compute(table: StepTable, config: BranchGRPOConfig) -> Floats:
     return np.where(std < _LEAST_STD, 0.0, scaled)
 
 
-CREDIT = Credit(BranchGRPOConfig, compute)
+CREDIT = Credit(BranchGRPOConfig, compute, needs_in_training=("node",))

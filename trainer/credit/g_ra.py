@@ -2,14 +2,14 @@
 
 ::
 
-    channels of `priority`: c_1 the most important, c_2, ...
+    parts of the reward in `priority`: c_1 the most important, c_2, ...
     r'_{i,t} = r_{i,t} with c_k, for k > 1, replaced by  weight c_k  if gate k is open, else by  weight min(c_k, 0)
     gate k   = episode i is not truncated, and sum over its turns of c_j > threshold_j for all j < k
     x_{i,t}  = sum_{u >= t} gamma^(u - t) r'_{i,u}
     A_{i,t}  = norm(x_{i,0}; episodes of the group) (`credit = "episode"`) or norm(x_{i,t}; rows of the group), "return"
     norm(x)  = (x - mean) / (std + epsilon), or x - mean
 
-c_1 and channels that `priority` does not name count as they are, so with an empty `priority` nothing is gated.
+c_1 and parts that `priority` does not name count as they are, so with an empty `priority` nothing is gated.
 Penalties, rewards below 0, pass every gate. std with ddof 1. Averaging unit: episodes, each once, or step rows, by
 `credit`. Degenerate cases: no spread: 0; a group of one: 0 (with "return" its rows are compared with each other).
 Source: 2508.10548, known from notes and third-party code: thresholds and weight are placeholders. Departures: the
@@ -33,9 +33,9 @@ from cairn.trainer.credit.kernel.segments import relative
 class GRAConfig(Config):
     """Settings of G-RA."""
 
-    priority: tuple[str, ...] = Field((), description="Channels, the most important first.")
+    priority: tuple[str, ...] = Field((), description="Parts of the reward, the most important first.")
     thresholds: tuple[float, ...] = Field((), description="Of all of those but the last; missing ones are 0.")
-    weight: float = Field(1.0, ge=0, description="Of the channels after the first.")
+    weight: float = Field(1.0, ge=0, description="Of the parts after the first.")
     gamma: float = Field(1.0, ge=0, le=1, description="Discount of a turn.")
     credit: Literal["episode", "return"] = Field("episode", description="Compare episodes, or returns of rows.")
     normalize: Literal["none", "std"] = Field("std", description="Divide by the group's standard deviation, or not.")
@@ -46,7 +46,7 @@ class GRAConfig(Config):
     def _no_more_than_gates(cls, thresholds: tuple[float, ...], info: ValidationInfo) -> tuple[float, ...]:
         gates = max(len(info.data.get("priority", ())) - 1, 0)
         if len(thresholds) > gates:
-            raise ValueError(f"expected at most {gates}, one for each channel of `priority` but the last")
+            raise ValueError(f"expected at most {gates}, one for each part in `priority` but the last")
         return thresholds
 
 
@@ -61,7 +61,7 @@ def compute(table: StepTable, config: GRAConfig) -> Floats:
 
 
 def gated(table: StepTable, config: GRAConfig) -> Floats:
-    """Return the rewards with closed channels taken out, [N]."""
+    """Return the rewards with closed parts taken out, [N]."""
     out, is_open = table.reward.copy(), ~table.truncated
     for place, name in enumerate(config.priority):
         part = table.channel(name)
@@ -72,4 +72,4 @@ def gated(table: StepTable, config: GRAConfig) -> Floats:
     return out
 
 
-CREDIT = Credit(GRAConfig, compute, needs=("channels",))
+CREDIT = Credit(GRAConfig, compute, needs=("parts",), parts=lambda config: config.priority)

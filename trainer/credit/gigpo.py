@@ -8,11 +8,14 @@
     norm(x) = x - mean, or (x - mean) / (std + epsilon)
 
 std with ddof 1. Averaging unit of the episode term: episodes, each once (the paper), or step rows (the authors' code),
-by `averaging`; of the step term: step rows in the anchor group. An anchor group of one, or without spread: step term 0,
-so the row falls back to its episode term. A task group of one: 0.
-Source: 2505.10978, eqs. 3-8; constants from langfengQ/verl-agent. Departures: a task group of one gives 0, where the
-code gives the score itself; the default is the paper's averaging over episodes, and mean and deviation are then those
-of the episodes' rewards, which the per-row penalty does not enter.
+by `averaging`. Both take the mean and the variance of the penalised row scores e. With episodes as units a row of an
+episode of T steps weighs 1/T, and the variance is divided by n - 1 for n episodes, so that ``|e - mean| / std`` is at
+most ``sqrt((n - 1) T)``. Averaging unit of the step term: step rows in the anchor group. An anchor group of one, or
+without spread: step term 0, so the row falls back to its episode term. In a task group of one only an invalid reply
+moves the episode term: its rows are compared with each other.
+Source: 2505.10978, eqs. 3-8; constants from langfengQ/verl-agent. Departures: a task group of one is compared with its
+own mean, where the code gives the score itself; the default is the paper's averaging over episodes, and the 1/T that
+lets the per-row penalty enter mean and variance there is ours.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from pydantic import Field
 from cairn.core.config import Config
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit._method import Credit
-from cairn.trainer.credit.kernel.returns import returns
+from cairn.trainer.credit.kernel.returns import returns, scores
 from cairn.trainer.credit.kernel.segments import relative, segments
 
 
@@ -47,18 +50,9 @@ class GiGPOConfig(Config):
 def compute(table: StepTable, config: GiGPOConfig) -> Floats:
     """Return one advantage a row, float64 [N]."""
     penalty = config.invalid_penalty * ~table.valid
-    score = np.bincount(table.episode, table.reward).astype(np.float64)[table.episode]
-    if config.averaging == "step":
-        episode_term = relative(score - penalty, table.group, scale=config.normalize, epsilon=config.epsilon)
-    else:
-        episode_term = relative(
-            score - penalty,
-            table.group,
-            scale=config.normalize,
-            epsilon=config.epsilon,
-            weight=(table.turn == 0).astype(np.float64),
-            statistics_of=score,
-        )
+    score = scores(table)[table.episode] - penalty
+    weight = 1.0 / np.bincount(table.episode)[table.episode] if config.averaging == "episode" else None
+    episode_term = relative(score, table.group, scale=config.normalize, epsilon=config.epsilon, weight=weight)
     step_return = returns(table, table.reward, config.gamma) - penalty
     step_term = relative(
         step_return, segments(table.group, table.anchor), scale=config.normalize, epsilon=config.epsilon

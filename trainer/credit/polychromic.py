@@ -100,5 +100,6 @@ CREDIT = Credit(
     PolychromicConfig,
     compute,
     needs=("channels", "value"),
+    channels=lambda config: (config.channel,),
     breaks={"no spread": _GAE, "lone": _GAE, "shift": _SETS, "better": _SETS},
 )

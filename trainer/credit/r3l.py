@@ -68,5 +68,6 @@ _FULL = "a score of `full_score` has advantage 1 whatever the others got"
 CREDIT = Credit(
     R3LConfig,
     compute,
+    needs_in_training=("trained",),
     breaks={"no spread": _FULL, "lone": "a group of one is compared with 0", "shift": _FULL},
 )

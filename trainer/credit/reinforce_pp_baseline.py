@@ -7,10 +7,11 @@
     mean = sum w a / sum w        var = sum w (a - mean)^2 / (sum w - 1)        over the steps of the batch
 
 r_i: sum of episode i's rewards; every step of the episode has A_i. w: tokens of the step's reply, `length`, whether it
-is trained on or not; a step of length 0 does not count. Averaging units: episodes of the group, each once; then tokens
-of the batch. Divisor: ddof 1; epsilon inside the root. Group of one: a = 0, then moved by the batch's mean like all
-others. No spread in the batch: 0.
-Source: 2501.03262; whitening and constants as in verl. Departures: fewer than two tokens give 0 and are no error.
+is trained on or not; a step of length 0 does not count and has advantage 0. Averaging units: episodes of the group,
+each once; then tokens of the batch. Divisor: ddof 1; epsilon inside the root. Group of one: a = 0, then moved by the
+batch's mean like all others. No spread in the batch: 0.
+Source: 2501.03262; whitening and constants as in verl. Departures: fewer than two tokens give 0 and are no error; a
+step of length 0, which no spread bounds, is 0.
 """
 
 from __future__ import annotations

@@ -61,5 +61,6 @@ CREDIT = Credit(
     SeeUPOConfig,
     compute,
     needs=("channels",),
+    channels=lambda config: (config.channel,),
     breaks={"scoped": "a turn's mean and deviation are over the batch"},
 )

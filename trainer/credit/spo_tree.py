@@ -63,4 +63,4 @@ def compute(table: StepTable, config: SPOTreeConfig) -> Floats:
     return advantage[node]
 
 
-CREDIT = Credit(SPOTreeConfig, compute)
+CREDIT = Credit(SPOTreeConfig, compute, needs_in_training=("node",))

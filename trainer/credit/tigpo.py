@@ -58,5 +58,9 @@ def compute(table: StepTable, config: TIGPOConfig) -> Floats:
 
 
 CREDIT = Credit(
-    TIGPOConfig, compute, reads_past=True, breaks={"shift": "which episodes succeed follows from their scores"}
+    TIGPOConfig,
+    compute,
+    reads_past=True,
+    needs_in_training=("past",),
+    breaks={"shift": "which episodes succeed follows from their scores"},
 )

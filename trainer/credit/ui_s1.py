@@ -31,6 +31,8 @@ from cairn.trainer.credit.kernel.family import episode_term
 from cairn.trainer.credit.kernel.returns import discounted, following
 from cairn.trainer.credit.kernel.segments import relative, segments
 
+_MATCH = "match"  # the channel
+
 
 class UIS1Config(Config):
     """Settings of UI-S1."""
@@ -47,7 +49,7 @@ class UIS1Config(Config):
 
 def compute(table: StepTable, config: UIS1Config) -> Floats:
     """Return one advantage a row, float64 [N]."""
-    match = (table.channel("match") > 0.5).astype(np.float64)
+    match = (table.channel(_MATCH) > 0.5).astype(np.float64)
     step_return = discounted(table, table.reward, config.gamma * match * following(table, match))
     segment = segments(table.group, keys.turn(table))
     step = relative(step_return, segment, scale=config.normalize, epsilon=config.epsilon)
@@ -58,4 +60,4 @@ def compute(table: StepTable, config: UIS1Config) -> Floats:
     return config.episode_weight * episode + config.step_weight * step
 
 
-CREDIT = Credit(UIS1Config, compute, needs=("channels",))
+CREDIT = Credit(UIS1Config, compute, needs=("channels",), channels=lambda _: (_MATCH,))

@@ -9,10 +9,10 @@
     A_{i,t} = (score_i gamma^T_i - mean over the group's episodes) + beta (R_{i,t} - mean over the group's turns)
 
 T_i: the episode's number of turns. Each channel of `tests` is one test, 1 where it passed at that turn, 0 where not; a
-turn at which it was not run passes it not. `reward` holds the outcome. Averaging units: as written. No division by a
-deviation, which would undo the weights. Degenerate cases: a test that all turns pass, or none, has a finite weight and
-moves nothing; a group of one has no first term, and its turns are compared with each other; a test that no turn of a
-group has a value for is another task's, and none of this one's.
+turn at which it was not run passes it not. Parts of the reward are no tests. `reward` holds the outcome. Averaging
+units: as written. No division by a deviation, which would undo the weights. Degenerate cases: a test that all turns
+pass, or none, has a finite weight and moves nothing; a group of one has no first term, and its turns are compared with
+each other; a test that no turn of a group has a value for is another task's, and none of this one's.
 Source: 2601.03525, known from notes on its equations: alpha, sigma, delta, beta and gamma are placeholders. Departures:
 none known. Cost O(J^2) a group for J tests.
 """
@@ -71,6 +71,7 @@ CREDIT = Credit(
     VeRPOConfig,
     compute,
     needs=("channels",),
+    channels=lambda config: config.tests or (f"{TESTS}*",),
     breaks={
         "no spread": _TURNS,
         "lone": _TURNS,

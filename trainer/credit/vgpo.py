@@ -4,13 +4,16 @@
 
     Q_{i,t} = sum_{u >= t} gamma^(u - t) r_{i,u}        r: what the state would be worth if the episode ended there
     w_{i,t} = Q_{i,t} / mean over the episode's turns of Q_{i,.}          1 where that mean is below 1e-6 in size
+              kept within [-T_i, T_i]
     A_{i,t} = w_{i,t} ((Q_{i,t} - mean_t) / (std_t + epsilon) + k Q_{i,t})
 
-mean_t, std_t: over the group's steps at turn t, ddof 1. Averaging units: steps of one turn; for w, the episode's own
-steps. Degenerate cases: a turn without spread: w k Q, the method's point; a turn that one episode alone has: 0.
+T_i: the episode's number of turns. mean_t, std_t: over the group's steps at turn t, ddof 1. Averaging units: steps of
+one turn; for w, the episode's own steps. Degenerate cases: a turn without spread: w k Q, the method's point; a turn
+that one episode alone has: 0.
 Source: 2512.12387, known from reviews: the places of k and w are not certain, and `k` and `gamma` are placeholders.
 Departures: the formula as told is w ((Q - mean) + alpha Q) / (std + epsilon) with alpha = k std; this is its limit for
-epsilon to 0, so that exactly equal returns keep k Q too. Rewards should not be negative: w changes sign with them.
+epsilon to 0, so that exactly equal returns keep k Q too. Rewards should not be negative: w changes sign with them. The
+limits of w are ours: returns that are not negative never pass them, and others may have a mean of nearly 0.
 """
 
 from __future__ import annotations
@@ -40,7 +43,8 @@ def compute(table: StepTable, config: VGPOConfig) -> Floats:
     q = returns(table, table.reward, config.gamma)
     mean = means(q, table.episode)[table.episode]
     is_small = np.abs(mean) < 1e-6
-    weight = np.where(is_small, 1.0, q / np.where(is_small, 1.0, mean))
+    turns = np.bincount(table.episode)[table.episode]
+    weight = np.where(is_small, 1.0, np.clip(q / np.where(is_small, 1.0, mean), -turns, turns))
     segment = segments(table.group, keys.turn(table))
     share = config.k if config.absolute_turns is None else config.k * (table.turn < config.absolute_turns)
     advantage = weight * (relative(q, segment, scale="std", epsilon=config.epsilon) + share * q)

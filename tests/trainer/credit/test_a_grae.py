@@ -68,6 +68,24 @@ def test_a_reward_beyond_the_range_is_taken_for_its_end_in_p() -> None:
     np.testing.assert_allclose(advantages(outcomes(10, -3), "a_grae"), [0.25, -0.5], atol=2e-6)
 
 
+@pytest.mark.parametrize(
+    ("denominator", "rewards", "expected"),
+    [
+        # p 0.000025 is taken for 0.125, w 0.500013. Centred 0.000075 -0.000025, std 0.00005, over 0.000051: 1.470588
+        # -0.490196; 0.5 (0.500013 / 0.353554 + 0.499988 / 0.935415) = 0.974379; the better times w
+        ("paper", (1e-4, 0, 0, 0, 1, 1), [0.716478, -0.477637]),
+        # p 0.999975 is taken for 0.875, w 0.499988; 1 - 0.935414 = 0.064586: 0.5 (0.499988 / 0.935415 + 0.500013 /
+        # 0.064587) = 4.138138; 0.490196 times it and w, and -1.470588 times it
+        ("code", (1 - 1e-4, 1, 1, 1, 0, 0), [-6.085474, 1.014210]),
+    ],
+)
+def test_p_is_kept_half_an_episode_away_from_its_ends(
+    denominator: str, rewards: tuple[float, ...], expected: list[float]
+) -> None:
+    found = advantages(outcomes(*rewards, groups=[0] * 4 + [1] * 2), "a_grae", denominator=denominator)
+    np.testing.assert_allclose(found, [expected[0], *[expected[1]] * 3, 0, 0], rtol=1e-5)
+
+
 @pytest.mark.parametrize("rewards", [(-1.0, 0.0), (1.0, 2.0)])
 @pytest.mark.parametrize("denominator", ["paper", "code"])
 def test_where_p_is_0_or_1_there_is_no_advantage(rewards: tuple[float, float], denominator: str) -> None:

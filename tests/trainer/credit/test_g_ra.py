@@ -30,7 +30,7 @@ def found(
     steps = StepTable.from_columns(
         group=[0 if groups is None else groups[e] for e, _ in rows], episode=[e for e, _ in rows],
         turn=[t for _, t in rows], anchor=range(len(rows)), action=range(len(rows)),
-        reward=np.sum(list(channels.values()), axis=0), channels=channels,
+        reward=np.sum(list(channels.values()), axis=0), channels=channels, parts=tuple(channels),
         truncated=None if truncated is None else [truncated[e] for e, _ in rows],
     )  # fmt: skip
     return advantages(steps, "g_ra", **config)
@@ -90,7 +90,7 @@ def test_an_episode_cut_by_a_budget_closes_its_gates() -> None:
     np.testing.assert_allclose(rows, [0.15, -0.15], atol=1e-12)
 
 
-def test_channels_without_a_place_count_as_they_are() -> None:
+def test_parts_without_a_place_count_as_they_are() -> None:
     # The second episode's gate is closed: totals 1 + .3 + 2 and 0 + 0 + 4
     channels: Channels = {"outcome": [1, 0], "step": [0.3, 0.3], "other": [2, 4]}
     np.testing.assert_allclose(found(channels, turns=[1, 1], **GATED), [-0.35, 0.35], atol=1e-12)
@@ -127,9 +127,9 @@ def test_a_group_of_one_and_one_without_spread_have_no_advantage(normalize: str)
 
 
 def test_what_is_missing_is_named() -> None:
-    with pytest.raises(CairnError, match=r"a channel 'format', got \['outcome', 'step'\]"):
+    with pytest.raises(CairnError, match=r"got \['format'\]; the table's parts are \['outcome', 'step'\]"):
         found(EXAMPLE, turns=[2, 2], priority=("outcome", "format"))
-    with pytest.raises(ConfigError, match="expected at most 1, one for each channel of `priority` but the last"):
+    with pytest.raises(ConfigError, match="expected at most 1, one for each part in `priority` but the last"):
         found(EXAMPLE, turns=[2, 2], priority=("outcome", "step"), thresholds=(0.0, 0.0))
-    with pytest.raises(CairnError, match="credit 'g_ra' needs channels"):
+    with pytest.raises(CairnError, match="credit 'g_ra' needs parts"):
         advantages(outcomes(1, 0), "g_ra")

@@ -15,7 +15,11 @@ from tests.trainer.columns import outcomes, table
 
 
 def channelled(episodes: StepTable, **channels: Sequence[float]) -> StepTable:
-    return replace(episodes, channels={name: np.array(x, np.float64) for name, x in channels.items()})
+    return replace(
+        episodes,
+        channels={name: np.array(x, np.float64) for name, x in channels.items()},
+        parts=tuple(channels),
+    )
 
 
 TWO_TASKS = channelled(
@@ -90,11 +94,21 @@ def test_whitening_over_tokens_needs_lengths() -> None:
         advantages(channelled(outcomes(1, 0), solved=[1, 0]), "gdpo", whiten="tokens")
 
 
-def test_a_weight_of_a_channel_that_is_not_there_is_refused() -> None:
-    with pytest.raises(CairnError, match=r"\['neet'\]; the table has \['neat', 'solved'\]"):
-        advantages(TWO_TASKS, "gdpo", weights={"neet": 1.0})
+def test_a_channel_that_is_not_a_part_of_the_reward_changes_nothing() -> None:
+    noise = np.array([9.0, 0, 0, 0, 0, 9, 9, 0])
+    more = replace(TWO_TASKS, channels={**TWO_TASKS.channels, "tests": noise})
+    np.testing.assert_array_equal(advantages(more, "gdpo"), advantages(TWO_TASKS, "gdpo"))
 
 
-def test_without_channels_it_is_refused() -> None:
-    with pytest.raises(CairnError, match="'gdpo' needs channels"):
-        advantages(outcomes(1, 0), "gdpo")
+def test_a_weight_of_a_channel_that_is_not_a_part_is_refused() -> None:
+    more = replace(TWO_TASKS, channels={**TWO_TASKS.channels, "tests": np.zeros(8)})
+    with pytest.raises(CairnError, match=r"got \['tests'\]; the table's parts are \['solved', 'neat'\]"):
+        advantages(more, "gdpo", weights={"tests": 1.0})
+
+
+def test_without_parts_it_is_refused() -> None:
+    only_channels = replace(TWO_TASKS, parts=())
+    with pytest.raises(
+        CairnError, match=r"'gdpo' needs parts, .*give it to StepTable\.from_columns, as names of channels"
+    ):
+        advantages(only_channels, "gdpo")

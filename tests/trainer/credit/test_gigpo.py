@@ -53,29 +53,43 @@ def test_an_invalid_reply_is_penalised_in_both_terms_over_steps() -> None:
     np.testing.assert_allclose(found, [0.6725, 0.9125, 0.3875, -1.23, -1.2375, -0.6125, 0.72, 0.3875], atol=1e-12)
 
 
-def test_an_invalid_reply_leaves_the_episodes_mean_alone() -> None:
-    # The mean stays 2/3; row B1: -2/3 - 0.1 in the first term, -0.1 - 0.425 in the second.
+def test_an_invalid_reply_enters_the_mean_with_its_share_of_the_episode() -> None:
+    # Row B1: score -0.1. B has three rows, so its mean is -0.1 / 3, and the mean of the episodes (2 - 0.1 / 3) / 3 =
+    # 0.655556. Step term: B1 returns -0.1, so the mean of s1 is 0.425. B1: (-0.1 - 0.655556) + (-0.1 - 0.425).
     found = advantages(table(A, B, C, invalid=[4]), "gigpo")
-    rows = [0.618333, 0.858333, 0.333333, -1.284167, -1.291667, -0.666667, 0.665833, 0.333333]
+    rows = [0.629444, 0.869444, 0.344444, -1.273056, -1.280556, -0.655556, 0.676944, 0.344444]
     np.testing.assert_allclose(found, rows, atol=1e-6)
 
 
-def test_an_invalid_first_reply_leaves_the_episodes_mean_alone() -> None:
-    # Row B0: -2/3 - 0.1 in the first term; its return is -0.1, so the mean of s0 is 1.7525 / 3 = 0.584167.
+def test_it_does_not_matter_which_reply_of_an_episode_is_invalid() -> None:
+    # Row B0: the mean is 0.655556 again. Its return is -0.1, so the mean of s0 is 1.7525 / 3 = 0.584167.
     found = advantages(table(A, B, C, invalid=[3]), "gigpo")
-    rows = [0.651667, 0.808333, 0.333333, -1.450833, -1.141667, -0.666667, 0.699167, 0.333333]
+    rows = [0.662778, 0.819444, 0.344444, -1.439722, -1.130556, -0.655556, 0.710278, 0.344444]
     np.testing.assert_allclose(found, rows, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("method", "settings"), [("gigpo", {"weight": 0.0}), ("graphgpo", {"step_weight": 0.0, "averaging": "episode"})]
+)
+def test_an_invalid_reply_in_a_uniform_group_has_a_bounded_advantage(method: str, settings: dict[str, Any]) -> None:
+    # Three solved episodes of two rows, one reply invalid: scores 0.9 1, 1 1, 1 1. Each row weighs 1/2:
+    # mean (0.95 + 1 + 1) / 3 = 0.983333; variance (0.5 * 0.083333^2 + 2.5 * 0.016667^2) / (3 - 1) = 0.002083333,
+    # std 0.045644; -0.083333 / 0.045644 = -1.825742 and 0.016667 / 0.045644 = 0.365148; the bound is sqrt(2 * 2) = 2
+    found = advantages(table(C, C, C, invalid=[0]), method, normalize="std", **settings)
+    np.testing.assert_allclose(found, [-1.825742] + [0.365148] * 5, atol=5e-5)
 
 
 def test_the_size_of_the_penalty_is_a_setting() -> None:
-    # Row B1: -2/3 - 0.5, and -0.5 - (0.95 - 0.5) / 2 = -0.725
+    # Row B1: the mean is (2 - 0.5 / 3) / 3 = 0.611111; -0.611111 - 0.5, and -0.5 - (0.95 - 0.5) / 2 = -0.725
     found = advantages(table(A, B, C, invalid=[4]), "gigpo", invalid_penalty=0.5)
-    np.testing.assert_allclose(found[4], -2 / 3 - 0.5 - 0.725, atol=1e-12)
+    np.testing.assert_allclose(found[4], -0.611111 - 0.5 - 0.725, atol=1e-6)
 
 
 def test_a_penalty_is_not_discounted_back_to_earlier_steps() -> None:
-    found = advantages(table(A, B, C, invalid=[5]), "gigpo")  # B2, alone in its state
-    np.testing.assert_allclose(found, [*OVER_EPISODES[:5], -2 / 3 - 0.1, *OVER_EPISODES[6:]], atol=1e-6)
+    # Row B2, alone in its state: the mean falls from 2/3 by 0.1 / 9 for all rows, and B2 loses 0.1
+    found = advantages(table(A, B, C, invalid=[5]), "gigpo")
+    expected = np.array(OVER_EPISODES) + 0.1 / 9 - 0.1 * np.array([0, 0, 0, 0, 0, 1, 0, 0])
+    np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 def test_the_action_that_began_a_loop_is_below_the_one_that_left_it() -> None:
@@ -103,6 +117,12 @@ def test_equal_anchors_of_two_tasks_are_two_states() -> None:
 def test_a_task_with_one_episode_has_no_episode_term(normalize: str) -> None:
     found = advantages(table([("a", 0.0), ("b", 1.0)]), "gigpo", normalize=normalize)
     np.testing.assert_array_equal(found, np.zeros(2))
+
+
+def test_rows_of_a_task_with_one_episode_differ_by_the_penalty_alone() -> None:
+    # scores 0.9 and 1, mean 0.95; both states are seen once
+    found = advantages(table([("a", 0.0), ("b", 1.0)], invalid=[0]), "gigpo")
+    np.testing.assert_allclose(found, [-0.05, 0.05], atol=1e-12)
 
 
 @pytest.mark.parametrize("averaging", ["episode", "step"])

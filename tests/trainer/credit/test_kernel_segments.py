@@ -78,13 +78,6 @@ def test_a_member_that_does_not_count_leaves_nothing_out_of_its_own_baseline() -
     np.testing.assert_allclose(found, [-5, -1.5, 5], atol=1e-12)
 
 
-def test_statistics_may_be_those_of_other_values() -> None:
-    # x - (mean of 1, 2, 6), over their std
-    x = np.array([3.0, 4.0, 5.0])
-    found = relative(x, np.zeros(3, np.int64), statistics_of=X[[0, 2, 4]], scale="std", epsilon=1e-12)
-    np.testing.assert_allclose(found, [0, 0.377964, 0.755929], atol=1e-6)
-
-
 def test_a_virtual_member_enters_mean_and_deviation() -> None:
     # 0: 1, 2, 6 and 3: mean 3, variance 14 / 3. 1: 10, 20 and 3: mean 11, variance (1 + 81 + 64) / 2 = 73. 2: alone.
     np.testing.assert_allclose(relative(X, SEGMENT, virtual=3.0), [-2, -1, -1, 9, 3, 0], atol=1e-12)

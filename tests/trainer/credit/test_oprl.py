@@ -51,10 +51,20 @@ def test_step_terms_without_deviation(config: dict[str, Any], step: list[float])
     np.testing.assert_allclose(found, np.array([0.5, 0.5, 0.5, -0.5, -0.5]) + step, atol=1e-5)
 
 
-def test_the_first_rows_give_the_deviation_too() -> None:
-    # std of .2 and -.1: .212132
+def test_the_deviation_is_of_all_rows_from_the_mean_of_the_first_ones() -> None:
+    # mean .05, distances .15 -.15 .25 -.15 -.25: squares 3 x .0225 + 2 x .0625 = .1925 over 4, std .219374
     found = advantages(example(), "oprl", statistics="first") - EPISODE
-    np.testing.assert_allclose(found, [0.707107, -0.707107, 1.178511, -0.707107, -1.178511], atol=2e-5)
+    np.testing.assert_allclose(found, [0.683764, -0.683764, 1.139607, -0.683764, -1.139607], atol=2e-5)
+
+
+def test_equal_first_rows_do_not_divide_the_others_by_nothing() -> None:
+    # first rows .1 and .1: mean .1; the second rows are .2 and -.2 away: squares .08 over 3, std .163299
+    rows = StepTable.from_columns(
+        group=[0] * 4, episode=[0, 0, 1, 1], turn=[0, 1, 0, 1], anchor=range(4), action=range(4), reward=[0] * 4,
+        channels={"implicit": [0.1, 0.3, 0.1, -0.1]},
+    )  # fmt: skip
+    found = advantages(rows, "oprl", statistics="first")
+    np.testing.assert_allclose(found, [0, 1.224745, 0, -1.224745], atol=2e-5)
 
 
 def test_epsilon_is_added_to_both_deviations() -> None:

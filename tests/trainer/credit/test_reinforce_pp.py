@@ -52,10 +52,16 @@ def test_gamma_discounts_per_step_whatever_its_tokens() -> None:
     np.testing.assert_allclose(found, [-1.5, 0.5], atol=1e-6)
 
 
-def test_a_step_without_tokens_does_not_count() -> None:
-    # mean 0.4 and var 0.3 as without it; 99.6 / sqrt(0.3)
+def test_a_step_without_tokens_does_not_count_and_has_no_advantage() -> None:
+    # mean 0.4 and var 0.3 as without it
     found = advantages(sized(outcomes(1, 0, 100), [2, 3, 0]), "reinforce_pp")
-    np.testing.assert_allclose(found, [1.095445, -0.730297, 181.843890], atol=2e-5)
+    np.testing.assert_allclose(found, [1.095445, -0.730297, 0], atol=2e-5)
+
+
+@pytest.mark.parametrize("method", ["reinforce_pp", "reinforce_pp_baseline"])
+def test_a_step_without_tokens_is_not_divided_by_the_spread_of_others(method: str) -> None:
+    # the steps with tokens are equal, so that the variance is 0: 1 / sqrt(1e-8) would be 10,000
+    np.testing.assert_array_equal(advantages(sized(outcomes(0, 0, 1), [2, 3, 0]), method), [0, 0, 0])
 
 
 @pytest.mark.parametrize("lengths", [[0, 0], [1, 0], [0, 1]])

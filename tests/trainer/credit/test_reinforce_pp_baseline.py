@@ -45,10 +45,10 @@ def test_a_group_of_one_is_moved_by_the_batchs_mean(epsilon: float, expected: li
     np.testing.assert_allclose(advantages(episodes, "reinforce_pp_baseline", epsilon=epsilon), expected, atol=1e-6)
 
 
-def test_a_step_without_tokens_does_not_count() -> None:
+def test_a_step_without_tokens_does_not_count_and_has_no_advantage() -> None:
     # tokens 1 and 3 of the second group: mean -0.25, squares 0.5625 + 3 x 0.0625 over 3 = 0.25, root 0.5
     episodes = sized(outcomes(7, 1, 0, groups=[0, 1, 1]), [0, 1, 3])
-    np.testing.assert_allclose(advantages(episodes, "reinforce_pp_baseline"), [0.5, 1.5, -0.5], atol=1e-6)
+    np.testing.assert_allclose(advantages(episodes, "reinforce_pp_baseline"), [0, 1.5, -0.5], atol=1e-6)
 
 
 def test_a_batch_of_one_episode_has_no_advantage() -> None:

@@ -71,6 +71,44 @@ def test_a_success_cut_by_a_budget_is_a_success() -> None:
     np.testing.assert_allclose(found, [0.5, -0.5, 0], atol=1e-12)
 
 
+def cut_with_reward(reward: float, *episodes: str) -> StepTable:
+    """Return the table of `paths`, the first of which was cut by a budget and earned `reward` on its last step."""
+    found = paths(*episodes)
+    found.reward[np.flatnonzero(found.is_last)[0]] = reward
+    return found
+
+
+def test_the_last_reward_of_a_cut_episode_is_not_earned_again_in_a_loop() -> None:
+    # The first episode stays in s and is cut there, having earned 0.5; the second succeeds from t.
+    # V(s) = 0.9 max(0.5, V(s)) = 0.45, and not 0.9 (0.5 + V(s)), which is 4.5. V(t) = 0.9 max(V(s), 1) = 0.9.
+    # Gains from t: 0.45 - 0.9 and 1 - 0.9, mean -0.175. The loop is not better than the success.
+    found = step_term(cut_with_reward(0.5, "t a s b s", "t c +"))
+    np.testing.assert_allclose(found, [-0.275, 0, 0.275], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("timeout", "rows"),
+    [
+        # V(u) = 0.9, so V(w) = 0.9 max(0.3, 0.9) = 0.81: the reward of 0.3 is less than the state u is worth.
+        # Gains from w: 0.9 - 0.81 and 0 - 0.81, mean -0.36.
+        ("open", [0.45, -0.45, 0]),
+        # The cut step leads to an end worth nothing, so V(w) = 0: both gains are 0.
+        ("failure", [0, 0, 0]),
+    ],
+)
+def test_a_cut_step_is_worth_the_larger_of_its_reward_and_its_state(timeout: str, rows: list[float]) -> None:
+    found = step_term(cut_with_reward(0.3, "w a u", "w b -", "u c +"), timeout=timeout)
+    np.testing.assert_allclose(found, rows, atol=1e-12)
+
+
+@pytest.mark.parametrize("reward", [0.2, -0.2])
+def test_no_state_is_worth_more_than_the_largest_last_reward(reward: float) -> None:
+    # One state, a loop in it: V(s) = 0.18 or 0. Gains: the first step V(s) - V(s) = 0, the cut step max(r, V(s)) - V(s)
+    # = 0.02 or 0.
+    found = step_term(cut_with_reward(reward, "s a s b s"))
+    np.testing.assert_allclose(found, [-0.01, 0.01] if reward > 0 else [0, 0], atol=1e-12)
+
+
 def test_rewards_before_the_last_step_count_in_the_episode_term_only() -> None:
     # V: t 0.9, x 0: gains from s differ by 0.9, whatever the 5 that the first step earned. Scores 6 and 0: 3 and -3.
     found = advantages(steps([("s", 5.0), ("t", 1.0)], [("s", 0.0), ("x", 0.0)]), "rewardflow")

@@ -47,6 +47,13 @@ def test_an_episode_whose_returns_are_nothing_has_weight_one() -> None:
     np.testing.assert_allclose(advantages(outcomes(1, 0), "vgpo", k=0.5), [1.207107, -0.707107], atol=1e-6)
 
 
+def test_a_weight_is_at_most_the_number_of_turns() -> None:
+    # returns 1 and -.998: mean .001, so the weights would be 1000 and -998; they are 2 and -2. The other episode: 1.
+    # Turn 0: +-.707107, turn 1: -+.707107
+    rows = found([1.0, -0.998], [0.0, 0.0], gamma=0.0, k=0.0)
+    np.testing.assert_allclose(rows, [1.414214, 1.414214, -0.707107, 0.707107], atol=1e-6)
+
+
 def test_epsilon_is_added_to_the_deviation() -> None:
     np.testing.assert_allclose(
         advantages(outcomes(1, 0), "vgpo", k=0.0, epsilon=1.0), [0.5 / 1.707107, -0.5 / 1.707107], atol=1e-6

@@ -36,7 +36,6 @@ def relative(
     floor: float = 0.0,
     ddof: int = 1,
     weight: Floats | None = None,
-    statistics_of: Floats | None = None,
     virtual: float | None = None,
 ) -> Floats:
     """Return each value's distance to its segment's baseline, scaled; float64 [N].
@@ -50,16 +49,14 @@ def relative(
         floor: least divisor of the scale "floor".
         ddof: taken off the number of members in the variance.
         weight: how much rows count for mean and deviation, [N]; None: each once. Not for medians.
-        statistics_of: values [N] whose mean and deviation are taken; None: those of `x`.
         virtual: a value that one extra member of every segment of two or more has.
     """
-    of = x if statistics_of is None else statistics_of
-    w = np.ones_like(of) if weight is None else weight
+    w = np.ones_like(x) if weight is None else weight
     count = np.bincount(segment, w)
     # Shifting by a member first keeps the mean of equal values exactly equal to them.
     shift = np.zeros(len(count))
-    shift[segment[::-1]] = of[::-1]
-    spread, extra = of - shift[segment], np.zeros(len(count))
+    shift[segment[::-1]] = x[::-1]
+    spread, extra = x - shift[segment], np.zeros(len(count))
     if virtual is not None:
         extra = np.where(count > 1, virtual - shift, 0.0)
         count = count + (count > 1)
@@ -73,13 +70,13 @@ def relative(
         centre = lower_median(spread, segment)[segment]
     elif baseline == "zero":
         centre = -shift[segment]
-    out = x - shift[segment] - centre
+    out = spread - centre
     if weight is not None:
         out = np.where(count[segment] > 0, out, 0.0)
     if scale == "none":
         return out
     if scale == "batch":
-        return out / (_deviation(of) + epsilon)
+        return out / (_deviation(x) + epsilon)
     if scale == "mad":
         return out / (lower_median(np.abs(out), segment)[segment] + epsilon)
     squares = np.bincount(segment, w * (spread - mean[segment]) ** 2)
@@ -101,10 +98,16 @@ def means(x: Floats, segment: Ids) -> Floats:
 
 def lower_median(x: Floats, segment: Ids) -> Floats:
     """Return each segment's lower median: of an even number of values, the smaller of the middle two; float64 [S]."""
+    out: Floats = x[lower_median_rows(x, segment)]
+    return out
+
+
+def lower_median_rows(x: Floats, segment: Ids) -> Ids:
+    """Return the row of each segment's lower median, [S]."""
     order = np.lexsort((x, segment))
     count = np.bincount(segment)
     first = np.cumsum(count) - count
-    out: Floats = x[order][np.minimum(first + np.maximum(count - 1, 0) // 2, len(x) - 1)]
+    out: Ids = order[np.minimum(first + np.maximum(count - 1, 0) // 2, len(x) - 1)]
     return out
 
 

@@ -9,13 +9,18 @@ from cairn.trainer.credit.kernel.segments import relative
 
 
 def whitened(table: StepTable, x: Floats, epsilon: float) -> Floats:
-    """Return ``(x - mean) / sqrt(var + epsilon)`` over the batch, each row counted once per token of its reply; [N]."""
+    """Return ``(x - mean) / sqrt(var + epsilon)`` over the batch, each row counted once per token of its reply; [N].
+
+    A row without tokens does not count and gets 0: it has nothing to learn from, and no spread bounds its distance.
+    Other rows are within ``sqrt(tokens of the batch / tokens of the row)``.
+    """
     assert table.length is not None  # `needs`
     total = float(table.length.sum())
     if total < 2:
         return np.zeros(len(x))
     centred = relative(x, np.zeros(len(x), np.int64), weight=table.length)
-    return centred / np.sqrt(table.length @ centred**2 / (total - 1) + epsilon)
+    scaled = centred / np.sqrt(table.length @ centred**2 / (total - 1) + epsilon)
+    return np.where(table.length > 0, scaled, 0.0)
 
 
 def mean_logprobs(table: StepTable) -> Floats:

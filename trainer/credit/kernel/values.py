@@ -6,7 +6,7 @@ one discount later, so that a solved task d steps away is worth discount^d::
 
     visit_means     V(s) = mean over visits of the discounted outcome that followed
     fixed_point     V(s) = (sum over steps at s of discount landing + k prior(s)) / (n(s) + k)
-    best_reachable  V(s) = max over steps at s of discount landing
+    best_reachable  V(s) = max(least(s), max over steps at s of discount landing)
     distances       fewest recorded steps to a success
 
 A state that no step left (an episode was cut there) is worth its prior; without one, 0. So is, without a discount, a
@@ -128,15 +128,16 @@ def backups(table: StepTable, graph: Graph, discount: float, start: Floats, dept
     return value
 
 
-def best_reachable(table: StepTable, graph: Graph, discount: float) -> Floats:
-    """``V(s) = max over steps at s of discount (r + V(head))``, from 0 up: of what only costs, nothing is reached.
+def best_reachable(table: StepTable, graph: Graph, discount: float, least: Floats | float = 0.0) -> Floats:
+    """``V(s) = max(least(s), max over steps at s of discount (r + V(head)))``; `least` [V] is at least 0.
 
-    Without a discount, paths of up to V steps count, so that a circle that earns is not worth more than all else.
+    Of what only costs, nothing is reached. Without a discount, paths of up to V steps count, so that a circle that
+    earns is not worth more than all else.
     """
-    value = np.zeros(graph.num_nodes + 1)
-    sweeps = 0
+    start = np.append(np.broadcast_to(least, graph.num_nodes), 0.0)
+    value, sweeps = start, 0
     while discount < 1 or sweeps < graph.num_nodes:
-        new = np.zeros_like(value)
+        new = start.copy()
         np.maximum.at(new, graph.tail, discount * landings(table, graph, value))
         sweeps += 1
         if np.abs(new - value).max() <= TOLERANCE * max(1.0, float(new.max())):
