@@ -94,7 +94,7 @@ def table_of(shape: Shape, *, in_units: bool) -> StepTable:
     """Return the table of a shape, with every optional column that a method may need.
 
     Args:
-        shape: what the table is drawn from.
+        shape: the numbers that the table is drawn from.
         in_units: divide the rewards so that no return is larger than 1.
     """
     rng = np.random.default_rng(shape.seed)

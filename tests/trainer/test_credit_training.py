@@ -152,7 +152,7 @@ def test_a_refusal_lists_the_methods_that_this_environment_can_train() -> None:
 
 
 @pytest.mark.parametrize("method", ["gae", "gdpo", "grpo"])
-def test_what_does_not_train_may_name_any_method(method: str) -> None:
+def test_a_run_without_updates_may_name_any_method(method: str) -> None:
     overrides = {"trainer.updates": 0, "trainer.group_size": 1, "credit.method": method, "env.config.graded": False}
     assert load_run_config(TINY, overrides).credit.method == method
 

@@ -79,7 +79,7 @@ def test_stored_episodes_get_what_they_got_in_training(run: Path, method: str) -
 
 
 class Graded(Doors):
-    """Doors that declare parts of the reward where they are told to."""
+    """Doors that declare a part of the reward, depending on a setting."""
 
     class Config(EnvConfig):
         graded: bool = True

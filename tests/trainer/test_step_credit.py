@@ -1,4 +1,4 @@
-"""Credit of an update's episodes: what the environment declares, and which turns the loss counts."""
+"""Credit of an update's episodes: declared parts of the reward, and the turns that the loss counts."""
 
 from __future__ import annotations
 

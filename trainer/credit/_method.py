@@ -32,7 +32,7 @@ class Credit(Generic[C]):
     width: Callable[[StepTable, C], Floats] | None = None  # standard deviation of each advantage, where it has one
     reads_past: bool = False  # whether it tells rows of earlier updates from present ones
     needs: tuple[str, ...] = ()  # optional columns of the table that it cannot compute without
-    needs_in_training: tuple[str, ...] = ()  # columns that make it what it is: without them, a run is refused
+    needs_in_training: tuple[str, ...] = ()  # without these columns it is another method: a run is refused
     channels: Callable[[C], Collection[str]] = _nothing  # channels that its settings name
     parts: Callable[[C], Collection[str]] = _nothing  # channels that its settings take for parts of the reward
     learned: Callable[[StepTable, C], Flags] | None = (

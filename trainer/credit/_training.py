@@ -12,7 +12,7 @@ from cairn.core.plugins import CREDITS
 from cairn.trainer.credit._method import Credit
 
 PROVIDED = ("length", "logprob")  # optional columns that training fills; channels and parts are the environment's
-_MISSING = {  # column: what it holds, and why training has none
+_MISSING = {  # column: its content, and the reason why training has none
     "value": ("state values", "no value source exists in training yet"),
     "final_value": ("state values", "no value source exists in training yet"),
     "role": ("the agent of each turn", "no environment of several agents exists yet"),
@@ -31,7 +31,7 @@ def check_training(
     channels: Collection[str],
     group_size: int,
 ) -> None:
-    """Check that training can give a credit method what makes it what it is.
+    """Check that training provides all the data that a credit method needs.
 
     Args:
         method: a registered credit method.
@@ -42,7 +42,7 @@ def check_training(
         group_size: episodes of each task.
 
     Raises:
-        ConfigError: naming the method, what is missing, why, and what to do.
+        ConfigError: naming the method, the missing data, the reason and other methods.
     """
     credit: Credit[Any] = CREDITS.load(method)
     if missing := _missing(credit, build(credit.config, settings, f"credit {method!r}"), env_id, parts, channels):
@@ -68,11 +68,11 @@ def _trainable(env_id: str, parts: Collection[str], channels: Collection[str]) -
 def _missing(
     credit: Credit[Any], settings: Config, env_id: str, parts: Collection[str], channels: Collection[str]
 ) -> str:
-    """Return what a run lacks, and why; empty if it lacks nothing."""
+    """Return the missing data with the reason, for a message; empty if nothing is missing."""
     for column in (*credit.needs, *credit.needs_in_training):
         if column not in ("parts", "channels", *PROVIDED):
-            what, why = _MISSING.get(column, (f"the column {column!r}", "training does not fill it"))
-            return f"{what} (column {column}), and {why}"
+            content, reason = _MISSING.get(column, (f"the column {column!r}", "training does not fill it"))
+            return f"{content} (column {column}), and {reason}"
     if "parts" in credit.needs and not parts:
         return f"parts of the reward, and environment {env_id!r} declares none (EnvMeta.parts)"
     for name in credit.parts(settings):

@@ -131,8 +131,8 @@ def backups(table: StepTable, graph: Graph, discount: float, start: Floats, dept
 def best_reachable(table: StepTable, graph: Graph, discount: float, least: Floats | float = 0.0) -> Floats:
     """``V(s) = max(least(s), max over steps at s of discount (r + V(head)))``; `least` [V] is at least 0.
 
-    Of what only costs, nothing is reached. Without a discount, paths of up to V steps count, so that a circle that
-    earns is not worth more than all else.
+    A state from which all steps only cost is worth `least`. Without a discount, paths of up to V steps count, so that
+    a circle that earns is not worth more than all else.
     """
     start = np.append(np.broadcast_to(least, graph.num_nodes), 0.0)
     value, sweeps = start, 0
