@@ -176,6 +176,8 @@ def _lines(part: PartResult) -> list[str]:
     for name, found in (("pass@", m.pass_at), ("pass^", m.pass_hat), ("best score of ", m.best_of)):
         if found:
             told.append(", ".join(f"{name}{k} {each}" for k, each in found.items()))
+    if m.cut:
+        told.append(f"{m.cut} of {m.episodes} episodes ended early because sampling.max_context was full")
     if m.failed:
         causes = ", ".join(f"{count} by {cause}" for cause, count in m.failed.items())
         told.append(f"episodes that failed and are not scored, to be tried again next time: {causes}")

@@ -15,6 +15,10 @@ class CairnError(Exception):
     """A request that cannot be met; the message says what was expected, what came, and what to do."""
 
 
+class CairnWarning(UserWarning):
+    """Something works, but probably not as the user expects; the message says what to do."""
+
+
 class ConfigError(CairnError):
     """A configuration that cannot be loaded: unknown key, wrong type, or settings that exclude each other."""
 
