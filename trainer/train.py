@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from cairn.agents.agent import check_installed, new_context, prompt_hashes, refuse_other_prompts
+from cairn.agents.agent import (
+    check_installed,
+    new_context,
+    prompt_hashes,
+    refuse_other_prompts,
+    require_template,
+)
 from cairn.agents.groups import State
 from cairn.agents.models.policy import Policy, load_policy, load_pretrained
 from cairn.agents.report import Report, summarise
@@ -39,6 +45,7 @@ from cairn.trainer.learner import Learner
 from cairn.trainer.listener import Listener
 from cairn.trainer.metrics import episode_metrics, staleness_metrics
 from cairn.trainer.parts import new_cluster, new_learner, new_recorder, new_rollout
+from cairn.trainer.pretrained import pretrained_notes
 from cairn.trainer.pulse import PulseMeter
 from cairn.trainer.run import Run, versions
 from cairn.trainer.samples import make_samples
@@ -148,6 +155,8 @@ class Trainer:
         self.store.environment(self.config.env.id, self.env.meta.version, self.config.env.config)
         self.store.environment(self.config.env.id, self.eval_env.meta.version, self.config.eval_env)
         if found is None:
+            for note in pretrained_notes(self.config):
+                self._note(0, "warning", note)
             self._warm_start(policy)
         learner = self._learner(policy, found)  # its masters and its reference are the weights as they are now
         done = found.update if found else 0
@@ -267,12 +276,14 @@ class Trainer:
     def _policy(self, found: Checkpoint | None) -> Policy:
         if found is not None:
             return load_pretrained(str(found.folder), self.config.model.dtype, self.device)
-        return load_policy(
+        policy = load_policy(
             self.config.model,
             lambda: environment_texts(self.env, self.train_tasks, self.config),
             self.config.seed,
             self.device,
         )
+        require_template(self.config.agent, policy)
+        return policy
 
     def _learner(self, policy: Policy, found: Checkpoint | None) -> Learner:
         learner = new_learner(self.config, policy, self.cluster, self.listener.noted)

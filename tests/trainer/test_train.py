@@ -298,7 +298,7 @@ def test_a_run_whose_prompt_was_changed_does_not_go_on(tmp_path: Path) -> None:
     file, folder = tmp_path / "mine.txt", tmp_path / "run"
     file.write_text("Open it.")
     told = {"instruction_file": str(file), "format": "react", "memory": "markovian"}
-    settings = {**TINY, "agent.context": {"method": "chat", "chat": told}}
+    settings = {**TINY, "model.chat_template": "chatml", "agent.context": {"method": "chat", "chat": told}}
     train(DOORS, settings, folder=folder)
     with RunStore(folder / "run.sqlite") as store:
         assert store.meta()["prompts"] == {"instruction": sha256(b"Open it.").hexdigest()}
