@@ -10,6 +10,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from cairn.core.extras import install_command
+
 
 class CairnError(Exception):
     """A request that cannot be met; the message says what was expected, what came, and what to do."""
@@ -35,10 +37,10 @@ class UnknownNameError(CairnError):
 
 
 class MissingExtraError(CairnError):
-    """An optional package is not installed. The message names the extra that installs it."""
+    """An optional package is not installed. The message has the command that installs it."""
 
     def __init__(self, feature: str, extra: str) -> None:
-        self.command = f"pip install 'cairn-rl[{extra}]'"
+        self.command = install_command(extra)
         super().__init__(f"{feature} needs packages that are not installed. Install them with: {self.command}")
 
 

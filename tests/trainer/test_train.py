@@ -388,7 +388,7 @@ def test_hidden_tests_of_code_reach_the_method_that_weighs_them(tmp_path: Path) 
 
 
 def test_steps_in_a_browser_are_credited_each(tmp_path: Path) -> None:
-    pytest.importorskip("playwright", reason="needs Playwright: pip install 'cairn-rl[gui]'")
+    pytest.importorskip("playwright", reason="needs Playwright: pip install -e '.[gui]'")
     if shutil.which("chromium") is None:
         pytest.skip("needs Chromium")
     pages = {"id": "gui/apps-mail", "config": {"turn_limit": 3, "token_budget": 60}}
