@@ -25,12 +25,12 @@ def register(app: typer.Typer) -> None:
 
 
 def evaluate(
-    env: Annotated[str, typer.Argument(help="Environment id; in place of a panel.")] = "",
+    env: Annotated[str, typer.Argument(help="Environment id; or give --panel.")] = "",
     agent: Annotated[
         str,
         typer.Option(
-            help="oracle[:NAME], null, random, injection, constant:TEXT, replay:RUN, human, openai:MODEL, or a folder: "
-            "run, checkpoint, model."
+            help="oracle[:NAME], null, random, injection, constant:TEXT, replay:RUN, human, openai:MODEL, a folder "
+            "(run, checkpoint, model), or a model on a hub: ORG/MODEL, hf:MODEL."
         ),
     ] = "oracle",
     panel: Annotated[str, typer.Option(help="A panel's name or file; see cairn panels list.")] = "",
@@ -71,6 +71,11 @@ def evaluate(
     from cairn.core.config import parse_flags
     from cairn.core.errors import ConfigError
 
+    if not env and not panel:
+        raise ConfigError(
+            "Say what to evaluate on, an environment or a panel: cairn eval household --agent random, or "
+            "cairn eval --panel cairn-mini. List them with: cairn envs list, cairn panels list"
+        )
     fixed = {repr(env): bool(env), "--set": bool(settings), "--tasks": tasks is not None, "--seed": seed is not None}
     if panel and (given := [name for name, is_given in fixed.items() if is_given]):
         raise ConfigError(
@@ -124,7 +129,7 @@ def _panel(
     from cairn.agents.panel import load_panel, repeated, tasks_panel
 
     if not panel:
-        return tasks_panel(env or "household", config, tasks or 100, seed or 0, attempts or 1)
+        return tasks_panel(env, config, tasks or 100, seed or 0, attempts or 1)
     chosen = load_panel(panel)
     return chosen if attempts is None else repeated(chosen, attempts)
 

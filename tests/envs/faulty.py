@@ -307,3 +307,7 @@ class Hasty(Sound):
 class Unbuildable(Sound):
     def setup(self) -> None:
         raise KeyError("no world")
+
+
+class Nameless(TextEnv):
+    """Lacks `meta`."""
