@@ -8,12 +8,14 @@ import warnings
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import cairn
 from cairn.agents.agent import load_agent
 from cairn.agents.evaluation import load_evaluation
 from cairn.agents.models.policy import load_pretrained
 from cairn.agents.pretrained import MAX_CONTEXT, REPLY_TOKENS, PretrainedFiles, interface_defaults, read_files
+from cairn.cli.main import app
 from cairn.core.config import nest
 from cairn.core.errors import CairnWarning, ConfigError, UnknownNameError
 from tests.agents.test_chat_tools import QWEN_TOOLS
@@ -89,6 +91,19 @@ def test_a_model_without_a_chat_template_is_shown_plain_text_with_a_warning(plai
         agent = load_agent(str(plain_model))
     assert agent.settings["context"]["method"] == "transcript"
     assert agent.manner.constrain
+
+
+def test_the_command_prints_the_warning_and_counts_cut_episodes(
+    plain_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(
+        app, ["eval", ENV, "--tasks", "2", "--agent", str(plain_model), "--agent-set", "sampling.max_context=64"]
+    )
+    assert done.exit_code == 0, done.output
+    (line,) = (line for line in done.stderr.splitlines() if "chat template" in line)
+    assert line.startswith("cairn: warning: The tokenizer of ")
+    assert "2 of 2 episodes ended early because sampling.max_context was full" in done.stdout
 
 
 def test_a_chat_template_can_be_set_for_a_model_without_one(tmp_path: Path) -> None:
