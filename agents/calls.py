@@ -58,7 +58,7 @@ def read_arguments(text: str) -> dict[str, Any] | str:  # Any: JSON
 
 
 def read_reply(text: str) -> Answer | str:
-    """Return the calls in a reply that a chat template's model wrote, or what is wrong with one of them.
+    """Return the calls in a reply of a model with a chat template, or the fault of the first malformed call.
 
     A call is JSON with a name and arguments: the whole reply, or the text in ``<tool_call> </tool_call>`` as the
     templates of Hermes and Qwen ask for; the last end may be missing. A thought in ``<think> </think>`` may precede it.

@@ -65,7 +65,7 @@ def load(env_id: str) -> type[TextEnv]:
         raise CairnError(f"Environment {env_id!r} must be a subclass of cairn.envs.base.TextEnv, got {found!r}")
     if not isinstance(getattr(found, "meta", None), EnvMeta):
         raise CairnError(
-            f"Environment {env_id!r} does not say what it is: {found.__qualname__} needs `meta = EnvMeta(name=..., "
+            f"Environment {env_id!r} lacks its declaration: {found.__qualname__} needs `meta = EnvMeta(name=..., "
             "version=1, turn_limit=..., reward_range=(0, 1), summary=...)`; cairn envs new writes an example"
         )
     return found

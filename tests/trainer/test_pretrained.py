@@ -1,4 +1,4 @@
-"""Runs that start from a pretrained model: their defaults, what is above these, and what they leave alone."""
+"""Runs that start from a pretrained model: their defaults, and the settings above these."""
 
 from __future__ import annotations
 
