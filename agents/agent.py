@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
-import json
+import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +13,24 @@ from cairn.agents.config import AgentConfig, BackendConfig, SamplingConfig
 from cairn.agents.context.base import Context
 from cairn.agents.conversation import ConversationConfig
 from cairn.agents.flight import Manner
+from cairn.agents.models.templates import load_template
+from cairn.agents.pretrained import (
+    HUB,
+    REPLY_TOKENS,
+    download_settings,
+    interface_defaults,
+    local_folder,
+    missing_template,
+    plain_text_warning,
+    read_files,
+    read_json,
+)
 from cairn.agents.prompts import hashes_of
 from cairn.agents.scripted import KINDS as SCRIPTED
 from cairn.agents.scripted import SCRIPT, is_scripted
 from cairn.agents.trained_tasks import TrainedTasks
-from cairn.core.config import Config, build, merge
-from cairn.core.errors import ConfigError, UnknownNameError
+from cairn.core.config import Config, build, merge, nest
+from cairn.core.errors import CairnWarning, ConfigError, UnknownNameError
 from cairn.core.plugins import BACKENDS, CONTEXTS
 
 if TYPE_CHECKING:
@@ -45,6 +56,7 @@ class Agent:
     place: Path | None = None  # the folder of its weights
     prompts: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of what it is told, by setting
     trained: TrainedTasks | None = None  # the tasks that its policy was trained on; None: not known
+    warning: str = ""  # why its results may say little; "": no known reason
 
     def backend(self, **changes: Any) -> Backend:  # Any: fields of SamplingConfig
         """Return a new back end, with these settings changed."""
@@ -52,11 +64,12 @@ class Agent:
 
 
 def load_agent(name: str, settings: Mapping[str, Any] | None = None) -> Agent:  # Any: tables
-    """Return the agent called `name`, with `settings` (tables ``agent`` and ``sampling``) on top of its own.
+    """Return the agent called `name`, with `settings` (tables ``agent``, ``sampling``, ``model``) on top of its own.
 
     Names: a script (see `agents.scripted`), ``openai:MODEL`` (a model behind a server), a run's folder (its newest
-    checkpoint), a checkpoint, or a model's folder or hub name. A plain model, which says nothing of how it wants to be
-    shown things, gets the settings' defaults.
+    checkpoint), a checkpoint, a model's folder, or the name of a model on a hub: ``ORG/MODEL`` or ``hf:MODEL``. A model
+    that Cairn has not trained has the defaults of `agents.pretrained`; `Agent.warning` is set where it has no chat
+    template. Of the table ``model`` only ``chat_template`` is an agent's.
 
     Raises:
         ConfigError: there is no such agent, or a setting is wrong.
@@ -69,76 +82,139 @@ def load_agent(name: str, settings: Mapping[str, Any] | None = None) -> Agent:  
         sampling = _sampling({"method": "scripted", "slots": 1, "scripted": {"agent": name}}, settings, name)
         return Agent(name=name, manner=SCRIPT, sampling=sampling)
     if kind == "openai":
-        return _served(name, model, settings)
-    place, kept = stored_state(name)
-    file = place / "trainer.json"
-    stored, own = kept.get("config", {}), (settings or {}).get("agent", {})
-    sampling = _sampling(stored.get("sampling", {}), settings, str(file))
-    config = build(AgentConfig, merge(stored.get("agent", {}), own), str(file))
+        return _served(name, model, settings or {})
+    folder = _folder_of(name)
+    stored = {} if folder is None else read_json(folder / "trainer.json")
+    if folder is None or "config" not in stored:
+        return _pretrained(name, name if folder is None else str(folder), settings or {})
+    return _trained(name, folder, stored, settings or {})
+
+
+def _folder_of(name: str) -> Path | None:
+    """Return the folder of an agent's weights; None: the name is that of a model on a hub.
+
+    Raises:
+        ConfigError: it is neither.
+    """
+    folder = Path(name).expanduser()
+    checkpoints = sorted((folder / "checkpoints").glob("update-*"))
+    if ((folder / "run.sqlite").is_file() or (folder / "checkpoints").is_dir()) and not checkpoints:
+        raise ConfigError(f"The run at {name!r} has no checkpoint yet")
+    if checkpoints:
+        return checkpoints[-1]
+    if folder.exists():
+        return folder
+    _refuse_missing(name)
+    return None
+
+
+def stored_state(name: str) -> dict[str, Any]:  # Any: JSON
+    """Return the state that the trainer stored with an agent's weights; {}: the agent is not a checkpoint of Cairn.
+
+    Raises:
+        ConfigError: there is no such agent, or its run has no checkpoint yet.
+    """
+    folder = _folder_of(name)
+    return {} if folder is None else read_json(folder / "trainer.json")
+
+
+def _trained(name: str, folder: Path, stored: Mapping[str, Any], settings: Mapping[str, Any]) -> Agent:  # Any: tables
+    """Return a checkpoint of Cairn, shown and sampled as it was trained."""
+    file, own = str(folder / "trainer.json"), settings.get("agent", {})
+    sampling = _sampling(stored["config"].get("sampling", {}), settings, file)
+    config = build(AgentConfig, merge(stored["config"].get("agent", {}), own), file)
     check(config, sampling)
-    prompts = prompt_hashes(config)
     if not own.get("context"):  # else the settings say which prompts are meant
-        refuse_other_prompts(prompts, kept.get("prompts", {}), name)
+        refuse_other_prompts(prompt_hashes(config), stored.get("prompts", {}), name)
     from cairn.agents.models.policy import load_pretrained  # torch
 
-    policy = load_pretrained(str(place) if place.exists() else name)
-    policy.version = int(kept.get("update", 0))
+    policy = load_pretrained(str(folder), chat_template=_own_template(settings))
+    policy.version = int(stored.get("update", 0))
+    made = _with_policy(name, config, sampling, policy, folder, settings)
+    return replace(made, trained=TrainedTasks.from_checkpoint(stored))
+
+
+def _pretrained(
+    name: str, source: str, settings: Mapping[str, Any], served: Mapping[str, Any] | None = None
+) -> Agent:  # Any: tables
+    """Return a model that Cairn has not trained, with the defaults that suit it.
+
+    Args:
+        name: of the agent.
+        source: folder or hub name of the model, or of the tokenizer where a server has the model.
+        settings: see `load_agent`.
+        served: defaults of a model that a server has; None: it is loaded here.
+    """
+    template, folder = _own_template(settings), local_folder(source)
+    setting = "agent" if served is None else "sampling.openai.tokenizer"
+    files = read_files(folder or download_settings(source.removeprefix(HUB), setting))
+    files = files if template is None else replace(files, has_template=True)
+    defaults = merge(nest(interface_defaults(files)), served or {})
+    sampling = _sampling(defaults["sampling"], settings, name)
+    config = build(AgentConfig, merge(defaults.get("agent", {}), settings.get("agent", {})), name)
+    check(config, sampling)
+    if config.context.method == "chat" and not files.has_template:
+        raise missing_template(source)
+    from cairn.agents.models.policy import load_pretrained, load_remote  # torch
+
+    policy = (load_pretrained if served is None else load_remote)(source, chat_template=template)
+    made = _with_policy(name, config, sampling, policy, folder if served is None else None, settings)
+    if files.has_template:
+        return made
+    warnings.warn(warning := plain_text_warning(source), CairnWarning, stacklevel=3)
+    return replace(made, warning=warning)
+
+
+def _with_policy(
+    name: str,
+    config: AgentConfig,
+    sampling: SamplingConfig,
+    policy: Policy | None,
+    folder: Path | None,
+    settings: Mapping[str, Any],
+) -> Agent:  # Any: tables
+    """Return an agent; the texts that `settings` name are part of its prompts."""
+    template = _own_template(settings)
     return Agent(
         name=name,
         manner=manner(config, policy),
         sampling=sampling,
         policy=policy,
         settings=config.model_dump(mode="json"),
-        place=place if place.exists() else None,
-        prompts=prompts,
-        trained=TrainedTasks.from_checkpoint(kept),
+        place=folder,
+        prompts=prompt_hashes(config) | ({} if template is None else hashes_of({"chat_template": template})),
     )
 
 
-def stored_state(name: str) -> tuple[Path, dict[str, Any]]:  # Any: JSON
-    """Return the folder of an agent's weights, and the state that the trainer stored beside them; {}: none.
-
-    Raises:
-        ConfigError: there is no such agent, or its run has no checkpoint yet.
-    """
-    folder = Path(name).expanduser()
-    checkpoints = sorted((folder / "checkpoints").glob("update-*"))
-    if ((folder / "run.sqlite").is_file() or (folder / "checkpoints").is_dir()) and not checkpoints:
-        raise ConfigError(f"The run at {name!r} has no checkpoint yet")
-    if not folder.exists():
-        _refuse_missing(name)
-        _refuse_misspelt(name)
-    place = checkpoints[-1] if checkpoints else folder
-    file = place / "trainer.json"
-    return place, json.loads(file.read_text()) if file.is_file() else {}
+def _own_template(settings: Mapping[str, Any]) -> str | None:  # Any: tables
+    """Return the chat template that the settings name; None: they name none."""
+    name = settings.get("model", {}).get("chat_template")
+    return None if name is None else load_template(str(name))
 
 
 def _refuse_unknown(settings: Mapping[str, Any]) -> None:  # Any: tables
     for name in settings:
-        if name not in ("agent", "sampling"):
+        if name not in ("agent", "sampling", "model"):
             example = "sampling.max_reply_tokens=64"
             raise ConfigError(f"agent: unknown key {name!r}; expected agent.KEY or sampling.KEY, such as {example}")
+    if odd := sorted(set(settings.get("model", {})) - {"chat_template"}):
+        raise ConfigError(f"agent: unknown key 'model.{odd[0]}'; the only setting of a model here is chat_template")
 
 
 def _refuse_missing(name: str) -> None:
-    """Refuse what can only be a folder, before a hub is asked for it: no model there has such a name.
+    """Refuse a name that cannot be a model on a hub, before a hub is asked for it.
 
     Raises:
-        ConfigError: it is.
+        UnknownNameError: it has no "/", as the names of scripts.
+        ConfigError: it is a path.
     """
+    if name.startswith(HUB):
+        return
     if name.startswith(("runs/", "evals/", ".", "/", "~")) or name.count("/") > 1:
         raise ConfigError(f"There is no folder {name!r}: expected a run, a checkpoint or a model; cairn eval --help")
-
-
-def _refuse_misspelt(name: str) -> None:
-    """Refuse what is nearly the name of an agent, before a hub is asked for a model of that name.
-
-    Raises:
-        UnknownNameError: it is.
-    """
-    kind, colon, _ = name.partition(":")
-    if colon or difflib.get_close_matches(kind, KINDS, n=1, cutoff=0.8):
-        raise UnknownNameError("agent", kind, KINDS, "cairn eval --help")
+    if "/" not in name:
+        hint = f"cairn eval --help. There is no such folder either; a model on a hub is {HUB}{name}"
+        raise UnknownNameError("agent", name.partition(":")[0], KINDS, hint)
 
 
 def check_installed(sampling: SamplingConfig) -> None:
@@ -181,35 +257,31 @@ def check(agent: AgentConfig, sampling: SamplingConfig, *, trains: bool = False)
         )
 
 
-def _served(name: str, model: str, settings: Mapping[str, Any] | None) -> Agent:
+def _served(name: str, model: str, settings: Mapping[str, Any]) -> Agent:  # Any: tables
     """Return a model behind a server."""
-    defaults = {"method": "openai", "slots": 32, "max_reply_tokens": 1024, "openai": {"model": model or None}}
-    sampling = _sampling(defaults, settings, name)
+    sent = {"method": "openai", "slots": 32, "max_reply_tokens": REPLY_TOKENS, "openai": {"model": model or None}}
+    sampling = _sampling(sent, settings, name)
     served = build(BACKENDS.load(sampling.method)[1], sampling.settings, f"sampling.{sampling.method}")
-    reads_text = getattr(served, "reads", "ids") == "messages"
-    shown = {"context": {"method": "messages" if reads_text else "chat"}, "constrain": False}
-    config = build(AgentConfig, merge(shown, (settings or {}).get("agent", {})), name)
+    method = "messages" if getattr(served, "reads", "ids") == "messages" else "chat"
+    shown = {"context": {"method": method}, "constrain": False}
+    config = build(AgentConfig, merge(shown, settings.get("agent", {})), name)
     check(config, sampling)
-    prompts = prompt_hashes(config)
-    if reads_text:
-        return Agent(
-            name=name,
-            manner=manner(config, None),
-            sampling=sampling,
-            settings=config.model_dump(mode="json"),
-            prompts=prompts,
-        )
-    from cairn.agents.models.policy import load_remote  # torch
+    if method == "chat":
+        return _pretrained(name, served.tokenizer or model, settings, {"sampling": sent, "agent": {"constrain": False}})
+    if settings.get("model"):
+        raise ConfigError(f"{name!r}: the server applies the chat template; leave out model.chat_template")
+    return _with_policy(name, config, sampling, None, None, settings)
 
-    policy = load_remote(served.tokenizer or model)
-    return Agent(
-        name=name,
-        manner=manner(config, policy),
-        sampling=sampling,
-        policy=policy,
-        settings=config.model_dump(mode="json"),
-        prompts=prompts,
-    )
+
+def require_template(config: AgentConfig, policy: Policy) -> None:
+    """Refuse the context 'chat' with a tokenizer that has no chat template.
+
+    Raises:
+        ConfigError: it has none.
+    """
+    tokenizer = policy.encoder.tokenizer
+    if config.context.method == "chat" and not tokenizer.chat_template:
+        raise missing_template(str(tokenizer.name_or_path))
 
 
 def manner(config: AgentConfig, policy: Policy | None) -> Manner:

@@ -104,9 +104,10 @@ class Conversation(Generic[R]):
             lines += ["", "Possible actions:", *observation.admissible]
         return "\n".join(lines)
 
-    def opening(self, message: str) -> str:
-        """Return the first message: instruction, what stands for the turns that are not shown, `message`."""
-        return "\n\n".join((*filter(None, (self._config.told, *self._before())), message))
+    def opening(self, message: str, instruction: str | None = None) -> str:
+        """Return the first message: instruction (None: the configured one), text for hidden turns, `message`."""
+        told = self._config.told if instruction is None else instruction
+        return "\n\n".join((*filter(None, (told, *self._before())), message))
 
     def summarise(self, summary: str) -> None:
         """Put a summary, of these and of those that an earlier one spoke of, in the place of the oldest turns."""

@@ -124,6 +124,10 @@ def evaluate(
     Raises:
         UnknownNameError: no such panel, environment or task.
         ConfigError: the agent cannot be loaded, a setting is wrong, or the panel's tasks are not the same here.
+        CairnError: the evaluation's folder cannot be written.
+
+    Warns:
+        CairnWarning: the agent is a model without a chat template; `Evaluation.facts` has the text as ``warning``.
     """
     if (env is None) == (panel is None):
         raise ConfigError("Say what to evaluate on: an environment, or a panel (cairn panels list)")
@@ -208,6 +212,7 @@ def _facts(agent: Agent, panel: Panel, temperature: float, settings: Mapping[str
         "agent_settings": dict(settings),
         "agent_folder": None if agent.place is None else str(agent.place.resolve()),  # no part of the key: it may move
         "temperature": temperature,
+        "warning": agent.warning,
         "cairn": VERSION,
     }
 

@@ -35,6 +35,7 @@ class Measures:
 
     tasks: int  # with an episode that was scored
     episodes: int  # that were scored
+    cut: int  # of the scored episodes: ended because sampling.max_context was full
     failed: Mapping[str, int]  # by cause
     first_failure: str  # what the first of these says; "" without
     success: Interval | None
@@ -76,6 +77,7 @@ def measure(rows: Sequence[EpisodeRow], facts: Mapping[str, TaskFacts]) -> Measu
     return Measures(
         tasks=len(attempts),
         episodes=len(scored),
+        cut=sum(row.ending == "truncated" and row.cause == "tokens" for row in scored),
         failed=dict(sorted(Counter(str(row.cause) for row in rows if row.success is None).items())),
         first_failure=next((row.detail for row in rows if row.success is None), ""),
         success=interval(successes) if successes else None,

@@ -110,10 +110,17 @@ def alone(folder: Path) -> Iterator[None]:
     """Hold the folder for this process.
 
     Raises:
-        CairnError: another one has it.
+        CairnError: another one has it, or it cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        opened_lock = (folder / "lock").open("w")
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise CairnError(
+            f"Cannot write an evaluation to {str(folder)!r}: {why}. Name another place: --folder DIR"
+        ) from error
+    with opened_lock as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

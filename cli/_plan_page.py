@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -9,6 +10,7 @@ import typer
 from cairn.cli._output import show_table
 
 if TYPE_CHECKING:
+    from cairn.trainer.plan.learning import LearningSetting
     from cairn.trainer.plan.plan import Plan
 
 _GIB = 1 << 30
@@ -21,6 +23,8 @@ def show_plan(plan: Plan) -> None:
     typer.echo(f"model    {shape.parameters / 1e9:.3f} B parameters, {trained}")
     count = f"{device.count} x " if device.count > 1 else ""
     typer.echo(f"device   {count}{device.name}, {device.memory / _GIB:.1f} GiB")
+    typer.echo()
+    show_table(("setting", "value", ""), [(each.name, str(each.value), _mark(each)) for each in plan.settings])
     for role in plan.roles:
         typer.echo(f"\n{role.name}, {role.devices} of them, each:")
         rows = [(name, _gib(size)) for name, size in role.parts.items() if size]
@@ -31,6 +35,8 @@ def show_plan(plan: Plan) -> None:
         rate = _round(plan.sampled_per_second)
         typer.echo(f"sampling about {rate} tokens/s with sequences of half that length, without environments' time")
     typer.echo(f"learning about {_round(plan.learned_per_second)} tokens/s")
+    for note in plan.notes:
+        typer.secho(note, fg="yellow", err=True)
     for problem in plan.problems:
         typer.secho(f"does not fit: {problem}", fg="red", err=True)
 
@@ -40,6 +46,8 @@ def plan_tables(plan: Plan) -> dict[str, Any]:  # Any: JSON
     return {
         "fits": not plan.problems,
         "problems": plan.problems,
+        "settings": [asdict(each) for each in plan.settings],
+        "notes": plan.notes,
         "parameters": plan.shape.parameters,
         "trained": plan.shape.trained,
         "device": {"name": plan.device.name, "count": plan.device.count, "memory": plan.device.memory},
@@ -49,6 +57,10 @@ def plan_tables(plan: Plan) -> dict[str, Any]:  # Any: JSON
         "sampled_per_second": plan.sampled_per_second,
         "learned_per_second": plan.learned_per_second,
     }
+
+
+def _mark(setting: LearningSetting) -> str:
+    return "default for pretrained models" if setting.source == "pretrained default" else ""
 
 
 def _gib(size: float) -> str:

@@ -25,12 +25,12 @@ def register(app: typer.Typer) -> None:
 
 
 def evaluate(
-    env: Annotated[str, typer.Argument(help="Environment id; in place of a panel.")] = "",
+    env: Annotated[str, typer.Argument(help="Environment id; or give --panel.")] = "",
     agent: Annotated[
         str,
         typer.Option(
-            help="oracle[:NAME], null, random, injection, constant:TEXT, replay:RUN, human, openai:MODEL, or a folder: "
-            "run, checkpoint, model."
+            help="oracle[:NAME], null, random, injection, constant:TEXT, replay:RUN, human, openai:MODEL, a folder "
+            "(run, checkpoint, model), or a model on a hub: ORG/MODEL, hf:MODEL."
         ),
     ] = "oracle",
     panel: Annotated[str, typer.Option(help="A panel's name or file; see cairn panels list.")] = "",
@@ -77,6 +77,11 @@ def evaluate(
     from cairn.core.config import parse_flags
     from cairn.core.errors import ConfigError
 
+    if not env and not panel:
+        raise ConfigError(
+            "Say what to evaluate on, an environment or a panel: cairn eval household --agent random, or "
+            "cairn eval --panel cairn-mini. List them with: cairn envs list, cairn panels list"
+        )
     fixed = {repr(env): bool(env), "--set": bool(settings), "--tasks": tasks is not None, "--seed": seed is not None}
     fixed["--held-out"] = held_out
     if panel and (given := [name for name, is_given in fixed.items() if is_given]):
@@ -134,7 +139,7 @@ def _panel(
     from cairn.agents.panel import load_panel, repeated, tasks_panel
 
     if not panel:
-        return tasks_panel(env or "household", config, tasks or 100, seed or 0, attempts or 1)
+        return tasks_panel(env, config, tasks or 100, seed or 0, attempts or 1)
     chosen = load_panel(panel)
     return chosen if attempts is None else repeated(chosen, attempts)
 
@@ -146,7 +151,7 @@ def _held_out_panel(agent: str, env: str, config: dict[str, object], tasks: int,
     from cairn.agents.trained_tasks import TrainedTasks
     from cairn.core.errors import ConfigError
 
-    trained = TrainedTasks.from_checkpoint(stored_state(agent)[1])
+    trained = TrainedTasks.from_checkpoint(stored_state(agent))
     if trained is None:
         raise ConfigError(f"--held-out: {agent!r} is not a run or a checkpoint that lists its training tasks")
     settings, names = trained.unseen(env, config)
@@ -203,6 +208,8 @@ def _lines(part: PartResult) -> list[str]:
     for name, found in (("pass@", m.pass_at), ("pass^", m.pass_hat), ("best score of ", m.best_of)):
         if found:
             told.append(", ".join(f"{name}{k} {each}" for k, each in found.items()))
+    if m.cut:
+        told.append(f"{m.cut} of {m.episodes} episodes ended early because sampling.max_context was full")
     if m.failed:
         causes = ", ".join(f"{count} by {cause}" for cause, count in m.failed.items())
         told.append(f"episodes that failed and are not scored, to be tried again next time: {causes}")

@@ -10,6 +10,7 @@ import importlib
 import os
 import pkgutil
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import typer
 from typer.core import TyperGroup
 
 from cairn.cli import _completion
-from cairn.core.errors import CairnError
+from cairn.core.errors import CairnError, CairnWarning
 
 
 class _Commands(TyperGroup):
@@ -31,11 +32,20 @@ class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:  # Any: Click's context, which Typer does not export
         if os.getcwd() not in sys.path:
             sys.path.append(os.getcwd())  # last, so that no file there can stand in for an installed package
-        try:
-            return super().invoke(ctx)
-        except CairnError as error:
-            typer.secho(f"cairn: {error}", fg="red", err=True)
-            raise typer.Exit(2) from None
+        with warnings.catch_warnings():
+            warnings.simplefilter("once", CairnWarning)
+            warnings.showwarning = _show_warning
+            try:
+                return super().invoke(ctx)
+            except CairnError as error:
+                typer.secho(f"cairn: {error}", fg="red", err=True)
+                raise typer.Exit(2) from None
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:  # Any: place, file
+    """Print a warning on standard error, without the place in the code where it was raised."""
+    kind = "" if issubclass(category, CairnWarning) else f"{category.__name__}: "
+    typer.secho(f"cairn: warning: {kind}{message}", fg="yellow", err=True)
 
 
 def build() -> typer.Typer:

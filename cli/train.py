@@ -51,7 +51,7 @@ def train(
     The exit status is 130 if Ctrl-C stopped the run before its end.
     """
     if plan or on:
-        _plan(_configuration(config, settings, resume), on, as_json)
+        _plan(_configuration(config, settings, resume), on, as_json, _defaulted(config, settings, resume))
         return
     from rich.console import Console
 
@@ -79,18 +79,26 @@ def train(
         raise typer.Exit(_INTERRUPTED)
 
 
-def _plan(config: RunConfig, on: str | None, as_json: bool) -> None:
+def _plan(config: RunConfig, on: str | None, as_json: bool, defaulted: frozenset[str]) -> None:
     from cairn.cli._plan_page import plan_tables, show_plan
     from cairn.trainer.plan.device import device
     from cairn.trainer.plan.plan import plan
 
-    made = plan(config, device(on))
+    made = plan(config, device(on), defaulted)
     if as_json:
         show_json(plan_tables(made))
     else:
         show_plan(made)
     if made.problems:
         raise typer.Exit(1)
+
+
+def _defaulted(config: str, settings: list[str], resume: Path | None) -> frozenset[str]:
+    """Return the settings that a run takes from the defaults for pretrained models; a stored one has all its own."""
+    from cairn.core.config import parse_flags
+    from cairn.trainer.config import defaulted
+
+    return frozenset() if resume is not None else defaulted(config, parse_flags(settings))
 
 
 def _configuration(config: str, settings: list[str], resume: Path | None) -> RunConfig:
@@ -109,7 +117,7 @@ def _configuration(config: str, settings: list[str], resume: Path | None) -> Run
         stored = store.meta().get("config")
     if stored is None:
         raise CairnError(f"The run at {str(resume)!r} ended before it had stored its configuration; start it again")
-    return load_run_config(stored, parse_flags(settings))
+    return load_run_config(stored, parse_flags(settings), is_stored=True)
 
 
 def _draw(run: Run, config: RunConfig) -> Path:

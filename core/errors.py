@@ -10,9 +10,15 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from cairn.core.extras import install_command
+
 
 class CairnError(Exception):
     """A request that cannot be met; the message says what was expected, what came, and what to do."""
+
+
+class CairnWarning(UserWarning):
+    """Something works, but probably not as the user expects; the message says what to do."""
 
 
 class ConfigError(CairnError):
@@ -31,10 +37,10 @@ class UnknownNameError(CairnError):
 
 
 class MissingExtraError(CairnError):
-    """An optional package is not installed. The message names the extra that installs it."""
+    """An optional package is not installed. The message has the command that installs it."""
 
     def __init__(self, feature: str, extra: str) -> None:
-        self.command = f"pip install 'cairn-rl[{extra}]'"
+        self.command = install_command(extra)
         super().__init__(f"{feature} needs packages that are not installed. Install them with: {self.command}")
 
 

@@ -63,7 +63,7 @@ def load(env_id: str) -> type[TextEnv]:
 
     Raises:
         UnknownNameError: no such environment.
-        CairnError: what was found is not a `TextEnv`.
+        CairnError: the class is not a `TextEnv`, or has no `meta`.
     """
     target = _registered.get(env_id, env_id)
     if not isinstance(target, str):
@@ -76,6 +76,11 @@ def load(env_id: str) -> type[TextEnv]:
         raise UnknownNameError("environment", env_id, ids(), "cairn envs list")
     if not (isinstance(found, type) and issubclass(found, TextEnv)):
         raise CairnError(f"Environment {env_id!r} must be a subclass of cairn.envs.base.TextEnv, got {found!r}")
+    if not isinstance(getattr(found, "meta", None), EnvMeta):
+        raise CairnError(
+            f"Environment {env_id!r} lacks its declaration: {found.__qualname__} needs `meta = EnvMeta(name=..., "
+            "version=1, turn_limit=..., reward_range=(0, 1), summary=...)`; cairn envs new writes an example"
+        )
     return found
 
 

@@ -25,6 +25,7 @@ from cairn.trainer.credit._training import check_training
 from cairn.trainer.guards import GuardConfig
 from cairn.trainer.learner import LearnerConfig
 from cairn.trainer.optimizers import OptimizerConfig
+from cairn.trainer.pretrained import check_template, pretrained_defaults
 from cairn.trainer.trackers.base import Tracker, TrackerConfig
 
 
@@ -179,19 +180,28 @@ class RunConfig(Config):
         return merge(self.env.config, self.eval.config)
 
 
-def load_run_config(source: str | Path | Mapping[str, Any], overrides: Mapping[str, Any] | None = None) -> RunConfig:
+def load_run_config(
+    source: str | Path | Mapping[str, Any],
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    is_stored: bool = False,
+) -> RunConfig:
     """Return the configuration of `source`, a TOML file or tables, with ``{"trainer.updates": 10}`` and such on top.
 
-    A file may say ``base = "name"``: it then holds what differs from that run.
+    A file may say ``base = "name"``: it then holds what differs from that run. Where the model is a pretrained one,
+    settings that are not given are those of `trainer.pretrained`, unless `is_stored`: the source is then the
+    configuration that a run has stored, in which no setting is missing.
 
     Raises:
         ConfigError: it cannot be read, has unknown keys or values of the wrong kind, or its parts exclude each other.
     """
-    tables = dict(source) if isinstance(source, Mapping) else _read(find_run(source))
-    where = "configuration" if isinstance(source, Mapping) else str(source)
+    tables, where = _given(source, overrides)
     # Settings of a method may be given without its name, if it is the default one.
     methods = RunConfig().model_dump(include={"credit": True, "loss": True, "agent": {"context"}})
-    config = build(RunConfig, merge(merge(methods, tables), nest(overrides or {})), where)
+    defaults = {} if is_stored else nest(pretrained_defaults(tables))
+    config = build(RunConfig, merge(merge(methods, defaults), tables), where)
+    if not is_stored:
+        check_template(config)
     try:
         config.credit.check(CREDITS, "credit")
         config.loss.check(LOSSES, "loss")
@@ -214,6 +224,18 @@ def load_run_config(source: str | Path | Mapping[str, Any], overrides: Mapping[s
     except CairnError as error:
         raise ConfigError(f"{where}: {error}") from error
     return config
+
+
+def _given(source: str | Path | Mapping[str, Any], overrides: Mapping[str, Any] | None) -> tuple[dict[str, Any], str]:
+    """Return the settings that the user gave, and the name of their source for messages."""
+    is_tables = isinstance(source, Mapping)
+    tables = dict(source) if isinstance(source, Mapping) else _read(find_run(source))
+    return merge(tables, nest(overrides or {})), "configuration" if is_tables else str(source)
+
+
+def defaulted(source: str | Path | Mapping[str, Any], overrides: Mapping[str, Any] | None = None) -> frozenset[str]:
+    """Return the settings, by dotted name, that `load_run_config` takes from the defaults for pretrained models."""
+    return frozenset(pretrained_defaults(_given(source, overrides)[0]))
 
 
 def _read(path: Path, above: tuple[Path, ...] = ()) -> dict[str, Any]:  # Any: TOML

@@ -9,11 +9,11 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from cairn.core.config import flatten
+from cairn.core.config import build, flatten
 from cairn.core.errors import CairnError, ConfigError
 from cairn.envs.base import EnvMeta
 from cairn.envs.registry import make
-from cairn.trainer.config import RunConfig, load_run_config
+from cairn.trainer.config import RunConfig
 
 Entry = Mapping[str, Any]  # Any: JSON
 _DECIDED_AT_THE_START = (
@@ -131,7 +131,7 @@ def _tables(config: RunConfig) -> dict[str, Any]:  # Any: JSON
 
 def _normalised(stored: Mapping[str, Any] | None) -> dict[str, Any] | None:  # Any: JSON
     """Return a stored configuration with the settings that its version of Cairn did not have yet."""
-    return None if stored is None else _tables(load_run_config(stored))
+    return None if stored is None else _tables(build(RunConfig, stored, "the run's stored configuration"))
 
 
 def _short(value: Any) -> str:  # Any: a setting

@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from cairn.agents.agent import check_installed, new_context, prompt_hashes, refuse_other_prompts
+from cairn.agents.agent import (
+    check_installed,
+    new_context,
+    prompt_hashes,
+    refuse_other_prompts,
+    require_template,
+)
 from cairn.agents.groups import State, without_episodes
 from cairn.agents.models.policy import Policy, load_policy, load_pretrained
 from cairn.agents.report import Report, name_tasks, summarise
@@ -51,6 +57,7 @@ from cairn.trainer.learner import Learner
 from cairn.trainer.listener import Listener
 from cairn.trainer.metrics import episode_metrics, staleness_metrics
 from cairn.trainer.parts import new_cluster, new_learner, new_recorder, new_rollout
+from cairn.trainer.pretrained import pretrained_notes
 from cairn.trainer.pulse import PulseMeter
 from cairn.trainer.run import Run, versions
 from cairn.trainer.samples import make_samples
@@ -165,6 +172,8 @@ class Trainer:
         policy = self._policy(found)
         self.listener.started(self.folder, self._facts(policy))
         self._store_facts(policy, found)
+        for note in pretrained_notes(self.config) if found is None else ():
+            self._note(0, "warning", note)
         imitating = found is not None and "imitation" in found.state
         if (found is None or imitating) and not self._warm_start(policy, found):
             return Run(self.folder, self.reports, is_finished=False)
@@ -343,12 +352,14 @@ class Trainer:
             policy = load_pretrained(str(found.folder), self.config.model.dtype, self.device)
             policy.version = found.update
             return policy
-        return load_policy(
+        policy = load_policy(
             self.config.model,
             lambda: environment_texts(self.env, self.tasks.train, self.config),
             self.config.seed,
             self.device,
         )
+        require_template(self.config.agent, policy)
+        return policy
 
     def _learner(self, policy: Policy, found: Checkpoint | None) -> Learner:
         learner = new_learner(self.config, policy, self.cluster, self.listener.noted)

@@ -6,7 +6,11 @@ extend. So with a stride most turns cost only their own tokens, in sampling and 
 starts anew are the ids that were sampled. Its first message also counts what is not shown and takes in the oldest
 observation that is, since chat templates want user and model to take turns.
 
-Where the tokenizer has no chat template, the same texts stand end to end. Summaries take a model behind a server: see
+With `tools`, the chat template is given the schemas of the environment's tools, and a reply is a call of one: see
+`agents.calls.read_reply` and `agents.offer`. A prompt starts anew where the tools are not those of the turn before.
+
+Where the tokenizer has no chat template, the same texts stand end to end; `agents.agent` refuses that for models that
+were not trained so. Summaries take a model behind a server: see
 `agents.context.messages`.
 """
 
@@ -14,17 +18,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
+from cairn.agents.calls import read_reply, write_reply
 from cairn.agents.context.base import Prompt
 from cairn.agents.conversation import Conversation, ConversationConfig, form_of
 from cairn.agents.models.tokens import Encoder
-from cairn.agents.parse import Parsed
+from cairn.agents.offer import Offer
+from cairn.agents.parse import Parsed, invalid
+from cairn.agents.prompts import load_prompt
+from cairn.core.errors import ConfigError
 from cairn.core.records import Observation
+from cairn.envs.tools import Schema
 
 
 class ChatConfig(ConversationConfig):
     """What is said, how it is answered, and how much of it is kept."""
+
+    tools: bool = Field(
+        False,
+        description="Where the environment lists tools, the chat template shows their schemas and a reply is a call: "
+        "JSON, alone or in <tool_call> tags. Elsewhere replies are as `format` says.",
+    )
+
+    def prompts(self) -> dict[str, str]:
+        """Return the texts that the model is shown in every episode, by setting."""
+        return super().prompts() | ({"tools": self.tool_instruction} if self.tools else {})
+
+    @property
+    def tool_instruction(self) -> str:
+        """The text above the first observation where tools are called."""
+        is_set = self.instruction is not None or self.instruction_file is not None
+        return self.told if is_set else load_prompt("forms", "tool")
 
     @model_validator(mode="after")
     def _check_memory_of_ids(self) -> ChatConfig:
@@ -39,14 +64,18 @@ class Chat:
     def __init__(self, config: ChatConfig, encoder: Encoder) -> None:
         self._config, self._encoder, self._form = config, encoder, form_of(config)
         self._talk = Conversation[tuple[int, ...]](config)
+        self._offer: Offer | None = None  # the tools of the current prompt; None: replies are as the form says
 
     def prompt(self, observation: Observation) -> Prompt:
         """Return what the observation adds to the conversation, or the whole of a prompt that starts anew."""
+        before, self._offer = self._tools, self._offered(observation)
         message, turns = self._talk.message(observation), self._talk.turns
-        if not self._talk.starts_anew:
+        if not self._talk.starts_anew and before == self._tools:
             return Prompt(self._after(len(turns), message), extends=True)
         messages = [*(shown for shown, _ in turns), message]
-        ids = [*self._encoder.chat.opening(self._talk.opening(messages[0]), self._config.said)]
+        instruction = None if self._offer is None else self._config.tool_instruction
+        first = self._talk.opening(messages[0], instruction)
+        ids = [*self._encoder.chat.opening(first, self._config.said, self._tools)]
         for turn, (_, reply) in enumerate(turns, start=1):
             ids += (*reply, *self._after(turn, messages[turn]))
         return Prompt(tuple(ids), extends=False)
@@ -54,18 +83,39 @@ class Chat:
     def record(self, observation: Observation, action: str, reply_ids: Sequence[int], reply_text: str = "") -> None:
         """Take note of a turn; leave out the oldest ones when it is time."""
         ids = tuple(reply_ids)
-        said = ids[:-1] if self._encoder.is_closed(ids) else ids
-        self._talk.add(
-            observation, ids, self._form.parse(self._encoder.decode(said)).why if self._form.is_strict else ""
-        )
+        offer = self._offered(observation)
+        said = self._encoder.decode(ids[:-1] if self._encoder.is_closed(ids) else ids)
+        self._talk.add(observation, ids, self._read(said, offer).why if offer or self._form.is_strict else "")
 
     def render(self, action: str) -> tuple[int, ...]:
-        """Return the ids of a valid reply and the end id."""
-        return (*self._encoder.encode(self._form.write(action)), self._encoder.end_id)
+        """Return the ids of a valid reply and the end id.
+
+        Raises:
+            ConfigError: a reply is a call of a tool here, and the action is not one.
+        """
+        written = self._form.write(action) if self._offer is None else write_reply(action)
+        if self._offer is not None and not self.parse(written).is_valid:
+            raise ConfigError(
+                f"agent.context.chat.tools: the action {action[:80]!r} is not a call of a tool; set it to false"
+            )
+        return (*self._encoder.encode(written), self._encoder.end_id)
 
     def parse(self, reply: str) -> Parsed:
         """Read a reply in the format that is asked for."""
-        return self._form.parse(reply)
+        return self._read(reply, self._offer)
+
+    @property
+    def _tools(self) -> tuple[Schema, ...]:
+        return () if self._offer is None else self._offer.tools
+
+    def _offered(self, observation: Observation) -> Offer | None:
+        return Offer(observation) if self._config.tools and observation.tools else None
+
+    def _read(self, reply: str, offer: Offer | None) -> Parsed:
+        if offer is None:
+            return self._form.parse(reply)
+        answer = read_reply(reply)
+        return invalid(answer) if isinstance(answer, str) else offer.read(answer).parsed
 
     def _after(self, turn: int, message: str) -> tuple[int, ...]:
         """Return the ids between the reply of the turn before and the next one."""
@@ -74,6 +124,7 @@ class Chat:
             message,
             is_closed=self._encoder.is_closed(self._talk.turns[turn - 1][1]),
             has_system=self._config.said is not None,
+            tools=self._tools,
         )
 
 

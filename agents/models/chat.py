@@ -7,13 +7,16 @@ since. That is checked with placeholders, ahead of the turns, whenever their num
 not grow with its episode. Each message is rendered too, once, in a conversation of one turn: the template may strip
 it, which is followed, and may change nothing else.
 
-Not covered: tools, images, and templates that begin the model's reply for it and take that back later; those are
-refused.
+The schemas of tools are part of the first prompt, wherever the template puts them. A template that does not show them
+is refused, and so is a schema that spells out a special token.
+
+Not covered: images, and templates that begin the model's reply for it and take that back later; those are refused.
 """
 
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,11 +26,15 @@ from jinja2 import TemplateError
 
 from cairn.agents.models.templates import title
 from cairn.core.errors import ConfigError, ModelFailure
+from cairn.envs.tools import Schema
 
 # Placeholders. The blanks at the ends of the first two are gone where a template strips messages.
 _SYSTEM, _USER, _REPLY = "\f<<system>>\f", "\t<<user>>\t", "<<reply>>"
 _REMEDY = "set model.chat_template to one that only appends, such as those that ship with Cairn (docs/contexts.md)"
 
+_MAX_SHAPES = 64  # conversations with other tools whose frames are kept
+
+Tools = Sequence[Schema]
 Ids = tuple[int, ...]
 Encode = Callable[[str], Ids]
 Messages = list[dict[str, str]]
@@ -38,10 +45,10 @@ class Layout(Protocol):
 
     end_id: int  # closes a reply
 
-    def opening(self, text: str, system: str | None = None) -> Ids:
-        """Return the ids of a first prompt."""
+    def opening(self, text: str, system: str | None = None, tools: Tools = ()) -> Ids:
+        """Return the ids of a first prompt, with the schemas of `tools`."""
 
-    def following(self, turn: int, text: str, *, is_closed: bool, has_system: bool = False) -> Ids:
+    def following(self, turn: int, text: str, *, is_closed: bool, has_system: bool = False, tools: Tools = ()) -> Ids:
         """Return the ids between a reply and the next one.
 
         Args:
@@ -49,6 +56,7 @@ class Layout(Protocol):
             text: what is said next.
             is_closed: the reply ends in `end_id`; else that id comes first here.
             has_system: the first prompt had a system message.
+            tools: those of the first prompt.
         """
 
 
@@ -64,11 +72,11 @@ class PlainLayout:
         """What stands before every reply."""
         return (self._act_id,) if self._act_id is not None else self._encode("\n> ")
 
-    def opening(self, text: str, system: str | None = None) -> Ids:
-        """Return the ids of a first prompt, the system message above it."""
+    def opening(self, text: str, system: str | None = None, tools: Tools = ()) -> Ids:
+        """Return the ids of a first prompt, the system message above it; it has no place for tools."""
         return (*self._encode(text if system is None else f"{system}\n\n{text}"), *self.opener)
 
-    def following(self, turn: int, text: str, *, is_closed: bool, has_system: bool = False) -> Ids:
+    def following(self, turn: int, text: str, *, is_closed: bool, has_system: bool = False, tools: Tools = ()) -> Ids:
         """Return the ids between two replies; see `Layout`."""
         return (*(() if is_closed else (self.end_id,)), *self._encode(text), *self.opener)
 
@@ -87,23 +95,26 @@ class ChatTemplate:
         answered = self.render([*_conversation(0, None, _USER), _message("assistant", _REPLY)], is_asking=False)
         ids, place = self.closing(self.cut(answered, _REPLY)[1])
         self.end_id = ids[place]
-        self._shapes = {has_system: _Shape(self, _SYSTEM if has_system else None) for has_system in (False, True)}
-        self.mark_ids = frozenset(self._marks.intersection(itertools.chain(ids, *self._shapes[False].opening.ids)))
+        plain = _Shape(self, None, ())
+        self._shapes = {(False, ""): plain}  # by whether there is a system message, and by tools
+        self.mark_ids = frozenset(self._marks.intersection(itertools.chain(ids, *plain.opening.ids)))
 
-    def opening(self, text: str, system: str | None = None) -> Ids:
-        """Return the ids of a first prompt: system message, user message, generation prompt.
+    def opening(self, text: str, system: str | None = None, tools: Tools = ()) -> Ids:
+        """Return the ids of a first prompt: system message, schemas of tools, user message, generation prompt.
 
         Raises:
+            ConfigError: the template does not show the tools.
             ModelFailure: the template changes a message otherwise than by stripping it.
         """
         messages = (text,) if system is None else (system, text)
 
         def written(shape: _Shape) -> Ids:
-            return self._filled(shape.opening, messages, self.render(_conversation(0, system, text)))
+            rendered = self.render(_conversation(0, system, text), tools=shape.tools)
+            return self._filled(shape.opening, messages, rendered)
 
-        return self._today(system is not None, written)
+        return self._today(system is not None, tools, written)
 
-    def following(self, turn: int, text: str, *, is_closed: bool, has_system: bool = False) -> Ids:
+    def following(self, turn: int, text: str, *, is_closed: bool, has_system: bool = False, tools: Tools = ()) -> Ids:
         """Return the ids between two replies: rest of a reply's frame, user message, generation prompt.
 
         See `Layout` for the arguments.
@@ -115,19 +126,35 @@ class ChatTemplate:
 
         def written(shape: _Shape) -> Ids:
             shape.check(turn)
-            rendered = self.render(_conversation(1, shape.system, text))
+            rendered = self.render(_conversation(1, shape.system, text), tools=shape.tools)
             return self._filled(shape.following, (text,), rendered.removeprefix(shape.first + shape.stem))
 
-        ids = self._today(has_system, written)
+        ids = self._today(has_system, tools, written)
         return ids if is_closed else (self.end_id, *ids)
 
-    def _today(self, has_system: bool, written: Callable[[_Shape], Ids]) -> Ids:
+    def _today(self, has_system: bool, tools: Tools, written: Callable[[_Shape], Ids]) -> Ids:
         """Return what is written in the frames known, or else in those of now: some templates say the date."""
-        try:
-            return written(self._shapes[has_system])
-        except (ConfigError, ModelFailure):  # the same again from fresh frames, if it was not the date
-            self._shapes[has_system] = _Shape(self, self._shapes[has_system].system)
-            return written(self._shapes[has_system])
+        key = has_system, json.dumps(tools) if tools else ""
+        if key in self._shapes:
+            try:
+                return written(self._shapes[key])
+            except (ConfigError, ModelFailure):  # the same again from fresh frames, if it was not the date
+                pass
+        if len(self._shapes) >= _MAX_SHAPES:
+            self._shapes.clear()
+        self._shapes[key] = _Shape(self, _SYSTEM if has_system else None, self._tools(key[1]))
+        return written(self._shapes[key])
+
+    def _tools(self, schemas: str) -> Tools:
+        """Return the tools that JSON describes.
+
+        Raises:
+            ModelFailure: it spells out a special token, which the template's frame would hold as one.
+        """
+        added = self._tokenizer.added_tokens_decoder.values()
+        if spelled := [token.content for token in added if token.special and token.content in schemas]:
+            raise ModelFailure(f"The schema of a tool spells out the special token {spelled[0]!r}: {schemas[:200]}")
+        return json.loads(schemas) if schemas else ()
 
     def _filled(self, frame: _Frame, messages: Sequence[str], rendered: str) -> Ids:
         kept = [m.strip() if strips else m for m, strips in zip(messages, frame.strips, strict=True)]
@@ -136,10 +163,11 @@ class ChatTemplate:
         contents = [*map(self._encode, kept), ()]
         return tuple(i for pair in zip(frame.ids, contents, strict=True) for ids in pair for i in ids)
 
-    def render(self, messages: Messages, is_asking: bool = True) -> str:
+    def render(self, messages: Messages, is_asking: bool = True, tools: Tools = ()) -> str:
         """Return the template's text; with the generation prompt where `is_asking`."""
+        apply = self._tokenizer.apply_chat_template
         try:
-            return str(self._tokenizer.apply_chat_template(messages, add_generation_prompt=is_asking, tokenize=False))
+            return str(apply(messages, tools=tools or None, add_generation_prompt=is_asking, tokenize=False))
         except TemplateError as error:
             raise ConfigError(f"{self.name} cannot be used: {error}; {_REMEDY}") from error
 
@@ -178,17 +206,23 @@ class _Frame:
 
 
 class _Shape:
-    """The conversations with, or without, a system message."""
+    """The conversations with, or without, a system message, and with these tools."""
 
-    def __init__(self, template: ChatTemplate, system: str | None) -> None:
-        self.system = system
+    def __init__(self, template: ChatTemplate, system: str | None, tools: Tools) -> None:
+        self.system, self.tools = system, tools
         self._template = template
         self._stable = 1  # turns that are known to be
 
     @cached_property
     def first(self) -> str:
         """The first prompt, with placeholders."""
-        return self._prompt(0)
+        prompt = self._prompt(0)
+        if hidden := [name for tool in self.tools if (name := tool["function"]["name"]) not in prompt]:
+            raise ConfigError(
+                f"{self._template.name} does not show tools, such as {hidden[0]!r}: set model.chat_template to one "
+                "that does, or agent.context.chat.tools = false"
+            )
+        return prompt
 
     @cached_property
     def opening(self) -> _Frame:
@@ -235,7 +269,7 @@ class _Shape:
         self._stable = ahead
 
     def _prompt(self, num_replies: int) -> str:
-        return self._template.render(_conversation(num_replies, self.system, _USER))
+        return self._template.render(_conversation(num_replies, self.system, _USER), tools=self.tools)
 
     def _unstable(self, turn: int, expected: str, came: str) -> ConfigError:
         at = next((i for i, (a, b) in enumerate(zip(expected, came, strict=False)) if a != b), len(expected))

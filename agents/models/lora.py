@@ -119,7 +119,12 @@ def _inject(model: Any, config: LoraConfig) -> None:  # Any: as above
     from peft import LoraConfig as PeftLoraConfig  # slow to import, and needed by few
 
     targets = config.targets if isinstance(config.targets, str) else list(config.targets)
-    settings = PeftLoraConfig(r=config.rank, lora_alpha=config.alpha, target_modules=targets)  # type: ignore[arg-type]  # peft takes floats
+    settings = PeftLoraConfig(
+        r=config.rank,
+        lora_alpha=config.alpha,  # type: ignore[arg-type]  # peft takes floats
+        target_modules=targets,
+        task_type="CAUSAL_LM",  # by which AutoPeftModelForCausalLM knows the model's class
+    )
     try:
         model.add_adapter(settings, _NAME)
     except ValueError as error:

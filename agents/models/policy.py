@@ -19,6 +19,7 @@ from cairn.agents.models.lora import LoraConfig, add_lora, base_of, is_lora, loa
 from cairn.agents.models.ragged import NAME
 from cairn.agents.models.templates import load_template, marks_in
 from cairn.agents.models.tokens import Encoder, load_tokenizer, train_tokenizer
+from cairn.agents.pretrained import HUB, download_settings, local_folder
 from cairn.core.config import Config
 from cairn.core.errors import ConfigError
 from cairn.core.seeding import derive_seed
@@ -153,20 +154,27 @@ def load_pretrained(path: str, dtype: str = "float32", device: str = "cpu", chat
     return Policy(model=model.to(device), encoder=_encoder(tokenizer, chat_template))
 
 
-def load_remote(path: str) -> Policy:
+def load_remote(path: str, chat_template: str | None = None) -> Policy:
     """Load the tokenizer alone, from a folder or hub name, of a policy whose weights are a server's."""
+    where = _place(path, "sampling.openai.tokenizer")
     try:
-        return Policy(model=None, encoder=_encoder(load_tokenizer(path), None))
+        return Policy(model=None, encoder=_encoder(load_tokenizer(where), chat_template))
     except (OSError, ValueError, KeyError) as error:
         raise ConfigError(
             f"sampling.openai.tokenizer: cannot load {path!r}: {str(error).splitlines()[0][:300]}"
         ) from error
 
 
-def _place(path: str) -> Path | str:
-    """Return the folder, whole so that an adapter's base is found from anywhere, or the hub name."""
-    is_folder = path.startswith((".", "/", "~")) or Path(path).exists()
-    return Path(path).expanduser().absolute() if is_folder else path
+def _place(path: str, setting: str = "model.path") -> Path | str:
+    """Return the folder, whole so that an adapter's base is found from anywhere, or the name of a hub's model.
+
+    Raises:
+        ConfigError: the hub does not answer in time, or has no such model.
+    """
+    if (folder := local_folder(path)) is not None:
+        return folder
+    download_settings(name := path.removeprefix(HUB), setting)  # transformers would retry for half a minute
+    return name
 
 
 def _encoder(tokenizer: Any, chat_template: str | None) -> Encoder:  # Any: see Encoder

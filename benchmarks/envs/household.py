@@ -95,7 +95,7 @@ def _speed(quick: bool) -> list[Row]:
     if original is None:
         return [
             *rows,
-            _skipped("original engine", "needs pip install 'cairn-rl[alfworld]' and alfred.pddl, alfred.twl2"),
+            _skipped("original engine", "needs pip install -e '.[alfworld]' and alfred.pddl, alfred.twl2"),
         ]
     return [*rows, _row("speed over the original engine", rates[1] / original, "times", baseline=named)]
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cairn.cli._checks.finding import DATA, Finding
+from cairn.core.extras import install_command
 
 _FOLDERS = (  # below CAIRN_DATA: files of which one suffices, what plays them
     ("alfworld", ("*.jsonl.gz",), "household's real games"),
@@ -43,5 +44,5 @@ def _original() -> Finding:
     folder = os.environ.get("ALFWORLD_DATA")
     is_there = bool(folder) and Path(str(folder)).is_dir()
     found = str(folder) if is_there else f"{folder}: no such folder" if folder else "not set; ALFWorld's own files"
-    mend = "" if is_there else "pip install 'cairn-rl[alfworld]' && alfworld-download"
+    mend = "" if is_there else f"{install_command('alfworld')} && alfworld-download"
     return Finding(section="data", what="ALFWORLD_DATA", is_well=True if is_there else None, found=found, mend=mend)

@@ -6,6 +6,7 @@ import platform
 from collections.abc import Iterator
 
 from cairn.cli._checks.finding import Finding, version
+from cairn.core.extras import install_command
 
 PACKAGES = (
     "torch", "transformers", "tokenizers", "gymnasium", "peft", "numpy", "scipy", "networkx", "pydantic", "httpx2",
@@ -40,5 +41,5 @@ def packages() -> Iterator[Finding]:
             what=f"[{extra}]",
             is_well=True if there else None,
             found=", ".join(there) or f"not installed; for {purpose}",
-            mend="" if there else f"pip install 'cairn-rl[{extra}]'",
+            mend="" if there else install_command(extra),
         )

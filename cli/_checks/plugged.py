@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from cairn.cli._checks.finding import Finding, refused
 from cairn.core.errors import CairnError
+from cairn.core.extras import install_command
 from cairn.core.plugins import BACKENDS, ENVS, SANDBOXES, TRACKERS
 
 _SERVERS = {
@@ -16,7 +17,7 @@ _SERVERS = {
 }
 _SANDBOX_MENDS = {
     "bubblewrap": "apt-get install bubblewrap",
-    "docker": "pip install 'cairn-rl[docker]' && systemctl start docker",
+    "docker": f"{install_command('docker')} && systemctl start docker",
     "landlock": "cairn sandbox serve --kind bubblewrap  # on a machine with Linux 6.7 or newer",
     "process": "cairn eval code --set sandbox=process --set sandbox_settings.trusted=true",
     "remote": "cairn sandbox serve --kind bubblewrap  # on the other machine",

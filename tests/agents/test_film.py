@@ -14,7 +14,7 @@ from cairn.agents.film import check_film, write_film
 from cairn.core.errors import CairnError
 from cairn.core.records import Observation, Turn
 
-Image = pytest.importorskip("PIL.Image", reason="needs Pillow: pip install 'cairn-rl[gui]'")
+Image = pytest.importorskip("PIL.Image", reason="needs Pillow: pip install -e '.[gui]'")
 
 WHITE, MARK = (255, 255, 255), (0xC1, 0x12, 0x1F)
 HOSTILE = "</pre><script>alert(1)</script>\x1b[2J\x00\ud800 {{ 7 * 7 }}"

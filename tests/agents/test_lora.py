@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from peft import PeftModel
+from peft import AutoPeftModelForCausalLM, PeftModel
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
@@ -122,7 +122,8 @@ def test_what_is_saved_is_the_adapter_which_cairn_transformers_and_peft_load(bas
     assert again.encoder.decode([5, 6]) == of.encoder.decode([5, 6])
     by_transformers = AutoModelForCausalLM.from_pretrained(tmp_path)
     by_peft: Any = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(base), tmp_path)  # Any: untyped
-    for plain in (by_transformers, by_peft):
+    by_auto_peft = AutoPeftModelForCausalLM.from_pretrained(tmp_path)
+    for plain in (by_transformers, by_peft, by_auto_peft):
         with torch.no_grad():
             torch.testing.assert_close(plain(IDS[None]).logits[0], computed(of.model), rtol=0, atol=1e-4)
 

@@ -15,6 +15,7 @@ from cairn.agents.evaluate import play_tasks
 from cairn.agents.prompts import hashes_of, load_prompt, shipped_prompts
 from cairn.core.config import build
 from cairn.core.errors import ConfigError, UnknownNameError
+from tests.agents.test_policy import with_template
 from tests.agents.tiny import shared
 
 
@@ -66,8 +67,8 @@ def test_settings_lead_to_hashes_of_the_texts_and_not_of_their_names(tmp_path: P
 
 
 def test_a_report_has_the_hashes(tmp_path: Path) -> None:
-    shared().save(tmp_path)
-    context = {"method": "chat", "chat": {"instruction": "Play."}}
+    with_template("chatml").save(tmp_path)
+    context = {"method": "chat", "chat": {"instruction": "Play.", "tools": False}}
     told = {"agent": {"context": context, "constrain": True}, "sampling": {"max_context": 512}}
     report, _ = play_tasks(str(tmp_path), "examples.doors:Doors", tasks=1, settings=told)
     assert report.prompts == {"instruction": digest("Play.")}

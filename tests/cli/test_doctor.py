@@ -75,7 +75,7 @@ def test_a_check_that_raises_is_a_finding_and_the_others_are_made() -> None:
 @pytest.mark.parametrize(
     ("error", "is_well", "mend"),
     [
-        (MissingExtraError("It", "gui"), None, "pip install 'cairn-rl[gui]'"),
+        (MissingExtraError("It", "docker"), None, "pip install 'docker>=7'"),
         (MissingProgramError("No browser", command="apt-get install chromium"), None, "apt-get install chromium"),
         (MissingDataError("No file"), None, "export CAIRN_DATA=DIR"),
         (CairnError("It is damaged"), False, ""),

@@ -41,6 +41,15 @@ MISTAKES = [  # what is typed, and what has to be in the answer
         f"eval {ENV} --agent-set temperature=1",
         "expected agent.KEY or sampling.KEY, such as sampling.max_reply_tokens=64",
     ),
+    (f"eval {ENV} --agent gpt2", "a model on a hub is hf:gpt2"),
+    (f"eval {ENV} --agent nobody-here/no-model", "cannot load 'nobody-here/no-model': there is no such folder"),
+    (f"eval {ENV} --folder there.toml/evals", "Cannot write an evaluation to 'there.toml/evals/"),
+    ("eval nameless:Env", "Env needs `meta = EnvMeta("),
+    ("train nameless.toml", "Env needs `meta = EnvMeta("),
+    ("play nameless:Env", "Env needs `meta = EnvMeta("),
+    ("eval", "an environment or a panel: cairn eval household"),
+    (f"eval {ENV} --agent model --agent-set agent.context.method=chat", "Set model.chat_template to a file or to one"),
+    ("train chat.toml", "'chat' needs a chat template, and the tokenizer of 'qwen3-tiny' has none"),
     ("eval --panel gone", "List them with: cairn panels list"),
     (f"panels make no/panel.toml --env {ENV}", "make it: mkdir -p no"),
     (f"panels make there.toml --env {ENV}", "name of a new .toml file"),
@@ -91,6 +100,11 @@ def _a_folder_of_broken_things(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (tmp_path / "there.toml").write_text("a = [")
     (tmp_path / "half_written.py").write_text("class Env(:\n")
     (tmp_path / "that_raises.py").write_text("\nraise RuntimeError('boom')\n")
+    (tmp_path / "nameless.py").write_text("from cairn.envs.base import TextEnv\nclass Env(TextEnv):\n    pass\n")
+    (tmp_path / "nameless.toml").write_text('[env]\nid = "nameless:Env"\n')
+    (tmp_path / "chat.toml").write_text(f'[env]\nid = "{ENV}"\n[agent.context]\nmethod = "chat"\n')
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "tokenizer_config.json").write_text("{}")
     for name in ("plain", "empty", "damaged"):
         (tmp_path / name).mkdir()
     RunStore(tmp_path / "empty" / "run.sqlite").close()
@@ -123,7 +137,7 @@ def test_a_package_that_is_missing_is_told_before_the_warm_start(monkeypatch: py
     monkeypatch.setattr(
         "cairn.agents.backends._vllm_engine.find_spec", lambda name: None if name == "vllm" else find_spec(name)
     )
-    assert "pip install 'cairn-rl[vllm]'" in refusal("train", "quickstart", "--set", "sampling.method=vllm")
+    assert "pip install 'vllm>=" in refusal("train", "quickstart", "--set", "sampling.method=vllm")
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:

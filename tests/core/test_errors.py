@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from cairn.core import errors
@@ -20,7 +23,19 @@ def test_an_unknown_name_without_a_near_one_gives_the_command() -> None:
 
 
 def test_a_missing_extra_names_its_command() -> None:
-    assert "pip install 'cairn-rl[gui]'" in str(errors.MissingExtraError("The browser", "gui"))
+    error = errors.MissingExtraError("The browser", "gui")
+    assert error.command == "pip install 'playwright>=1.50' 'pillow>=10'"
+    assert str(error).endswith(f"Install them with: {error.command}")
+
+
+def test_no_text_names_a_package_that_no_index_has() -> None:
+    """Cairn is installed from a clone: its own name is not on a package index."""
+    root = Path(__file__).parents[2]
+    texts = [*root.glob("docs/**/*.md"), *root.glob("*.md"), *root.glob("examples/*"), root / "Makefile"]
+    folders = ("agents", "benchmarks", "cli", "core", "envs", "sandboxes", "trainer", "viewer")
+    texts += [file for folder in folders for file in (root / folder).rglob("*.py")]
+    wrong = re.compile(r"pip install[^\n]*\n?[^\n]*\bcairn-rl\b")
+    assert [str(file) for file in texts if file.is_file() and wrong.search(file.read_text(encoding="utf-8"))] == []
 
 
 @pytest.mark.parametrize(

@@ -402,3 +402,7 @@ class Hasty(Sound):
 class Unbuildable(Sound):
     def setup(self) -> None:
         raise KeyError("no world")
+
+
+class Nameless(TextEnv):
+    """Lacks `meta`."""

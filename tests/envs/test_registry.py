@@ -67,6 +67,7 @@ def test_an_unknown_id_names_the_nearest_and_the_command() -> None:
         ("no_such_module:Env", "Cannot import 'no_such_module'"),
         ("tests.envs.faulty:Nothing", "has no 'Nothing'"),
         ("tests.envs.faulty:COLOURS", "must be a subclass of"),
+        ("tests.envs.faulty:Nameless", "Nameless needs `meta = EnvMeta"),
     ],
 )
 def test_a_wrong_path_says_what_is_wrong(path: str, says: str) -> None:

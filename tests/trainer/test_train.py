@@ -300,7 +300,7 @@ def test_a_run_whose_prompt_was_changed_does_not_go_on(tmp_path: Path) -> None:
     file, folder = tmp_path / "mine.txt", tmp_path / "run"
     file.write_text("Open it.")
     told = {"instruction_file": str(file), "format": "react", "memory": "markovian"}
-    settings = {**TINY, "agent.context": {"method": "chat", "chat": told}}
+    settings = {**TINY, "model.chat_template": "chatml", "agent.context": {"method": "chat", "chat": told}}
     train(DOORS, settings, folder=folder)
     with RunStore(folder / "run.sqlite") as store:
         assert store.meta()["prompts"] == {"instruction": sha256(b"Open it.").hexdigest()}
@@ -413,7 +413,7 @@ def test_hidden_tests_of_code_reach_the_method_that_weighs_them(tmp_path: Path) 
 
 
 def test_steps_in_a_browser_are_credited_each(tmp_path: Path) -> None:
-    pytest.importorskip("playwright", reason="needs Playwright: pip install 'cairn-rl[gui]'")
+    pytest.importorskip("playwright", reason="needs Playwright: pip install -e '.[gui]'")
     if shutil.which("chromium") is None:
         pytest.skip("needs Chromium")
     pages = {"id": "gui/apps-mail", "config": {"turn_limit": 3, "token_budget": 60}}

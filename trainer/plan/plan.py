@@ -6,13 +6,16 @@ of learning, by operations at a fixed share of the device's peak. Environments' 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from cairn.core.errors import ConfigError
 from cairn.trainer.config import RunConfig
 from cairn.trainer.plan.device import GIB, Device
+from cairn.trainer.plan.learning import LearningSetting, learning_settings
 from cairn.trainer.plan.memory import Parts, cached_sequences, learner_parts, rollout_parts, tensor_parallel
 from cairn.trainer.plan.shape import Shape, shape_of
+from cairn.trainer.pretrained import pretrained_notes
 
 _USABLE = 0.92  # of a device's memory: the rest is lost to fragments and the driver
 _EFFICIENCY = 0.4  # of the peak, while learning
@@ -44,6 +47,8 @@ class Plan:
     sampled_per_second: float | None  # tokens, by all workers; None: as above
     learned_per_second: float  # tokens, by all ranks
     problems: list[str]  # why it cannot work, each with the setting to change; empty: it fits
+    settings: list[LearningSetting]  # those that decide how it learns
+    notes: list[str]  # warnings about these settings
 
     @property
     def room(self) -> float:
@@ -60,8 +65,8 @@ class Plan:
             raise ConfigError("The run does not fit: " + "; ".join(self.problems))
 
 
-def plan(config: RunConfig, device: Device) -> Plan:
-    """Return what the configured run needs of these devices."""
+def plan(config: RunConfig, device: Device, defaulted: Collection[str] = ()) -> Plan:
+    """Return what the configured run needs of these devices; `defaulted`: see `trainer.config.defaulted`."""
     shape = shape_of(config.model, config.model.lora)
     learner, rollout = learner_parts(config, shape, device.is_gpu), rollout_parts(config, shape, device)
     roles = _roles(config, learner, rollout)
@@ -74,6 +79,8 @@ def plan(config: RunConfig, device: Device) -> Plan:
         sampled_per_second=None if sequences is None else _sampled(config, shape, device, sequences),
         learned_per_second=_learned(config, shape, device),
         problems=_problems(config, shape, device, roles, sequences),
+        settings=learning_settings(config, defaulted),
+        notes=pretrained_notes(config),
     )
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, Qwen3Config
 
 from cairn.agents.models.policy import PRESETS, ModelConfig
+from cairn.agents.pretrained import HUB, download_settings, local_folder
 from cairn.core.errors import ConfigError
 
 BYTES = {"float32": 4, "bfloat16": 2}
@@ -81,9 +81,9 @@ def shape_of(config: ModelConfig, lora: Any) -> Shape:  # Any: LoraConfig or Non
 
 def _settings(config: ModelConfig) -> Any:  # Any: transformers picks the class
     if config.path is not None:
-        folder = Path(config.path).expanduser()
+        folder = local_folder(config.path) or download_settings(config.path.removeprefix(HUB), "model.path")
         try:
-            return AutoConfig.from_pretrained(folder if folder.exists() else config.path)
+            return AutoConfig.from_pretrained(folder)
         except (OSError, ValueError) as error:
             raise ConfigError(
                 f"model.path: cannot read the configuration of {config.path!r}: {str(error).splitlines()[0][:200]}"

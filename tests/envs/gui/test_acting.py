@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("playwright", reason="needs Playwright: pip install 'cairn-rl[gui]'")
+pytest.importorskip("playwright", reason="needs Playwright: pip install -e '.[gui]'")
 
 from cairn.core.records import Box
 from tests.envs.gui.browser import CHROMIUM

@@ -13,7 +13,7 @@ from cairn.envs.gui.apps import sites
 from cairn.envs.gui.tasks import make_task, templates
 from tests.envs.office.desk import desk
 
-pytest.importorskip("playwright", reason="needs Playwright: pip install 'cairn-rl[gui]'")
+pytest.importorskip("playwright", reason="needs Playwright: pip install -e '.[gui]'")
 
 from tests.envs.gui.browser import CHROMIUM, Player, player
 

@@ -14,7 +14,7 @@ import pytest
 
 from cairn.core.errors import SandboxFailure
 
-pytest.importorskip("playwright", reason="needs Playwright: pip install 'cairn-rl[gui]'")
+pytest.importorskip("playwright", reason="needs Playwright: pip install -e '.[gui]'")
 
 from tests.envs.gui.browser import CHROMIUM
 from tests.envs.gui.pages import PagesEnv, bid

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("playwright", reason="needs Playwright: pip install 'cairn-rl[gui]'")
+pytest.importorskip("playwright", reason="needs Playwright: pip install -e '.[gui]'")
 
 from cairn.core.errors import ConfigError
 from cairn.envs import registry

@@ -68,5 +68,5 @@ def test_without_spacys_model_it_is_said_how_to_get_it(spacy: ModuleType) -> Non
 def test_without_spacy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)
     nouns._spacy.cache_clear()
-    with pytest.raises(MissingExtraError, match=r"noun_tagger='spacy'.*cairn-rl\[webshop\]"):
+    with pytest.raises(MissingExtraError, match=r"noun_tagger='spacy'.*pip install 'spacy>="):
         tagger("spacy")

@@ -394,7 +394,7 @@ def _become_nobody() -> None:
 def test_without_the_sdk_it_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "docker", None)
     monkeypatch.setitem(sys.modules, "docker.errors", None)
-    assert "pip install 'cairn-rl[docker]'" in str(Docker(DockerConfig()).problem())
+    assert "pip install 'docker>=" in str(Docker(DockerConfig()).problem())
     with pytest.raises(MissingExtraError):
         Docker(DockerConfig()).launch(Limits())
 

@@ -161,4 +161,4 @@ def test_without_ray_the_error_names_the_extra() -> None:
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert "MissingExtraError" in ended.stderr
-    assert "pip install 'cairn-rl[ray]'" in ended.stderr
+    assert "pip install 'ray>=" in ended.stderr

@@ -13,7 +13,7 @@ from cairn.trainer.trackers.mlflow import TRACKER, MlflowConfig
 from tests.trainer.trackers.tracked import run_in, tell
 
 is_installed = all(find_spec(name) for name in ("mlflow", "sqlalchemy", "alembic"))
-needs_mlflow = pytest.mark.skipif(not is_installed, reason="MLflow is not installed: pip install 'cairn-rl[mlflow]'")
+needs_mlflow = pytest.mark.skipif(not is_installed, reason="MLflow is not installed: pip install -e '.[mlflow]'")
 
 
 @pytest.fixture(autouse=True)
@@ -72,5 +72,5 @@ def test_the_experiment_and_the_store_are_those_asked_for(tmp_path: Path, monkey
 
 @pytest.mark.skipif(is_installed, reason="MLflow is installed")
 def test_without_its_packages_it_names_the_extra() -> None:
-    with pytest.raises(MissingExtraError, match=r"pip install 'cairn-rl\[mlflow\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'alembic>="):
         TRACKER.check()

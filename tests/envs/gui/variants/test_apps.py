@@ -9,7 +9,7 @@ import pytest
 from cairn.core.errors import UnknownNameError
 from cairn.envs.gui.tasks import templates
 
-pytest.importorskip("playwright", reason="needs Playwright: pip install 'cairn-rl[gui]'")
+pytest.importorskip("playwright", reason="needs Playwright: pip install -e '.[gui]'")
 
 from cairn.envs.gui.apps import sites
 from cairn.envs.gui.variants.apps import AppsEnv

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-pytest.importorskip("playwright", reason="needs Playwright: pip install 'cairn-rl[gui]'")
+pytest.importorskip("playwright", reason="needs Playwright: pip install -e '.[gui]'")
 
 import cairn
 from cairn.cli.main import app

@@ -11,7 +11,7 @@ from cairn.envs import registry
 from cairn.envs.base import TextEnv
 from cairn.envs.gui.variants.miniwob import ENV
 
-pytest.importorskip("playwright", reason="needs Playwright: pip install 'cairn-rl[gui]'")
+pytest.importorskip("playwright", reason="needs Playwright: pip install -e '.[gui]'")
 
 from cairn.cli import _gui_page
 from cairn.core.errors import CairnError

@@ -1,0 +1,121 @@
+"""Default settings for a pretrained model that Cairn has not trained, from its files; needs no torch or transformers.
+
+A model whose tokenizer has a chat template is shown messages and replies freely. One without is shown plain text, which
+its `plain_text_warning` reports. `trainer.pretrained` adds the defaults of the learner.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cairn.agents.models.templates import shipped_templates
+from cairn.core.errors import ConfigError
+
+HUB = "hf:"  # prefix of a hub name, needed where the name has no "/"
+MAX_CONTEXT = 32_768  # tokens; long episodes fit, and the cache of one sequence stays small
+REPLY_TOKENS = 1024  # of a free reply: a thought and an action
+
+_HUB_TIMEOUT_S = 5.0
+_SETTINGS_FILES = ("*.json", "*.jinja", "*.txt", "*.model")  # all files of a model but its weights
+
+
+@dataclass(frozen=True, kw_only=True)
+class PretrainedFiles:
+    """The facts that the files of a pretrained model state."""
+
+    has_template: bool  # its tokenizer has a chat template
+    max_positions: int | None  # longest sequence in tokens; None: not stated
+
+    @property
+    def max_context(self) -> int:
+        """Longest sequence of an episode by default, in tokens."""
+        return min(self.max_positions or MAX_CONTEXT, MAX_CONTEXT)
+
+
+def read_files(folder: Path) -> PretrainedFiles:
+    """Return the facts about the model, or the adapter, in a folder."""
+    settings = read_json(folder / "config.json")
+    if base := read_json(folder / "adapter_config.json").get("base_model_name_or_path"):
+        settings = settings or read_json(Path(str(base)).expanduser() / "config.json")
+    positions = settings.get("max_position_embeddings")
+    in_files = any((folder / "additional_chat_templates").glob("*.jinja")) or (folder / "chat_template.jinja").is_file()
+    return PretrainedFiles(
+        has_template=in_files or bool(read_json(folder / "tokenizer_config.json").get("chat_template")),
+        max_positions=positions if isinstance(positions, int) and positions > 0 else None,
+    )
+
+
+def interface_defaults(files: PretrainedFiles, reply_tokens: int = REPLY_TOKENS) -> dict[str, Any]:  # Any: settings
+    """Return how the model is shown an episode and how it replies by default, as settings by dotted name.
+
+    A reply takes at most a quarter of the context. Without a chat template the defaults of `AgentConfig` stay: plain
+    text, and constrained replies, since such a model does not know where an action ends.
+    """
+    lengths = {
+        "sampling.max_context": files.max_context,
+        "sampling.max_reply_tokens": min(reply_tokens, files.max_context // 4),
+    }
+    shown = {"agent.context.method": "chat", "agent.context.chat.tools": True, "agent.constrain": False}
+    return {**shown, **lengths} if files.has_template else lengths
+
+
+def plain_text_warning(name: str) -> str:
+    """Return the warning about a model that is shown plain text, since its tokenizer has no chat template."""
+    return (
+        f"The tokenizer of {name!r} has no chat template: the model is shown plain text, not messages. If it is a chat "
+        f"model, set model.chat_template to a file or to one of {', '.join(shipped_templates())}."
+    )
+
+
+def missing_template(name: str) -> ConfigError:
+    """Return the error about the context 'chat' with a tokenizer that has no chat template."""
+    return ConfigError(
+        f"agent.context.method: 'chat' needs a chat template, and the tokenizer of {name!r} has none. Set "
+        f"model.chat_template to a file or to one of {', '.join(shipped_templates())}; or choose the context "
+        "'transcript', which shows plain text"
+    )
+
+
+def local_folder(path: str) -> Path | None:
+    """Return the folder that a path names; None: it is the name of a model on a hub."""
+    if path.startswith(HUB):
+        return None
+    is_folder = path.startswith((".", "/", "~")) or Path(path).exists()
+    return Path(path).expanduser().absolute() if is_folder else None
+
+
+def stored_config(folder: Path) -> dict[str, Any]:  # Any: JSON
+    """Return the configuration with which a checkpoint of Cairn was trained; {}: the folder is no checkpoint."""
+    stored = read_json(folder / "trainer.json").get("config", {})
+    return stored if isinstance(stored, dict) else {}
+
+
+def download_settings(name: str, setting: str) -> Path:
+    """Return a folder with all files of a hub's model but its weights, downloaded if they are not in the cache.
+
+    Raises:
+        ConfigError: the hub does not answer within seconds and the cache has no such model, or the hub has none.
+    """
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        return Path(snapshot_download(name, allow_patterns=list(_SETTINGS_FILES), etag_timeout=_HUB_TIMEOUT_S))
+    except (OSError, HFValidationError) as error:
+        reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
+        raise ConfigError(
+            f"{setting}: cannot load {name!r}: there is no such folder, the local cache has no such model, and the hub "
+            f"did not send it ({reason}). Check the name and the connection"
+        ) from error
+
+
+def read_json(file: Path) -> dict[str, Any]:  # Any: JSON
+    """Return a file's table; {}: there is none, or loading the model will report it."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,138 @@
+"""Default settings of a run that starts from a pretrained model: below the user's settings, above those of the code.
+
+The defaults in the code suit the small fresh models of Cairn; at their learning rates a pretrained model forgets its
+language. `docs/decisions.md` has the sources. How the model is shown an episode follows from `agents.pretrained`. A
+checkpoint of Cairn keeps the settings with which it was trained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cairn.agents.pretrained import (
+    PretrainedFiles,
+    interface_defaults,
+    local_folder,
+    missing_template,
+    plain_text_warning,
+    read_files,
+    stored_config,
+)
+from cairn.core.config import flatten
+from cairn.envs.registry import load
+
+if TYPE_CHECKING:
+    from cairn.trainer.config import RunConfig
+
+Leaves = dict[str, Any]  # Any: settings, by dotted name
+
+LR = 1e-6  # AdamW, all weights
+LORA_LR = 1e-5  # AdamW, adapters: ten times that of all weights
+REFERENCE = {"kind": "initial", "weight": 0.01, "estimator": "k3"}
+REPLY_TOKENS = 512  # of a free reply
+EVAL_TEMPERATURE = 0.4
+
+_OBSERVATION_TOKENS = 128  # of a turn, beside the reply
+_MIN_CONTEXT = 4096  # the default of `SamplingConfig`
+_KEPT = ("agent", "learner.optimizer", "learner.reference", "sampling.max_context", "sampling.max_reply_tokens")
+
+
+def pretrained_defaults(tables: Mapping[str, Any]) -> Leaves:  # Any: the user's settings, not yet checked
+    """Return the settings that the user has not given and that a pretrained model needs to be other than the defaults.
+
+    {}: the model is a fresh one.
+
+    Raises:
+        UnknownNameError: no such environment.
+    """
+    given = flatten(tables)
+    if not isinstance(path := given.get("model.path"), str):
+        return {}
+    folder = local_folder(path)
+    if folder is not None and (stored := stored_config(folder)):
+        found = {**_learner(given), **_stored(stored, given)}
+    else:
+        found = {**_learner(given), **_interface(given, _files(folder, given))}
+    return {name: value for name, value in found.items() if name not in given}
+
+
+def pretrained_notes(config: RunConfig) -> list[str]:
+    """Return the warnings about a run that starts from a pretrained model, for its plan and its log."""
+    path, sampling = config.model.path, config.sampling
+    folder = None if path is None else local_folder(path)
+    if path is None or (folder is not None and stored_config(folder)):
+        return []
+    is_plain = folder is not None and config.model.chat_template is None and not read_files(folder).has_template
+    notes = [f"warning: {plain_text_warning(path)}"] if is_plain and folder is not None and folder.is_dir() else []
+    turns = config.env.config.get("turn_limit") or load(config.env.id).meta.turn_limit
+    if _grows(config) and turns * sampling.max_reply_tokens > sampling.max_context:
+        notes.append(
+            f"warning: {turns} turns with replies of {sampling.max_reply_tokens} tokens are more than "
+            f"sampling.max_context = {sampling.max_context}: an episode that reaches it ends there, as truncated. "
+            "Raise it, lower sampling.max_reply_tokens, or set agent.context.chat.history"
+        )
+    return notes
+
+
+def check_template(config: RunConfig) -> None:
+    """Refuse the context 'chat' where the files show that the tokenizer has no chat template.
+
+    That of a model on a hub is checked when it is loaded.
+
+    Raises:
+        ConfigError: it has none.
+    """
+    if config.agent.context.method != "chat" or config.model.chat_template is not None:
+        return
+    if config.model.path is None:
+        raise missing_template(config.model.preset)
+    folder = local_folder(config.model.path)
+    if folder is not None and folder.is_dir() and not read_files(folder).has_template:
+        raise missing_template(config.model.path)
+
+
+def _learner(given: Leaves) -> Leaves:
+    is_lora = any(name.split(".")[:2] == ["model", "lora"] and value is not None for name, value in given.items())
+    found: Leaves = {"learner.optimizer.kind": "adamw", "learner.optimizer.lr": LORA_LR if is_lora else LR}
+    if given.get("learner.reference.kind", REFERENCE["kind"]) == REFERENCE["kind"]:  # another has other settings
+        found |= {f"learner.reference.{name}": value for name, value in REFERENCE.items()}
+    return found | {"eval.temperature": EVAL_TEMPERATURE}
+
+
+def _stored(stored: Mapping[str, Any], given: Leaves) -> Leaves:  # Any: JSON
+    """Return the settings with which a checkpoint was trained; those of the learner do not suit new adapters."""
+    kept = {name: value for name, value in flatten(stored).items() if name.startswith(_KEPT) and value is not None}
+    kind = kept.get("learner.reference.kind")
+    other: tuple[str, ...] = ("learner.reference.",) if given.get("learner.reference.kind", kind) != kind else ()
+    if any(name.startswith("model.lora") for name in given):
+        other = ("learner.",)
+    return {name: value for name, value in kept.items() if not name.startswith(other)}
+
+
+def _files(folder: Path | None, given: Leaves) -> PretrainedFiles:
+    """Return the facts of the model; one on a hub is taken to have a chat template and room for any episode."""
+    files = read_files(folder) if folder is not None else PretrainedFiles(has_template=True, max_positions=None)
+    return files if given.get("model.chat_template") is None else replace(files, has_template=True)
+
+
+def _interface(given: Leaves, files: PretrainedFiles) -> Leaves:
+    """Return how the model is shown an episode; a sequence has room for all turns if that is at all possible."""
+    found = interface_defaults(files, REPLY_TOKENS)
+    reply = given.get("sampling.max_reply_tokens", found["sampling.max_reply_tokens"])
+    turns = given.get("env.config.turn_limit") or load(str(given.get("env.id", "household"))).meta.turn_limit
+    if isinstance(reply, int) and isinstance(turns, int):  # else building the configuration will report it
+        wanted = max(_MIN_CONTEXT, turns * (reply + _OBSERVATION_TOKENS))
+        found["sampling.max_context"] = min(wanted, found["sampling.max_context"])
+    if given.get("agent.context.method", "chat") != "chat":
+        found.pop("agent.context.chat.tools", None)
+    return found
+
+
+def _grows(config: RunConfig) -> bool:
+    """Return whether a sequence keeps all turns of an episode, with free replies."""
+    context = config.agent.context
+    is_full = not {"history", "memory"} & context.settings.keys()
+    return not config.agent.constrain and context.method in ("chat", "transcript") and is_full

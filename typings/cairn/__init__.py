@@ -1,1 +1,0 @@
-../../src/cairn/__init__.py
