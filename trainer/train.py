@@ -20,15 +20,12 @@ import torch
 from cairn.agents.agent import (
     check_installed,
     new_context,
-    prompt_hashes,
-    refuse_other_prompts,
     require_template,
 )
 from cairn.agents.groups import State, without_episodes
 from cairn.agents.models.policy import Policy, load_policy, load_pretrained
-from cairn.agents.report import Report, name_tasks, summarise
+from cairn.agents.report import Report, summarise
 from cairn.agents.rollout import EpisodeSource
-from cairn.agents.trained_tasks import TrainedTasks
 from cairn.core.errors import CairnError
 from cairn.core.records import Episode
 from cairn.core.seeding import derive_seed
@@ -40,17 +37,7 @@ from cairn.trainer.config import RunConfig, load_run_config
 from cairn.trainer.evaluation import EvaluationStopped, play_evaluation, report_metrics
 from cairn.trainer.guards import Collapse, Lookout
 from cairn.trainer.hardware import Hardware
-from cairn.trainer.history import (
-    changes,
-    declarations,
-    described,
-    extended,
-    history_of,
-    refuse_another_run,
-    refuse_late_changes,
-    refuse_other_env,
-    trained_settings,
-)
+from cairn.trainer.history import refuse_another_run
 from cairn.trainer.imitation import Imitation, demonstrations, environment_texts
 from cairn.trainer.interrupt import Interrupt
 from cairn.trainer.learner import Learner
@@ -59,7 +46,8 @@ from cairn.trainer.metrics import episode_metrics, staleness_metrics
 from cairn.trainer.parts import new_cluster, new_learner, new_recorder, new_rollout
 from cairn.trainer.pretrained import pretrained_notes
 from cairn.trainer.pulse import PulseMeter
-from cairn.trainer.run import Run, versions
+from cairn.trainer.run import Run
+from cairn.trainer.run_folder import RunFolder, run_summary
 from cairn.trainer.samples import make_samples
 from cairn.trainer.step_credit import step_credit
 from cairn.trainer.task_split import TaskSplit, split_run_tasks
@@ -112,9 +100,7 @@ def train(
         store = new_recorder(settings, where / "run.sqlite", stack, cluster)
         if not resume:
             refuse_another_run(store.meta(), settings, str(where))
-        trainer = Trainer(settings, where, store, hears, cluster)
-        trainer.accept_env_version = accept_env_version
-        return trainer.run()
+        return Trainer(settings, where, store, hears, cluster, accept_env_version=accept_env_version).run()
 
 
 def _make(folder: Path) -> None:
@@ -137,13 +123,22 @@ class Trainer:
         store: Recorder,
         listener: Listener,
         cluster: Cluster | None = None,
+        *,
+        accept_env_version: bool = False,
     ) -> None:
         set_up_torch(config.trainer.threads, config.trainer.deterministic)
         self.config, self.folder, self.store, self.listener, self.cluster = config, folder, store, listener, cluster
         self.env = make(config.env.id, **config.env.config)
         self.eval_env = make(config.env.id, **config.eval_env)
         self.tasks = self._split(None)
-        self.accept_env_version = False
+        self.files = RunFolder(
+            config=config,
+            path=folder,
+            store=store,
+            env=self.env.meta,
+            note=self._note,
+            accept_env_version=accept_env_version,
+        )
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         self.reports: dict[int, Report] = {}
         self.seconds: dict[str, float] = {}
@@ -160,7 +155,8 @@ class Trainer:
     def _run(self) -> Run:
         while True:
             self.rollbacks = len(self.store.meta().get("rollbacks", ()))
-            found = self._newest_checkpoint()
+            found = self.files.newest_checkpoint()
+            self.reports = self.files.reports(found)
             try:
                 return self._train_from(found)
             except Collapse as collapse:
@@ -170,8 +166,8 @@ class Trainer:
         """Train to the end from a checkpoint, or from the start, and return the run."""
         self.tasks = self._split(found)
         policy = self._policy(found)
-        self.listener.started(self.folder, self._facts(policy))
-        self._store_facts(policy, found)
+        self.listener.started(self.folder, run_summary(self.config, policy, self.tasks, self.device))
+        self.files.store_facts(policy, self.tasks, found)
         for note in pretrained_notes(self.config) if found is None else ():
             self._note(0, "warning", note)
         imitating = found is not None and "imitation" in found.state
@@ -301,51 +297,9 @@ class Trainer:
 
     # -- before, between and after ----------------------------------------------------------------------------------
 
-    def _newest_checkpoint(self) -> Checkpoint | None:
-        """Return the newest intact checkpoint that this run can continue from; refuse before anything is forgotten."""
-        found, problems = checkpoint.latest(self.folder / "checkpoints")
-        if found is not None:
-            self._refuse_changes(found)
-        for problem in problems:
-            self._note(0 if found is None else found.update, "checkpoint", problem)
-        self.store.forget_after(found.update if found is not None else -1)
-        if found is not None:
-            self._note(found.update, "resumed", f"resumed from {found.folder.name}")
-            stored = self.store.meta().get("reports", {})
-            self.reports = {int(n): Report.from_dict(r) for n, r in stored.items() if int(n) <= found.update}
-        return found
-
-    def _refuse_changes(self, found: Checkpoint) -> None:
-        meta, folder = self.store.meta(), str(self.folder)
-        refuse_late_changes(meta, self.config, folder)
-        if not self.accept_env_version:
-            refuse_other_env(meta, self.env.meta.version, folder, self.config.env.id)
-        refuse_other_prompts(prompt_hashes(self.config.agent), found.state.get("prompts", {}), str(found.folder))
-
     def _split(self, found: Checkpoint | None) -> TaskSplit:
         meta = None if found is None else self.store.meta()
         return split_run_tasks(self.config, self.env.tasks(), self.eval_env.tasks(), meta)
-
-    def _store_facts(self, policy: Policy, found: Checkpoint | None) -> None:
-        """Store the run's settings, with the update from which they apply, and all that they resolve to."""
-        earlier = history_of(self.store.meta()) if found is not None else []
-        history = extended(earlier, self.config, policy.version)
-        if earlier and (differing := changes(earlier[-1]["config"], history[-1]["config"])):
-            text = f"settings changed after update {policy.version}: {described(differing)}"
-            self._note(policy.version, "settings", text)
-        facts = {
-            "config": self.config.model_dump(),
-            "configs": history,
-            "tasks": self.tasks.to_dict(),
-            "declared": declarations(self.env.meta),
-            "prompts": prompt_hashes(self.config.agent),
-            "versions": versions(),
-            "parameters": policy.num_parameters,
-            "trainable": policy.num_trainable,
-        }
-        self.store.set_meta(facts)
-        self.store.environment(self.config.env.id, self.env.meta.version, self.config.env.config)
-        self.store.environment(self.config.env.id, self.eval_env.meta.version, self.config.eval_env)
 
     def _policy(self, found: Checkpoint | None) -> Policy:
         if found is not None:
@@ -397,7 +351,7 @@ class Trainer:
                 self.listener.imitated(epoch, metrics)
                 self.store.add(0, {f"imitation/{name}": value for name, value in metrics.items()})
         if not imitation.is_finished:
-            self._save(policy, imitation.learner, None, {"imitation": imitation.state_dict()})
+            self._save(policy, imitation.learner, None, imitation=imitation.state_dict())
         return imitation.is_finished
 
     def _evaluate(self, policy: Policy) -> None:
@@ -430,51 +384,12 @@ class Trainer:
             rollout.restore(state)
         return rollout
 
-    def _save(
-        self, policy: Policy, learner: Learner, rollout: State | None, more: Mapping[str, Any] | None = None
-    ) -> None:
-        self.store.flush()  # a run that continues from a checkpoint has all that led to it
-        state = {
-            "config": self.config.model_dump(),
-            "prompts": prompt_hashes(self.config.agent),
-            "training": self._trained().to_dict(),
-            "order": self._order().key,
-        }
-        saved = checkpoint.save(
-            self.folder / "checkpoints",
-            policy.version,
-            policy,
-            learner,
-            {**state, **(more or {})},
-            rollout,
-            self.config.trainer.keep_checkpoints,
-        )
-        self.store.checkpoint(policy.version, str(saved.relative_to(self.folder)))
-
-    def _trained(self) -> TrainedTasks:
-        history = self.store.meta()["configs"]
-        settings, held_out = trained_settings(history), frozenset(self.tasks.held_out)
-        env, evaluation = self.config.env.id, self.config.eval_env
-        return TrainedTasks(env=env, settings=settings, held_out=held_out, evaluation=evaluation)
+    def _save(self, policy: Policy, learner: Learner, rollout: State | None, **more: Any) -> None:  # Any: JSON
+        self.files.save(policy, learner, self.tasks, rollout, {"order": self._order().key, **more})
 
     def _note(self, step: int, kind: str, text: str) -> None:
         self.store.event(step, kind, text)
         self.listener.noted(text)
-
-    def _facts(self, policy: Policy) -> dict[str, str]:
-        config = self.config
-        split = self.tasks
-        tasks = f"{len(split.train)} training tasks, {len(split.evaluation)} {name_tasks(split.training_share)}"
-        episodes = f"{config.trainer.groups} tasks x {config.trainer.group_size} episodes"
-        size = f"{policy.num_parameters / 1e6:.2f} M parameters"
-        if policy.num_trainable < policy.num_parameters:
-            size += f" ({policy.num_trainable / 1e6:.2f} M of them trained)"
-        return {
-            "policy": f"{size}, {config.model.path or config.model.preset}",
-            "environment": f"{config.env.id}, {tasks}",
-            "method": f"{config.credit.method}, {episodes}",
-            "machine": f"{self.device}, {torch.get_num_threads()} threads",
-        }
 
     @contextmanager
     def _timed(self, phase: str, total: int) -> Iterator[None]:

@@ -369,6 +369,7 @@ def test_an_update_whose_prompts_are_all_too_long_learns_nothing_and_says_why(tm
     (file := tmp_path / "long.txt").write_text("Open the door. " * 60)
     told = {"instruction_file": str(file), "format": "react"}
     settings = {**TINY, "agent.context": {"method": "chat", "chat": told}, "sampling.max_context": 64}
+    settings["model.chat_template"] = "chatml"
     heard = Heard()
     run = train(DOORS, settings, folder=tmp_path / "run", listener=heard)
     assert run.is_finished
