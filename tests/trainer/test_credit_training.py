@@ -17,10 +17,11 @@ from cairn.core.plugins import CREDITS
 from cairn.core.store import RunStore
 from cairn.core.table import StepTable
 from cairn.envs.base import EnvConfig, EnvMeta, Outcome
-from cairn.trainer.config import load_run_config
+from cairn.trainer.config import RunConfig, load_run_config
 from cairn.trainer.credit import advantages
 from cairn.trainer.train import train
 from examples.doors import Doors
+from tests.agents.tiny import shared
 
 METHODS = CREDITS.ids()
 LONERS = [name for name in METHODS if "lone" in CREDITS.load(name).breaks]
@@ -191,3 +192,52 @@ def test_one_episode_a_task_trains_where_it_has_an_advantage(method: str, tmp_pa
     train(TINY, {"credit.method": method, "trainer.group_size": 1}, folder=tmp_path)
     with RunStore.read(tmp_path) as store:
         assert store.series("zero_advantage")[0][1] < 1
+
+
+SHIPPED: tuple[dict[str, Any], ...] = (  # the first of these that a method can train on
+    {"id": "household", "config": {"split": "gen-train", "size": "tiny", "num_tasks": 20, "turn_limit": 3}},
+    {"id": "gui/replay", "config": {}},
+    {"id": "code", "config": {"kind": "repair", "turn_limit": 2, "tests": "turns", "most_chars": 200}},
+)
+NO_SHIPPED = ("oprl", "seeupo")  # they read channels of models that training does not have yet
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("model")
+    shared().save(folder)
+    return folder
+
+
+def on_shipped(env: dict[str, Any], method: str, model: Path) -> RunConfig:
+    tables = {
+        "env": env,
+        "model": {"path": str(model)},
+        "agent": {"context": {"method": "transcript"}, "constrain": env["id"] == "household"},
+        "sampling": {"slots": 8, "max_context": 8192, "max_reply_tokens": 8},
+        "trainer": {"updates": 1, "groups": 2, "group_size": 3, "threads": 1},
+        "learner": {"reference": {"kind": "none", "weight": 0.0}},
+        "eval": {"tasks": 1},
+        "trackers": {"tensorboard": {"on": False}},
+    }
+    return load_run_config(tables, {"credit.method": method})
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_method_trains_on_a_shipped_environment_or_is_refused_on_all(
+    method: str, model: Path, tmp_path: Path
+) -> None:
+    refusals = []
+    for env in SHIPPED:
+        try:
+            config = on_shipped(env, method, model)
+        except ConfigError as refusal:
+            refusals.append(str(refusal))
+            continue
+        run = train(config, folder=tmp_path)
+        assert run.is_finished
+        with RunStore.read(tmp_path) as store:
+            assert store.series("success")[0][0] == 1
+        return
+    assert method in (*REFUSED, *NO_SHIPPED)
+    assert all(f"credit.method: {method!r} needs " in refusal for refusal in refusals)
