@@ -61,7 +61,7 @@ class CodeEnv(TextEnv):
 
     meta = EnvMeta(
         name="code",
-        version=1,
+        version=2,
         turn_limit=20,
         reward_range=(0.0, 1.0),
         summary="Write, repair and run code in a sandbox, judged by hidden tests that the code never sees.",
