@@ -18,6 +18,7 @@ from cairn.agents.pretrained import (
     HUB,
     REPLY_TOKENS,
     download_settings,
+    has_place_for_tools,
     interface_defaults,
     local_folder,
     missing_template,
@@ -148,7 +149,8 @@ def _pretrained(
     template, folder = _own_template(settings), local_folder(source)
     setting = "agent" if served is None else "sampling.openai.tokenizer"
     files = read_files(folder or download_settings(source.removeprefix(HUB), setting))
-    files = files if template is None else replace(files, has_template=True)
+    if template is not None:
+        files = replace(files, has_template=True, shows_tools=has_place_for_tools(template))
     defaults = merge(nest(interface_defaults(files)), served or {})
     sampling = _sampling(defaults["sampling"], settings, name)
     config = build(AgentConfig, merge(defaults.get("agent", {}), settings.get("agent", {})), name)

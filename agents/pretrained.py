@@ -7,6 +7,7 @@ its `plain_text_warning` reports. `trainer.pretrained` adds the defaults of the 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ class PretrainedFiles:
     """The facts that the files of a pretrained model state."""
 
     has_template: bool  # its tokenizer has a chat template
+    shows_tools: bool  # the chat template has a place for the schemas of tools
     max_positions: int | None  # longest sequence in tokens; None: not stated
 
     @property
@@ -41,9 +43,10 @@ def read_files(folder: Path) -> PretrainedFiles:
     if base := read_json(folder / "adapter_config.json").get("base_model_name_or_path"):
         settings = settings or read_json(Path(str(base)).expanduser() / "config.json")
     positions = settings.get("max_position_embeddings")
-    in_files = any((folder / "additional_chat_templates").glob("*.jinja")) or (folder / "chat_template.jinja").is_file()
+    template = _template_text(folder)
     return PretrainedFiles(
-        has_template=in_files or bool(read_json(folder / "tokenizer_config.json").get("chat_template")),
+        has_template=bool(template),
+        shows_tools=has_place_for_tools(template),
         max_positions=positions if isinstance(positions, int) and positions > 0 else None,
     )
 
@@ -58,8 +61,22 @@ def interface_defaults(files: PretrainedFiles, reply_tokens: int = REPLY_TOKENS)
         "sampling.max_context": files.max_context,
         "sampling.max_reply_tokens": min(reply_tokens, files.max_context // 4),
     }
-    shown = {"agent.context.method": "chat", "agent.context.chat.tools": True, "agent.constrain": False}
+    tools = files.shows_tools
+    shown = {"agent.context.method": "chat", "agent.context.chat.tools": tools, "agent.constrain": False}
     return {**shown, **lengths} if files.has_template else lengths
+
+
+def has_place_for_tools(template: str) -> bool:
+    """Return whether a chat template reads the variable `tools`, which holds the schemas of tools."""
+    return re.search(r"\btools\b", template) is not None
+
+
+def _template_text(folder: Path) -> str:
+    """Return the text of all chat templates that the tokenizer in a folder has; "": none."""
+    files = [folder / "chat_template.jinja", *sorted((folder / "additional_chat_templates").glob("*.jinja"))]
+    texts = [file.read_text(encoding="utf-8", errors="replace") for file in files if file.is_file()]
+    stored = read_json(folder / "tokenizer_config.json").get("chat_template")
+    return "\n".join([*texts, *([json.dumps(stored)] if stored else [])])
 
 
 def plain_text_warning(name: str) -> str:

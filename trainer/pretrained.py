@@ -12,8 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cairn.agents.models.templates import load_template
 from cairn.agents.pretrained import (
     PretrainedFiles,
+    has_place_for_tools,
     interface_defaults,
     local_folder,
     missing_template,
@@ -113,9 +115,12 @@ def _stored(stored: Mapping[str, Any], given: Leaves) -> Leaves:  # Any: JSON
 
 
 def _files(folder: Path | None, given: Leaves) -> PretrainedFiles:
-    """Return the facts of the model; one on a hub is taken to have a chat template and room for any episode."""
-    files = read_files(folder) if folder is not None else PretrainedFiles(has_template=True, max_positions=None)
-    return files if given.get("model.chat_template") is None else replace(files, has_template=True)
+    """Return the facts of the model; one on a hub is assumed to have a chat template with tools and any length."""
+    hub = PretrainedFiles(has_template=True, shows_tools=True, max_positions=None)
+    files = read_files(folder) if folder is not None else hub
+    if (name := given.get("model.chat_template")) is None:
+        return files
+    return replace(files, has_template=True, shows_tools=has_place_for_tools(load_template(str(name))))
 
 
 def _interface(given: Leaves, files: PretrainedFiles) -> Leaves:

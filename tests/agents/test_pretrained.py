@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 import cairn
 from cairn.agents.agent import load_agent
+from cairn.agents.evaluate import play_tasks
 from cairn.agents.evaluation import load_evaluation
 from cairn.agents.models.policy import load_pretrained
 from cairn.agents.pretrained import MAX_CONTEXT, REPLY_TOKENS, PretrainedFiles, interface_defaults, read_files
@@ -53,6 +54,14 @@ def test_a_model_with_a_chat_template_is_shown_messages_and_replies_freely(chat_
     assert agent.sampling.max_reply_tokens == 1024
     assert agent.sampling.max_context == 4096  # max_position_embeddings of the model
     assert agent.warning == ""
+
+
+def test_a_template_without_tools_plays_an_environment_with_tools_in_text(tmp_path: Path) -> None:
+    with_template("chatml").save(tmp_path)
+    agent = load_agent(str(tmp_path))
+    assert agent.settings["context"]["chat"] == {"tools": False}
+    report, _ = play_tasks(str(tmp_path), DESK, tasks=1, settings={"sampling": {"max_reply_tokens": 8}})
+    assert report.failed == 0
 
 
 def test_settings_of_the_user_are_above_the_defaults(chat_model: Path) -> None:
@@ -111,7 +120,7 @@ def test_a_chat_template_can_be_set_for_a_model_without_one(tmp_path: Path) -> N
     (tmp_path / "chat_template.jinja").unlink()
     agent = load_agent(str(tmp_path), {"model": {"chat_template": "chatml"}})
     assert agent.settings["context"]["method"] == "chat"
-    assert set(agent.prompts) == {"chat_template", "instruction", "tools"}
+    assert set(agent.prompts) == {"chat_template", "instruction"}  # chatml has no place for tools
     with pytest.raises(UnknownNameError, match="Did you mean 'chatml'"):
         load_agent(str(tmp_path), {"model": {"chat_template": "chatm"}})
     with pytest.raises(ConfigError, match=r"unknown key 'model.dtype'"):
@@ -139,21 +148,27 @@ def test_a_checkpoint_keeps_its_stored_settings(plain_model: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("file", "text", "has_template"),
+    ("file", "text", "has_template", "shows_tools"),
     [
-        ("chat_template.jinja", "{{ messages }}", True),
-        ("additional_chat_templates/tool_use.jinja", "{{ messages }}", True),
-        ("tokenizer_config.json", '{"chat_template": "{{ messages }}"}', True),
-        ("tokenizer_config.json", '{"chat_template": [{"name": "default", "template": "{{ messages }}"}]}', True),
-        ("tokenizer_config.json", '{"chat_template": null}', False),
-        ("tokenizer_config.json", "[1", False),
-        ("config.json", "{}", False),
+        ("chat_template.jinja", "{{ messages }}", True, False),
+        ("chat_template.jinja", "{% if tools %}{{ tools }}{% endif %}{{ messages }}", True, True),
+        ("additional_chat_templates/tool_use.jinja", "{{ tools }}{{ messages }}", True, True),
+        ("tokenizer_config.json", '{"chat_template": "{{ messages }}"}', True, False),
+        ("tokenizer_config.json", '{"chat_template": "{{ tools }}{{ messages }}"}', True, True),
+        ("tokenizer_config.json", '{"chat_template": [{"name": "tool_use", "template": "{{ tools }}"}]}', True, True),
+        ("tokenizer_config.json", '{"chat_template": null}', False, False),
+        ("tokenizer_config.json", "[1", False, False),
+        ("config.json", "{}", False, False),
     ],
 )
-def test_where_a_chat_template_may_be(file: str, text: str, has_template: bool, tmp_path: Path) -> None:
+def test_where_a_chat_template_may_be(
+    file: str, text: str, has_template: bool, shows_tools: bool, tmp_path: Path
+) -> None:
     (tmp_path / file).parent.mkdir(exist_ok=True)
     (tmp_path / file).write_text(text)
-    assert read_files(tmp_path) == PretrainedFiles(has_template=has_template, max_positions=None)
+    assert read_files(tmp_path) == PretrainedFiles(
+        has_template=has_template, shows_tools=shows_tools, max_positions=None
+    )
 
 
 @pytest.mark.parametrize(
@@ -166,7 +181,7 @@ def test_where_a_chat_template_may_be(file: str, text: str, has_template: bool, 
     ],
 )
 def test_lengths_fit_the_model(positions: int | None, context: int, reply: int) -> None:
-    found = interface_defaults(PretrainedFiles(has_template=True, max_positions=positions))
+    found = interface_defaults(PretrainedFiles(has_template=True, shows_tools=True, max_positions=positions))
     assert (found["sampling.max_context"], found["sampling.max_reply_tokens"]) == (context, reply)
 
 
