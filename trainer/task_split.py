@@ -26,7 +26,7 @@ class TaskSplit:
     training_share: float  # share of `evaluation` that the run trains on: 0, unless there are no other tasks
 
     def to_dict(self) -> dict[str, Any]:  # Any: JSON
-        """Return what the run's store keeps: the names of held-out tasks, counts, and the share."""
+        """Return the facts for the run's store: the names of held-out tasks, counts, and the share."""
         return {
             "held_out": list(self.held_out),
             "training": len(self.train),

@@ -7,7 +7,7 @@ starts anew are the ids that were sampled. Its first message also counts what is
 observation that is, since chat templates want user and model to take turns.
 
 With `tools`, the chat template is given the schemas of the environment's tools, and a reply is a call of one: see
-`agents.calls.read_reply` and `agents.offer`. A prompt starts anew where the tools are not those of the turn before.
+`agents.calls.read_reply` and `agents.offer`. A prompt starts again where the tools are not those of the turn before.
 
 Where the tokenizer has no chat template, the same texts stand end to end; `agents.agent` refuses that for models that
 were not trained so. Summaries take a model behind a server: see
