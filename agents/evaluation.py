@@ -22,9 +22,10 @@ from cairn.agents.gates import Signs, count_signs
 from cairn.agents.measures import Measures, TaskFacts, measure
 from cairn.agents.panel import Panel, Part, load_panel, tasks_panel
 from cairn.agents.serving.usage import Usage
-from cairn.agents.sitting import Sitting, alone, latest
+from cairn.agents.sitting import Sitting, latest
 from cairn.agents.verdicts import Mark, Verdicts, mark_of
 from cairn.core.errors import CairnError, ConfigError
+from cairn.core.folder_lock import writing_to
 from cairn.core.records import Episode
 from cairn.core.store import RunStore, read
 from cairn.core.store.digest import digest_all
@@ -144,7 +145,7 @@ def evaluate(
     if trained is not None:
         facts["training_tasks"] = [trained.among(part.env, part.tasks) for part in chosen.parts]
     folder = root / f"{chosen.name}-{_slug(agent)}-{facts['key'][:10]}"
-    with alone(folder), RunStore(folder / "run.sqlite") as store:
+    with writing_to(folder, "an evaluation"), RunStore(folder / "run.sqlite") as store:
         played = Sitting(loaded, chosen, pace or Pace(), facts, store, on_episode, on_left).play()
     return replace(load_evaluation(folder), played=played)
 

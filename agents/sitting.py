@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from cairn.agents.agent import Agent
@@ -16,7 +13,6 @@ from cairn.agents.flight import Job
 from cairn.agents.measures import TaskFacts
 from cairn.agents.panel import Panel, Part, check_beginning, opened
 from cairn.agents.serving.usage import Usage
-from cairn.core.errors import CairnError
 from cairn.core.records import Episode
 from cairn.core.store import RunStore, read
 from cairn.core.store.read import EpisodeRow
@@ -103,26 +99,3 @@ def latest(store: RunStore, number: int) -> list[EpisodeRow]:
     """Return the last episode of each attempt at a part's tasks."""
     found = {(row.task, row.seed): row for row in read.episodes(store, phase="eval", step=number)}
     return list(found.values())
-
-
-@contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Hold the folder for this process.
-
-    Raises:
-        CairnError: another one has it, or it cannot be written.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        opened_lock = (folder / "lock").open("w")
-    except OSError as error:
-        why = error.strerror or str(error)
-        raise CairnError(
-            f"Cannot write an evaluation to {str(folder)!r}: {why}. Name another place: --folder DIR"
-        ) from error
-    with opened_lock as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise CairnError(f"Another process is at work on {str(folder)!r}; wait for it, or end it") from None
-        yield

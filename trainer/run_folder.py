@@ -14,6 +14,7 @@ from cairn.agents.groups import State
 from cairn.agents.models.policy import Policy
 from cairn.agents.report import Report, name_tasks
 from cairn.agents.trained_tasks import TrainedTasks
+from cairn.core.errors import CairnError
 from cairn.core.store import Recorder
 from cairn.envs.base import EnvMeta
 from cairn.trainer import checkpoint
@@ -52,10 +53,17 @@ class RunFolder:
 
         Raises:
             ConfigError: the run cannot continue with this configuration; nothing has been changed.
+            CairnError: the store has updates, and there is no intact checkpoint to continue from; likewise.
         """
         found, problems = checkpoint.latest(self.path / "checkpoints")
         if found is not None:
             self._refuse_changes(found)
+        elif updates := [step for step, _ in self.store.series("return")]:
+            what = "; ".join(problems) or "the folder has no checkpoint"
+            raise CairnError(
+                f"The run in {str(self.path)!r} has {max(updates)} stored updates and cannot continue: {what}. Put a "
+                "checkpoint back. To start again, name another --folder, or delete this one with all that is stored"
+            )
         for problem in problems:
             self.note(0 if found is None else found.update, "checkpoint", problem)
         self.store.forget_after(found.update if found is not None else -1)

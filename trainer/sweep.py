@@ -93,7 +93,9 @@ def _start_together(folders: Sequence[Path], settings: RunConfig, start: Path, l
     for folder in missing:
         partial = folder.with_name(f".partial-{folder.name}")
         shutil.rmtree(partial, ignore_errors=True)  # of a comparison that was killed while it copied
-        shutil.copytree(start, partial, ignore=shutil.ignore_patterns("trackers"))  # each is a run of its own there
+        shutil.copytree(
+            start, partial, ignore=shutil.ignore_patterns("trackers", ".lock")
+        )  # each is a run of its own there
         with RunStore(partial / "run.sqlite") as store:
             store.set_meta({"config": None, "configs": []})  # the run that continues from here has its own
         partial.rename(folder)

@@ -7,7 +7,6 @@ checkpoint draws what it would have drawn.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
@@ -27,6 +26,7 @@ from cairn.agents.models.policy import Policy, load_policy, load_pretrained
 from cairn.agents.report import Report, summarise
 from cairn.agents.rollout import EpisodeSource
 from cairn.core.errors import CairnError
+from cairn.core.folder_lock import writing_to
 from cairn.core.records import Episode
 from cairn.core.seeding import derive_seed
 from cairn.core.store import Recorder
@@ -92,25 +92,15 @@ def train(
         check_installed(settings.sampling)
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
     where = Path(folder) if folder is not None else Path("runs") / f"{settings.name}-{stamp}"
-    _make(where)
-    trackers = new_trackers(settings, where)
     with ExitStack() as stack:
+        stack.enter_context(writing_to(where, "a run"))
+        trackers = new_trackers(settings, where)
         hears = stack.enter_context(Tracking(trackers, listener or Listener()))
         cluster = stack.enter_context(new_cluster(settings, hears.noted)) if settings.cluster.is_used else None
         store = new_recorder(settings, where / "run.sqlite", stack, cluster)
         if not resume:
             refuse_another_run(store.meta(), settings, str(where))
         return Trainer(settings, where, store, hears, cluster, accept_env_version=accept_env_version).run()
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        why = os.strerror(error.errno or 0)
-        raise CairnError(f"Cannot write a run to {str(folder)!r}: {why}. Name another place: --folder DIR") from error
-    if not os.access(folder, os.W_OK):
-        raise CairnError(f"Cannot write a run to {str(folder)!r}: it is read-only. Name another place: --folder DIR")
 
 
 class Trainer:

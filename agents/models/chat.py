@@ -7,8 +7,8 @@ since. That is checked with placeholders, ahead of the turns, whenever their num
 not grow with its episode. Each message is rendered too, once, in a conversation of one turn: the template may strip
 it, which is followed, and may change nothing else.
 
-The schemas of tools are part of the first prompt, at the place that the template chooses. A template that does not show them
-is refused, and so is a schema that spells out a special token.
+The schemas of tools are part of the first prompt, at the place that the template chooses. A template that does not show
+them is refused, and so is a schema that spells out a special token.
 
 Not covered: images, and templates that begin the model's reply for it and take that back later; those are refused.
 """

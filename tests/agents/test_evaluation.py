@@ -169,7 +169,7 @@ def test_what_to_play_has_to_be_said(panel: Panel) -> None:
 
 def test_one_process_at_a_time(play: Callable[..., Evaluation]) -> None:
     def meddle(part: Part, episode: Episode) -> None:
-        with pytest.raises(CairnError, match="Another process is at work"):
+        with pytest.raises(CairnError, match="is being written by process"):
             play()
 
     play(on_episode=meddle)

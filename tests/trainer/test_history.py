@@ -119,3 +119,15 @@ def test_changes_are_listed_by_name_and_cut_when_there_are_many() -> None:
     assert described(found) == 'a.b 1 -> 3, d null -> "x"'
     many = changes({}, {str(i): i for i in range(20)})
     assert described(many).endswith("and 12 more")
+
+
+def test_two_trainers_do_not_write_one_folder(tmp_path: Path) -> None:
+    class Intrudes(Heard):
+        def updated(self, update: int, metrics: Mapping[str, float]) -> None:
+            super().updated(update, metrics)
+            with pytest.raises(CairnError, match="is being written by process"):
+                train(DOORS, SHORT, folder=tmp_path)
+
+    heard = Intrudes()
+    assert train(DOORS, SHORT, folder=tmp_path, listener=heard).is_finished
+    assert heard.updates == [1]

@@ -321,13 +321,24 @@ def test_a_damaged_checkpoint_is_passed_over_with_a_note(tmp_path: Path) -> None
     assert heard.updates == [2]
 
 
-def test_without_any_intact_checkpoint_the_run_begins_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damage", ["manifest", "deleted"])
+def test_without_any_intact_checkpoint_a_run_with_updates_is_refused_and_stays_as_it_is(
+    damage: str, tmp_path: Path
+) -> None:
     train(DOORS, TINY, folder=tmp_path)
-    before = metrics(tmp_path)
-    for manifest in (tmp_path / "checkpoints").glob("*/manifest.json"):
-        manifest.write_text("{}")
-    train(DOORS, TINY, folder=tmp_path)
-    assert metrics(tmp_path) == before
+    before, episodes = metrics(tmp_path), stored(tmp_path)
+    for checkpoint in (tmp_path / "checkpoints").iterdir():
+        shutil.rmtree(checkpoint) if damage == "deleted" else (checkpoint / "manifest.json").write_text("{}")
+    found = "has no checkpoint" if damage == "deleted" else "update-000002 is damaged .* update-000001 is damaged"
+    with pytest.raises(CairnError, match=rf"has 2 stored updates and cannot continue: .*{found}"):
+        train(DOORS, TINY, folder=tmp_path)
+    assert (metrics(tmp_path), stored(tmp_path)) == (before, episodes)
+
+
+def test_a_run_that_ended_before_its_first_update_begins_again(tmp_path: Path) -> None:
+    train(DOORS, {**TINY, "trainer.updates": 0}, folder=tmp_path)
+    shutil.rmtree(tmp_path / "checkpoints")
+    assert train(DOORS, TINY, folder=tmp_path, resume=True).is_finished
     assert rows(tmp_path, "SELECT phase, step, count(*) FROM episodes GROUP BY 1, 2") == [
         ("eval", 0, 8),
         ("eval", 2, 8),
