@@ -61,6 +61,6 @@ def test_a_folder_is_free_again_at_the_end(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_an_error_of_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(CairnError, match="Cannot write a run to .*Name another place: --folder"):
-        with writing_to(tmp_path / "file" / "run", "a run"):
-            pytest.fail("written below a file")
+    message = r"Cannot write a run to .*Name another place: --folder"
+    with pytest.raises(CairnError, match=message), writing_to(tmp_path / "file" / "run", "a run"):
+        pytest.fail("written below a file")
