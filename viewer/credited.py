@@ -12,7 +12,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from cairn.core.errors import CairnError
+from cairn.core.errors import CairnError, UnknownNameError
 from cairn.core.plugins import CREDITS
 from cairn.core.store import RunStore, read
 from cairn.core.store.read import EpisodeRow
@@ -41,14 +41,19 @@ class StoredUpdate:
     def credit(self, method: str) -> Floats:
         """Return the advantages of a method, in the table's order; of `TRAINED`, those that are stored.
 
+        Names come from addresses and from runs of strangers, so only registered methods are loaded, and no dotted path.
+
         Raises:
-            CairnError: there is no such method, or what is stored is not enough for it.
+            UnknownNameError: no method is registered under this name.
+            CairnError: the run does not store enough for it.
         """
         if method == TRAINED:
             if self.trained is None:
                 raise CairnError("The advantages that this update was trained on are not stored")
             return self.trained
         if method not in self.known:
+            if method not in CREDITS.ids():
+                raise UnknownNameError("credit method", method[:80], CREDITS.ids(), "cairn plugins --point credit")
             settings = dict(self.own_settings) if method == self.own_method else {}
             self.known[method] = advantages(self.table, method, **settings)[self.table.order]
         return self.known[method]

@@ -3,7 +3,8 @@
 Requests must name a host that this server goes by, or a web page elsewhere could have a visitor's browser ask for it
 under a name of its own (DNS rebinding). Addresses in digits cannot be rebound. Where other machines can reach the
 server, visitors show a token: once in the address, then in a cookie that scripts cannot read. Pages may load what this
-server has and nothing else: no inline script, no inline style, no frame, no form to elsewhere.
+server has and nothing else: no inline script, no inline style, no frame, no form to elsewhere. A request that a browser
+marks as made by another site is refused.
 
 Not kept from anyone: who can read this machine's files, or its network where there is no TLS in front.
 """
@@ -71,6 +72,9 @@ class Guard:
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         if not self._knows(headers.get(b"host", "")):
             return PlainTextResponse("This server does not go by that name; use the address that it printed.\n", 421)
+        if headers.get(b"sec-fetch-site") == "cross-site":
+            text = "Another site asked for this page. Open the address that `cairn view` printed.\n"
+            return PlainTextResponse(text, 403)
         if scope["method"] not in ("GET", "HEAD"):
             return PlainTextResponse("Pages can only be looked at.\n", 405, {"Allow": "GET, HEAD"})
         return None if self._token is None else self._challenged(scope, headers, self._token)

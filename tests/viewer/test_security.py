@@ -9,8 +9,9 @@ from starlette.testclient import TestClient
 
 from cairn.viewer.app import make_app
 from cairn.viewer.catalog import find_runs
+from cairn.viewer.report import write_report
 from cairn.viewer.security import COOKIE, is_loopback
-from tests.viewer.stored import make_run
+from tests.viewer.stored import CONFIG, make_run
 
 TOKEN = "a-token_of-24-characters"
 
@@ -102,3 +103,32 @@ def test_the_way_on_stays_here(path: str, run: Path) -> None:
 )
 def test_what_loopback_is(host: str, expected: bool) -> None:
     assert is_loopback(host) is expected
+
+
+@pytest.mark.parametrize(
+    ("site", "status"), [("cross-site", 403), ("same-site", 200), ("same-origin", 200), ("none", 200)]
+)
+def test_requests_of_other_sites_are_refused(site: str, status: int, run: Path) -> None:
+    answer = client(run).get("/", headers={"Sec-Fetch-Site": site})
+    assert answer.status_code == status
+    assert ("house" in answer.text) == (status == 200)
+
+
+@pytest.mark.parametrize("page", ["credit?step=1&method={}", "groups/train/1/0/graph?method={}", "credit?method={}"])
+def test_an_address_imports_no_module(page: str, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "planted.py").write_text("from pathlib import Path\nPath(__file__).with_suffix('.imported').touch()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    answer = client(run).get(f"/runs/1-house/{page.format('planted:CREDIT')}")
+    assert answer.status_code == 200
+    assert not (tmp_path / "planted.imported").exists()
+
+
+def test_a_run_whose_stored_method_is_a_module_imports_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "planted.py").write_text("from pathlib import Path\nPath(__file__).with_suffix('.imported').touch()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    config = {**CONFIG, "credit": {"method": "planted:CREDIT"}, "env": {"id": "planted:Env", "config": {}}}
+    folder = make_run(tmp_path / "house", config=config)
+    for path in ("/", "/runs/1-house", "/runs/1-house/credit", "/runs/1-house/groups/train/1/0/graph"):
+        assert client(folder).get(path).status_code == 200
+    write_report([folder], tmp_path / "report.html")
+    assert not (tmp_path / "planted.imported").exists()
