@@ -29,6 +29,7 @@ from cairn.agents.pretrained import (
 from cairn.agents.prompts import hashes_of
 from cairn.agents.scripted import KINDS as SCRIPTED
 from cairn.agents.scripted import SCRIPT, is_scripted
+from cairn.agents.stored_settings import agent_of, sampling_of
 from cairn.agents.trained_tasks import TrainedTasks
 from cairn.core.config import Config, build, merge, nest
 from cairn.core.errors import CairnWarning, ConfigError, UnknownNameError
@@ -122,8 +123,9 @@ def stored_state(name: str) -> dict[str, Any]:  # Any: JSON
 def _trained(name: str, folder: Path, stored: Mapping[str, Any], settings: Mapping[str, Any]) -> Agent:  # Any: tables
     """Return a checkpoint of Cairn, shown and sampled as it was trained."""
     file, own = str(folder / "trainer.json"), settings.get("agent", {})
-    sampling = _sampling(stored["config"].get("sampling", {}), settings, file)
-    config = build(AgentConfig, merge(stored["config"].get("agent", {}), own), file)
+    tables = sampling_of(stored["config"].get("sampling", {}), settings.get("sampling", {}), name)
+    sampling = _sampling(tables, None, file)
+    config = build(AgentConfig, agent_of(stored["config"].get("agent", {}), own, name), file)
     check(config, sampling)
     if not own.get("context"):  # else the settings say which prompts are meant
         refuse_other_prompts(prompt_hashes(config), stored.get("prompts", {}), name)
