@@ -23,6 +23,7 @@ from cairn.agents.pretrained import (
     read_files,
     stored_config,
 )
+from cairn.agents.stored_settings import agent_of
 from cairn.core.config import flatten
 from cairn.envs.registry import load
 
@@ -55,6 +56,7 @@ def pretrained_defaults(tables: Mapping[str, Any]) -> Leaves:  # Any: the user's
         return {}
     folder = local_folder(path)
     if folder is not None and (stored := stored_config(folder)):
+        agent_of(stored.get("agent", {}), tables.get("agent", {}), path)  # refuses modules that the checkpoint names
         found = {**_learner(given), **_stored(stored, given)}
     else:
         found = {**_learner(given), **_interface(given, _files(folder, given))}

@@ -12,6 +12,7 @@ import pytest
 from cairn.agents.agent import load_agent
 from cairn.agents.stored_settings import sampling_of
 from cairn.core.errors import CairnWarning, ConfigError
+from cairn.trainer.config import load_run_config
 from tests.agents.tiny import shared
 
 SERVER = {"url": "http://127.0.0.1:9/v1", "key_env": "AWS_SECRET_ACCESS_KEY", "extra": {"user": "x"}}
@@ -58,6 +59,9 @@ def test_a_stored_module_is_not_imported(
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ConfigError, match=r"modules that a checkpoint names are not imported.*--agent-set"):
         load_agent(checkpoint(tmp_path / "model", config))
+    if "agent" in config:
+        with pytest.raises(ConfigError, match="modules that a checkpoint names are not imported"):
+            load_run_config({"env": {"id": "household"}, "model": {"path": str(tmp_path / "model")}})
     assert not (tmp_path / "planted.imported").exists()
 
 
