@@ -32,6 +32,14 @@ def train(
         Path | None,
         typer.Option(metavar="RUN", help="Continue the run in this folder; --set changes its settings from here on."),
     ] = None,
+    imports: Annotated[
+        list[str],
+        typer.Option(
+            "--import",
+            metavar="MODULE:NAME",
+            help="With --resume: a module in the current folder that the run names, and that you trust.",
+        ),
+    ] = [],
     accept_env_version: Annotated[
         bool, typer.Option("--accept-env-version", help="Continue although the environment's version has changed.")
     ] = False,
@@ -51,14 +59,14 @@ def train(
     The exit status is 130 if Ctrl-C stopped the run before its end.
     """
     if plan or on:
-        _plan(_configuration(config, settings, resume), on, as_json, _defaulted(config, settings, resume))
+        _plan(_configuration(config, settings, resume, imports), on, as_json, _defaulted(config, settings, resume))
         return
     from rich.console import Console
 
     from cairn.cli._watch import Watch
     from cairn.trainer.train import train as run_training
 
-    chosen = _configuration(config, settings, resume)
+    chosen = _configuration(config, settings, resume, imports)
     with Watch(Console(stderr=True), chosen.trainer.updates) as watch:
         run = run_training(
             chosen,
@@ -101,11 +109,12 @@ def _defaulted(config: str, settings: list[str], resume: Path | None) -> frozens
     return frozenset() if resume is not None else defaulted(config, parse_flags(settings))
 
 
-def _configuration(config: str, settings: list[str], resume: Path | None) -> RunConfig:
+def _configuration(config: str, settings: list[str], resume: Path | None, imports: list[str]) -> RunConfig:
     from cairn.core.config import parse_flags
     from cairn.core.errors import CairnError
     from cairn.core.store import RunStore
     from cairn.trainer.config import load_run_config
+    from cairn.trainer.stored_modules import refuse_modules
 
     if (resume is None) == (not config):
         raise CairnError("Say what to train: cairn train CONFIG, or cairn train --resume RUN")
@@ -117,6 +126,7 @@ def _configuration(config: str, settings: list[str], resume: Path | None) -> Run
         stored = store.meta().get("config")
     if stored is None:
         raise CairnError(f"The run at {str(resume)!r} ended before it had stored its configuration; start it again")
+    refuse_modules(stored, imports, str(resume))
     return load_run_config(stored, parse_flags(settings), is_stored=True)
 
 
@@ -129,11 +139,14 @@ def _draw(run: Run, config: RunConfig) -> Path:
 
 
 def _summarise(run: Run, config: RunConfig, picture: Path) -> None:
+    from cairn.trainer.stored_modules import named_modules
+
     cairn = program("cairn")
     if run.reports:
         _show_success(run)
     if not run.is_finished:
-        typer.echo(f"\nStopped before the end. Continue with: {cairn} train --resume {run.folder}")
+        flags = "".join(f" --import {name}" for name in named_modules(config.model_dump()))
+        typer.echo(f"\nStopped before the end. Continue with: {cairn} train --resume {run.folder}{flags}")
     typer.echo(f"\ncurves      {picture}")
     if "tensorboard" in config.trackers.chosen():
         typer.echo(f"metrics     {program('tensorboard')} --logdir {run.folder / 'tensorboard'}")

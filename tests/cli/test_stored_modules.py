@@ -1,0 +1,96 @@
+"""A stored run names modules; the commands import none of them from the current folder unless the user says so."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cairn.core.store import RunStore
+from cairn.trainer.config import RunConfig
+from cairn.trainer.stored_modules import named_modules
+from tests.viewer.stored import make_run
+
+PLANTED = "from pathlib import Path\nPath(__file__).with_suffix('.imported').touch()\n"
+OWN = """
+from examples.doors import Doors
+
+class Mine(Doors):
+    pass
+"""
+SETTINGS = {
+    "env.id": "mine:Mine", "model.preset": "qwen3-nano", "model.vocab_size": 400, "trainer.updates": 0,
+    "trainer.threads": 1, "sampling.max_context": 256, "eval.tasks": 2, "trackers.tensorboard.on": False,
+}  # fmt: skip
+
+
+def cairn(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from cairn.cli.main import app; app()", *arguments]
+    path = {"PYTHONPATH": str(Path(__file__).parents[2]), "PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1"}
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=path, check=False)
+
+
+def stranger(folder: Path, change: Mapping[str, Any]) -> Path:
+    (folder / "planted.py").write_text(PLANTED)
+    config = {**RunConfig().model_dump(mode="json"), **change}
+    return make_run(folder / "run", config=config)
+
+
+CHANGES: tuple[dict[str, Any], ...] = (
+    {"env": {"id": "planted:Env", "config": {}}},
+    {"sampling": {"method": "planted:BACKEND"}},
+    {"agent": {"context": {"method": "planted:CONTEXT"}, "constrain": True}},
+    {"agent": {"context": {"method": "chat", "chat": {"format": "planted:FORM"}}, "constrain": True}},
+    {"credit": {"method": "planted:CREDIT"}},
+    {"loss": {"method": "planted:LOSS"}},
+    {"trackers": {"tensorboard": {}, "planted:TRACKER": {}}},
+)
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=str)
+def test_a_resumed_run_imports_no_module_that_it_names(change: Mapping[str, Any], tmp_path: Path) -> None:
+    stranger(tmp_path, change)
+    done = cairn(tmp_path, "train", "--resume", "run")
+    assert done.returncode == 2, done.stderr
+    assert "modules that a stored run names are not imported" in done.stderr
+    assert "--import planted:" in done.stderr
+    assert not (tmp_path / "planted.imported").exists()
+
+
+@pytest.mark.parametrize("command", ["train --plan --resume run", "credit run", "report run"])
+def test_no_command_imports_the_environment_of_a_strangers_run(command: str, tmp_path: Path) -> None:
+    stranger(tmp_path, {"env": {"id": "planted:Env", "config": {}}, "credit": {"method": "planted:CREDIT"}})
+    done = cairn(tmp_path, *command.split())
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "planted.imported").exists()
+
+
+def test_a_run_in_an_environment_of_the_user_is_resumed_with_its_module_named(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(OWN)
+    file = tmp_path / "mine.toml"
+    file.write_text("\n".join(f"{key} = {json.dumps(value)}" for key, value in SETTINGS.items()))
+    assert cairn(tmp_path, "train", "mine.toml", "--folder", "run").returncode == 0
+    longer = ("train", "--resume", "run", "--set", "eval.temperature=1.0")
+    refused = cairn(tmp_path, *longer)
+    assert "--import mine:Mine" in refused.stderr
+    done = cairn(tmp_path, *longer, "--import", "mine:Mine")
+    assert done.returncode == 0, done.stderr
+    with RunStore.read(tmp_path / "run") as store:
+        assert store.meta()["config"]["eval"]["temperature"] == 1.0
+
+
+def test_modules_outside_the_current_folder_are_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = {"env": {"id": "examples.doors:Doors"}, "credit": {"method": "gigpo"}}
+    assert named_modules(config) == []
+    assert named_modules({"env": {"id": "nowhere_at_all:Env"}}) == ["nowhere_at_all:Env"]
+
+
+@pytest.mark.parametrize("config", [{}, {"env": 3}, {"agent": [], "trackers": None, "credit": {"method": 1}}], ids=str)
+def test_malformed_configurations_name_nothing(config: Mapping[str, Any]) -> None:
+    assert named_modules(config) == []
