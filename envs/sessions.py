@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from cairn.core.errors import SandboxFailure
+from cairn.core.errors import CairnError
 from cairn.sandboxes.base import Limits, Session
 from cairn.sandboxes.pool import Pool
 from cairn.sandboxes.registry import new_sandbox
@@ -40,7 +40,7 @@ class LeasedSession:
             try:
                 self.session.reset()
                 return self.session
-            except SandboxFailure:
+            except CairnError:  # its supervisor failed, or a program left a folder that cannot be read: take another
                 self.close()
         pool = shared_pool(*self._wanted)
         self.session = pool.take()

@@ -30,6 +30,7 @@ _ENV = {
 }
 _GRACE_S = 10.0  # beyond what a program may take, after which the place itself must be broken
 _FILES_S = 30.0  # for a request about files
+_NOT_OPEN = "no program is open"  # as the supervisor reports the caller's mistake
 
 
 class Limits(Config):
@@ -285,7 +286,7 @@ class Session:
                 raise
             return self._lost(limit)
         if "error" in answer:
-            raise CairnError(str(answer["error"]))
+            return _not_run(str(answer["error"]))
         return _result(answer, data, self._place.limit_hit())
 
     def _lost(self, limit: LimitName) -> Result:
@@ -329,8 +330,39 @@ def _result(answer: Mapping[str, Any], data: bytes, enforced: LimitName | None) 
         limit=enforced if enforced is not None and has_failed else answer["limit"],
         refused=tuple(map(str, answer.get("refused", ()))),  # there where a place has a network
         num_refused=int(answer.get("num_refused", 0)),
-        line=None if answer["ended"] else data[:line].decode("utf-8", "surrogatepass"),
+        line=None if answer["ended"] else _text(data[:line]),
     )
+
+
+def _not_run(error: str) -> Result:
+    """Return the result of a program that the supervisor could not start or reach.
+
+    Programs cause this themselves: they use up processes or descriptors, or take the supervisor's limits away.
+
+    Raises:
+        CairnError: the caller's mistake: no program is open.
+    """
+    if error == _NOT_OPEN:
+        raise CairnError(error)
+    return Result(
+        exit_code=126,  # as of shells: found, and could not be started
+        signal=None,
+        stdout=b"",
+        stderr=f"the program could not start: {error}\n".encode("utf-8", "replace"),
+        wall_s=0.0,
+        waited_s=0.0,
+        cpu_s=0.0,
+        peak_memory_bytes=0,
+        limit=None,
+    )
+
+
+def _text(line: bytes) -> str:
+    """Return a line of the open program, which may write any bytes; those that are not UTF-8 are replaced."""
+    try:
+        return line.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return line.decode("utf-8", "replace")
 
 
 class Launch(Protocol):

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cairn.sandboxes._local import INSIDE
-from cairn.sandboxes.base import LimitName, Result, Session
+from cairn.sandboxes.base import FileRefused, LimitName, Result, Session
 
 OnCall = Callable[[str, Mapping[str, Any]], object]  # Any: JSON
 
@@ -53,7 +53,12 @@ class Interpreter:
         """Run a cell."""
         is_fresh = not self._is_open
         if is_fresh:
-            self._session.open((INSIDE / "repl.py").read_text())
+            try:
+                self._session.open((INSIDE / "repl.py").read_text())
+            except FileRefused as refused:  # programs of the session have used up its processes or descriptors
+                return Cell(
+                    stdout=b"", stderr=b"", error=f"No interpreter can start: {refused}", limit=None, is_fresh=True
+                )
             self._is_open = True
             if self._prelude:
                 self._cell(self._prelude, None, is_fresh=True)

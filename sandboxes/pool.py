@@ -10,7 +10,7 @@ import contextlib
 import threading
 from collections.abc import Iterator
 
-from cairn.core.errors import SandboxFailure
+from cairn.core.errors import CairnError
 from cairn.sandboxes.base import Limits, Sandbox, Session
 
 
@@ -49,7 +49,7 @@ class Pool:
         """Empty a session and keep it for the next; one that cannot be emptied is ended."""
         try:
             session.reset()
-        except SandboxFailure:
+        except CairnError:  # something is left, the supervisor failed, or the session is closed already
             self.discarded += 1
             session.close()
             return

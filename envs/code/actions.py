@@ -41,6 +41,8 @@ class Tool:
         return [name for name in self.properties if name not in self.optional]
 
 
+_MOST_DIGITS = 9  # of a line number; Python refuses to read thousands
+
 TOOLS: dict[str, Tool] = {
     "run_python": Tool(
         form=r"\nCODE",
@@ -123,7 +125,10 @@ def _from_text(name: str, rest: str, body: str) -> dict[str, Any]:  # Any: see C
         return {"path": rest, **({"old": parts[1], "new": parts[2]} if parts else {})}
     if name == "read_file":
         path, *numbers = rest.split() or [""]
-        lines = {key: int(n) if n.isdecimal() else n for key, n in zip(("first", "last"), numbers, strict=False)}
+        lines = {
+            key: int(n) if n.isdecimal() and len(n) <= _MOST_DIGITS else n
+            for key, n in zip(("first", "last"), numbers, strict=False)
+        }
         return {"path": path, **lines}
     return {}
 
@@ -150,11 +155,21 @@ def _checked(name: str, arguments: dict[str, Any]) -> Call | Mistake:  # Any: wh
     wrong = [
         key for key, value in arguments.items() if key in tool.properties and not _fits(value, tool.properties[key])
     ]
+    if broken := [key for key, value in arguments.items() if isinstance(value, str) and not _is_unicode(value)]:
+        return Mistake(f"{name}: {', '.join(broken)} has a lone surrogate, which is not a character of UTF-8.")
     if missing or strange or wrong:
         said = [f"missing: {', '.join(missing)}"] * bool(missing) + [f"unknown: {', '.join(strange)}"] * bool(strange)
         said += [f"of a wrong type: {', '.join(wrong)}"] * bool(wrong)
         return Mistake(f"{name} takes {wanted}; {'; '.join(said)}.")
     return Call(tool=name, arguments=arguments)
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _fits(value: object, schema: Mapping[str, Any]) -> bool:  # Any: JSON schema

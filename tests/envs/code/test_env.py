@@ -237,6 +237,35 @@ def test_a_sandbox_that_dies_fails_the_episode_and_the_next_one_has_another(env:
     assert play(env, TASK)["success"]
 
 
+HOSTILE = {
+    "an unreadable work folder": "run_python\nimport os; os.chmod('.', 0)",
+    "an unreadable temporary folder": "run_python\nimport os; os.chmod('/tmp', 0)",
+    "a supervisor without descriptors": "run_python\nimport resource, os\n"
+    "resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, (0, 0))",
+    "threads that stay": "run_python\nimport threading, time\n"
+    "for _ in range(80): threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()",
+    "bytes that are not UTF-8 on descriptor 3": "run_python\nimport os; os.write(3, b'\\xff\\xfe')",
+    "a long number on descriptor 3": "run_python\nimport os; os.write(3, b'9' * 5000 + b'\\n')",
+    "a line number of 5,000 digits": f"read_file README.md {'9' * 4000}",
+    "a JSON number of 5,000 digits": '{"name": "read_file", "arguments": {"path": "a", "first": ' + "9" * 3900 + "}}",
+    "a lone surrogate as a path": '{"name": "write_file", "arguments": {"path": "\\ud800", "content": "x"}}',
+    "a lone surrogate as content": '{"name": "write_file", "arguments": {"path": "a", "content": "\\ud800"}}',
+    "a lone surrogate as code": '{"name": "run_python", "arguments": {"code": "\\ud800"}}',
+    "a lone surrogate as an answer": '{"name": "submit", "arguments": {"answer": "\\ud800"}}',
+    "a lone surrogate in plain text": "write_file a\n\ud800",
+}
+
+
+@pytest.mark.parametrize("action", HOSTILE.values(), ids=HOSTILE)
+def test_no_action_raises_out_of_the_environment_and_the_next_episode_is_whole(env: CodeEnv, action: str) -> None:
+    for each in (action, "run_python\n1", "shell ls", "list_files", "run_tests", action):
+        text, reward, is_over, *_ = env.step(each)
+        assert isinstance(text, str)
+        assert (reward, is_over) == (0.0, False)
+    env.step("submit")
+    assert play(env, TASK)["success"]
+
+
 def test_environments_in_several_threads_keep_apart() -> None:
     def work(number: int) -> list[str]:
         env = make("code", kind="repair")
