@@ -17,8 +17,9 @@ from cairn.core.errors import SandboxFailure
 from cairn.sandboxes import _engine, _line, _wire, seccomp
 from cairn.sandboxes._attached import Attached
 from cairn.sandboxes._local import INSIDE, MODULES
-from cairn.sandboxes.base import LimitName, Limits
+from cairn.sandboxes.base import Limits
 from cairn.sandboxes.cgroups import Group
+from cairn.sandboxes.result import LimitName
 
 _HOME = "/work"
 _USER = 1000

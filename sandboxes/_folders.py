@@ -11,8 +11,9 @@ from typing import Any
 
 from cairn.core.errors import SandboxFailure
 from cairn.sandboxes._local import INSIDE, MODULES, LocalPlace
-from cairn.sandboxes.base import LimitName, Limits
+from cairn.sandboxes.base import Limits
 from cairn.sandboxes.inside import files
+from cairn.sandboxes.result import LimitName
 
 
 class FolderPlace:

@@ -16,8 +16,9 @@ from typing import Any
 
 from cairn.core.errors import SandboxFailure
 from cairn.sandboxes import _wire
-from cairn.sandboxes.base import LimitName, Limits
+from cairn.sandboxes.base import Limits
 from cairn.sandboxes.cgroups import Group
+from cairn.sandboxes.result import LimitName
 
 INSIDE = Path(__file__).parent / "inside"
 MODULES = ("supervisor.py", "crew.py", "confine.py", "files.py", "programs.py", "source.py", "watch.py")

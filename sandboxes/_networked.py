@@ -8,8 +8,9 @@ from typing import Any, Protocol
 
 from cairn.core.errors import SandboxFailure
 from cairn.sandboxes._gateway import Gateway
-from cairn.sandboxes.base import LimitName, Place
+from cairn.sandboxes.base import Place
 from cairn.sandboxes.network import AllowList
+from cairn.sandboxes.result import LimitName
 
 _PORT = 3128  # in the place's own network: no other has it
 _PROXY = f"http://127.0.0.1:{_PORT}"

@@ -8,8 +8,9 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from cairn.sandboxes.base import Entry, Result, Session, Snapshot
+from cairn.sandboxes.base import Entry, Session, Snapshot
 from cairn.sandboxes.pool import Pool
+from cairn.sandboxes.result import Result
 
 T = TypeVar("T")
 

@@ -18,8 +18,8 @@ from cairn.core.config import Config
 from cairn.core.errors import CairnError, ConfigError, SandboxFailure
 from cairn.sandboxes.inside.watch import SLOWEST
 from cairn.sandboxes.network import Destination
+from cairn.sandboxes.result import LimitName, Result, not_run, read_result
 
-LimitName = Literal["wall", "cpu", "memory", "processes", "file", "disk", "files", "output"]
 Kind = Literal["file", "folder", "link", "other"]
 
 _ENV = {
@@ -30,7 +30,6 @@ _ENV = {
 }
 _GRACE_S = 10.0  # beyond what a program may take, after which the place itself must be broken
 _FILES_S = 30.0  # for a request about files
-_NOT_OPEN = "no program is open"  # as the supervisor reports the caller's mistake
 
 
 class Limits(Config):
@@ -50,35 +49,6 @@ class Limits(Config):
     output_bytes: int = Field(
         1 << 20, ge=1 << 10, description="Bytes of standard output, and of standard error, a run."
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """What came of a program."""
-
-    exit_code: int | None  # None: a signal ended it, or it goes on
-    signal: int | None  # that ended it; None: it exited, or it goes on
-    stdout: bytes
-    stderr: bytes
-    wall_s: float
-    waited_s: float  # of these, when it was ready and had no processor: to about 20 ms
-    cpu_s: float  # of all its processes
-    peak_memory_bytes: int  # the most seen at once, or of its largest process
-    limit: LimitName | None  # that ended it or made it fail; None: none did
-    line: str | None = None  # of the open program: what it answered; None: it has ended
-    refused: tuple[str, ...] = ()  # by the network's list since the last result: the first different ones, in words
-    num_refused: int = 0  # of all such connections
-    is_lost: bool = False  # the place went down with it: the session starts anew, empty
-
-    @property
-    def is_ok(self) -> bool:
-        """Whether the program exited with 0 within its limits."""
-        return self.exit_code == 0 and self.limit is None
-
-    @property
-    def output(self) -> str:
-        """Standard output and standard error as text; bytes that are no UTF-8 are replaced."""
-        return (self.stdout + self.stderr).decode("utf-8", "replace")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,8 +256,8 @@ class Session:
                 raise
             return self._lost(limit)
         if "error" in answer:
-            return _not_run(str(answer["error"]))
-        return _result(answer, data, self._place.limit_hit())
+            return not_run(str(answer["error"]))
+        return read_result(answer, data, self._place.limit_hit())
 
     def _lost(self, limit: LimitName) -> Result:
         """The supervisor itself fell to a limit that all processes share: begin anew in a fresh place."""
@@ -313,56 +283,6 @@ class Session:
 
     def _env(self, env: Mapping[str, str] | None) -> dict[str, str]:
         return {**_ENV, "HOME": self.home, **self._place.env, **(env or {})}
-
-
-def _result(answer: Mapping[str, Any], data: bytes, enforced: LimitName | None) -> Result:
-    line, out = int(answer["line"]), int(answer["out"])
-    has_failed = answer["ended"] and answer["exit"] != 0
-    return Result(
-        exit_code=answer["exit"],
-        signal=answer["signal"],
-        stdout=data[line : line + out],
-        stderr=data[line + out :],
-        wall_s=float(answer["wall_s"]),
-        waited_s=float(answer["waited_s"]),
-        cpu_s=float(answer["cpu_s"]),
-        peak_memory_bytes=int(answer["peak_memory"]),
-        limit=enforced if enforced is not None and has_failed else answer["limit"],
-        refused=tuple(map(str, answer.get("refused", ()))),  # there where a place has a network
-        num_refused=int(answer.get("num_refused", 0)),
-        line=None if answer["ended"] else _text(data[:line]),
-    )
-
-
-def _not_run(error: str) -> Result:
-    """Return the result of a program that the supervisor could not start or reach.
-
-    Programs cause this themselves: they use up processes or descriptors, or take the supervisor's limits away.
-
-    Raises:
-        CairnError: the caller's mistake: no program is open.
-    """
-    if error == _NOT_OPEN:
-        raise CairnError(error)
-    return Result(
-        exit_code=126,  # as of shells: found, and could not be started
-        signal=None,
-        stdout=b"",
-        stderr=f"the program could not start: {error}\n".encode("utf-8", "replace"),
-        wall_s=0.0,
-        waited_s=0.0,
-        cpu_s=0.0,
-        peak_memory_bytes=0,
-        limit=None,
-    )
-
-
-def _text(line: bytes) -> str:
-    """Return a line of the open program, which may write any bytes; those that are not UTF-8 are replaced."""
-    try:
-        return line.decode("utf-8", "surrogatepass")
-    except UnicodeDecodeError:
-        return line.decode("utf-8", "replace")
 
 
 class Launch(Protocol):

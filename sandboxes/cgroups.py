@@ -13,7 +13,8 @@ import signal
 import time
 from pathlib import Path
 
-from cairn.sandboxes.base import LimitName, Limits
+from cairn.sandboxes.base import Limits
+from cairn.sandboxes.result import LimitName
 
 _NUMBERS = itertools.count()
 _PERIOD_US = 100_000

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from cairn.sandboxes._local import INSIDE
-from cairn.sandboxes.base import FileRefused, LimitName, Result, Session
+from cairn.sandboxes.base import FileRefused, Session
+from cairn.sandboxes.result import LimitName, Result
 
 OnCall = Callable[[str, Mapping[str, Any]], object]  # Any: JSON
 

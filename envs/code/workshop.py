@@ -7,8 +7,9 @@ from typing import Any
 
 from cairn.envs.code.actions import Call
 from cairn.envs.shorten import shorten
-from cairn.sandboxes.base import FileRefused, Result, Session
+from cairn.sandboxes.base import FileRefused, Session
 from cairn.sandboxes.interpreter import Interpreter, OnCall
+from cairn.sandboxes.result import Result
 
 _RUNNER = """
 import sys, traceback

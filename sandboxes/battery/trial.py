@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cairn.core.errors import CairnError
-from cairn.sandboxes.base import Limits, Result, Sandbox, Session
+from cairn.sandboxes.base import Limits, Sandbox, Session
 from cairn.sandboxes.battery.attack import Attack, attacks
+from cairn.sandboxes.result import Result
 
 LIMITS = Limits(wall_s=20, cpu_s=5, memory_bytes=256 << 20, disk_bytes=32 << 20, file_bytes=24 << 20, files=2000)
 _VARIABLE = "CAIRN_BATTERY_SECRET"

@@ -24,7 +24,8 @@ from pydantic import Field, SecretStr, field_validator
 from cairn.core.errors import CairnError, SandboxFailure
 from cairn.core.printable import printable
 from cairn.sandboxes import _http, _wire
-from cairn.sandboxes.base import LimitName, Limits, Sandbox, SandboxConfig
+from cairn.sandboxes.base import Limits, Sandbox, SandboxConfig
+from cairn.sandboxes.result import LimitName
 
 _LONGEST_WAIT_S = 10.0
 _SLACK_S = 10.0  # of the network, and of waiting for another request to the same session

@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from cairn.sandboxes.base import Limits, Result, Sandbox, Session
+from cairn.sandboxes.base import Limits, Sandbox, Session
 from cairn.sandboxes.registry import new_sandbox
+from cairn.sandboxes.result import Result
 from tests.sandboxes.usable import usable
 
 _WAIT_S = 20.0

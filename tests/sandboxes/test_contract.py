@@ -17,11 +17,12 @@ import pytest
 
 from cairn.core.errors import CairnError
 from cairn.sandboxes import _engine
-from cairn.sandboxes.base import Entry, FileRefused, LimitName, Limits, Sandbox, Session
+from cairn.sandboxes.base import Entry, FileRefused, Limits, Sandbox, Session
 from cairn.sandboxes.kinds.bubblewrap import Bubblewrap, BubblewrapConfig
 from cairn.sandboxes.kinds.docker import Docker, DockerConfig
 from cairn.sandboxes.kinds.landlock import Landlock, LandlockConfig
 from cairn.sandboxes.kinds.process import Process, ProcessConfig
+from cairn.sandboxes.result import LimitName
 from tests.sandboxes.serving import Server
 
 MIB = 1 << 20

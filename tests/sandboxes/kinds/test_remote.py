@@ -21,8 +21,9 @@ from typer.testing import CliRunner
 from cairn.cli.main import app
 from cairn.core.errors import CairnError, SandboxFailure
 from cairn.sandboxes import _http, _wire
-from cairn.sandboxes.base import Limits, Result
+from cairn.sandboxes.base import Limits
 from cairn.sandboxes.kinds.remote import Remote, RemoteConfig
+from cairn.sandboxes.result import Result
 from tests.sandboxes import serving
 from tests.sandboxes.serving import TOKEN, Server
 from tests.sandboxes.test_contract import running, starts
