@@ -93,9 +93,9 @@ def create(db: sqlite3.Connection) -> None:
 
 def migrate(db: sqlite3.Connection) -> int:
     """Bring a file of an older version up to date, each version in a transaction, and return its version."""
-    while (version := _version(db)) in _MIGRATIONS:
+    while (version := version_of(db)) in _MIGRATIONS:
         db.execute("BEGIN IMMEDIATE")
-        if _version(db) == version:  # nobody else was faster
+        if version_of(db) == version:  # nobody else was faster
             _MIGRATIONS[version](db)
             db.execute(f"PRAGMA user_version = {version + 1}")
         db.execute("COMMIT")
@@ -119,10 +119,11 @@ def unsigned(stored: int) -> int:
 
 
 def _is_empty(db: sqlite3.Connection) -> bool:
-    return _version(db) == 0 and db.execute("SELECT 1 FROM sqlite_master").fetchone() is None
+    return version_of(db) == 0 and db.execute("SELECT 1 FROM sqlite_master").fetchone() is None
 
 
-def _version(db: sqlite3.Connection) -> int:
+def version_of(db: sqlite3.Connection) -> int:
+    """Return the version of a file's tables."""
     return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 

@@ -11,6 +11,7 @@ Not stored: the choices that replies were kept to, and which actions were admiss
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -46,13 +47,12 @@ class RunStore:
         Raises:
             CairnError: it is no run store, one of a newer version, or one that lacks tables.
         """
+        self._open(path, _connect, max_bytes)
+
+    def _open(self, path: Path, connect: Callable[[Path], sqlite3.Connection], max_bytes: int | None) -> None:
         try:
-            self._db = sqlite3.connect(path, isolation_level=None)
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = NORMAL")
-            schema.create(self._db)
-            version = schema.migrate(self._db)
-            missing = schema.missing_tables(self._db)
+            self._db = connect(path)
+            version, missing = schema.version_of(self._db), schema.missing_tables(self._db)
         except sqlite3.DatabaseError as error:
             raise CairnError(
                 f"Cannot open run store {str(path)!r}: {error}. If the file is damaged, move it away"
@@ -70,12 +70,14 @@ class RunStore:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Open a file that is there, to read.
+        """Open an existing file to read it; it may be on a read-only file system.
 
         Raises:
-            CairnError: there is none, or as above.
+            CairnError: there is none, or as above; or its last writes cannot be read where it is.
         """
-        store = cls(cls.file(path))
+        store = cls.__new__(cls)
+        file = cls.file(path)
+        store._open(file, _connect if _is_writable(file) else _connect_read_only, None)
         store._db.execute("PRAGMA query_only = ON")
         return store
 
@@ -301,6 +303,35 @@ class RunStore:
         finally:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """Open a file for writing, make its tables if it is new, and bring them up to date."""
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA synchronous = NORMAL")
+    schema.create(db)
+    schema.migrate(db)
+    return db
+
+
+def _connect_read_only(path: Path) -> sqlite3.Connection:
+    """Open a file that cannot be written.
+
+    Raises:
+        CairnError: its write-ahead log holds writes; SQLite needs a writable folder to read those.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    if log.is_file() and log.stat().st_size:
+        raise CairnError(
+            f"Run store {str(path)!r} cannot be read in a read-only folder: its last writes are in {log.name}. Copy "
+            "the folder to a place that can be written"
+        )
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True, isolation_level=None)
+
+
+def _is_writable(file: Path) -> bool:
+    return os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)
 
 
 _EVENT = "INSERT INTO events (step, stored, kind, text) VALUES (?, ?, ?, ?)"
