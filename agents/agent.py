@@ -33,6 +33,8 @@ from cairn.agents.stored_settings import agent_of, sampling_of
 from cairn.agents.trained_tasks import TrainedTasks
 from cairn.core.config import Config, build, merge, nest
 from cairn.core.errors import CairnWarning, ConfigError, UnknownNameError
+from cairn.core.manifest import FILE as MANIFEST
+from cairn.core.manifest import check_manifest
 from cairn.core.plugins import BACKENDS, CONTEXTS
 
 if TYPE_CHECKING:
@@ -122,6 +124,11 @@ def stored_state(name: str) -> dict[str, Any]:  # Any: JSON
 
 def _trained(name: str, folder: Path, stored: Mapping[str, Any], settings: Mapping[str, Any]) -> Agent:  # Any: tables
     """Return a checkpoint of Cairn, shown and sampled as it was trained."""
+    if (folder / MANIFEST).is_file() and (fault := check_manifest(folder)):
+        raise ConfigError(
+            f"The checkpoint {str(folder)!r} is damaged: {fault}. Name an older checkpoint; or, if you changed it "
+            f"yourself, delete its {MANIFEST}"
+        )
     file, own = str(folder / "trainer.json"), settings.get("agent", {})
     tables = sampling_of(stored["config"].get("sampling", {}), settings.get("sampling", {}), name)
     sampling = _sampling(tables, None, file)

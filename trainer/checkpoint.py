@@ -10,7 +10,6 @@ hash: a run does not go on with another.
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import os
 import shutil
@@ -24,10 +23,11 @@ from torch import Tensor
 
 from cairn.agents.models.policy import Policy
 from cairn.core.errors import CairnError
+from cairn.core.manifest import check_manifest, file_hash, write_manifest
 from cairn.trainer.learner import Learner
 from cairn.trainer.ranks import full_weights
 
-_MANIFEST, _ROLLOUT, _REFERENCE = "manifest.json", "rollout.json", "reference.safetensors"
+_ROLLOUT, _REFERENCE = "rollout.json", "reference.safetensors"
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def save(
         (partial / "trainer.json").write_text(json.dumps({"update": update, "steps": learner.steps, **state}))
         if rollout is not None:
             (partial / _ROLLOUT).write_text(json.dumps(rollout))
-        (partial / _MANIFEST).write_text(json.dumps(_hashes(partial)))
+        write_manifest(partial)
         shutil.rmtree(target, ignore_errors=True)
         partial.rename(target)
     except Exception as error:  # safetensors and tokenizers report what the system refused as their own exceptions
@@ -102,9 +102,8 @@ def latest(folder: Path) -> tuple[Checkpoint | None, list[str]]:
     problems: list[str] = []
     for path in sorted(folder.glob("update-*"), reverse=True):
         try:
-            manifest = json.loads((path / _MANIFEST).read_text())
-            if manifest != _hashes(path):
-                raise ValueError("its files do not match its manifest")
+            if fault := check_manifest(path):
+                raise ValueError(fault)
             state = json.loads((path / "trainer.json").read_text())
             return Checkpoint(folder=path, update=int(state["update"]), state=state), problems
         except (OSError, ValueError, KeyError) as error:
@@ -122,7 +121,7 @@ def restore_learner(checkpoint: Checkpoint, learner: Learner) -> None:
     learner.steps = int(checkpoint.state["steps"])
     if learner.reference is not None:
         path = (checkpoint.folder.parent if learner.reference.is_fixed else checkpoint.folder) / _REFERENCE
-        if checkpoint.state.get("reference") != (_hash(path) if path.is_file() else "missing"):
+        if checkpoint.state.get("reference") != (file_hash(path) if path.is_file() else "missing"):
             raise CairnError(
                 f"learner.reference: {str(path)!r} is missing, or is not the reference policy that this run was held "
                 "to. Go on with the settings that the run began with, or put the file back"
@@ -136,18 +135,8 @@ def _write_reference(tensors: Mapping[str, Tensor], path: Path, *, is_first: boo
         new = path.with_suffix(".new")
         save_file(_contiguous(tensors), new)
         new.replace(path)
-    return _hash(path)
+    return file_hash(path)
 
 
 def _contiguous(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name: tensor.contiguous() for name, tensor in tensors.items()}
-
-
-def _hashes(folder: Path) -> dict[str, str]:
-    files = sorted(p for p in folder.iterdir() if p.is_file() and p.name != _MANIFEST)
-    return {p.name: _hash(p) for p in files}
-
-
-def _hash(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

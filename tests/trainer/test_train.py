@@ -321,6 +321,15 @@ def test_a_damaged_checkpoint_is_passed_over_with_a_note(tmp_path: Path) -> None
     assert heard.updates == [2]
 
 
+def test_an_agent_with_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
+    run = train(DOORS, TINY, folder=tmp_path)
+    (run.checkpoint / "tokenizer.json").write_bytes(b"torn")
+    with pytest.raises(ConfigError, match=r"update-000002' is damaged: .* tokenizer.json changed.*older checkpoint"):
+        play_tasks(str(tmp_path), DOORS["env"]["id"], tasks=1)
+    report, _ = play_tasks(str(run.checkpoint.with_name("update-000001")), DOORS["env"]["id"], tasks=1)
+    assert report.failed == 0
+
+
 @pytest.mark.parametrize("damage", ["manifest", "deleted"])
 def test_without_any_intact_checkpoint_a_run_with_updates_is_refused_and_stays_as_it_is(
     damage: str, tmp_path: Path
