@@ -1,0 +1,101 @@
+"""No action raises out of `step`, whatever its text, and the environment can be reset afterwards.
+
+Actions are drawn from broken JSON, wrong types, huge numbers, deep nesting, lone surrogates, control characters and
+damaged admissible actions. Programs that attack the sandbox are in `tests/sandboxes/attacks`.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from cairn.envs.base import TextEnv
+from cairn.envs.registry import make
+
+Info = dict[str, Any]  # Any: see TextEnv.step
+QUICK = ("household", "webshop", "webshop/basket", "webshop/cheapest", "webshop/backtrack", "webshop/distractor")
+SANDBOXED: dict[str, dict[str, Any]] = {"code": {"kind": "tools", "turn_limit": 6}, "codeact": {"of": "household"}}
+VALUES: tuple[Any, ...] = (  # Any: JSON
+    10**300,
+    -1,
+    None,
+    True,
+    [],
+    {},
+    1.5,
+    float("nan"),
+    "\ud800",
+    "../../etc/passwd",
+    "a" * 3000,
+    "\0",
+    "",
+)
+
+
+def noise(rng: random.Random, longest: int) -> str:
+    """Return printable, control and surrogate characters, and any others."""
+    ranges = ((32, 127), (0, 32), (0xD800, 0xE000), (0, 0x110000))
+    return "".join(chr(rng.randrange(*rng.choice(ranges))) for _ in range(rng.randrange(longest)))
+
+
+def damaged(rng: random.Random, listed: Sequence[str]) -> str:
+    action = rng.choice(listed) if listed else "look"
+    return rng.choice((action, action[: rng.randrange(len(action) + 1)] + noise(rng, 6), f"{action} {'9' * 4500}"))
+
+
+def call(rng: random.Random, tools: Sequence[Any]) -> str:  # Any: JSON schemas
+    if not tools:
+        return json.dumps({"name": noise(rng, 9), "arguments": {noise(rng, 5): noise(rng, 9)}})
+    tool = rng.choice(tools)["function"]
+    arguments = {name: rng.choice(VALUES) for name in tool["parameters"].get("properties", {}) if rng.random() < 0.8}
+    return json.dumps({"name": tool["name"], "arguments": arguments})
+
+
+def hostile(rng: random.Random, info: Info) -> str:
+    makers: tuple[Callable[[], str], ...] = (
+        lambda: noise(rng, 60),
+        lambda: noise(rng, 4000),
+        lambda: "",
+        lambda: damaged(rng, info["admissible_actions"] or ()),
+        lambda: call(rng, info["tools"]),
+        lambda: "[" * rng.randrange(5000),
+        lambda: '{"name":' * rng.randrange(500),
+        lambda: "9" * rng.randrange(6000),
+        lambda: json.dumps({"name": None, "arguments": rng.choice((None, [], 1, "x"))}),
+        lambda: rng.choice(("search[%s]", "click[%s]", "read_file a %s", "run_python\n%s", "take %s")) % noise(rng, 30),
+        lambda: f"search[{'(' * 2000}]",
+    )
+    return rng.choice(makers)()
+
+
+def play(env: TextEnv, count: int, seed: int = 0) -> None:
+    rng, tasks = random.Random(seed), env.tasks()
+    _, info = env.reset(seed=0, options={"task": tasks[0]})
+    for number in range(count):
+        action = hostile(rng, info)
+        text, _, is_over, is_cut, info = env.step(action)
+        assert isinstance(text, str), action
+        if is_over or is_cut:
+            _, info = env.reset(seed=number, options={"task": rng.choice(tasks)})
+    env.close()
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_no_action_raises(name: str) -> None:
+    play(make(name), 5000)
+
+
+@pytest.mark.parametrize("name", SANDBOXED)
+def test_no_action_raises_where_actions_are_programs(name: str) -> None:
+    play(make(name, **SANDBOXED[name]), 300)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("name", SANDBOXED)
+def test_no_action_of_thousands_raises_where_actions_are_programs(name: str) -> None:
+    play(make(name, **SANDBOXED[name]), 5000, seed=1)
