@@ -61,7 +61,7 @@ def hostile(rng: random.Random, info: Info) -> str:
         lambda: noise(rng, 4000),
         lambda: "",
         lambda: damaged(rng, info["admissible_actions"] or ()),
-        lambda: call(rng, info["tools"]),
+        *[lambda: call(rng, info["tools"])] * 4,  # the most fragile
         lambda: "[" * rng.randrange(5000),
         lambda: '{"name":' * rng.randrange(500),
         lambda: "9" * rng.randrange(6000),
