@@ -19,21 +19,8 @@ from cairn.envs.registry import make
 Info = dict[str, Any]  # Any: see TextEnv.step
 QUICK = ("household", "webshop", "webshop/basket", "webshop/cheapest", "webshop/backtrack", "webshop/distractor")
 SANDBOXED: dict[str, dict[str, Any]] = {"code": {"kind": "tools", "turn_limit": 6}, "codeact": {"of": "household"}}
-VALUES: tuple[Any, ...] = (  # Any: JSON
-    10**300,
-    -1,
-    None,
-    True,
-    [],
-    {},
-    1.5,
-    float("nan"),
-    "\ud800",
-    "../../etc/passwd",
-    "a" * 3000,
-    "\0",
-    "",
-)
+TEXTS = ("\ud800", "../../etc/passwd", "a" * 3000, "\0", "", "a", "\x1b[2J")
+OTHERS: tuple[Any, ...] = (10**300, -1, 0, None, True, [], {}, 1.5, float("nan"))  # Any: JSON
 
 
 def noise(rng: random.Random, longest: int) -> str:
@@ -51,7 +38,11 @@ def call(rng: random.Random, tools: Sequence[Any]) -> str:  # Any: JSON schemas
     if not tools:
         return json.dumps({"name": noise(rng, 9), "arguments": {noise(rng, 5): noise(rng, 9)}})
     tool = rng.choice(tools)["function"]
-    arguments = {name: rng.choice(VALUES) for name in tool["parameters"].get("properties", {}) if rng.random() < 0.8}
+    arguments = {
+        name: rng.choice(TEXTS if rng.random() < 0.8 else OTHERS)
+        for name in tool["parameters"].get("properties", {})
+        if rng.random() < 0.9
+    }
     return json.dumps({"name": tool["name"], "arguments": arguments})
 
 
@@ -68,6 +59,7 @@ def hostile(rng: random.Random, info: Info) -> str:
         lambda: json.dumps({"name": None, "arguments": rng.choice((None, [], 1, "x"))}),
         lambda: rng.choice(("search[%s]", "click[%s]", "read_file a %s", "run_python\n%s", "take %s")) % noise(rng, 30),
         lambda: f"search[{'(' * 2000}]",
+        lambda: f"read_file a {'9' * rng.randrange(6000)}",
     )
     return rng.choice(makers)()
 
