@@ -28,7 +28,7 @@ class Result:
     line: str | None = None  # of the open program: what it answered; None: it has ended
     refused: tuple[str, ...] = ()  # by the network's list since the last result: the first different ones, in words
     num_refused: int = 0  # of all such connections
-    is_lost: bool = False  # the place went down with it: the session starts anew, empty
+    is_lost: bool = False  # the place went down with it: the session starts again, empty
 
     @property
     def is_ok(self) -> bool:
