@@ -50,8 +50,7 @@ class Ranks:
     def _reduced(self, values: Sequence[float], how: Any) -> list[float]:  # Any: torch has no type for it
         if self.world == 1:
             return list(values)
-        device = "cuda" if dist.get_backend() == "nccl" else "cpu"
-        tensor = torch.tensor(values, dtype=torch.float64, device=device)
+        tensor = torch.tensor(values, dtype=torch.float64)
         dist.all_reduce(tensor, how)
         out: list[float] = tensor.tolist()
         return out
@@ -117,7 +116,7 @@ def open_meeting(host: str = "127.0.0.1") -> TCPStore:
 
 
 def join(rank: int, world: int, host: str, port: int, timeout_s: float = 600.0) -> Ranks:
-    """Become one of `world` ranks that meet there: over nccl where there is a GPU, else over gloo."""
+    """Become one of `world` ranks that meet there: what is on a GPU goes over nccl, all else over gloo."""
     wait = timedelta(seconds=timeout_s)
     if host == "127.0.0.1":
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # else the machine's name must resolve
@@ -125,7 +124,8 @@ def join(rank: int, world: int, host: str, port: int, timeout_s: float = 600.0) 
     if is_gpu:
         torch.cuda.set_device(rank % torch.cuda.device_count())
     store = TCPStore(host, port, is_master=False, timeout=wait)
-    dist.init_process_group("nccl" if is_gpu else "gloo", store=store, rank=rank, world_size=world, timeout=wait)
+    backend = "cpu:gloo,cuda:nccl" if is_gpu else "gloo"
+    dist.init_process_group(backend, store=store, rank=rank, world_size=world, timeout=wait)
     return Ranks(rank, world)
 
 

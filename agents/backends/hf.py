@@ -159,14 +159,9 @@ class HFBackend:
     def _sample(self, logits_SV: Tensor, requests: list[Request]) -> tuple[list[int], list[float]]:
         if self.config.temperature == 0.0:
             return logits_SV.argmax(-1).tolist(), [0.0] * len(requests)
-        logprobs_SV = torch.log_softmax(logits_SV / self.config.temperature, -1)
         draws = torch.tensor([request.rng.random() for request in requests], dtype=torch.float64)
-        # Inverse of the cumulative distribution, in float64 on the CPU: an id of probability 0 cannot come out.
-        cumulative = logprobs_SV.double().exp().cpu().cumsum(-1)
-        targets = draws[:, None] * cumulative[:, -1:] * (1 - 1e-12)
-        tokens_S = torch.searchsorted(cumulative, targets, right=True)
-        chosen = logprobs_SV.cpu().gather(-1, tokens_S)[:, 0]
-        return tokens_S[:, 0].tolist(), chosen.tolist()
+        tokens_S, logprobs_S = draw(logits_SV / self.config.temperature, draws.to(logits_SV.device))
+        return tokens_S.tolist(), logprobs_S.tolist()
 
     def _finished(self) -> list[tuple[int, Reply | EpisodeFailure]]:
         out: list[tuple[int, Reply | EpisodeFailure]] = []
@@ -175,6 +170,21 @@ class HFBackend:
                 out.append((i, slot.work[1].reply()))
                 slot.work = None
         return out
+
+
+def draw(logits_SV: Tensor, draws_S: Tensor) -> tuple[Tensor, Tensor]:
+    """Return a token of each row, at its draw in [0, 1) of the cumulative distribution, and its log-probability.
+
+    In float64, and where the logits are: a row of a large vocabulary is long to copy. A token of probability 0 cannot
+    come out; a parallel sum may round so that it would, and then the likeliest one stands in.
+    """
+    logprobs_SV = torch.log_softmax(logits_SV, -1)
+    cumulative_SV = logprobs_SV.double().exp().cumsum(-1)
+    targets_S1 = draws_S[:, None] * cumulative_SV[:, -1:] * (1 - 1e-12)
+    tokens_S1 = torch.searchsorted(cumulative_SV, targets_S1, right=True)
+    is_possible = logprobs_SV.gather(-1, tokens_S1).isfinite()
+    tokens_S1 = torch.where(is_possible, tokens_S1, logprobs_SV.argmax(-1, keepdim=True))
+    return tokens_S1[:, 0], logprobs_SV.gather(-1, tokens_S1)[:, 0]
 
 
 def _mask(logits_SV: Tensor, allowed: list[tuple[int, ...] | None]) -> Tensor:

@@ -71,8 +71,8 @@ def by_generate(policy: Policy, episodes: Sequence[Sequence[Prompt]], reply_toke
         live = [i for i, asked in enumerate(episodes) if len(asked) > turn]
         rows = [whole(episodes[i], replies[i]) for i in live]
         longest = max(map(len, rows))
-        ids = torch.tensor([[0] * (longest - len(row)) + row for row in rows])
-        mask = torch.tensor([[0] * (longest - len(row)) + [1] * len(row) for row in rows])
+        ids = torch.tensor([[0] * (longest - len(row)) + row for row in rows], device=policy.device)
+        mask = torch.tensor([[0] * (longest - len(row)) + [1] * len(row) for row in rows], device=policy.device)
         out = model.generate(
             input_ids=ids, attention_mask=mask, do_sample=True, temperature=1.0, top_k=0, top_p=1.0,
             max_new_tokens=reply_tokens, min_new_tokens=reply_tokens, pad_token_id=0,
@@ -90,4 +90,4 @@ def _plain(policy: Policy) -> Any:  # Any: transformers picks the class
     build: Any = AutoModelForCausalLM.from_config  # Any: transformers has no types
     model = build(settings, attn_implementation="sdpa").eval()
     model.load_state_dict(policy.model.state_dict())
-    return model
+    return model.to(policy.device, policy.model.dtype)

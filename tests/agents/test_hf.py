@@ -12,7 +12,7 @@ import scipy.stats
 import torch
 
 from cairn.agents.backend import Reply, Request
-from cairn.agents.backends.hf import HFBackend, HFConfig
+from cairn.agents.backends.hf import HFBackend, HFConfig, draw
 from cairn.agents.config import SamplingConfig
 from cairn.agents.models.policy import Policy
 from cairn.core.records import Ending, Episode, Observation, Task, Turn
@@ -307,3 +307,24 @@ def test_the_random_state_of_the_process_is_left_alone() -> None:
     one(backend(), request())
     policy(seed=4)
     assert torch.equal(torch.get_rng_state(), state)
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_a_draw_follows_the_distribution_and_skips_what_is_impossible(device: str) -> None:
+    chances = torch.tensor([0.0, 0.25, 0.0, 0.5, 0.25, 0.0])
+    draws = torch.tensor([0.0, 0.249, 0.2501, 0.749, 0.7501, 1 - 2**-53], dtype=torch.float64, device=device)
+    tokens, logprobs = draw(chances.log().repeat(6, 1).to(device), draws)
+    assert tokens.tolist() == [1, 1, 3, 3, 4, 4]
+    torch.testing.assert_close(logprobs.cpu().exp(), torch.tensor([0.25, 0.25, 0.5, 0.5, 0.25, 0.25]))
+
+
+@pytest.mark.gpu
+def test_draws_of_a_large_vocabulary_on_a_gpu_are_the_cpus() -> None:
+    torch.manual_seed(0)
+    logits, draws = 3 * torch.randn(64, 150_000), torch.rand(64, dtype=torch.float64)
+    logits[:, ::2] = -torch.inf
+    tokens, logprobs = draw(logits.cuda(), draws.cuda())
+    expected, of_them = draw(logits, draws)
+    assert (tokens.cpu() != expected).sum() <= 1  # a draw on the border of two
+    torch.testing.assert_close(logprobs.cpu(), of_them, rtol=0, atol=1e-4)
+    assert (tokens % 2 == 1).all()

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoModelForCausalLM, LlamaConfig, Qwen2Config, Qwen3Config
 
-from cairn.agents.models.ragged import NAME, Ragged, SlotCache, hidden_states, logits
+from cairn.agents.models.ragged import NAME, Ragged, SlotCache, grouped_attention, hidden_states, logits
 from cairn.trainer.tree import make_tree
 from tests.agents.tiny import reference_logits
 
@@ -229,3 +230,36 @@ def test_shared_tokens_are_multiplied_once() -> None:
     num_tokens = sum(map(len, sequences))
     assert num_tokens > 1.5 * len(tree.ids_N)
     assert shared * num_tokens == by_itself * len(tree.ids_N)
+
+
+@pytest.mark.parametrize("sharing", [1, 2, 6])
+def test_heads_that_share_keys_are_attended_together(sharing: int) -> None:
+    torch.manual_seed(0)
+    query, keys, values = torch.randn(3, 2 * sharing, 5, 8), torch.randn(3, 2, 9, 8), torch.randn(3, 2, 9, 8)
+    mask = torch.rand(3, 1, 5, 9) < 0.6
+    mask[..., 0] = True
+    expected = F.scaled_dot_product_attention(query, keys, values, mask, enable_gqa=True)
+    torch.testing.assert_close(grouped_attention(query, keys, values, mask), expected)
+
+
+@pytest.mark.gpu
+def test_sampling_passes_on_a_gpu_give_what_they_give_on_the_cpu() -> None:
+    expected = sampling_passes(CPU, torch.float32)
+    found = sampling_passes(torch.device("cuda"), torch.float32)
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-4 * float(expected.abs().max()))
+    rounded = [sampling_passes(device, torch.bfloat16) for device in (CPU, torch.device("cuda"))]
+    on_cpu, on_gpu = (float((states - expected).abs().mean()) for states in rounded)
+    assert on_gpu < 1.5 * on_cpu
+
+
+@torch.no_grad()
+def sampling_passes(device: torch.device, dtype: torch.dtype) -> torch.Tensor:
+    """Return the states of three slots that each get five tokens eight times."""
+    model, _ = pair("qwen2", dtype)
+    model.to(device)
+    cache, found = SlotCache(3), []
+    for start in range(0, 40, 5):
+        ids = torch.arange(start, start + 15, device=device) % 50
+        ragged = Ragged.continuing(cache, [0, 1, 2], [start] * 3, [5] * 3, device)
+        found.append(hidden_states(model, ids, ragged).float().cpu())
+    return torch.cat(found)

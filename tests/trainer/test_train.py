@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -120,7 +121,7 @@ def test_another_seed_is_another_run(finished: Run, tmp_path: Path) -> None:
 def test_everything_of_a_run_is_stored(finished: Run) -> None:
     with RunStore(finished.folder / "run.sqlite") as store:
         assert store.meta()["config"]["trainer"]["updates"] == 6
-        assert store.meta()["versions"]["torch"] == torch.__version__
+        assert store.meta()["versions"]["torch"] == metadata.version("torch")
         assert [step for step, _ in store.series("success")] == [1, 2, 3, 4, 5, 6]
         assert [step for step, _ in store.series("eval/success")] == [0, 6]
         counts = store.rows("SELECT phase, step, count(*) FROM episodes GROUP BY 1, 2 ORDER BY 1, 2")
