@@ -1,8 +1,10 @@
-"""Hidden tests that hold: they run in one sandbox, the submission in another, and only plain values pass between them.
+"""Runs hidden tests in one sandbox and the submission in another; only plain values pass between them.
 
-The submission never has the expected values in its memory, on its disk or on its stack; it cannot patch what compares
-them, print a verdict, or leave early with success. It gets its own files and the task's given ones, written anew over
-whatever it made of them. What it answers is data, rebuilt as builtin values on the side of the tests.
+The submission's process receives inputs of the tests and nothing else: no expected value, no comparison, no source of a
+test. It cannot patch the comparisons, print a verdict, or exit early with success. It has its own files and the task's
+given ones, which are written over its changes. Its answers are untrusted data: the host bounds their size, number and
+time, and the tests' process rebuilds them as values of exact builtin types. A submission that exceeds a bound, or whose
+answers end the tests' process, scores 0 with a reason.
 """
 
 from __future__ import annotations
@@ -27,6 +29,9 @@ MODULES = (
 )  # fmt: skip
 _MOST_KNOWN = 4096
 _MOST_TIMEOUTS = 2  # code that hangs again and again is not waited for to the end of the tests
+_MOST_ANSWER = 1 << 20  # bytes of one answer; the longest of a reference solution has 0.2 MB
+_MOST_ANSWERS = 100_000  # of one submission
+_MOST_BYTES = 32 << 20  # of all answers of one submission
 _INSIDE = Path(__file__).parent / "inside"
 
 
@@ -64,9 +69,12 @@ class Verdict:
 class Judge:
     """Judges submissions with sessions from a pool."""
 
-    def __init__(self, pool: Pool, *, call_s: float = 5.0, all_s: float = 60.0) -> None:
-        """`call_s`: seconds that one call of the submission may take; `all_s`: that all calls may, and the tests."""
-        self._pool, self._call_s, self._all_s = pool, call_s, all_s
+    def __init__(self, pool: Pool, *, call_s: float = 5.0, all_s: float = 60.0, tests_s: float = 20.0) -> None:
+        """Limits in seconds: `call_s` for one call of the submission, `all_s` for all calls, `tests_s` for the tests.
+
+        Time of the tests excludes the submission's calls, so one judging takes at most `all_s + tests_s`.
+        """
+        self._pool, self._call_s, self._all_s, self._tests_s = pool, call_s, all_s, tests_s
         self._known: dict[bytes, Verdict] = {}  # the last ones: episodes of a group often submit the same
 
     def judge(self, files: Mapping[str, bytes], given: Mapping[str, bytes], job: Job) -> Verdict:
@@ -99,13 +107,17 @@ class Judge:
             session.warm(MODULES)
         relay = _Relay(code, self._call_s, self._all_s)
         interpreter = Interpreter(tests, _program("tester.py"), relay)
-        cell = interpreter.run(f"print(run_tests({json.dumps(asdict(job))!r}))", self._all_s)
+        cell = interpreter.run(f"print(run_tests({json.dumps(asdict(job))!r}))", self._tests_s)
         lines = cell.stdout.decode("utf-8", "replace").splitlines()
         if cell.limit == "wall":
-            return Verdict(passed=(), problems=(f"the tests took longer than {self._all_s:g} s",))
-        if cell.error is not None or not lines:
+            problem = f"the tests took longer than {self._tests_s:g} s with the submission's answers"
+            return Verdict(passed=(), problems=(problem,), intrusions=relay.intrusions)
+        if cell.error is None and lines:
+            return replace(_read(lines[-1]), intrusions=relay.intrusions)
+        if relay.num_answers == 0 or str(cell.error).startswith("BrokenTests"):
             raise RewardFailure(f"Hidden tests failed by themselves: {cell.error}; {cell.stderr[-500:]!r}")
-        return replace(_read(lines[-1]), intrusions=relay.intrusions)
+        problem = f"the tests ended with the submission's answers: {cell.limit or cell.error}"
+        return Verdict(passed=(), problems=(problem,), intrusions=relay.intrusions)
 
 
 class _Relay:
@@ -114,23 +126,30 @@ class _Relay:
     def __init__(self, code: Session, call_s: float, all_s: float) -> None:
         self._code, self._call_s, self._left_s = code, call_s, all_s
         self._is_open, self._timeouts = False, 0
-        self.intrusions = 0
+        self._left_bytes = _MOST_BYTES
+        self.intrusions = self.num_answers = 0
 
     def __call__(self, name: str, arguments: Mapping[str, Any]) -> object:  # Any: JSON
         if name == "anew" or not self._is_open:
-            self._code.open(_program("answerer.py"))
+            self._code.open(_program("answerer.py") + "\n\nserve()\n")
             self._is_open = True
         if name == "anew":
             return None
         seconds = min(self._call_s, self._left_s)
         if seconds <= 0 or self._timeouts >= _MOST_TIMEOUTS:
             raise CallRefused("the time for all tests is over")
+        if self.num_answers >= _MOST_ANSWERS or self._left_bytes < 0:
+            raise CallRefused(f"more than {_MOST_ANSWERS} answers or {_MOST_BYTES} bytes of them")
         result = self._code.talk(json.dumps(dict(arguments)), wall_s=seconds)
         self._left_s -= result.wall_s - result.waited_s
         self._timeouts += result.limit == "wall"
         if result.line is None:
             self._is_open = False
             raise CallRefused(f"the code's process ended ({result.limit or result.signal or result.exit_code})")
+        self.num_answers += 1
+        self._left_bytes -= len(result.line)
+        if len(result.line) > _MOST_ANSWER:
+            raise CallRefused(f"an answer of {len(result.line)} characters; {_MOST_ANSWER} are allowed")
         return self._object(result.line, is_late=result.limit is not None)
 
     def _object(self, line: str, *, is_late: bool) -> dict[str, Any]:  # Any: JSON
@@ -161,5 +180,10 @@ def _read(line: str) -> Verdict:
     results: list[tuple[str, str | None]] = json.loads(line)
     return Verdict(
         passed=tuple(problem is None for _, problem in results),
-        problems=tuple(f"{name}: {problem}" for name, problem in results if problem is not None),
+        problems=tuple(_text(f"{name}: {problem}") for name, problem in results if problem is not None),
     )
+
+
+def _text(problem: str) -> str:
+    """Return text that can be stored: an answer in it may have lone surrogates."""
+    return problem.encode("utf-8", "replace").decode()

@@ -1,7 +1,8 @@
-"""The side of the code that is tested: it loads a submission and does with it what it is asked to.
+"""The process of the tested code: loads a submission and performs the tests' requests on it.
 
 One JSON object a line on descriptor 3: {"do": name, "of": [values], "by": {name: value}}; the answer is {"value": ...},
-or {"raised": ...}. All of it is in the hands of the submission, so what it answers are its claims, no more.
+or {"raised": ...}. The submission controls this process, so its answers are untrusted. The requests carry inputs of
+the tests only. There is none for a comparison, which would carry the expected value.
 """
 
 import importlib
@@ -13,11 +14,12 @@ import sys
 
 _MOST_NAMES = 200
 _kept = {}
+_numbers = {}  # id of a kept object -> its number: the tests compare objects by their numbers
 
 
 def refer(thing):
-    """Keep something and return the number to ask about it by."""
-    number = len(_kept)
+    """Keep an object and return its number."""
+    number = _numbers.setdefault(id(thing), len(_kept))
     _kept[number] = thing
     if not isinstance(thing, type):
         return {"ref": number}
@@ -36,12 +38,8 @@ def _call(of, *arguments, **named):
 
 _DOINGS = {
     "import": importlib.import_module, "get": getattr, "set": setattr, "call": _call, "isinstance": isinstance,
-    "len": len, "iter": iter, "next": next, "bool": bool, "str": str, "repr": repr, "hash": hash, "int": int,
-    "float": float, "dir": dir, "issubclass": issubclass, "format": format,
-    **{name: getattr(operator, name) for name in (
-        "getitem", "setitem", "delitem", "contains", "eq", "ne", "lt", "le", "gt", "ge", "add", "sub", "mul",
-        "truediv", "floordiv", "mod", "pow", "neg", "abs", "and_", "or_", "xor", "matmul",
-    )},
+    "len": len, "iter": iter, "next": next, "bool": bool, "str": str, "repr": repr, "getitem": operator.getitem,
+    "setitem": operator.setitem, "delitem": operator.delitem, "contains": operator.contains,
 }  # fmt: skip
 
 
@@ -75,6 +73,9 @@ def _told(arguments):
 
 def serve():
     """Answer until the host is gone."""
+    sys.path.insert(0, os.getcwd())
+    sys.setrecursionlimit(10_000)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     reader = os.fdopen(os.dup(3), "rb")
     while True:
         try:
@@ -86,9 +87,3 @@ def serve():
             data = b'{"interrupted": true}\n'
         while data:
             data = data[os.write(3, data) :]
-
-
-sys.path.insert(0, os.getcwd())
-sys.setrecursionlimit(10_000)
-signal.signal(signal.SIGINT, signal.default_int_handler)
-serve()

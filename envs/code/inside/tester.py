@@ -1,8 +1,9 @@
-"""The side of the tests: it runs them against code in another sandbox, which never sees what they expect.
+"""The process of the tests: runs them against code in another sandbox, which never receives an expected value.
 
-Objects of that code are stood for by `Remote`s, its classes by `RemoteClass`es, its modules by an import hook. What
-comes back is rebuilt from plain data, so a comparison with an expected value is one of builtin values, here. Given to
-the interpreter as its prelude; `run_tests` is called in a cell.
+Proxies represent objects of that code: `Remote` for instances, `RemoteClass` for classes, an import hook for modules.
+A proxy forwards calls, attributes, items and iteration, which carry inputs of the tests. It has no comparison and no
+arithmetic: those would carry expected values. Every answer is rebuilt from plain data as a value of an exact builtin
+type, so comparisons happen in this process. The interpreter runs this source as its prelude, then `run_tests`.
 """
 
 import ast
@@ -19,11 +20,12 @@ _exceptions = {}
 _told = {}  # (module, name) -> JSON: what came with an import, and holds until the other side does something else
 _seen = []  # lists, dictionaries and sets that were read from attributes: (object, name, value, its JSON)
 _MOST_SEEN = 32
+_ANSWER_TYPES = {"len": int, "bool": bool, "str": str, "repr": str, "isinstance": bool, "contains": bool}
 _CLOCK = re.compile(r"\b(now|today|time|localtime|strftime)\(")
 
 
-class CodeEnded(Exception):  # noqa: N818
-    """The tested code took too long or took its process down."""
+class CodeEnded(BaseException):  # noqa: N818  (no test catches it by `except Exception` or `assertRaises`)
+    """The tested code took too long, ended its process or exceeded a limit on its answers."""
 
 
 class BrokenTests(BaseException):
@@ -47,14 +49,24 @@ def _asked(do, of, by):
     if "raised" in reply:
         raise _exception(reply)
     if do == "import":
-        _told.update({(of[0], name): data for name, data in reply["names"].items()})
-    for given, now in zip(of, reply.get("changed", ())):
+        _told.update({(of[0], name): data for name, data in _part(reply, "names", dict).items()})
+    for given, now in zip(of, _part(reply, "changed", list)):
         if now is not None:
             _become(given, decode(now, resolve))
-    value = decode(reply["value"], resolve)
+    value = decode(reply.get("value"), resolve)
+    if type(value) is not _ANSWER_TYPES.get(do, type(value)):
+        raise CodeEnded(f"malformed answer: {do}() is not of type {_ANSWER_TYPES[do].__name__}")
     if do == "get" and isinstance(value, (list, dict, set)):
         _seen[:] = [(of[0], of[1], value, reply["value"]), *_seen[: _MOST_SEEN - 1]]
     return value
+
+
+def _part(reply, name, kind):
+    """Return a part of a reply, which may be missing."""
+    found = reply.get(name, kind())
+    if not isinstance(found, kind):
+        raise CodeEnded(f"malformed answer: {name!r} is no {kind.__name__}")
+    return found
 
 
 def _write_back():
@@ -77,17 +89,17 @@ def _become(given, now):
 def refer(thing):
     """Return what stands for something of the other side."""
     if isinstance(thing, Remote):
-        return {"ref": object.__getattribute__(thing, "_number")}
+        return {"ref": _number(thing)}
     if isinstance(thing, type) and hasattr(thing, "_remote_number"):
         return {"ref": thing._remote_number}
     raise TypeError(f"{type(thing).__name__} cannot be given to code in another process")
 
 
 def resolve(data):
-    """Return what stands here for something of the other side."""
-    if "class" in data:
-        return _class(data)
-    return Remote(data["ref"])
+    """Return the proxy of an object of the other side."""
+    if type(data.get("ref", data.get("class"))) is not int:
+        raise ValueError("an object without a number")
+    return _class(data) if "class" in data else Remote(data["ref"])
 
 
 def _class(data):
@@ -116,13 +128,18 @@ def _of_error(self, name):
 
 
 def _exception(reply):
-    kind = decode(reply["raised"], resolve)
+    kind, text = decode(reply["raised"], resolve), str(reply.get("text", ""))
+    if not isinstance(kind, type) or not issubclass(kind, BaseException):
+        return CodeEnded("malformed answer: it raises an object that is no exception")
     if not issubclass(kind, Exception):  # SystemExit and the like end the code, not its tests
-        return CodeEnded(f"{kind.__name__}: {reply['text']}")
-    arguments = decode(reply["args"], resolve) or ([reply["text"]] if reply["text"] else [])
-    error = kind.__new__(kind)
+        return CodeEnded(f"{kind.__name__}: {text}")
+    arguments = decode(_part(reply, "args", list), resolve) or ([text] if text else [])
+    try:
+        error = kind.__new__(kind)
+    except TypeError as refused:  # a group of exceptions needs its members
+        return CodeEnded(f"{kind.__name__}: {text} ({refused})")
     error.args = tuple(arguments)
-    error.__dict__["_remote"] = resolve(reply["error"])
+    error.__dict__["_remote"] = decode(reply.get("error"), resolve)
     return error
 
 
@@ -137,13 +154,14 @@ class RemoteClass(type):
     """A class of the other side."""
 
     def __call__(cls, *arguments, **named):
-        return ask("call", Remote(cls._remote_number), *arguments, **named)
+        made = ask("call", Remote(cls._remote_number), *arguments, **named)
+        return TestedObject(_number(made)) if type(made) is Remote else made
 
     def __getattr__(cls, name):
         return ask("get", Remote(cls._remote_number), name)
 
     def __instancecheck__(cls, thing):
-        if not isinstance(type(thing), type) or type(thing) is not Remote:
+        if type(thing) not in (Remote, TestedObject):
             return False
         return ask("isinstance", thing, Remote(cls._remote_number)) is True
 
@@ -175,20 +193,29 @@ class Remote:
         return ask("next", self)
 
     def __eq__(self, other):
-        return ask("eq", self, other) is True if isinstance(other, Remote) else False
+        return type(other) in (Remote, TestedObject) and _number(self) == _number(other)
 
     def __hash__(self):
-        return ask("hash", self)
+        return hash(_number(self))
 
 
-def _plain(name):
+def _number(remote):
+    return object.__getattribute__(remote, "_number")
+
+
+def _forwarded(name):
     return lambda self, *arguments: ask(name.strip("_"), self, *arguments)
 
 
-for _name in ("len", "bool", "str", "repr", "int", "float", "getitem", "setitem", "delitem", "contains", "abs", "neg"):
-    setattr(Remote, f"__{_name}__", _plain(_name))
-for _name in ("lt", "le", "gt", "ge", "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):
-    setattr(Remote, f"__{_name}__", _plain(_name))
+for _name in ("len", "bool", "str", "repr", "getitem", "setitem", "delitem"):
+    setattr(Remote, f"__{_name}__", _forwarded(_name))
+
+
+class TestedObject(Remote):
+    """An object that a test constructed, not an answer: `key in object` calls its method with an input of the test."""
+
+    def __contains__(self, key):
+        return ask("contains", self, key)
 
 
 class RemoteModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -231,8 +258,15 @@ def forget_modules(names):
         del sys.modules[name]
 
 
+def _without_diffs():
+    """Have failed assertions show no differences: computing them takes cubic time in the length of an answer."""
+    unittest.case.difflib.ndiff = lambda first, second: iter(())
+    unittest.case.pprint.pformat = repr
+
+
 def run_tests(text):
     """Run what a JSON text describes; return [[name, error or None], ...]."""
+    _without_diffs()
     job = json.loads(text)
     names = set(job["modules"])
     sys.meta_path.insert(0, RemoteModules(names))
@@ -248,11 +282,11 @@ def run_tests(text):
             try:
                 _tried(test, times)
                 results.append([name, None])
-            except BrokenTests:
+            except (BrokenTests, KeyboardInterrupt):  # the latter: the time for all tests is over
                 raise
             except BaseException as error:  # whatever ends a test, that of the tested code's making too, fails it
                 results.append([name, f"{type(error).__name__}: {error}"[:300]])
-    except Exception as error:  # what the tests use of the code is not there
+    except (Exception, CodeEnded, Malformed) as error:  # the code lacks names that the tests use
         results.append(["the tests could not begin", f"{type(error).__name__}: {error}"[:300]])
     return json.dumps(results)
 
@@ -268,7 +302,7 @@ def _tried(test, times):
         try:
             test()
             return
-        except BrokenTests:
+        except (BrokenTests, KeyboardInterrupt):
             raise
         except BaseException:
             if not left:
@@ -326,7 +360,9 @@ def _asserts(job, anew):
         else:
             try:
                 test()
-            except BaseException as error:  # told by each assertion that comes after
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # each assertion after it fails with it
                 broken.append(error)
 
 

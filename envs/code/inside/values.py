@@ -1,7 +1,9 @@
-"""Plain values as JSON and back, exactly: what passes between the tests and the code that is tested.
+"""Plain values as JSON and back, exactly: the data that passes between the tests and the tested code.
 
-A value of a builtin type, or of a kind made of those, crosses as what it holds; an instance of a subclass as its base.
-Everything else stays where it is and crosses as a number to ask about it by (`refer`). Nothing that arrives runs.
+A value of a builtin type, or of a type made of those, crosses as data; an instance of a subclass crosses as its base.
+Every other object stays in its process and crosses as a number (`refer`). `decode` reads untrusted data: it builds
+values of the exact types below, runs nothing, and raises `Malformed` for data that `encode` does not write or that
+would be slow to work with.
 """
 
 import base64
@@ -12,15 +14,22 @@ import decimal
 import fractions
 
 _PARTS = {tuple: "tuple", set: "set", frozenset: "frozenset", collections.deque: "deque"}
-_TEXTS = {decimal.Decimal: "decimal", fractions.Fraction: "fraction", complex: "complex"}
+_TEXTS = {decimal.Decimal: "decimal", complex: "complex"}
 _TIMES = {datetime.datetime: "datetime", datetime.date: "date", datetime.time: "time"}
-_MAKERS = {
-    "tuple": tuple, "set": set, "frozenset": frozenset, "deque": collections.deque, "decimal": decimal.Decimal,
-    "fraction": fractions.Fraction, "complex": complex, "datetime": datetime.datetime.fromisoformat,
-    "date": datetime.date.fromisoformat, "time": datetime.time.fromisoformat,
-}  # fmt: skip
+_TYPES = {name: kind for kind, name in [*_PARTS.items(), *_TEXTS.items(), *_TIMES.items()]}
+_TYPE_NAMES = frozenset({
+    "bool", "bytearray", "bytes", "complex", "dict", "float", "frozenset", "int", "list", "object", "range", "set",
+    "str", "tuple", "type", *(n for n, t in vars(builtins).items() if isinstance(t, type) and issubclass(t, BaseException)),
+})  # fmt: skip
 _MOST_DIGITS = 4000  # of an integer in decimal; longer ones cross in base 16
+_MOST_TEXT = 5000  # characters of a number or a time: reading longer ones takes quadratic time
+_MOST_EXPONENT = 10_000  # of a decimal: Python's own arithmetic writes larger ones out
+_LONGEST_RANGE = 10_000_000
 _DEEPEST = 200
+
+
+class Malformed(BaseException):  # no test catches it by `except Exception` or `assertRaises`
+    """Data that `encode` does not write, or that exceed the limits above."""
 
 
 def encode(value, refer, depth=0):
@@ -45,6 +54,8 @@ def encode(value, refer, depth=0):
     for kind, name in _PARTS.items():
         if isinstance(value, kind):
             return {name: [encode(item, refer, depth + 1) for item in kind.__iter__(value)]}
+    if isinstance(value, fractions.Fraction):
+        return {"fraction": [encode(value.numerator, refer), encode(value.denominator, refer)]}
     for kind, name in _TEXTS.items():
         if isinstance(value, kind):
             return {name: kind.__str__(value)}
@@ -55,32 +66,71 @@ def encode(value, refer, depth=0):
         return {"seconds": [value.days, value.seconds, value.microseconds]}
     if isinstance(value, range):
         return {"range": [value.start, value.stop, value.step]}
-    if isinstance(value, type) and value.__module__ == "builtins" and getattr(builtins, value.__name__, None) is value:
+    if isinstance(value, type) and value.__module__ == "builtins" and value.__name__ in _TYPE_NAMES:
         return {"builtin": value.__name__}
     return refer(value)
 
 
 def decode(data, resolve):
-    """Return the value; `resolve(object)` gives it for what is not plain."""
+    """Return the value; `resolve(object)` returns it for data that are not plain.
+
+    Raises:
+        Malformed: `encode` does not write such data, or they exceed the limits.
+    """
+    try:
+        return _decoded(data, resolve)
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, MemoryError) as error:
+        raise Malformed(f"malformed answer: {type(error).__name__}: {error}"[:300]) from None
+
+
+def _decoded(data, resolve):
     if not isinstance(data, (list, dict)):
         return data
     if isinstance(data, list):
-        return [decode(item, resolve) for item in data]
-    name = next(iter(data))
-    held = data[name]
+        return [_decoded(item, resolve) for item in data]
+    name = next(iter(data), None)
+    held = data.get(name)
     if name == "dict":
-        pairs = {decode(k, resolve): decode(v, resolve) for k, v in held}
+        pairs = {_decoded(k, resolve): _decoded(v, resolve) for k, v in held}
         return collections.Counter(pairs) if data["is_counter"] else pairs
     if name == "bytes":
         return (bytearray if data["is_array"] else bytes)(base64.b64decode(held))
     if name == "int":
         return int(held, 16)
+    if name == "fraction":
+        return fractions.Fraction(*map(_whole, (_decoded(part, resolve) for part in held)))
     if name == "seconds":
-        return datetime.timedelta(*held)
+        return datetime.timedelta(*map(_whole, held))
     if name == "range":
-        return range(*held)
-    if name == "builtin":
+        return _range(*map(_whole, held))
+    if name == "builtin" and held in _TYPE_NAMES:
         return getattr(builtins, held)
-    if name in _MAKERS:
-        return _MAKERS[name](decode(held, resolve))
+    if name in _PARTS.values():
+        return _TYPES[name](_decoded(held, resolve)) if isinstance(held, list) else _refuse(f"no {name}")
+    if name in _TYPES:
+        return _from_text(_TYPES[name], held)
     return resolve(data)
+
+
+def _whole(value):
+    return value if type(value) is int else _refuse("no whole number")
+
+
+def _range(start, stop, step):
+    found = range(start, stop, step)
+    return found if found == range(0) or abs(stop - start) <= _LONGEST_RANGE else _refuse("too long a range")
+
+
+def _from_text(kind, text):
+    if not isinstance(text, str) or len(text) > _MOST_TEXT:
+        raise ValueError(f"no text of a {kind.__name__}")
+    if kind in _TIMES:
+        return kind.fromisoformat(text)
+    value = kind(text)
+    if kind is decimal.Decimal and value.is_finite() and value and abs(value.adjusted()) > _MOST_EXPONENT:
+        raise ValueError("a decimal with too large an exponent")
+    return value
+
+
+def _refuse(why):
+    raise ValueError(why)
