@@ -69,7 +69,7 @@ class Verdict:
 class Judge:
     """Judges submissions with sessions from a pool."""
 
-    def __init__(self, pool: Pool, *, call_s: float = 5.0, all_s: float = 60.0, tests_s: float = 20.0) -> None:
+    def __init__(self, pool: Pool, *, call_s: float = 5.0, all_s: float = 60.0, tests_s: float = 40.0) -> None:
         """Limits in seconds: `call_s` for one call of the submission, `all_s` for all calls, `tests_s` for the tests.
 
         Time of the tests excludes the submission's calls, so one judging takes at most `all_s + tests_s`.

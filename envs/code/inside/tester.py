@@ -24,7 +24,7 @@ _ANSWER_TYPES = {"len": int, "bool": bool, "str": str, "repr": str, "isinstance"
 _CLOCK = re.compile(r"\b(now|today|time|localtime|strftime)\(")
 
 
-class CodeEnded(BaseException):  # noqa: N818  (no test catches it by `except Exception` or `assertRaises`)
+class CodeEnded(BaseException):  # no test catches it by `except Exception` or `assertRaises`
     """The tested code took too long, ended its process or exceeded a limit on its answers."""
 
 

@@ -17,9 +17,10 @@ _PARTS = {tuple: "tuple", set: "set", frozenset: "frozenset", collections.deque:
 _TEXTS = {decimal.Decimal: "decimal", complex: "complex"}
 _TIMES = {datetime.datetime: "datetime", datetime.date: "date", datetime.time: "time"}
 _TYPES = {name: kind for kind, name in [*_PARTS.items(), *_TEXTS.items(), *_TIMES.items()]}
+_ERRORS = (n for n, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, BaseException))
 _TYPE_NAMES = frozenset({
     "bool", "bytearray", "bytes", "complex", "dict", "float", "frozenset", "int", "list", "object", "range", "set",
-    "str", "tuple", "type", *(n for n, t in vars(builtins).items() if isinstance(t, type) and issubclass(t, BaseException)),
+    "str", "tuple", "type", *_ERRORS,
 })  # fmt: skip
 _MOST_DIGITS = 4000  # of an integer in decimal; longer ones cross in base 16
 _MOST_TEXT = 5000  # characters of a number or a time: reading longer ones takes quadratic time

@@ -20,8 +20,8 @@ from cairn.envs.code.judge import Job
 _MOST_ANSWERS = 3000
 
 
-class Refused(Exception):
-    """As the host refuses a call of the tests."""
+class RefusedError(Exception):
+    """Refuses a call of the tests, as the host does."""
 
 
 def share(job: Job, module: Callable[[], object]) -> float:
@@ -33,19 +33,19 @@ def share(job: Job, module: Callable[[], object]) -> float:
         nonlocal count, answerer
         if name == "anew" or not answerer:
             answerer = {"__name__": "answerer"}
-            exec(_code("answerer.py"), answerer)
+            exec(_code("answerer.py"), answerer)  # noqa: S102  (our own program)
             made = module()
             answerer["_DOINGS"]["import"] = lambda _: made
             answerer["_names"] = lambda _: {}
         count += 1
         if count > _MOST_ANSWERS:
-            raise Refused("too many answers")
+            raise RefusedError("too many answers")
         if name == "anew":
             return None
         return json.loads(json.dumps(answerer["answer"](json.loads(json.dumps(arguments)))))
 
-    tester = {"__name__": "tester", "_cairn_call": call, "_cairn_error": Refused}
-    exec(_code("tester.py"), tester)
+    tester = {"__name__": "tester", "_cairn_call": call, "_cairn_error": RefusedError}
+    exec(_code("tester.py"), tester)  # noqa: S102  (our own program)
     kept = (list(sys.meta_path), difflib.ndiff, pprint.pformat, set(sys.modules))
     try:
         results = json.loads(tester["run_tests"](json.dumps(asdict(job))))  # type: ignore[operator]  # a program's name

@@ -101,7 +101,8 @@ def test_writing_where_answers_are_read_is_counted(judge: Judge, kind: str, name
 
 
 def test_there_are_enough_of_both() -> None:
-    assert min(len(CHEATS), len(RIGHT)) >= 20
+    assert len(CHEATS) >= 60
+    assert len(RIGHT) >= 20
 
 
 def test_a_share_is_of_all_tests(judge: Judge) -> None:

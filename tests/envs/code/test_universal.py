@@ -104,17 +104,17 @@ class Featureless:
         return self
 
 
-class EveryError(ValueError, KeyError, IndexError, TypeError, AttributeError, ZeroDivisionError, RuntimeError):  # type: ignore[misc]  # noqa: N818
+class EveryError(ValueError, KeyError, IndexError, TypeError, AttributeError, ZeroDivisionError, RuntimeError):
     """Caught by nearly every `except`."""
 
 
-_UNIVERSAL = [
+_UNIVERSAL: list[object] = [
     universal(object), universal(object, difference=_zero), universal(int), universal(float), universal(str),
     universal(list), universal(dict), universal(tuple), universal(set), EveryError,
 ]  # fmt: skip
-_CONSTANTS = [
-    None, True, False, 0, 1, -1, 2, 0.0, "", "a", b"", [], [0], [""], (), (0,), {}, set(), Featureless(), ValueError, KeyError,
-    IndexError, TypeError, AttributeError, ZeroDivisionError, RuntimeError,
+_CONSTANTS: list[object] = [
+    None, True, False, 0, 1, -1, 2, 0.0, "", "a", b"", [], [0], [""], (), (0,), {}, set(), Featureless(), ValueError,
+    KeyError, IndexError, TypeError, AttributeError, ZeroDivisionError, RuntimeError,
 ]  # fmt: skip
 
 

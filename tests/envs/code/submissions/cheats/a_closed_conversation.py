@@ -1,0 +1,3 @@
+import os
+def add_all(numbers):
+    os.close(3)

@@ -1,0 +1,3 @@
+def add_all(numbers):
+    while True:
+        yield 6

@@ -1,0 +1,4 @@
+def add_all(numbers):
+    found = []
+    found.append(found)
+    return found

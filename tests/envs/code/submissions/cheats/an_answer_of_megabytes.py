@@ -1,0 +1,2 @@
+def add_all(numbers):
+    return "x" * 3_000_000

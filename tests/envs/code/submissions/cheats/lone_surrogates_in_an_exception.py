@@ -1,0 +1,2 @@
+def add_all(numbers):
+    raise ValueError("\udcff\ud800")

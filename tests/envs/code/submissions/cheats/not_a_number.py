@@ -1,0 +1,2 @@
+def add_all(numbers):
+    return float("nan")

@@ -1,0 +1,2 @@
+def add_all(numbers):
+    raise ExceptionGroup("many", [ValueError(6)])

@@ -1,0 +1,2 @@
+def add_all(numbers):
+    raise StopIteration(6)
