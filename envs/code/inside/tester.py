@@ -17,6 +17,7 @@ import unittest
 
 _ask_host, _host_error = _cairn_call, _cairn_error
 _exceptions = {}
+_named_only = []  # not empty: tests call the classes and functions that `Job.names` lists, and no answers
 _told = {}  # (module, name) -> JSON: what came with an import, and holds until the other side does something else
 _seen = []  # lists, dictionaries and sets that were read from attributes: (object, name, value, its JSON)
 _MOST_SEEN = 32
@@ -158,10 +159,10 @@ class RemoteClass(type):
         return TestedObject(_number(made)) if type(made) is Remote else made
 
     def __getattr__(cls, name):
-        return ask("get", Remote(cls._remote_number), name)
+        return _callable(ask("get", Remote(cls._remote_number), name))
 
     def __instancecheck__(cls, thing):
-        if type(thing) not in (Remote, TestedObject):
+        if not isinstance(thing, Remote):
             return False
         return ask("isinstance", thing, Remote(cls._remote_number)) is True
 
@@ -179,6 +180,8 @@ class Remote:
         ask("set", self, name, value)
 
     def __call__(self, *arguments, **named):
+        if _named_only:
+            raise TypeError("the answer is not plain data, and an answer is not called here")
         return ask("call", self, *arguments, **named)
 
     def __iter__(self):
@@ -193,7 +196,7 @@ class Remote:
         return ask("next", self)
 
     def __eq__(self, other):
-        return type(other) in (Remote, TestedObject) and _number(self) == _number(other)
+        return isinstance(other, Remote) and _number(self) == _number(other)
 
     def __hash__(self):
         return hash(_number(self))
@@ -211,8 +214,25 @@ for _name in ("len", "bool", "str", "repr", "getitem", "setitem", "delitem"):
     setattr(Remote, f"__{_name}__", _forwarded(_name))
 
 
-class TestedObject(Remote):
-    """An object that a test constructed, not an answer: `key in object` calls its method with an input of the test."""
+class RemoteCallable(Remote):
+    """A function of a module, or a method of a class or of an object that a test constructed.
+
+    Tests with `Job.names` call these only: some compare an answer with the result of another answer's method.
+    """
+
+    def __call__(self, *arguments, **named):
+        return ask("call", self, *arguments, **named)
+
+
+def _callable(value):
+    return RemoteCallable(_number(value)) if type(value) is Remote else value
+
+
+class TestedObject(RemoteCallable):
+    """An object that a test constructed, not an answer: its methods and `in` receive inputs of the test."""
+
+    def __getattr__(self, name):
+        return _callable(ask("get", self, name))
 
     def __contains__(self, key):
         return ask("contains", self, key)
@@ -237,9 +257,9 @@ class RemoteModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             if name.startswith("__"):
                 raise AttributeError(name)
             if (of, name) in _told:
-                return decode(_told[of, name], resolve)
+                return _callable(decode(_told[of, name], resolve))
             try:
-                return ask("get", other, name)
+                return _callable(ask("get", other, name))
             except AttributeError:
                 raise AttributeError(f"module {of!r} has no attribute {name!r}") from None
 
@@ -268,6 +288,7 @@ def run_tests(text):
     """Run what a JSON text describes; return [[name, error or None], ...]."""
     _without_diffs()
     job = json.loads(text)
+    _named_only[:] = job["names"]
     names = set(job["modules"])
     sys.meta_path.insert(0, RemoteModules(names))
     results = []
