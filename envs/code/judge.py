@@ -33,6 +33,7 @@ _MOST_ANSWER = 1 << 20  # bytes of one answer; the longest of a reference soluti
 _MOST_ANSWERS = 100_000  # of one submission
 _MOST_BYTES = 32 << 20  # of all answers of one submission
 _INSIDE = Path(__file__).parent / "inside"
+_PARTS = {"answerer.py": ("values.py", "answerer.py"), "tester.py": ("values.py", "proxies.py", "tester.py")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +174,7 @@ def _key(files: Mapping[str, bytes], job: Job) -> bytes:
 
 @cache
 def _program(name: str) -> str:
-    return (_INSIDE / "values.py").read_text() + "\n\n" + (_INSIDE / name).read_text()
+    return "\n\n".join((_INSIDE / part).read_text() for part in _PARTS[name])
 
 
 def _read(line: str) -> Verdict:

@@ -1,0 +1,269 @@
+"""Proxies of the tested code's objects in the process of the tests.
+
+`Remote` represents instances, `RemoteClass` classes, `RemoteModules` (an import hook) modules. A proxy forwards calls,
+attributes, items and iteration, which carry inputs of the tests. It has no comparison and no arithmetic: those would
+carry expected values. Every answer is rebuilt from plain data as a value of an exact builtin type, so comparisons
+happen in this process. The source of `values` precedes this one.
+"""
+
+import importlib.abc
+import importlib.machinery
+import sys
+import types
+
+_ask_host, _host_error = _cairn_call, _cairn_error
+_exceptions = {}
+_named_only = []  # not empty: tests call the classes and functions that `Job.names` lists, and no answers
+_told = {}  # (module, name) -> JSON: what came with an import, and holds until the other side does something else
+_seen = []  # lists, dictionaries and sets that were read from attributes: (object, name, value, its JSON)
+_MOST_SEEN = 32
+_ANSWER_TYPES = {"len": int, "bool": bool, "str": str, "repr": str, "isinstance": bool, "contains": bool}
+
+
+class CodeEnded(BaseException):  # no test catches it by `except Exception` or `assertRaises`
+    """The tested code took too long, ended its process or exceeded a limit on its answers."""
+
+
+def ask(do, *of, **by):
+    """Have the other side do something and return what it says."""
+    _write_back()
+    if do != "get":
+        _told.clear()
+    return _asked(do, of, by)
+
+
+def _asked(do, of, by):
+    request = {"do": do, "of": [encode(item, refer) for item in of], "by": {k: encode(v, refer) for k, v in by.items()}}
+    try:
+        reply = _ask_host("ask", request)
+    except _host_error as error:
+        raise CodeEnded(str(error)) from None
+    if "raised" in reply:
+        raise _exception(reply)
+    if do == "import":
+        _told.update({(of[0], name): data for name, data in _part(reply, "names", dict).items()})
+    for given, now in zip(of, _part(reply, "changed", list)):
+        if now is not None:
+            _become(given, decode(now, resolve))
+    value = decode(reply.get("value"), resolve)
+    if type(value) is not _ANSWER_TYPES.get(do, type(value)):
+        raise CodeEnded(f"malformed answer: {do}() is not of type {_ANSWER_TYPES[do].__name__}")
+    if do == "get" and isinstance(value, (list, dict, set)):
+        _seen[:] = [(of[0], of[1], value, reply["value"]), *_seen[: _MOST_SEEN - 1]]
+    return value
+
+
+def _part(reply, name, kind):
+    """Return a part of a reply, which may be missing."""
+    found = reply.get(name, kind())
+    if not isinstance(found, kind):
+        raise CodeEnded(f"malformed answer: {name!r} is no {kind.__name__}")
+    return found
+
+
+def _write_back():
+    """Tests change lists and dictionaries that they read from an object: it gets them before it does anything."""
+    for place, (of, name, value, before) in enumerate(_seen):
+        if (now := encode(value, refer)) != before:
+            _seen[place] = (of, name, value, now)
+            _asked("set", (of, name, value), {})
+
+
+def _become(given, now):
+    """The other side has changed a list, dictionary or set that it was given."""
+    if isinstance(given, list) and isinstance(now, list):
+        given[:] = now
+    elif isinstance(given, (dict, set)) and isinstance(now, type(given)):
+        given.clear()
+        given.update(now)
+
+
+def refer(thing):
+    """Return what stands for something of the other side."""
+    if isinstance(thing, Remote):
+        return {"ref": _number(thing)}
+    if isinstance(thing, type) and hasattr(thing, "_remote_number"):
+        return {"ref": thing._remote_number}
+    raise TypeError(f"{type(thing).__name__} cannot be given to code in another process")
+
+
+def resolve(data):
+    """Return the proxy of an object of the other side."""
+    if type(data.get("ref", data.get("class"))) is not int:
+        raise ValueError("an object without a number")
+    return _class(data) if "class" in data else Remote(data["ref"])
+
+
+def _class(data):
+    if data["bases"]:
+        return _exception_class(data)
+    return RemoteClass(data["name"], (Remote,), {"_remote_number": data["class"]})
+
+
+def _exception_class(data):
+    """Return a class to catch exceptions by, below those of its bases; the same one after each start."""
+    key = (data["module"], data["name"])
+    if key not in _exceptions:
+        bases = tuple(decode(base, resolve) for base in data["bases"])
+        try:
+            _exceptions[key] = RemoteException(data["name"], bases, {"__getattr__": _of_error})
+        except TypeError:  # builtin ones that do not go together here
+            _exceptions[key] = RemoteException(data["name"], bases[:1], {"__getattr__": _of_error})
+    _exceptions[key]._remote_number = data["class"]
+    return _exceptions[key]
+
+
+def _of_error(self, name):
+    if name.startswith("__") or "_remote" not in self.__dict__:
+        raise AttributeError(name)
+    return ask("get", self.__dict__["_remote"], name)
+
+
+def _exception(reply):
+    kind, text = decode(reply["raised"], resolve), str(reply.get("text", ""))
+    if not isinstance(kind, type) or not issubclass(kind, BaseException):
+        return CodeEnded("malformed answer: it raises an object that is no exception")
+    if not issubclass(kind, Exception):  # SystemExit and the like end the code, not its tests
+        return CodeEnded(f"{kind.__name__}: {text}")
+    arguments = decode(_part(reply, "args", list), resolve) or ([text] if text else [])
+    try:
+        error = kind.__new__(kind)
+    except TypeError as refused:  # a group of exceptions needs its members
+        return CodeEnded(f"{kind.__name__}: {text} ({refused})")
+    error.args = tuple(arguments)
+    error.__dict__["_remote"] = decode(reply.get("error"), resolve)
+    return error
+
+
+class RemoteException(type):
+    """A class of exceptions of the other side: raised there, and caught here."""
+
+    def __call__(cls, *arguments):
+        return ask("call", Remote(cls._remote_number), *arguments)
+
+
+class RemoteClass(type):
+    """A class of the other side."""
+
+    def __call__(cls, *arguments, **named):
+        made = ask("call", Remote(cls._remote_number), *arguments, **named)
+        return TestedObject(_number(made)) if type(made) is Remote else made
+
+    def __getattr__(cls, name):
+        return _callable(ask("get", Remote(cls._remote_number), name))
+
+    def __instancecheck__(cls, thing):
+        if not isinstance(thing, Remote):
+            return False
+        return ask("isinstance", thing, Remote(cls._remote_number)) is True
+
+
+class Remote:
+    """An object of the other side."""
+
+    def __init__(self, number):
+        object.__setattr__(self, "_number", number)
+
+    def __getattr__(self, name):
+        return ask("get", self, name)
+
+    def __setattr__(self, name, value):
+        ask("set", self, name, value)
+
+    def __call__(self, *arguments, **named):
+        if _named_only:
+            raise TypeError("the answer is not plain data, and an answer is not called here")
+        return ask("call", self, *arguments, **named)
+
+    def __iter__(self):
+        other = ask("iter", self)
+        while True:
+            try:
+                yield ask("next", other)
+            except StopIteration:
+                return
+
+    def __next__(self):
+        return ask("next", self)
+
+    def __eq__(self, other):
+        return isinstance(other, Remote) and _number(self) == _number(other)
+
+    def __hash__(self):
+        return hash(_number(self))
+
+
+def _number(remote):
+    return object.__getattribute__(remote, "_number")
+
+
+def _forwarded(name):
+    return lambda self, *arguments: ask(name.strip("_"), self, *arguments)
+
+
+for _name in ("len", "bool", "str", "repr", "getitem", "setitem", "delitem"):
+    setattr(Remote, f"__{_name}__", _forwarded(_name))
+
+
+class RemoteCallable(Remote):
+    """A function of a module, or a method of a class or of an object that a test constructed.
+
+    Tests with `Job.names` call these only: some compare an answer with the result of another answer's method.
+    """
+
+    def __call__(self, *arguments, **named):
+        return ask("call", self, *arguments, **named)
+
+
+def _callable(value):
+    return RemoteCallable(_number(value)) if type(value) is Remote else value
+
+
+class TestedObject(RemoteCallable):
+    """An object that a test constructed, not an answer: its methods and `in` receive inputs of the test."""
+
+    def __getattr__(self, name):
+        return _callable(ask("get", self, name))
+
+    def __contains__(self, key):
+        return ask("contains", self, key)
+
+
+class RemoteModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds the modules that the other side has."""
+
+    def __init__(self, names):
+        self.names = set(names)
+
+    def find_spec(self, name, path=None, target=None):
+        if name in self.names or name.split(".")[0] in self.names:
+            return importlib.machinery.ModuleSpec(name, self, is_package=True)
+        return None
+
+    def create_module(self, spec):
+        module = types.ModuleType(spec.name)
+        other = ask("import", spec.name)
+
+        def get(name, other=other, of=spec.name):
+            if name.startswith("__"):
+                raise AttributeError(name)
+            if (of, name) in _told:
+                return _callable(decode(_told[of, name], resolve))
+            try:
+                return _callable(ask("get", other, name))
+            except AttributeError:
+                raise AttributeError(f"module {of!r} has no attribute {name!r}") from None
+
+        module.__getattr__ = get
+        return module
+
+    def exec_module(self, module):
+        pass
+
+
+def forget_modules(names):
+    """Have the next import ask again: the other side has started anew."""
+    _seen.clear()
+    _told.clear()
+    for name in [n for n in sys.modules if n.split(".")[0] in names]:
+        del sys.modules[name]
