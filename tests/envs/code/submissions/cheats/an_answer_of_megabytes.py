@@ -1,2 +1,2 @@
 def add_all(numbers):
-    return "x" * 3_000_000
+    return "x" * 5_000_000
