@@ -175,8 +175,8 @@ class HFBackend:
 def draw(logits_SV: Tensor, draws_S: Tensor) -> tuple[Tensor, Tensor]:
     """Return a token of each row, at its draw in [0, 1) of the cumulative distribution, and its log-probability.
 
-    In float64, and where the logits are: a row of a large vocabulary is long to copy. A token of probability 0 cannot
-    come out; a parallel sum may round so that it would, and then the likeliest one stands in.
+    In float64, on the device of the logits: copying rows of a large vocabulary is slow. A token of probability 0 is
+    never drawn; if a parallel sum rounds so that it would be, the likeliest token is drawn instead.
     """
     logprobs_SV = torch.log_softmax(logits_SV, -1)
     cumulative_SV = logprobs_SV.double().exp().cumsum(-1)

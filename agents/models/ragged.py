@@ -244,21 +244,17 @@ def _attention(
 ) -> Tensor:
     """Return [B, H, Q, D]; keys and values [B, G, K, D], where each of G heads serves H / G heads of queries.
 
-    On a GPU with a mask, the queries that share a head of keys are laid one after another: the memory-efficient kernel
-    takes no shared heads, and what torch falls back to keeps all scores. cuDNN is left out since it plans anew for
-    every shape, 15 ms a layer on an H100, and each step of sampling has another.
+    On a GPU with a mask, queries that share a head of keys are laid one after another: the memory-efficient kernel
+    supports no shared heads, and torch's fallback keeps all scores. cuDNN is excluded there because it makes a plan for
+    every shape, and each step of sampling has a different one (docs/log.md).
     """
-    is_shared, is_causal = query_BHQD.shape[1] != keys.shape[1], mask is None
-    if not query_BHQD.is_cuda:
-        return F.scaled_dot_product_attention(
-            query_BHQD, keys, values, mask, dropout, is_causal, scale=scaling, enable_gqa=is_shared
-        )
-    with sdpa_kernel(_GPU_KERNELS):
-        if mask is None or not is_shared:
-            return F.scaled_dot_product_attention(
-                query_BHQD, keys, values, mask, dropout, is_causal, scale=scaling, enable_gqa=is_shared
-            )
-        return grouped_attention(query_BHQD, keys, values, mask, dropout, scaling)
+    if mask is not None and query_BHQD.is_cuda:
+        with sdpa_kernel(_GPU_KERNELS):
+            return grouped_attention(query_BHQD, keys, values, mask, dropout, scaling)
+    is_shared = query_BHQD.shape[1] != keys.shape[1]
+    return F.scaled_dot_product_attention(
+        query_BHQD, keys, values, mask, dropout, mask is None, scale=scaling, enable_gqa=is_shared
+    )
 
 
 def grouped_attention(
