@@ -57,7 +57,7 @@ def _part(reply, name, kind):
     """Return a part of a reply, which may be missing."""
     found = reply.get(name, kind())
     if not isinstance(found, kind):
-        raise CodeEnded(f"malformed answer: {name!r} is no {kind.__name__}")
+        raise CodeEnded(f"malformed answer: {name!r} is not a {kind.__name__}")
     return found
 
 
@@ -122,7 +122,7 @@ def _of_error(self, name):
 def _exception(reply):
     kind, text = decode(reply["raised"], resolve), str(reply.get("text", ""))
     if not isinstance(kind, type) or not issubclass(kind, BaseException):
-        return CodeEnded("malformed answer: it raises an object that is no exception")
+        return CodeEnded("malformed answer: it raises an object, not an exception")
     if not issubclass(kind, Exception):  # SystemExit and the like end the code, not its tests
         return CodeEnded(f"{kind.__name__}: {text}")
     arguments = decode(_part(reply, "args", list), resolve) or ([text] if text else [])
