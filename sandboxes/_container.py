@@ -17,7 +17,7 @@ from cairn.core.errors import SandboxFailure
 from cairn.sandboxes import _engine, _line, _wire, seccomp
 from cairn.sandboxes._attached import Attached
 from cairn.sandboxes._local import INSIDE, MODULES
-from cairn.sandboxes.base import Limits
+from cairn.sandboxes.base import Limits, SandboxLost
 from cairn.sandboxes.cgroups import Group
 from cairn.sandboxes.result import LimitName
 
@@ -82,9 +82,9 @@ class ContainerPlace:
         try:
             self._stream.send(_wire.packed(message, blob), timeout_s)
             return _wire.received(self._stream.read, timeout_s)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, SandboxFailure) as error:
             self._is_gone = True
-            raise SandboxFailure(
+            raise SandboxLost(
                 f"A container did not answer within {timeout_s:g} s or is gone: {self._stream.said() or error}"
             ) from error
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from cairn.core.errors import SandboxFailure
 from cairn.sandboxes import _wire
-from cairn.sandboxes.base import Limits
+from cairn.sandboxes.base import Limits, SandboxLost
 from cairn.sandboxes.cgroups import Group
 from cairn.sandboxes.result import LimitName
 
@@ -105,8 +105,8 @@ class LocalPlace:
             self._socket.settimeout(timeout_s)
             self._socket.sendall(_wire.packed(message, blob))
             return _wire.received(self._read, timeout_s)
-        except (OSError, ValueError) as error:
-            raise SandboxFailure(f"A sandbox did not answer within {timeout_s:g} s or is gone: {error}") from error
+        except (OSError, ValueError, SandboxFailure) as error:
+            raise SandboxLost(f"A sandbox did not answer within {timeout_s:g} s or is gone: {error}") from error
 
     def listener(self, port: int) -> socket.socket:
         """Return a socket that listens in the place's own network: what connects to it there is accepted here.

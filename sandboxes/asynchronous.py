@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from cairn.sandboxes.base import Entry, Session, Snapshot
+from cairn.sandboxes.base import Session
+from cairn.sandboxes.entries import Entry, Snapshot
 from cairn.sandboxes.pool import Pool
 from cairn.sandboxes.result import Result
 

@@ -1,26 +1,26 @@
 """The sandbox contract: sessions in which untrusted programs run, with limits, files and one open program.
 
 A sandbox kind says how a place is made; a `Session` is one such place, and talks to the supervisor that runs in it
-(`inside/supervisor.py`). What a program does wrong, limits included, is a `Result`. Only a place that fails by itself
-raises `SandboxFailure`, and is not to be used again.
+(`inside/supervisor.py`). Errors of a program, limits included, are a `Result`. So is a place that a program breaks: a
+place that fails after a program ran in it is replaced by an empty one. If that does not work either, or if no program
+had run, the machine failed: the session raises `SandboxFailure` and must not be used again.
 Paths are relative to the session's work folder; absolute ones are refused, and so is whatever leads out of it.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Protocol
 
 from pydantic import Field
 
 from cairn.core.config import Config
 from cairn.core.errors import CairnError, ConfigError, SandboxFailure
+from cairn.sandboxes.entries import Entry, Snapshot
 from cairn.sandboxes.inside.watch import SLOWEST
 from cairn.sandboxes.network import Destination
-from cairn.sandboxes.result import LimitName, Result, not_run, read_result
-
-Kind = Literal["file", "folder", "link", "other"]
+from cairn.sandboxes.result import LimitName, Result, lost, not_run, read_result
 
 _ENV = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
@@ -29,7 +29,9 @@ _ENV = {
     "PYTHONHASHSEED": "0",  # equal programs give equal outputs
 }
 _GRACE_S = 10.0  # beyond what a program may take, after which the place itself must be broken
+_CONTROL_S = 20.0  # for an empty program in a new place
 _FILES_S = 30.0  # for a request about files
+_STARTS = frozenset({"run", "open"})  # requests that start a program
 
 
 class Limits(Config):
@@ -51,26 +53,20 @@ class Limits(Config):
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """Something in the work folder."""
-
-    path: str
-    kind: Kind
-    size: int  # bytes; 0 unless a file
-    mode: int  # permission bits
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
-    """A work folder as it was; goes into any session."""
-
-    entries: tuple[tuple[str, str, int, int, str], ...]  # path, kind, size, mode, target of a link
-    data: bytes  # of the files, one after another
-
-
 class FileRefused(CairnError):  # noqa: N818  (an answer)
     """A request about a file that cannot be met; the text is for whoever asked."""
+
+
+class SandboxLost(SandboxFailure):
+    """A place's supervisor ended, stopped answering, or sent an invalid message."""
+
+
+class _Replaced(Exception):  # noqa: N818  (an outcome)
+    """A program broke the place, and the session has another one."""
+
+    def __init__(self, limit: LimitName | None) -> None:
+        self.limit = limit  # that brought the place down; None: none that is known
+        super().__init__("The sandbox failed because of a program in it, and an empty one has replaced it")
 
 
 class Place(Protocol):
@@ -83,7 +79,8 @@ class Place(Protocol):
         """Send a request and return the answer.
 
         Raises:
-            SandboxFailure: it did not come, or is none.
+            SandboxLost: it did not come, or is invalid.
+            SandboxFailure: the place cannot be reached.
         """
 
     def limit_hit(self) -> LimitName | None:
@@ -100,7 +97,10 @@ class Session:
         """`kind`: the name of the sandbox that makes it."""
         self._launch, self.limits, self.kind = launch, limits, kind
         self._place = launch(limits)
+        self._has_run = False  # whether a program has, since the place was empty
+        self._lost_program = False  # whether the open one ended with its place
         self._is_closed = False
+        self.last_loss: str | None = None  # why the last place failed that a program broke; not shown to programs
 
     @property
     def home(self) -> str:
@@ -137,7 +137,8 @@ class Session:
     def open(self, command: Sequence[str] | str, *, env: Mapping[str, str] | None = None) -> None:
         """Start the program that stays open, a command or Python source; it reads and writes lines on descriptor 3."""
         what = {"code": command} if isinstance(command, str) else {"argv": list(command)}
-        self._ask("open", **what, env=self._env(env))
+        self._ask("open", **what, env=_env(self._place, env))
+        self._lost_program = False
 
     def talk(self, line: str, *, wall_s: float | None = None) -> Result:
         """Say a line to the open program and return its answer; past its time it is interrupted, then killed.
@@ -145,6 +146,8 @@ class Session:
         Raises:
             CairnError: no program is open.
         """
+        if self._lost_program:
+            return lost("The open program ended with its sandbox", None)
         return self._answer("talk", line.encode("utf-8", "surrogatepass") + b"\n", wall_s)
 
     def shut(self) -> None:
@@ -220,12 +223,13 @@ class Session:
         """End every program and leave nothing of them: files, processes, memory; the next finds a new place.
 
         Raises:
-            SandboxFailure: something is left.
+            SandboxFailure: it fails, and so does another place.
         """
-        answer, _ = self._ask("reset")
-        if answer["left"]:
-            self.close()
-            raise SandboxFailure(f"A sandbox could not be emptied; left: {answer['left'][:5]!r:.200}")
+        with contextlib.suppress(_Replaced):
+            answer, _ = self._exchange({"do": "reset"}, b"", _FILES_S)
+            if "error" in answer or answer["left"]:
+                raise self._replaced(f"it cannot be emptied: {answer.get('error') or answer['left'][:5]!r:.200}")
+        self._has_run = self._lost_program = False
         self._place.limit_hit()
 
     def close(self) -> None:
@@ -243,46 +247,78 @@ class Session:
     # -- helpers -----------------------------------------------------------------------------------------------------
 
     def _run(self, what: dict[str, Any], stdin: bytes, wall_s: float | None, env: Mapping[str, str] | None) -> Result:
-        return self._answer("run", stdin, wall_s, **what, env=self._env(env))
+        return self._answer("run", stdin, wall_s, **what, env=_env(self._place, env))
 
     def _answer(self, do: str, blob: bytes, wall_s: float | None, **what: Any) -> Result:  # Any: JSON
         seconds = min(self.limits.wall_s, self.limits.wall_s if wall_s is None else wall_s)
         self._place.limit_hit()  # what was hit before is not this program's
         try:
             answer, data = self._exchange({"do": do, "wall_s": seconds, **what}, blob, SLOWEST * seconds + _GRACE_S)
-        except SandboxFailure:
-            limit = self._place.limit_hit()
-            if limit is None:
-                raise
-            return self._lost(limit)
+        except _Replaced as replaced:
+            return lost(str(replaced), replaced.limit)
         if "error" in answer:
             return not_run(str(answer["error"]))
         return read_result(answer, data, self._place.limit_hit())
 
-    def _lost(self, limit: LimitName) -> Result:
-        """The supervisor itself fell to a limit that all processes share: begin anew in a fresh place."""
-        self._place.close()
-        self._place = self._launch(self.limits)
-        nothing = {"stdout": b"", "stderr": b"", "wall_s": 0.0, "waited_s": 0.0, "cpu_s": 0.0, "peak_memory_bytes": 0}
-        return Result(exit_code=None, signal=9, limit=limit, is_lost=True, **nothing)  # type: ignore[arg-type]  # by name
-
     def _ask(self, do: str, blob: bytes = b"", **what: Any) -> tuple[dict[str, Any], bytes]:  # Any: JSON
-        answer, data = self._exchange({"do": do, **what}, blob, _FILES_S)
+        try:
+            answer, data = self._exchange({"do": do, **what}, blob, _FILES_S)
+        except _Replaced as replaced:
+            raise FileRefused(str(replaced)) from None
         if "error" in answer:
             raise FileRefused(str(answer["error"]))
         return answer, data
 
     def _exchange(self, message: dict[str, Any], blob: bytes, timeout_s: float) -> tuple[dict[str, Any], bytes]:
+        """Send a request and return the answer.
+
+        Raises:
+            _Replaced: a program broke the place.
+            SandboxFailure: the place failed, and no program is the reason.
+        """
         if self._is_closed:
             raise CairnError("This sandbox session is closed; open another")
-        answer, data = self._place.exchange(message, blob, timeout_s)
+        self._has_run = self._has_run or message["do"] in _STARTS
+        try:
+            answer, data = self._place.exchange(message, blob, timeout_s)
+        except SandboxLost as error:
+            raise self._replaced(str(error)) from error
         if "broken" in answer:
-            self.close()
-            raise SandboxFailure(f"A sandbox's supervisor failed: {answer['broken']}")
+            raise self._replaced(f"its supervisor failed: {answer['broken']}")
         return answer, data
 
-    def _env(self, env: Mapping[str, str] | None) -> dict[str, str]:
-        return {**_ENV, "HOME": self.home, **self._place.env, **(env or {})}
+    def _replaced(self, reason: str) -> _Replaced:
+        """Replace a place that failed by an empty one, where an empty program must run.
+
+        Raises:
+            SandboxFailure: no program has run in the failed place, or the new one does not work either.
+        """
+        limit, self._is_closed = self._place.limit_hit(), True  # unless another place works
+        self._place.close()
+        if not self._has_run:
+            raise SandboxFailure(reason)
+        try:
+            self._place = self._tried_place()
+        except SandboxFailure as error:
+            raise SandboxFailure(f"{reason}; a new sandbox failed too: {error}") from error
+        self.last_loss, self._is_closed, self._has_run, self._lost_program = reason, False, False, True
+        return _Replaced(limit)
+
+    def _tried_place(self) -> Place:
+        place = self._launch(self.limits)
+        control = {"do": "run", "code": "", "wall_s": _CONTROL_S, "env": _env(place, None)}
+        try:
+            answer, _ = place.exchange(control, b"", SLOWEST * _CONTROL_S)
+            if answer.get("exit") != 0:
+                raise SandboxFailure(f"it cannot run an empty program: {answer!r:.300}")
+        except SandboxFailure:
+            place.close()
+            raise
+        return place
+
+
+def _env(place: Place, env: Mapping[str, str] | None) -> dict[str, str]:
+    return {**_ENV, "HOME": place.home, **place.env, **(env or {})}
 
 
 class Launch(Protocol):

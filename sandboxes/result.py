@@ -71,16 +71,33 @@ def not_run(error: str) -> Result:
     """
     if error == _NOT_OPEN:
         raise CairnError(error)
+    return _without_program(f"the program could not start: {error}", exit_code=126)  # as of shells: found, not started
+
+
+def lost(reason: str, limit: LimitName | None) -> Result:
+    """Return the result of a program that broke its place; `limit`: that brought the place down."""
+    return _without_program(reason, signal=9, limit=limit, is_lost=True)
+
+
+def _without_program(
+    reason: str,
+    *,
+    exit_code: int | None = None,
+    signal: int | None = None,
+    limit: LimitName | None = None,
+    is_lost: bool = False,
+) -> Result:
     return Result(
-        exit_code=126,  # as of shells: found, and could not be started
-        signal=None,
+        exit_code=exit_code,
+        signal=signal,
         stdout=b"",
-        stderr=f"the program could not start: {error}\n".encode("utf-8", "replace"),
+        stderr=f"{reason}\n".encode("utf-8", "replace"),
         wall_s=0.0,
         waited_s=0.0,
         cpu_s=0.0,
         peak_memory_bytes=0,
-        limit=None,
+        limit=limit,
+        is_lost=is_lost,
     )
 
 

@@ -38,7 +38,7 @@ from cairn.core.errors import CairnError, SandboxFailure
 from cairn.core.listening import listen
 from cairn.sandboxes import _wire
 from cairn.sandboxes._http import LIMIT_HEADER, unpacked
-from cairn.sandboxes.base import Limits, Place, Sandbox
+from cairn.sandboxes.base import Limits, Place, Sandbox, SandboxLost
 from cairn.sandboxes.inside.watch import SLOWEST
 
 REQUESTS = frozenset(
@@ -159,7 +159,8 @@ class SandboxServer:
         try:
             answer, data = place.exchange(message, blob, timeout_s)
         except SandboxFailure as error:
-            return JSONResponse({"error": str(error)}, 502, _naming(place.limit_hit()))
+            told = {"error": str(error), "is_lost": isinstance(error, SandboxLost)}
+            return JSONResponse(told, 502, _naming(place.limit_hit()))
         return Response(_wire.packed(answer, data), 200, _naming(place.limit_hit()), "application/octet-stream")
 
     async def _body(self, request: Request) -> bytes:

@@ -76,6 +76,8 @@ def _tried(session: Session, attack: Attack, found: Bait) -> Trial:
 
 
 def _problem(attack: Attack, result: Result, found: Bait) -> str | None:
+    if result.is_lost and result.limit is None:
+        return "it broke the sandbox"
     if "ESCAPED" in result.output:
         return result.output[result.output.index("ESCAPED") :][:200].strip()
     if found.visits:
@@ -94,7 +96,10 @@ def _harm(session: Session) -> str | None:
     left = session.run_python(
         "import os\nprint(sum(n.isdigit() for n in os.listdir('/proc')) if os.access('/proc', 4) else 2)"
     )
+    loss = session.last_loss
     session.reset()
+    if session.last_loss is not loss:
+        return f"it broke the sandbox: {session.last_loss}"[:200]
     if session.list_files():
         return "files are left"
     if session.run_python("print(6 * 7)").stdout != b"42\n":

@@ -24,7 +24,7 @@ from pydantic import Field, SecretStr, field_validator
 from cairn.core.errors import CairnError, SandboxFailure
 from cairn.core.printable import printable
 from cairn.sandboxes import _http, _wire
-from cairn.sandboxes.base import Limits, Sandbox, SandboxConfig
+from cairn.sandboxes.base import Limits, Sandbox, SandboxConfig, SandboxLost
 from cairn.sandboxes.result import LimitName
 
 _LONGEST_WAIT_S = 10.0
@@ -32,6 +32,7 @@ _SLACK_S = 10.0  # of the network, and of waiting for another request to the sam
 _KEPT_S = 30.0  # for which an idle connection is kept
 _MOST_JSON = 64 << 20
 _NOT_OURS = (404, 408, 429)  # refusals that say nothing against what was asked for
+_BAD_GATEWAY = 502
 _SHOWN = 300  # characters of a refusal
 
 
@@ -142,7 +143,8 @@ class RemotePlace:
                 f"nobody used it for {self._idle_s:g} s (cairn sandbox serve --idle-s)"
             )
         if answer.status != 200:
-            raise SandboxFailure(self._client.refused(answer))
+            failure = SandboxLost if _is_lost(answer) else SandboxFailure
+            raise failure(self._client.refused(answer))
         return _http.unpacked(answer.body)
 
     def limit_hit(self) -> LimitName | None:
@@ -261,6 +263,14 @@ class Client:
             raise CairnError(self.refused(answer))
         self.has_answered = self.has_answered or answer.status in (200, 201)
         return answer
+
+
+def _is_lost(answer: Answer) -> bool:
+    """Return whether the server reports that the session's place failed, not the server itself."""
+    try:
+        return answer.status == _BAD_GATEWAY and json.loads(answer.body)["is_lost"] is True
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return False
 
 
 SANDBOX = Remote

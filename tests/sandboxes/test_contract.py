@@ -17,7 +17,8 @@ import pytest
 
 from cairn.core.errors import CairnError
 from cairn.sandboxes import _engine
-from cairn.sandboxes.base import Entry, FileRefused, Limits, Sandbox, Session
+from cairn.sandboxes.base import FileRefused, Limits, Sandbox, Session
+from cairn.sandboxes.entries import Entry
 from cairn.sandboxes.kinds.bubblewrap import Bubblewrap, BubblewrapConfig
 from cairn.sandboxes.kinds.docker import Docker, DockerConfig
 from cairn.sandboxes.kinds.landlock import Landlock, LandlockConfig
