@@ -201,8 +201,13 @@ class Session:
         return tuple(Entry(path=p, kind=k, size=s, mode=m) for p, k, s, m in answer["entries"])
 
     def digest(self) -> str:
-        """Return a hash of the work folder and of /tmp: of paths, contents, and who may run them."""
-        return str(self._ask("digest", max_files=self.limits.files)[0]["digest"])
+        """Return a hash of the work folder and of /tmp: of paths, contents, and who may run them.
+
+        Raises:
+            FileRefused: either is larger than the limits allow; holes of sparse files count.
+        """
+        limits = self.limits
+        return str(self._ask("digest", max_files=limits.files, max_bytes=limits.disk_bytes)[0]["digest"])
 
     def snapshot(self) -> Snapshot:
         """Return the work folder as it is; pipes and sockets are left out.

@@ -20,6 +20,9 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
+MAX_DEPTH = 256  # of folders in a listing: each level is opened one by one, and paths grow with it
+
+
 class Refused(Exception):  # noqa: N818  (an answer)
     """A request about a file that is not met; the text says why."""
 
@@ -81,6 +84,8 @@ def entries(root: str, max_files: int) -> list[tuple[str, str, int, int, str]]:
                 if len(found) > max_files:
                     raise Refused(f"more than {max_files} files")
                 if kind == "folder":
+                    if path.count("/") >= MAX_DEPTH:
+                        raise Refused(f"folders more than {MAX_DEPTH} levels deep")
                     waiting.append(path)
     return sorted(found)
 
@@ -88,10 +93,14 @@ def entries(root: str, max_files: int) -> list[tuple[str, str, int, int, str]]:
 _KINDS = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}
 
 
-def digest(root: str, max_files: int) -> str:
-    """Return a hash of paths, kinds, who may run them, and contents."""
+def digest(root: str, max_files: int, max_bytes: int) -> str:
+    """Return a hash of paths, kinds, who may run them, and contents.
+
+    Holes of sparse files count as bytes: they are read too.
+    """
     whole = hashlib.blake2b(digest_size=16)
-    for path, kind, size, mode, target in entries(root, max_files):
+    found = _within(entries(root, max_files), max_bytes)
+    for path, kind, size, mode, target in found:
         whole.update(
             f"{len(path.encode('utf-8', 'surrogateescape'))} {kind} {size} {mode & 0o111} {len(target)} ".encode()
         )
@@ -100,17 +109,13 @@ def digest(root: str, max_files: int) -> str:
             with _folder_of(root, path) as (folder, name):
                 fd = os.open(name, _FILE, dir_fd=folder)
                 with os.fdopen(fd, "rb") as file:
-                    for part in iter(lambda: file.read(1 << 20), b""):
-                        whole.update(part)
+                    whole.update(file.read(size))  # what a program adds meanwhile is not read
     return whole.hexdigest()
 
 
 def pack(root: str, max_files: int, max_bytes: int) -> tuple[dict[str, object], bytes]:
     """Return all entries, and the bytes of the files among them one after another."""
-    found = [entry for entry in entries(root, max_files) if entry[1] != "other"]
-    total = sum(entry[2] for entry in found)
-    if total > max_bytes:
-        raise Refused(f"files of {total} bytes; the limit is {max_bytes}")
+    found = [entry for entry in _within(entries(root, max_files), max_bytes) if entry[1] != "other"]
     data = bytearray()
     sized = []
     for path, kind, size, mode, target in found:
@@ -120,6 +125,13 @@ def pack(root: str, max_files: int, max_bytes: int) -> tuple[dict[str, object], 
             size = len(content)
         sized.append((path, kind, size, mode, target))
     return {"entries": sized}, bytes(data)
+
+
+def _within(found: list[tuple[str, str, int, int, str]], max_bytes: int) -> list[tuple[str, str, int, int, str]]:
+    total = sum(entry[2] for entry in found)
+    if total > max_bytes:
+        raise Refused(f"files of {total} bytes; the limit is {max_bytes}")
+    return found
 
 
 def unpack(root: str, listed: Sequence[tuple[str, str, int, int, str]], data: bytes) -> None:

@@ -132,10 +132,10 @@ class Supervisor:
         """List all files."""
         return {"entries": [entry[:4] for entry in files.entries(self.roots[0], max_files)]}, b""
 
-    def do_digest(self, blob: bytes, max_files: int) -> Answer:
+    def do_digest(self, blob: bytes, max_files: int, max_bytes: int) -> Answer:
         """Hash all files, those for the moment too."""
         used = [self.roots[0], *(root for root in self.roots[1:] if os.listdir(root))]
-        return {"digest": "-".join(files.digest(root, max_files) for root in used)}, b""
+        return {"digest": "-".join(files.digest(root, max_files, max_bytes) for root in used)}, b""
 
     def do_snapshot(self, blob: bytes, max_files: int, max_bytes: int) -> Answer:
         """Return all files."""

@@ -157,3 +157,22 @@ def test_folders_without_a_bottom_or_without_rights_are_emptied(tmp_path: Path) 
     closed.parent.chmod(0)
     files.wipe(str(deep))
     assert list(deep.iterdir()) == []
+
+
+def test_a_listing_of_folders_that_are_too_deep_is_refused(tmp_path: Path) -> None:
+    deepest = tmp_path / "/".join(["d"] * files.MAX_DEPTH)
+    deepest.mkdir(parents=True)
+    assert len(files.entries(str(tmp_path), 1000)) == files.MAX_DEPTH
+    (deepest / "d").mkdir()
+    with pytest.raises(files.Refused, match="more than 256 levels deep"):
+        files.entries(str(tmp_path), 1000)
+    with pytest.raises(files.Refused, match="more than 256 levels deep"):
+        files.digest(str(tmp_path), 1000, 1 << 20)
+
+
+def test_a_hash_of_sparse_files_is_refused_beyond_the_limit(tmp_path: Path) -> None:
+    with (tmp_path / "sparse").open("wb") as file:
+        file.truncate(1000)
+    files.digest(str(tmp_path), 10, 1000)
+    with pytest.raises(files.Refused, match="files of 1000 bytes; the limit is 999"):
+        files.digest(str(tmp_path), 10, 999)

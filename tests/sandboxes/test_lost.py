@@ -136,8 +136,8 @@ def test_where_no_program_runs_in_a_new_sandbox_the_machine_failed(session: Sess
 def test_a_request_about_files_that_outlasts_its_time_is_the_programs(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session.run_python("import os\nfor i in range(60): open(str(i), 'wb').truncate(32 << 20)")
-    monkeypatch.setattr(base, "_FILES_S", 0.01)
+    session.run_python("open('sparse', 'wb').truncate(31 << 20)")
+    monkeypatch.setattr(base, "_FILES_S", 1e-4)
     with pytest.raises(FileRefused, match=REPLACED):
         session.digest()
     monkeypatch.undo()

@@ -291,7 +291,7 @@ def test_a_session_that_does_not_start_leaves_no_container(container_config: Doc
     before = containers(engine)
     with pytest.raises(SandboxFailure, match="no-python"):
         Docker(container_config.model_copy(update={"python": "no-python"})).session()
-    with pytest.raises(SandboxFailure, match="did not (answer|start)"):  # whichever is noticed first
+    with pytest.raises(SandboxFailure, match=r"did not (answer|start)"):  # whichever is noticed first
         Docker(container_config.model_copy(update={"python": "true"})).session()
     assert containers(engine) == before
 
