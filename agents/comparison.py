@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from cairn.agents.evaluation import Evaluation, load_evaluation, outcomes
+from cairn.agents.measures import Measures
 from cairn.agents.panel import Panel
 from cairn.agents.statistics import Interval, Paired, interval, paired, student
 from cairn.core.errors import CairnError
@@ -38,6 +39,8 @@ class Side:
     mean: Interval  # over tasks
     by_seed: tuple[float, ...]  # each evaluation's mean over tasks
     over_seeds: tuple[float, float] | None  # Student's 95 % interval of the mean over evaluations; None: there is one
+    excluded: tuple[float, ...]  # share of each evaluation's episodes of these parts that failed
+    is_final: bool  # whether no part of any evaluation excludes more than `measures.MOST_EXCLUDED`
     perturbations: tuple[str, ...]  # under which its tasks are told, as in "rename(seed=1)"; none: in their own words
 
 
@@ -160,8 +163,15 @@ def _side(
         mean=interval(joined, is_share=measure in ("success", "score")),
         by_seed=means,
         over_seeds=student(means) if len(means) > 1 else None,
+        excluded=tuple(_excluded_share([each.parts[number].measures for number in parts]) for each in evaluations),
+        is_final=all(each.parts[number].measures.is_final for each in evaluations for number in parts),
         perturbations=_perturbations(evaluations[0].panel, parts),
     )
+
+
+def _excluded_share(measures: Sequence[Measures]) -> float:
+    excluded = sum(each.excluded for each in measures)
+    return excluded / max(1, excluded + sum(each.episodes for each in measures))
 
 
 def _perturbations(panel: Panel, parts: set[int]) -> tuple[str, ...]:

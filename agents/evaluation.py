@@ -72,6 +72,11 @@ class Evaluation:
         """Return what the gates say of the part of this number."""
         return mark_of(self.gates, number)
 
+    @property
+    def is_final(self) -> bool:
+        """Whether no part excludes more episodes than a final result may; see `agents.measures`."""
+        return all(part.measures.is_final for part in self.parts)
+
     def to_dict(self) -> dict[str, Any]:  # Any: JSON
         """Return it JSON-ready."""
         return {
@@ -85,6 +90,7 @@ class Evaluation:
             "seconds": self.seconds,
             "usage": None if self.usage is None else asdict(self.usage),
             "gates": None if self.gates is None else list(self.gates),
+            "is_final": self.is_final,
             "parts": [part.to_dict() for part in self.parts],
         }
 
@@ -170,7 +176,7 @@ def load_evaluation(folder: Path) -> Evaluation:
         panel = Panel.model_validate(meta["panel"])
         parts = tuple(_result(store, meta, number, part) for number, part in enumerate(panel.parts))
         wanted = sum(len(part.tasks) * part.attempts for part in panel.parts)
-        found = sum(result.measures.episodes + sum(result.measures.failed.values()) for result in parts)
+        found = sum(result.measures.episodes + result.measures.excluded for result in parts)
         if found < wanted:
             raise CairnError(
                 f"The evaluation in {str(folder)!r} stopped after {found} of {wanted} episodes; the same cairn eval "

@@ -1,4 +1,8 @@
-"""Kept evaluations as a table in Markdown, best first: one table a panel, told apart by hash."""
+"""Kept evaluations as a table in Markdown, best first: one table a panel, told apart by hash.
+
+The order is that of the mean success over parts with excluded episodes counted as failures, so that no agent gains by
+episodes that fail. Evaluations that are not final come last.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from cairn.agents.evaluation import Evaluation, load_evaluation
+from cairn.agents.measures import Measures
 from cairn.agents.statistics import Interval
 from cairn.core.errors import CairnError
 
 _COLUMNS = (
-    "turns", "tokens", "cost", "failed", "score without success", "validator errors", "tampering", "settings",
+    "turns", "tokens", "cost", "excluded", "score without success", "validator errors", "tampering", "settings",
 )  # fmt: skip
 
 
@@ -55,7 +60,7 @@ def _stores(place: Path) -> list[Path]:
 def _table(evaluations: Sequence[Evaluation]) -> list[str]:
     families = [part.family for part in evaluations[0].parts]
     columns = ["agent", *(f"{family}, %" for family in families), "gates", *_COLUMNS]
-    ordered = sorted(evaluations, key=lambda each: (-_mean(each), each.agent, each.facts["key"]))
+    ordered = sorted(evaluations, key=lambda each: (not each.is_final, -_mean(each), each.agent, each.facts["key"]))
     rows = [_row(each) for each in ordered]
     return ["| " + " | ".join(map(_cell, columns)) + " |", "|" + "---|" * len(columns), *rows]
 
@@ -66,12 +71,12 @@ def _row(found: Evaluation) -> str:
     costs = [m.cost for m in measures if m.cost is not None]
     cells = [
         found.agent,
-        *(_percent(m.success) for m in measures),
+        *map(_success, measures),
         _gates(found),
         ", ".join("" if m.turns is None else f"{m.turns.mean:.1f}" for m in measures),
         ", ".join(f"{each:,.0f}" for each in tokens),
         f"{sum(costs):.4f}" if costs else "",
-        str(sum(sum(m.failed.values()) for m in measures)),
+        _excluded(measures),
         str(sum(part.signs.score_without_success for part in found.parts)),
         str(sum(part.signs.validator_errors for part in found.parts)),
         str(sum(sum(part.signs.tampering.values()) for part in found.parts)),
@@ -87,12 +92,25 @@ def _gates(found: Evaluation) -> str:
     return ", ".join(faults) or str(marks[0][1])
 
 
+def _success(found: Measures) -> str:
+    shown = _percent(found.success)
+    if found.is_final:
+        return shown
+    return f"{shown or 'nothing scored'}, not final: {_percent(found.pessimistic_success)} with exclusions as failures"
+
+
+def _excluded(measures: Sequence[Measures]) -> str:
+    excluded = sum(m.excluded for m in measures)
+    return f"{excluded} of {sum(m.episodes + m.excluded for m in measures)}" if excluded else "0"
+
+
 def _percent(found: Interval | None) -> str:
     return "" if found is None else f"{100 * found.mean:.1f} [{100 * found.low:.1f}, {100 * found.high:.1f}]"
 
 
 def _mean(found: Evaluation) -> float:
-    values = [0.0 if part.measures.success is None else part.measures.success.mean for part in found.parts]
+    successes = [part.measures.pessimistic_success for part in found.parts]
+    values = [0.0 if each is None else each.mean for each in successes]
     return sum(values) / len(values)
 
 

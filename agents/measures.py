@@ -1,7 +1,9 @@
 """What a part of an evaluation comes to: means over tasks with intervals, repeated attempts, and what they cost.
 
 The unit is the task (see `agents.statistics`): what several attempts at a task gave is averaged first. Failed episodes
-are faults of ours: counted by cause, never scored.
+are infrastructure failures: they are counted by cause and excluded from every score. Since exclusions can flatter an
+agent, the share of excluded episodes is reported, with the success that counts them as failures; above `MOST_EXCLUDED`
+a result is not final.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from cairn.agents.statistics import Interval, best_of_n, interval, pass_at_k, pa
 from cairn.core.store.read import EpisodeRow
 
 _MOST_POINTS = 50  # of a curve
+MOST_EXCLUDED = 0.02  # share of a part's episodes; a result with more is not final
 
 Curve = tuple[tuple[float, float], ...]  # (budget, share of episodes that succeed within it)
 
@@ -39,6 +42,7 @@ class Measures:
     failed: Mapping[str, int]  # by cause
     first_failure: str  # what the first of these says; "" without
     success: Interval | None
+    pessimistic_success: Interval | None  # failed episodes count as not successful; over all tasks with an episode
     score: Interval | None
     reward: Interval | None  # the return: undiscounted sum of an episode's rewards
     turns: Interval | None
@@ -54,9 +58,24 @@ class Measures:
     best_of: Mapping[int, Interval]  # expected best score of n attempts
     budgets: Mapping[str, Curve]  # by what is limited: turns, tokens, cost
 
+    @property
+    def excluded(self) -> int:
+        """Number of failed episodes."""
+        return sum(self.failed.values())
+
+    @property
+    def excluded_share(self) -> float:
+        """Share of failed episodes among all; 0 without episodes."""
+        return self.excluded / max(1, self.episodes + self.excluded)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether at most `MOST_EXCLUDED` of the episodes are excluded."""
+        return self.excluded_share <= MOST_EXCLUDED
+
     def to_dict(self) -> dict[str, Any]:  # Any: JSON
         """Return it JSON-ready."""
-        return asdict(self)
+        return {**asdict(self), "excluded_share": self.excluded_share, "is_final": self.is_final}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +93,7 @@ def measure(rows: Sequence[EpisodeRow], facts: Mapping[str, TaskFacts]) -> Measu
     attempts = _by_task(scored)
     successes = _values(attempts, lambda row: float(bool(row.success)))
     scores = _values(attempts, lambda row: row.score or 0.0)
+    with_failed = _values(_by_task(rows), lambda row: float(bool(row.success)))
     return Measures(
         tasks=len(attempts),
         episodes=len(scored),
@@ -81,6 +101,7 @@ def measure(rows: Sequence[EpisodeRow], facts: Mapping[str, TaskFacts]) -> Measu
         failed=dict(sorted(Counter(str(row.cause) for row in rows if row.success is None).items())),
         first_failure=next((row.detail for row in rows if row.success is None), ""),
         success=interval(successes) if successes else None,
+        pessimistic_success=interval(with_failed) if with_failed else None,
         score=interval(scores) if scores else None,
         reward=interval(_values(attempts, lambda row: row.reward), is_share=False) if attempts else None,
         turns=interval(_values(attempts, lambda row: float(row.turns)), is_share=False) if attempts else None,

@@ -52,8 +52,20 @@ def compare(
         for name, side in (("A", each.first), ("B", each.second)):
             if side.over_seeds is not None:
                 typer.echo(f"{each.family}, {each.measure}, {name}: {_seeds(side)}")
-    for line in gates:
+    for line in (*_exclusions(found), *gates):
         typer.echo(line)
+
+
+def _exclusions(found: list[Comparison]) -> list[str]:
+    """Return which sides exclude episodes, by part; what is compared leaves these out."""
+    lines = []
+    for each in {each.family: each for each in found}.values():
+        for name, side in (("A", each.first), ("B", each.second)):
+            if any(side.excluded):
+                mark = "" if side.is_final else "NOT FINAL: "
+                shares = ", ".join(f"{100 * share:.1f} %" for share in side.excluded)
+                lines.append(f"{mark}{name}, {each.family}: {shares} of the episodes failed and are excluded")
+    return lines
 
 
 def _gates(sides: Mapping[str, Sequence[Path]]) -> list[str]:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from cairn.agents.statistics import Interval
 
 
+NOT_FINAL = 3  # exit status: too many episodes are excluded
+
+
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
     app.command("eval")(evaluate)
@@ -70,6 +73,9 @@ def evaluate(
     --set split=valid_unseen; `--agent-set` the agent, as in --agent-set
     sampling.openai.url=http://localhost:8000/v1. The same evaluation is not played twice; one that was interrupted goes
     on.
+
+    Episodes that fail by the infrastructure are excluded and tried again next time. If more than 2 % of a part's
+    episodes are excluded, the result is not final: exit status 3.
     """
     from cairn.agents.evaluate import Pace
     from cairn.agents.evaluation import evaluate as run
@@ -118,6 +124,8 @@ def evaluate(
         typer.echo(f"cairn: no episode of {part.family} could be scored; the first failed by: {why:.300}", err=True)
     if unscored or (strict and any(not verdict["holds"] for verdict in found.gates or [])):
         raise typer.Exit(1)
+    if not found.is_final:
+        raise typer.Exit(NOT_FINAL)
 
 
 def _gated(found: Evaluation, folder: Path) -> Evaluation:
@@ -164,7 +172,7 @@ def _show(found: Evaluation) -> None:
     rows = [row for part in found.parts for row in _rows(part)]
     show_table(("family", "tasks of", "success, 95 % interval", "score, 95 % interval", "tasks"), rows)
     typer.echo()
-    columns = ("family", "failed", "score without success", "validator errors", "tampering")
+    columns = ("family", "excluded", "score without success", "validator errors", "tampering")
     show_table(columns, [_signs(part) for part in found.parts])
     typer.echo()
     for number, part in enumerate(found.parts):
@@ -211,15 +219,27 @@ def _lines(part: PartResult) -> list[str]:
     if m.cut:
         told.append(f"{m.cut} of {m.episodes} episodes ended early because sampling.max_context was full")
     if m.failed:
-        causes = ", ".join(f"{count} by {cause}" for cause, count in m.failed.items())
-        told.append(f"episodes that failed and are not scored, to be tried again next time: {causes}")
+        told.append(_exclusions(m))
     return told
+
+
+def _exclusions(m: Measures) -> str:
+    from cairn.agents.measures import MOST_EXCLUDED
+
+    causes = ", ".join(f"{count} by {cause}" for cause, count in m.failed.items())
+    share = f"{m.excluded} of {m.episodes + m.excluded} episodes ({100 * m.excluded_share:.1f} %)"
+    if not m.is_final:
+        share = f"NOT FINAL, more than {100 * MOST_EXCLUDED:g} % are excluded: {share}"
+    return (
+        f"{share} failed and are excluded ({causes}); success with these counted as failures: "
+        f"{_percent(m.pessimistic_success)}. The same command tries them again"
+    )
 
 
 def _signs(part: PartResult) -> tuple[str, ...]:
     signs = part.signs
     tampering = ", ".join(f"{name}: {count}" for name, count in signs.tampering.items())
-    counts = (sum(part.measures.failed.values()), signs.score_without_success, signs.validator_errors)
+    counts = (part.measures.excluded, signs.score_without_success, signs.validator_errors)
     return (part.family, *map(str, counts), tampering or "0")
 
 

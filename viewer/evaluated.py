@@ -68,7 +68,7 @@ class Evaluated:
     @property
     def episodes(self) -> int:
         """Episodes that were played, those that failed too."""
-        return sum(part.measures.episodes + sum(part.measures.failed.values()) for part in self.parts)
+        return sum(part.measures.episodes + part.measures.excluded for part in self.parts)
 
     @property
     def is_live(self) -> bool:

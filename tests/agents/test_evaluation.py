@@ -132,6 +132,7 @@ def test_episodes_that_failed_are_told_and_tried_again(tmp_path: Path) -> None:
     assert dict(measures.failed) == {"environment": 1}
     assert (measures.episodes, measures.tasks) == (1, 1)
     assert dict(again.parts[0].measures.failed) == {"environment": 1}
+    assert (first.is_final, first.to_dict()["is_final"]) == (False, False)
 
 
 def test_a_part_is_what_its_tasks_are_alone(play: Callable[..., Evaluation]) -> None:

@@ -59,6 +59,19 @@ def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
         find_evaluations([tmp_path / "nowhere"])
 
 
+def test_evaluations_that_are_not_final_come_last_and_are_marked(tmp_path: Path) -> None:
+    for agent in ("oracle", "random"):
+        evaluate(agent, panel=PANEL, root=tmp_path)
+    oracle, chance = find_evaluations([tmp_path])[0]
+    failed = replace(oracle.parts[0].measures, failed={"sandbox": 1})
+    table = leaderboard([replace(oracle, parts=(replace(oracle.parts[0], measures=failed), oracle.parts[1])), chance])
+    rows = [line for line in table.splitlines() if line.startswith("| ")][1:]
+    assert [row.split(" | ")[0] for row in rows] == ["| random", "| oracle"]
+    assert "not final: 100.0" in rows[1]
+    assert f"| 1 of {sum(part.measures.episodes for part in oracle.parts) + 1} |" in rows[1]
+    assert "not final" not in rows[0]
+
+
 def test_what_the_gates_say_and_signs_of_reward_hacking_stand_beside_the_numbers(tmp_path: Path) -> None:
     for agent in ("oracle", "random", "null"):
         evaluate(agent, panel=PANEL, root=tmp_path)

@@ -51,10 +51,33 @@ def test_failed_episodes_are_counted_by_cause_and_not_scored() -> None:
     assert found.success.mean == 1.0
 
 
+def test_excluded_episodes_count_as_failures_in_the_pessimistic_success() -> None:
+    """Task a: 2 attempts, one solved and one failed; b: solved; c: failed. (1/2 + 1 + 0) / 3 = 1/2; 2 of 4 excluded."""
+    failed = [row(task, None, ending="failed", cause="sandbox") for task in "ac"]
+    found = measure([row("a", 1.0), *failed, row("b", 1.0)], {})
+    assert found.success is not None
+    assert found.pessimistic_success is not None
+    assert (found.success.mean, found.pessimistic_success.mean, found.pessimistic_success.tasks) == (1.0, 0.5, 3)
+    assert (found.excluded, found.excluded_share, found.is_final) == (2, 0.5, False)
+    assert (found.to_dict()["excluded_share"], found.to_dict()["is_final"]) == (0.5, False)
+
+
+@pytest.mark.parametrize(("failed", "is_final"), [(0, True), (2, True), (3, False)])
+def test_a_result_is_final_with_at_most_one_episode_in_fifty_excluded(failed: int, is_final: bool) -> None:
+    lost = [row(f"lost-{i}", None, ending="failed", cause="sandbox") for i in range(failed)]
+    found = measure([*lost, *(row(f"{i}", 1.0) for i in range(100 - failed))], {})
+    assert found.is_final is is_final
+    assert found.pessimistic_success is not None
+    assert found.pessimistic_success.mean == pytest.approx(1 - failed / 100)
+
+
 def test_nothing_scored_says_nothing() -> None:
     found = measure([row("a", None, ending="failed", cause="model")], {})
     assert (found.success, found.score, found.turns, found.seconds) == (None, None, None, None)
     assert found.budgets == {}
+    assert found.pessimistic_success is not None
+    assert (found.pessimistic_success.mean, found.is_final) == (0.0, False)
+    assert measure([], {}).pessimistic_success is None
 
 
 def test_tasks_are_told_apart_by_kind_and_difficulty() -> None:

@@ -225,6 +225,21 @@ def test_an_evaluation_without_a_score_is_no_success() -> None:
     assert "nothing was scored" in done.output
 
 
+def test_an_evaluation_that_excludes_many_episodes_is_not_final() -> None:
+    doomed = ("eval", "tests.trainer.doomed:Doomed", "--tasks", "60", "--set", "doom=b")
+    done = run.invoke(app, [*doomed, "--agent", "random"])
+    assert done.exit_code == 3, done.output
+    text = " ".join(done.output.split())
+    assert "NOT FINAL, more than 2 % are excluded: 10 of 60 episodes (16.7 %) failed and are excluded" in text
+    assert "(10 by environment); success with these counted as failures: " in text
+    told = answer(*doomed, "--agent", "oracle", "--json")
+    assert (told["is_final"], told["parts"][0]["excluded_share"]) == (True, 0.0)
+    folder = next(Path("evals").glob("*-random-*"))
+    compared = run.invoke(app, ["compare", str(folder), told["folder"]])
+    assert compared.exit_code == 2
+    assert "have no episode that could be scored" in " ".join(compared.output.split())
+
+
 def test_tasks_are_told_otherwise() -> None:
     asked = ("eval", "household", "--tasks", "2", "--set", "size=tiny", "--json")
     plain, renamed = answer(*asked), answer(*asked, "--perturb", "rename")

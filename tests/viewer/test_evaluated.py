@@ -87,9 +87,11 @@ def test_signs_of_reward_hacking_are_told(tmp_path: Path) -> None:
         for change in changes:
             store._write(methodcaller("execute", change))
     page = texts([folder], f"/runs/{find_runs([folder])[0].slug}")[0]
-    first, second = [" ".join(each.split()[:6]) for each in page.split("failed, by faults of ours ")[1:]]
+    first, second = [" ".join(each.split()[:6]) for each in page.split("excluded: failed by the infrastructure ")[1:]]
     assert first.startswith("2 1 answers: 1 1")
     assert second.startswith("0 0 0 0")
+    assert page.count("not final") == 1
+    assert "success with these as failures: 0 % [0 %, " in page
     with RunStore.read(folder) as store:
         rows = read.episodes(store, step=0)
         whole = count_signs(list(read.whole_episodes(store, rows)))
