@@ -14,6 +14,7 @@ from cairn.sandboxes._local import INSIDE, MODULES, LocalPlace
 from cairn.sandboxes.base import Limits
 from cairn.sandboxes.inside import files
 from cairn.sandboxes.result import LimitName
+from cairn.sandboxes.users import SessionUser
 
 
 class FolderPlace:
@@ -23,15 +24,18 @@ class FolderPlace:
         self,
         python: str,
         limits: Limits,
-        user: int | None,
+        user: SessionUser | None,
         confinement: Mapping[str, Any] | None,  # Any: JSON
         filter_: bytes,
     ) -> None:
         """Make the folders and start the supervisor.
 
+        `user`: whom programs run as, released with the place; None: the user of this process.
+
         Raises:
             SandboxFailure: it did not start.
         """
+        self._user = user
         self._folder = Path(tempfile.mkdtemp(prefix=f"cairn-sandbox-{os.getpid()}-"))
         try:
             work, temporary = (self._made(name, user) for name in ("work", "tmp"))
@@ -59,6 +63,8 @@ class FolderPlace:
             )
         except (SandboxFailure, OSError):
             shutil.rmtree(self._folder, ignore_errors=True)
+            if user is not None:
+                user.release()
             raise
         self.home, self.env, self.exchange = work, self._place.env, self._place.exchange
 
@@ -69,13 +75,17 @@ class FolderPlace:
     def close(self) -> None:
         """End everything and remove the folders."""
         self._place.close()
+        if self._user is not None:
+            self._user.end_processes()
         for name in ("work", "tmp"):  # where the supervisor could not: however deep a program has made them
             files.wipe(str(self._folder / name))
         shutil.rmtree(self._folder)
+        if self._user is not None:
+            self._user.release()
 
-    def _made(self, name: str, user: int | None) -> str:
+    def _made(self, name: str, user: SessionUser | None) -> str:
         path = self._folder / name
         path.mkdir(0o700)
         if user is not None:
-            os.chown(path, user, user)
+            os.chown(path, user.number, user.number)
         return str(path)

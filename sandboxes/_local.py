@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import itertools
 import os
 import socket
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from cairn.sandboxes import _wire
 from cairn.sandboxes.base import Limits, SandboxLost
 from cairn.sandboxes.cgroups import Group
 from cairn.sandboxes.result import LimitName
+from cairn.sandboxes.users import SessionUser
 
 INSIDE = Path(__file__).parent / "inside"
 MODULES = ("supervisor.py", "crew.py", "confine.py", "files.py", "programs.py", "source.py", "watch.py")
@@ -27,13 +27,6 @@ PATH = "/usr/local/bin:/usr/bin:/bin"
 
 _START_S = 20.0
 _END_S = 2.0
-_FIRST_USER, _NUM_USERS = 61_000, 4_000
-_USERS = itertools.count()
-
-
-def unprivileged_user() -> int | None:
-    """Return a user of no rights to run a place as, another one each time; None: this process is not root."""
-    return _FIRST_USER + next(_USERS) % _NUM_USERS if os.geteuid() == 0 else None
 
 
 @functools.cache
@@ -52,18 +45,22 @@ class LocalPlace:
         home: str,
         env: Mapping[str, str] | None = None,
         limits: Limits,
-        user: int | None,
+        user: SessionUser | None,
         has_own_user: bool,
         hello: Mapping[str, Any],  # Any: JSON, for the supervisor besides limits
         confinement: bytes = b"",
         pass_fds: Sequence[int] = (),
+        on_close: Callable[[], None] = lambda: None,
     ) -> None:
         """Start it and wait for the supervisor's answer.
+
+        `user`: whom it runs as; None: the user of this process. `on_close`: called when it has ended, or cannot start.
 
         Raises:
             SandboxFailure: it did not start; with what it said.
         """
-        self.home, self.env = home, env or {}
+        number = None if user is None else user.number
+        self.home, self.env, self._on_close = home, env or {}, on_close
         self._socket, theirs = socket.socketpair()
         self._group = Group(limits)
 
@@ -75,8 +72,8 @@ class LocalPlace:
                 stderr=subprocess.PIPE,
                 env={"PATH": PATH, "PYTHONHASHSEED": "0"},  # of the launcher, which programs can read in /proc
                 cwd="/",
-                user=user,
-                group=user,
+                user=number,
+                group=number,
                 extra_groups=None if user is None else [],
                 pass_fds=pass_fds,
                 start_new_session=True,
@@ -87,6 +84,7 @@ class LocalPlace:
         except OSError as error:
             self._socket.close()
             self._group.close()
+            on_close()
             raise SandboxFailure(f"Cannot start {command[0]}: {error}") from error
         finally:
             theirs.close()
@@ -141,6 +139,7 @@ class LocalPlace:
         if self._process.stderr is not None:
             self._process.stderr.close()
         self._group.close()
+        self._on_close()
 
     def _greet(self, limits: Limits, hello: Mapping[str, Any], confinement: bytes, has_own_user: bool) -> None:
         own = {

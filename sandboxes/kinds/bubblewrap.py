@@ -24,10 +24,11 @@ from pydantic import AfterValidator, Field
 
 from cairn.core.errors import CairnError
 from cairn.sandboxes import seccomp
-from cairn.sandboxes._local import INSIDE, MODULES, LocalPlace, unprivileged_user
+from cairn.sandboxes._local import INSIDE, MODULES, LocalPlace
 from cairn.sandboxes._networked import NetworkedPlace
 from cairn.sandboxes.base import Limits, Place, Sandbox, SandboxConfig
 from cairn.sandboxes.network import AllowList
+from cairn.sandboxes.users import take_user
 
 _HOME = "/work"
 _PYTHONS = ("/usr/bin/python3", "/usr/local/bin/python3")
@@ -80,7 +81,7 @@ class Bubblewrap(Sandbox):
 
     def launch(self, limits: Limits) -> Place:
         """Start a place; see `base.Launch`."""
-        user = unprivileged_user()
+        user = take_user()
         with contextlib.ExitStack() as stack:
             filter_fd = stack.enter_context(_memory_file(seccomp.program(has_network=bool(self._config.network))))
             fds = {name: stack.enter_context(_memory_file((INSIDE / name).read_bytes())) for name in MODULES}
@@ -101,6 +102,7 @@ class Bubblewrap(Sandbox):
                 has_own_user=True,
                 hello=hello,
                 pass_fds=[filter_fd, *fds.values()],
+                on_close=lambda: None if user is None else user.release(),
             )
         if self._config.network:
             return NetworkedPlace(place, AllowList(self._config.network))
@@ -157,11 +159,14 @@ def _memory_file(data: bytes) -> Iterator[int]:
 @functools.cache
 def _namespaces_refused() -> str | None:
     """Return why the kernel lets us make no namespaces; tried once."""
-    user = unprivileged_user()
+    user = take_user()
+    number = None if user is None else user.number
     command = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"]
     tried = subprocess.run(
-        command, capture_output=True, user=user, group=user, extra_groups=None if user is None else [], check=False
+        command, capture_output=True, user=number, group=number, extra_groups=None if user is None else [], check=False
     )
+    if user is not None:
+        user.release()
     if tried.returncode == 0:
         return None
     said = tried.stderr.decode("utf-8", "replace").strip()[:200]

@@ -15,10 +15,10 @@ from pydantic import Field
 from cairn.core.errors import CairnError
 from cairn.sandboxes import seccomp
 from cairn.sandboxes._folders import FolderPlace
-from cairn.sandboxes._local import unprivileged_user
 from cairn.sandboxes.base import Limits, Sandbox, SandboxConfig
 from cairn.sandboxes.inside import confine
 from cairn.sandboxes.kinds.bubblewrap import interpreter
+from cairn.sandboxes.users import take_user
 
 _LEAST_ABI = 4  # before it, connections cannot be refused by port
 _READABLE = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc/alternatives", "/etc/ld.so.cache")
@@ -63,7 +63,7 @@ class Landlock(Sandbox):
         readable = [*_READABLE, *self._config.binds]
         confinement = {"readable": readable, "devices": list(_DEVICES), "landlock": True}
         python = interpreter(self._config.python)
-        return FolderPlace(python, limits, unprivileged_user(), confinement, seccomp.program())
+        return FolderPlace(python, limits, take_user(), confinement, seccomp.program())
 
 
 SANDBOX = Landlock

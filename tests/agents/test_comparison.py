@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import methodcaller
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from cairn.agents.comparison import compare
 from cairn.agents.evaluation import evaluate
 from cairn.agents.panel import Panel, make_panel, told_otherwise
+from cairn.cli.main import app
 from cairn.core.errors import CairnError
+from cairn.core.store import RunStore
 from tests.agents.test_panel import part
 
 TASKS = [f"{colour}-{number}" for colour in ("amber", "red", "green") for number in range(4)]
@@ -116,3 +120,19 @@ def test_other_words_excuse_no_other_difference(changes: dict[str, object]) -> N
 def test_measures_that_there_are_not_are_refused(play: Callable[..., Path]) -> None:
     with pytest.raises(CairnError, match="no measure 'luck'; choose of success"):
         compare([play("oracle")], [play("oracle")], ["luck"])
+
+
+def test_excluded_episodes_are_reported_by_side(tmp_path: Path) -> None:
+    whole, lossy = (
+        evaluate(agent, "examples.doors:Doors", tasks=4, attempts=2, root=tmp_path).folder
+        for agent in ("oracle", "constant:wait")
+    )
+    with RunStore(lossy / "run.sqlite") as store:
+        change = "UPDATE episodes SET score = NULL, success = NULL, ending = 'failed', cause = 'model' WHERE id = 1"
+        store._write(methodcaller("execute", change))
+    (found,) = compare([whole], [lossy])
+    assert (found.first.excluded, found.first.is_final) == ((0.0,), True)
+    assert (found.second.excluded, found.second.is_final) == ((1 / 8,), False)
+    shown = CliRunner().invoke(app, ["compare", str(whole), str(lossy)]).output
+    assert "NOT FINAL: B, examples.doors:Doors: 12.5 % of the episodes failed and are excluded" in shown
+    assert "A, examples.doors:Doors: 0.0 %" not in shown
