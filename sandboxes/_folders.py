@@ -1,7 +1,13 @@
-"""A place in folders of its own on this machine's disk, for the kinds of sandbox that can mount nothing."""
+"""A place in folders of its own on this machine's disk, for the kinds of sandbox that can mount nothing.
+
+The process that makes the folder holds a lock on it. A folder without a lock belongs to a process that was killed; the
+next start of a session removes it.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import shutil
 import tempfile
@@ -15,6 +21,10 @@ from cairn.sandboxes.base import Limits
 from cairn.sandboxes.inside import files
 from cairn.sandboxes.result import LimitName
 from cairn.sandboxes.users import SessionUser
+
+_PREFIX = "cairn-sandbox-"
+_OF_PROGRAMS = ("work", "tmp")  # folders that programs can write to
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class FolderPlace:
@@ -36,9 +46,10 @@ class FolderPlace:
             SandboxFailure: it did not start.
         """
         self._user = user
-        self._folder = Path(tempfile.mkdtemp(prefix=f"cairn-sandbox-{os.getpid()}-"))
+        remove_left_over()
+        self._folder, self._lock = _locked_folder()
         try:
-            work, temporary = (self._made(name, user) for name in ("work", "tmp"))
+            work, temporary = (self._made(name, user) for name in _OF_PROGRAMS)
             inside = self._folder / "inside"
             inside.mkdir()
             for name in MODULES:
@@ -63,6 +74,7 @@ class FolderPlace:
             )
         except (SandboxFailure, OSError):
             shutil.rmtree(self._folder, ignore_errors=True)
+            os.close(self._lock)
             if user is not None:
                 user.release()
             raise
@@ -77,9 +89,8 @@ class FolderPlace:
         self._place.close()
         if self._user is not None:
             self._user.end_processes()
-        for name in ("work", "tmp"):  # where the supervisor could not: however deep a program has made them
-            files.wipe(str(self._folder / name))
-        shutil.rmtree(self._folder)
+        _remove(self._folder)  # where the supervisor could not: however deep a program has made its folders
+        os.close(self._lock)
         if self._user is not None:
             self._user.release()
 
@@ -89,3 +100,31 @@ class FolderPlace:
         if user is not None:
             os.chown(path, user.number, user.number)
         return str(path)
+
+
+def remove_left_over() -> None:
+    """Remove the folders of processes that were killed before they could."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):  # in use, another user's, or removed meanwhile
+            if folder.lstat().st_uid == os.geteuid():
+                lock = os.open(folder, _FOLDER)
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    _remove(folder)
+                finally:
+                    os.close(lock)
+
+
+def _locked_folder() -> tuple[Path, int]:
+    """Make a folder and lock it; it has a name that `remove_left_over` looks at only when it is locked."""
+    new = Path(tempfile.mkdtemp(prefix=f".{_PREFIX}{os.getpid()}-"))
+    lock = os.open(new, _FOLDER)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    return new.rename(new.with_name(new.name[1:])), lock
+
+
+def _remove(folder: Path) -> None:
+    for name in _OF_PROGRAMS:
+        if (folder / name).is_dir():
+            files.wipe(str(folder / name))
+    shutil.rmtree(folder)

@@ -146,7 +146,10 @@ def _remove_left_over(parent: Path) -> None:
     """Remove the groups of processes that were killed before they could."""
     for folder in parent.glob("cairn-*-*"):
         if not Path("/proc", folder.name.split("-")[1]).exists():
-            with contextlib.suppress(OSError):  # another process was faster
+            for pid in _members(folder):  # its supervisor was killed too
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(OSError):  # another process was faster, or its processes have not ended yet
                 folder.rmdir()
 
 
