@@ -122,6 +122,9 @@ def bait() -> Iterator[Bait]:
         abstract.bind(f"\0{name}")
         unix.bind(str(folder / "socket"))
         (folder / "secret").write_text(f"ESCAPED {secret}")
+        (folder / "secret").chmod(0o600)
+        (folder / "socket").chmod(0o777)  # as of agents and databases: what keeps programs away is the sandbox alone
+        folder.chmod(0o711)
         found = Bait(
             tcp=tcp.getsockname()[1],
             udp=udp.getsockname()[1],
