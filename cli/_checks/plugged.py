@@ -18,7 +18,7 @@ _SERVERS = {
 _SANDBOX_MENDS = {
     "bubblewrap": "apt-get install bubblewrap",
     "docker": f"{install_command('docker')} && systemctl start docker",
-    "landlock": "cairn sandbox serve --kind bubblewrap  # on a machine with Linux 6.7 or newer",
+    "landlock": "cairn sandbox serve --kind bubblewrap  # on a machine with Linux 6.12 or newer",
     "process": "cairn eval code --set sandbox=process --set sandbox_settings.trusted=true",
     "remote": "cairn sandbox serve --kind bubblewrap  # on the other machine",
 }
