@@ -22,7 +22,7 @@ from cairn.core.config import Config
 from cairn.core.records import Episode, Task
 from cairn.core.seeding import derive_seed
 from cairn.envs.pool import EnvPool, PoolConfig
-from cairn.envs.registry import make
+from cairn.envs.registry import make, task_ids
 
 
 class Pace(Config):
@@ -61,7 +61,7 @@ def play_tasks(
         ConfigError: the agent cannot be loaded, or a setting is wrong.
     """
     world = make(env, **(config or {}))
-    names = list(world.tasks()[:tasks]) if isinstance(tasks, int) else list(tasks)
+    names = task_ids(world)[:tasks] if isinstance(tasks, int) else list(tasks)
     part = Part(family=env, env=env, version=world.meta.version, config=dict(config or {}), seed=seed, tasks={})
     jobs = part_jobs(part, names)
     loaded = load_agent(agent, settings)

@@ -23,7 +23,7 @@ from cairn.core.plugins import PERTURBATIONS
 from cairn.core.records import Observation
 from cairn.core.seeding import derive_seed
 from cairn.envs.base import TextEnv
-from cairn.envs.registry import make
+from cairn.envs.registry import make, task_ids
 
 _SETTINGS = ("family", "env", "version", "seed", "attempts", "may_differ")
 FOLDER = Path(__file__).parents[1] / "configs" / "panels"
@@ -107,7 +107,7 @@ def tasks_panel(
         ConfigError: it has no such task.
     """
     with make(env, **config) as world:
-        names = list(world.tasks()[:tasks]) if isinstance(tasks, int) else list(tasks)
+        names = task_ids(world)[:tasks] if isinstance(tasks, int) else list(tasks)
         version = world.meta.version
     part = Part(
         family=env, env=env, version=version, config=dict(config), seed=seed, attempts=attempts, may_differ=True,

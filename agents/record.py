@@ -20,7 +20,7 @@ from cairn.core.seeding import derive_seed
 from cairn.envs.gui.browsing import GuiEnv
 from cairn.envs.gui.recorder import Recorder
 from cairn.envs.gui.recording import RecordedEpisode, Recording
-from cairn.envs.registry import make
+from cairn.envs.registry import make, task_ids
 
 _NOT_RECORDED = {"browser"}  # settings that say where, not what
 
@@ -57,7 +57,7 @@ def record(
     if not isinstance(world, GuiEnv):
         raise CairnError(f"Environment {env!r} is not played in a browser; only such can be recorded, as gui/apps")
     recorder = Recorder(world)
-    names = _spread(world.tasks(), tasks) if isinstance(tasks, int) else tasks
+    names = _spread(task_ids(world), tasks) if isinstance(tasks, int) else tasks
     loaded = load_agent(agent, settings)
     backend = loaded.backend(slots=1, temperature=temperature)
     kept: list[RecordedEpisode] = []

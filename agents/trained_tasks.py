@@ -8,7 +8,7 @@ from typing import Any
 
 from cairn.core.config import merge
 from cairn.core.errors import ConfigError
-from cairn.envs.registry import make
+from cairn.envs.registry import make, task_ids
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,10 +56,10 @@ class TrainedTasks:
             raise ConfigError(f"--held-out: the agent was trained in {self.env!r}, not in {env!r}")
         settings = merge(self.evaluation, config)
         trained = self._trained()
-        found = [task for task in make(env, **settings).tasks() if task not in trained]
+        found = [task for task in task_ids(make(env, **settings)) if task not in trained]
         if not found:
             raise ConfigError("--held-out: the agent was trained on every task of these settings; leave the flag out")
         return settings, found
 
     def _trained(self) -> set[str]:
-        return {task for settings in self.settings for task in make(self.env, **settings).tasks()} - self.held_out
+        return {task for settings in self.settings for task in task_ids(make(self.env, **settings))} - self.held_out

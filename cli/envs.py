@@ -160,7 +160,7 @@ def _show_one(name: str, tasks: bool, settings: list[str], as_json: bool) -> Non
 
     env = registry.make(name, **parse_flags(settings))
     if tasks:
-        names = list(env.tasks())
+        names = registry.task_ids(env)
         show_json(names) if as_json else typer.echo("\n".join(names))
     elif as_json:
         show_json(_description(env))
@@ -173,9 +173,11 @@ def _show_one(name: str, tasks: bool, settings: list[str], as_json: bool) -> Non
 
 
 def _description(env: TextEnv) -> dict[str, Any]:  # Any: JSON
+    from cairn.envs import registry
+
     values = env.config.model_dump(mode="json")
     fields = [
         {"name": key, "value": values[key], "what": field.description or ""}
         for key, field in type(env.config).model_fields.items()
     ]
-    return {**asdict(env.meta), "num_tasks": len(env.tasks()), "settings": fields}
+    return {**asdict(env.meta), "num_tasks": len(registry.task_ids(env)), "settings": fields}

@@ -65,6 +65,7 @@ def make(
     from cairn.core.config import parse_flags
     from cairn.core.errors import ConfigError
     from cairn.envs.registry import make as make_env
+    from cairn.envs.registry import task_ids
 
     if file.suffix != ".toml" or file.exists() != add:
         raise ConfigError(f"Expected the name of {'a' if add else 'a new'} .toml file, got {str(file)!r}")
@@ -73,7 +74,7 @@ def make(
     before = load_panel(file) if add else None
     config = parse_flags(settings)
     with make_env(env, **config) as world:
-        chosen = dict.fromkeys(spread(world.tasks(), tasks), "")
+        chosen = dict.fromkeys(spread(task_ids(world), tasks), "")
     part = Part(
         family=family or env, env=env, version=0, config=config, seed=seed, attempts=attempts, may_differ=may_differ,
         tasks=chosen,

@@ -51,7 +51,7 @@ def play(
     """
     from cairn.agents.film import check_film, write_film
     from cairn.core.config import parse_flags
-    from cairn.envs.registry import load, make
+    from cairn.envs.registry import load, make, task_ids
 
     config = parse_flags(settings)
     if render is not None and "image" in load(env).Config.model_fields:
@@ -59,7 +59,7 @@ def play(
     world = make(env, **config)
     if render is not None:
         check_film(render, has_pictures=getattr(world.config, "image", False))
-    name = task or world.tasks()[0]
+    name = task or task_ids(world)[0]
     if agent == "you":
         played = _person(world, name, seed, to_stderr=as_json)
     else:

@@ -49,6 +49,8 @@ def _answer(worlds: list[World], request: dict[str, Any]) -> dict[str, Any]:
         return {"error": type(error).__name__, "message": str(error)}
     except Failure as failure:
         return {"error": failure.cause, "message": str(failure)}
+    except KeyboardInterrupt:
+        return {"error": "raised", "message": f"KeyboardInterrupt (in {operation}())"}
 
 
 def _open(worlds: list[World], address: str, config: dict[str, Any], memory_bytes: int) -> dict[str, Any]:

@@ -6,12 +6,13 @@ Used directly by a pool inside the process, and by the worker process on the far
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import gymnasium
 
-from cairn.core.errors import CairnError, EpisodeFailure
+from cairn.core.errors import CairnError, CairnWarning, EpisodeFailure
 from cairn.envs import registry
 
 
@@ -27,7 +28,7 @@ class World:
     """An environment with its snapshots; every operation is a method of the same name."""
 
     def __init__(self, address: str, config: Mapping[str, Any]) -> None:
-        with _faults_apart():
+        with _faults_apart("__init__"):
             self.env = registry.make(address, **config)
         self.meta = self.env.meta
         self.turn_limit = self.env.turn_limit
@@ -42,14 +43,17 @@ class World:
             gymnasium.error.ResetNeeded: the episode is over; the environment is well.
             Failure: the environment is not to be used again.
         """
-        with _faults_apart():
+        with _faults_apart(operation):
             return getattr(self, operation)(**arguments)
 
     def kill(self) -> None:
-        """Close the environment."""
+        """Close the environment; a fault of its `close` is a warning, since it is not used again."""
         self.is_alive = False
-        with contextlib.suppress(Exception):  # it is being thrown away, often because it is broken
-            self.env.close()
+        try:
+            with _faults_apart("close"):
+                self.env.close()
+        except (Failure, CairnError) as error:
+            warnings.warn(f"Environment {self.meta.name!r} failed to close: {error}", CairnWarning, stacklevel=2)
 
     def begin(self) -> None:
         """Forget the snapshots of the lease before."""
@@ -61,11 +65,15 @@ class World:
 
     def reset(self, seed: int | None, options: dict[str, Any] | None) -> tuple[Any, ...]:
         """Start an episode."""
-        return self.env.reset(seed=seed, options=options)
+        answer = self.env.reset(seed=seed, options=options)
+        checked_text(answer[0])  # bytes would not reach another process, and the error would be another one
+        return answer
 
     def step(self, action: str) -> tuple[Any, ...]:
         """Carry out an action."""
-        return self.env.step(action)
+        answer = self.env.step(action)
+        checked_text(answer[0])
+        return answer
 
     def oracle(self, name: str | None) -> str:
         """Ask an oracle."""
@@ -83,16 +91,33 @@ class World:
         self.env.restore(self._snapshots[number])
 
 
+def checked_text(answer: Any) -> str:  # Any: it is what we check
+    """Return the text."""
+    if not isinstance(answer, str):
+        raise garbage("expected text", answer)
+    return answer
+
+
+def garbage(expected: str, got: object) -> Failure:
+    """Return the failure of an environment that returned something else than expected."""
+    return Failure("garbage", f"{expected}, got {got!r:.200}")
+
+
 @contextlib.contextmanager
-def _faults_apart() -> Iterator[None]:
-    """Let wrong requests pass; turn everything else that an environment raises into a `Failure`."""
+def _faults_apart(operation: str) -> Iterator[None]:
+    """Let wrong requests pass; turn everything else that an environment raises into a `Failure`.
+
+    KeyboardInterrupt passes: in this process it cannot be told from Ctrl-C.
+    """
     try:
         yield
+    except Failure:
+        raise
     except EpisodeFailure as error:
         raise Failure(error.cause if error.cause in ("sandbox", "reward") else "raised", str(error)) from error
     except (CairnError, gymnasium.error.ResetNeeded):
         raise
     except MemoryError as error:
         raise Failure("memory", "out of memory") from error
-    except Exception as error:  # the boundary to foreign code: whatever it raises is its failure
-        raise Failure("raised", f"{type(error).__name__}: {error}") from error
+    except (Exception, SystemExit, GeneratorExit) as error:  # the boundary to foreign code
+        raise Failure("raised", f"{type(error).__name__}: {error} (in {operation}())") from error

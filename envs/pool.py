@@ -23,9 +23,9 @@ from pydantic import Field
 from cairn.core.config import Config
 from cairn.core.errors import CairnError, EnvironmentFailure, EpisodeFailure, RewardFailure, SandboxFailure
 from cairn.envs import registry
-from cairn.envs._answers import checked_reset, checked_step, checked_text
+from cairn.envs._answers import checked_reset, checked_step
 from cairn.envs._process import Limits, WorkerProcess
-from cairn.envs._world import Failure, World
+from cairn.envs._world import Failure, World, checked_text
 from cairn.envs.base import EnvMeta
 
 T = TypeVar("T")
@@ -82,6 +82,7 @@ class EnvHandle:
     def __init__(self, pool: EnvPool, seat: Seat) -> None:
         self.meta = seat.meta
         self.turn_limit = seat.turn_limit
+        self._scores = (float(seat.meta.reward_range[0]), float(seat.meta.reward_range[1]))
         self._pool = pool
         self._seat: Seat | None = seat
 
@@ -91,13 +92,13 @@ class EnvHandle:
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         """Start an episode, as `TextEnv.reset` does."""
-        return self._call(checked_reset, "reset", seed=seed, options=options)
+        return self._call(lambda answer: checked_reset(answer, self._scores), "reset", seed=seed, options=options)
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Carry out one action, as `TextEnv.step` does."""
         if not isinstance(action, str):
             raise TypeError(f"{self.meta.name}: an action is text, got {type(action).__name__}")
-        return self._call(checked_step, "step", action=action)
+        return self._call(lambda answer: checked_step(answer, self._scores), "step", action=action)
 
     def oracle(self, name: str | None = None) -> str:
         """Return the named oracle's next action."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cairn.core.config import build
-from cairn.core.errors import CairnError, UnknownNameError
+from cairn.core.errors import CairnError, EnvironmentFailure, UnknownNameError
 from cairn.core.plugins import DOTTED, ENVS, load_dotted
 from cairn.envs import _gymnasium
 from cairn.envs.base import EnvMeta, TextEnv
@@ -41,6 +41,25 @@ def declared(env_id: str, settings: Mapping[str, Any]) -> EnvMeta:  # Any: the e
     """
     found = load(env_id)
     return found.declare(build(found.Config, settings, f"environment {found.meta.name!r}"))
+
+
+def task_ids(env: TextEnv) -> list[str]:
+    """Return the ids of an environment's tasks, in its order.
+
+    Raises:
+        EnvironmentFailure: its `tasks` raises, or returns something else than texts.
+    """
+    try:
+        found = list(env.tasks())
+    except CairnError:
+        raise
+    except (Exception, SystemExit) as error:  # the boundary to foreign code
+        raise EnvironmentFailure(
+            f"environment {env.meta.name!r} raised: {type(error).__name__}: {error} (in tasks())"
+        ) from error
+    if wrong := [task for task in found if not isinstance(task, str)]:
+        raise EnvironmentFailure(f"environment {env.meta.name!r}: tasks() must return texts, got {wrong[0]!r:.100}")
+    return found
 
 
 def register(env_id: str, target: str | type[TextEnv]) -> None:

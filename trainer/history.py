@@ -12,7 +12,7 @@ from typing import Any
 from cairn.core.config import build, flatten
 from cairn.core.errors import CairnError, ConfigError
 from cairn.envs.base import EnvMeta
-from cairn.envs.registry import make
+from cairn.envs.registry import make, task_ids
 from cairn.trainer.config import RunConfig
 
 Entry = Mapping[str, Any]  # Any: JSON
@@ -120,7 +120,7 @@ def trained_settings(entries: Sequence[Entry]) -> list[Mapping[str, Any]]:  # An
 
 def trained_tasks(env_id: str, entries: Sequence[Entry], held_out: Collection[str]) -> set[str]:
     """Return the tasks that a run with this history may have trained on or imitated."""
-    listed = {task for settings in trained_settings(entries) for task in make(env_id, **settings).tasks()}
+    listed = {task for settings in trained_settings(entries) for task in task_ids(make(env_id, **settings))}
     return listed - set(held_out)
 
 

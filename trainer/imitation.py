@@ -15,7 +15,7 @@ from cairn.agents.scripted import scripted
 from cairn.core.records import Episode, Task
 from cairn.core.seeding import derive_seed, numpy_generator
 from cairn.envs.base import TextEnv
-from cairn.envs.registry import make
+from cairn.envs.registry import make, task_ids
 from cairn.trainer.config import ImitationConfig, RunConfig
 from cairn.trainer.learner import Learner, LearnerConfig
 from cairn.trainer.reference import ReferenceConfig
@@ -65,7 +65,7 @@ def demonstrations(
     env = make(config.env.id, **config.imitation_env)
     expert = scripted(f"oracle:{config.imitation.oracle}", env)
     apart = frozenset(held_out)
-    tasks = [task for task in env.tasks() if task not in apart]
+    tasks = [task for task in task_ids(env) if task not in apart]
     for task in expert_tasks(tasks, config.imitation.episodes, config, "imitation"):
         if is_stopped():
             break

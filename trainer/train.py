@@ -30,7 +30,7 @@ from cairn.core.folder_lock import writing_to
 from cairn.core.records import Episode
 from cairn.core.seeding import derive_seed
 from cairn.core.store import Recorder
-from cairn.envs.registry import make
+from cairn.envs.registry import make, task_ids
 from cairn.trainer import checkpoint
 from cairn.trainer.checkpoint import Checkpoint
 from cairn.trainer.config import RunConfig, load_run_config
@@ -289,7 +289,7 @@ class Trainer:
 
     def _split(self, found: Checkpoint | None) -> TaskSplit:
         meta = None if found is None else self.store.meta()
-        return split_run_tasks(self.config, self.env.tasks(), self.eval_env.tasks(), meta)
+        return split_run_tasks(self.config, task_ids(self.env), task_ids(self.eval_env), meta)
 
     def _policy(self, found: Checkpoint | None) -> Policy:
         if found is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import random
+import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -358,6 +359,12 @@ class Troublesome(Sound):
                 raise SandboxFailure("no room")
             case "reward":
                 raise RewardFailure("no verdict")
+            case "bytes":
+                return Outcome(b"seven")  # type: ignore[arg-type]  # the fault
+            case "quit":
+                raise SystemExit(3)
+            case "much":
+                return Outcome("", reward=5.0, score=5.0)
             case "number":
                 return Outcome(17)  # type: ignore[arg-type]  # the fault
             case "object":
@@ -369,6 +376,28 @@ class Troublesome(Sound):
             case "pid":
                 return Outcome(str(os.getpid()))
         return super().act(action)
+
+
+class CannotList(Sound):
+    """Its data are missing."""
+
+    def tasks(self) -> Sequence[str]:
+        raise FileNotFoundError("tasks.json")
+
+
+class QuitsInsteadOfListing(Sound):
+    def tasks(self) -> Sequence[str]:
+        sys.exit("no tasks today")
+
+
+class ListsNumbers(Sound):
+    def tasks(self) -> Sequence[str]:
+        return [1, 2]  # type: ignore[list-item]  # the fault
+
+
+class CannotClose(Sound):
+    def close(self) -> None:
+        raise SystemExit("the door is stuck")
 
 
 class Pictured(Sound):

@@ -14,9 +14,20 @@ from typing import Any
 
 import gymnasium
 import pytest
+from typer.testing import CliRunner
 
 import cairn
-from cairn.core.errors import CairnError, ConfigError, EnvironmentFailure, EpisodeFailure, RewardFailure, SandboxFailure
+from cairn.agents.evaluate import play_tasks
+from cairn.cli.main import app
+from cairn.core.errors import (
+    CairnError,
+    CairnWarning,
+    ConfigError,
+    EnvironmentFailure,
+    EpisodeFailure,
+    RewardFailure,
+    SandboxFailure,
+)
 from cairn.envs import registry
 from cairn.envs._process import Limits
 from cairn.envs.pool import EnvHandle, EnvPool, PoolConfig
@@ -110,13 +121,68 @@ def test_environments_that_wait_for_other_processes_work_in_threads_unless_told_
 
 @pytest.mark.parametrize(
     ("action", "cause"),
-    [("raise", "raised"), ("nan", "garbage"), ("number", "garbage"), ("object", "garbage"), ("channel", "garbage")],
+    [
+        ("raise", "raised"),
+        ("quit", "raised"),
+        ("nan", "garbage"),
+        ("number", "garbage"),
+        ("bytes", "garbage"),
+        ("much", "garbage"),
+        ("object", "garbage"),
+        ("channel", "garbage"),
+    ],
 )
 def test_a_fault_ends_the_episode_and_not_the_pool(pool: EnvPool, action: str, cause: str) -> None:
     assert cause in fail(pool, action)
     assert pool.failures == {cause: 1}
     assert_serves(pool)
     assert pool.restarts == 1
+
+
+FAULTS = {
+    "raise": f"environment {TROUBLE!r} raised: KeyError: 'lost' (in step())",
+    "quit": f"environment {TROUBLE!r} raised: SystemExit: 3 (in step())",
+    "bytes": f"environment {TROUBLE!r} garbage: expected text, got b'seven'",
+    "much": f"environment {TROUBLE!r} garbage: info['score'] must lie in the declared reward_range (0.0, 1.0), got 5.0",
+}
+
+
+@pytest.mark.parametrize("action", FAULTS)
+def test_a_fault_names_the_environment_and_the_method_in_any_place(pool: EnvPool, action: str) -> None:
+    assert fail(pool, action) == FAULTS[action]
+
+
+LISTS = {
+    "CannotList": "environment 'sound' raised: FileNotFoundError: tasks.json (in tasks())",
+    "QuitsInsteadOfListing": "environment 'sound' raised: SystemExit: no tasks today (in tasks())",
+    "ListsNumbers": "environment 'sound': tasks() must return texts, got 1",
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_tasks_that_cannot_be_listed_are_one_clear_error(name: str) -> None:
+    with pytest.raises(EnvironmentFailure) as caught:
+        play_tasks("oracle", f"tests.envs.faulty:{name}", tasks=2)
+    assert str(caught.value) == LISTS[name]
+    done = CliRunner().invoke(app, ["eval", f"tests.envs.faulty:{name}"])
+    assert (done.exit_code, LISTS[name] in " ".join(done.output.split())) == (2, True)
+
+
+@pytest.mark.parametrize("config", [INSIDE, APART], ids=["inside", "processes"])
+def test_tasks_that_cannot_be_listed_fail_in_any_place(config: PoolConfig) -> None:
+    with (
+        EnvPool("tests.envs.faulty:CannotList", pool=config) as pool,
+        pool.lease() as env,
+        pytest.raises(EnvironmentFailure, match=r"FileNotFoundError: tasks.json \(in tasks\(\)\)"),
+    ):
+        env.tasks()
+
+
+def test_an_environment_that_cannot_close_is_a_warning() -> None:
+    pool = EnvPool("tests.envs.faulty:CannotClose", pool=INSIDE)
+    pool.lease().close()
+    with pytest.warns(CairnWarning, match="'sound' failed to close: SystemExit: the door is stuck"):
+        pool.close()
 
 
 @pytest.mark.parametrize(
