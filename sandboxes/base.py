@@ -37,11 +37,15 @@ _STARTS = frozenset({"run", "open"})  # requests that start a program
 class Limits(Config):
     """What the programs of a session may use."""
 
-    wall_s: float = Field(10.0, gt=0, description="Seconds of a run or a turn, beside waiting for a processor.")
-    cpu_s: float = Field(10.0, gt=0, description="CPU seconds of all its processes together.")
+    wall_s: float = Field(
+        10.0, gt=0, allow_inf_nan=False, description="Seconds of a run or a turn, beside waiting for a processor."
+    )
+    cpu_s: float = Field(10.0, gt=0, allow_inf_nan=False, description="CPU seconds of all its processes together.")
     memory_bytes: int = Field(512 << 20, ge=32 << 20, description="Memory of all processes and files in memory.")
     processes: int = Field(64, ge=2, description="Processes and threads at once.")
-    cpus: float = Field(1.0, gt=0, description="CPU seconds a second, where control groups can be written.")
+    cpus: float = Field(
+        1.0, gt=0, allow_inf_nan=False, description="CPU seconds a second, where control groups can be written."
+    )
     file_bytes: int = Field(32 << 20, ge=1 << 12, description="Size of one file.")
     disk_bytes: int = Field(
         64 << 20, ge=1 << 16, description="All that lies in the work folder; the same again in /tmp."

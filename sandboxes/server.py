@@ -37,6 +37,7 @@ from cairn.core.config import Config, build
 from cairn.core.errors import CairnError, SandboxFailure
 from cairn.core.listening import listen
 from cairn.sandboxes import _wire
+from cairn.sandboxes._bounded import BACKLOG, HEAD_BYTES, BoundedProtocol, Waiting, most_connections
 from cairn.sandboxes._http import LIMIT_HEADER, unpacked
 from cairn.sandboxes.base import Limits, Place, Sandbox, SandboxLost
 from cairn.sandboxes.inside.watch import SLOWEST
@@ -47,6 +48,7 @@ REQUESTS = frozenset(
 T = TypeVar("T")
 _BODY_S = 60.0  # until a whole body must be there
 _BEYOND_WALL_S = 60.0  # what a request may take over the longest of a program
+_CLOSE = {"Connection": "close"}  # of answers to clients that have not shown the token
 _KEEP_ALIVE_S = 75  # longer than the client keeps an idle connection, so that it never writes into a closed one
 
 
@@ -98,7 +100,7 @@ class SandboxServer:
 
     async def health(self, _request: Request) -> Response:
         """Say that the server is there."""
-        return JSONResponse({"is_up": True})
+        return JSONResponse({"is_up": True}, headers=_CLOSE)
 
     async def about(self, _request: Request) -> Response:
         """Say what is served."""
@@ -216,7 +218,7 @@ class _Guard:
         if scope["type"] == "http" and scope["path"] != "/health":
             given = dict(scope["headers"]).get(b"authorization", b"")
             if not hmac.compare_digest(given, self._expected):
-                refusal = JSONResponse({"error": "wrong token"}, 401, {"WWW-Authenticate": "Bearer"})
+                refusal = JSONResponse({"error": "wrong token"}, 401, {"WWW-Authenticate": "Bearer", **_CLOSE})
                 await refusal(scope, receive, send)
                 return
         await self._app(scope, receive, send)
@@ -255,11 +257,14 @@ def serve(
     if (problem := sandbox.problem()) is not None:
         raise CairnError(f"The sandbox {sandbox.name!r} cannot be used: {problem}")
     app = make_app(sandbox, token, config)
+    waiting = Waiting(most_connections(config.sessions))
     with listen(host, port) as listening:
         server = uvicorn.Server(
             uvicorn.Config(
-                app, log_level="warning", access_log=False, lifespan="on", ws="none", proxy_headers=False,
+                app, log_level="error", access_log=False, lifespan="on", ws="none", proxy_headers=False,
                 server_header=False, timeout_keep_alive=_KEEP_ALIVE_S, timeout_graceful_shutdown=5,
+                http=functools.partial(BoundedProtocol, waiting),  # type: ignore[arg-type]  # called like the class
+                h11_max_incomplete_event_size=HEAD_BYTES, backlog=BACKLOG,
             )
         )  # fmt: skip
         announce(f"http://{host}:{listening.getsockname()[1]}")
@@ -275,7 +280,7 @@ def _checked(message: dict[str, Any], timeout: str, limits: Limits) -> float:  #
     Raises:
         ValueError: it asks for something else.
     """
-    if message.get("do") not in REQUESTS:
+    if not isinstance(message.get("do"), str) or message["do"] not in REQUESTS:
         raise ValueError(f"expected a request among {', '.join(sorted(REQUESTS))}, got {message.get('do')!r:.40}")
     if "wall_s" in message:
         message["wall_s"] = min(_seconds(message["wall_s"]), limits.wall_s)
