@@ -105,7 +105,10 @@ class Judge:
 
     def _verdict(self, code: Session, tests: Session, job: Job) -> Verdict:
         for session in (code, tests):
-            session.warm(MODULES)
+            try:
+                session.warm(MODULES)
+            except FileRefused as refused:  # nothing of the submission has run yet
+                raise RewardFailure(f"A sandbox for hidden tests cannot load its modules: {refused}") from refused
         relay = _Relay(code, self._call_s, self._all_s)
         interpreter = Interpreter(tests, _program("tester.py"), relay)
         cell = interpreter.run(f"print(run_tests({json.dumps(asdict(job))!r}))", self._tests_s)

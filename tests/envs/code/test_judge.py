@@ -168,6 +168,12 @@ def test_tests_that_fail_by_themselves_are_our_failure(judge: Judge) -> None:
         judged(judge, "", Job(style="asserts", tests="assert (", modules=("solution",)))
 
 
+def test_a_sandbox_that_cannot_load_modules_is_our_failure(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cairn.envs.code.judge.MODULES", ("no_such_module",))
+    with pytest.raises(RewardFailure, match=r"cannot load its modules: .*no_such_module"):
+        judged(judge, "def add_all(numbers):\n    return 7", JOBS["asserts"])
+
+
 OBJECTS = """
 class BoxError(Exception):
     pass
