@@ -6,6 +6,7 @@ import datetime
 import decimal
 import fractions
 import json
+import time
 from collections import Counter, deque
 from collections.abc import Iterator
 from pathlib import Path
@@ -172,6 +173,36 @@ def test_a_sandbox_that_cannot_load_modules_is_our_failure(judge: Judge, monkeyp
     monkeypatch.setattr("cairn.envs.code.judge.MODULES", ("no_such_module",))
     with pytest.raises(RewardFailure, match=r"cannot load its modules: .*no_such_module"):
         judged(judge, "def add_all(numbers):\n    return 7", JOBS["asserts"])
+
+
+@pytest.mark.parametrize(("bound", "value"), [("_MOST_ANSWERS", 4), ("_MOST_BYTES", 150)])
+def test_answers_beyond_a_bound_fail_their_tests(monkeypatch: pytest.MonkeyPatch, bound: str, value: int) -> None:
+    """Each of thirty tests calls once; the import is an answer too."""
+    monkeypatch.setattr(f"cairn.envs.code.judge.{bound}", value)
+    pool = Pool(new_sandbox())
+    tests = "from solution import f\n" + "".join(f"def test_{i}(): assert f() == 6\n" for i in range(30))
+    verdict = judged(Judge(pool), "def f(): return 6", Job(style="functions", tests=tests, modules=("solution",)))
+    pool.close()
+    passed = sum(verdict.passed)
+    assert 0 < passed < 30
+    assert verdict.passed == (True,) * passed + (False,) * (30 - passed)
+    assert "bytes of them" in verdict.problems[-1]
+
+
+ENDS = {
+    "deep": "[" * 100_000,
+    "wide": '{"value": [' + "0," * 1_000_000 + "0]}",
+    "long number": '{"value": ' + "9" * 100_000 + "}",
+    "unknown type": '{"value": {"type": "os.system", "arguments": ["true"]}}',
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_answers_that_aim_at_the_tests_process_score_nothing(judge: Judge, name: str) -> None:
+    source = f"def add_all(numbers):\n    import os\n    os.write(3, {ENDS[name]!r}.encode() + b'\\n')\n    os._exit(0)"
+    began = time.monotonic()
+    assert judged(judge, source, JOBS["asserts"]).share == 0.0
+    assert time.monotonic() - began < 30
 
 
 OBJECTS = """
