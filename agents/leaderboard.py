@@ -1,4 +1,4 @@
-"""Kept evaluations as a table in Markdown, best first: one table a panel, told apart by hash.
+"""Kept evaluations as a table in Markdown, best first: one table per panel, identified by its hash.
 
 The order is that of the mean success over parts with excluded episodes counted as failures, so that no agent gains by
 episodes that fail. Evaluations that are not final come last.

@@ -57,7 +57,7 @@ def compare(
 
 
 def _exclusions(found: list[Comparison]) -> list[str]:
-    """Return which sides exclude episodes, by part; what is compared leaves these out."""
+    """Return which sides exclude episodes, by part; the comparison leaves these episodes out."""
     lines = []
     for each in {each.family: each for each in found}.values():
         for name, side in (("A", each.first), ("B", each.second)):

@@ -107,7 +107,7 @@ def garbage(expected: str, got: object) -> Failure:
 def _faults_apart(operation: str) -> Iterator[None]:
     """Let wrong requests pass; turn everything else that an environment raises into a `Failure`.
 
-    KeyboardInterrupt passes: in this process it cannot be told from Ctrl-C.
+    KeyboardInterrupt passes: in this process it cannot be distinguished from Ctrl-C.
     """
     try:
         yield

@@ -52,7 +52,7 @@ class BoundedProtocol(H11Protocol):
         self._expect_head()
 
     def data_received(self, data: bytes) -> None:
-        """Take in what a client has sent."""
+        """Process bytes from the client."""
         super().data_received(data)
         if self.transport.is_closing() or self._has_request:
             self._stop_waiting()
@@ -65,7 +65,7 @@ class BoundedProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def end(self) -> None:
-        """Close the connection at once, whatever it has sent."""
+        """Close the connection at once, also in the middle of a request."""
         self._stop_waiting()
         self.connections.discard(self)  # it counts no longer
         self.transport.abort()
@@ -87,7 +87,7 @@ class BoundedProtocol(H11Protocol):
 
 
 def most_connections(sessions: int) -> int:
-    """Return how many connections a server of so many sessions takes at once.
+    """Return how many connections a server with this many sessions accepts at once.
 
     The limit on descriptors is raised as far as it may be; what sessions need of them is left to these.
     """

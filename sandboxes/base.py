@@ -58,7 +58,7 @@ class Limits(Config):
 
 
 class FileRefused(CairnError):  # noqa: N818  (an answer)
-    """A request about a file that cannot be met; the text is for whoever asked."""
+    """A request about a file that cannot be met; the text is for the caller."""
 
 
 class SandboxLost(SandboxFailure):

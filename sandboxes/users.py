@@ -99,7 +99,7 @@ def _folder() -> int:
             return folder
         os.close(folder)
         problems.append(f"{path} does not belong to root alone")
-    raise SandboxFailure(f"There is no folder for locks on users of sandboxes: {'; '.join(problems)}")
+    raise SandboxFailure(f"No folder can hold the locks on users of sandboxes: {'; '.join(problems)}")
 
 
 def _processes_of(user: int) -> list[int]:

@@ -109,7 +109,7 @@ def digest(root: str, max_files: int, max_bytes: int) -> str:
             with _folder_of(root, path) as (folder, name):
                 fd = os.open(name, _FILE, dir_fd=folder)
                 with os.fdopen(fd, "rb") as file:
-                    whole.update(file.read(size))  # what a program adds meanwhile is not read
+                    whole.update(file.read(size))  # bytes that a program adds meanwhile are not read
     return whole.hexdigest()
 
 

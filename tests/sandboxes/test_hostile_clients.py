@@ -93,10 +93,10 @@ HEADS: dict[str, tuple[bytes, tuple[int, ...]]] = {  # raw bytes, and the status
     "HTTP/0.9": (b"GET /health\r\n\r\n", (400,)),
     "an endless head": (b"GET /health HTTP/1.1\r\n" + b"x: y\r\n" * 50_000, (400,)),
     "one long line": (b"GET /" + b"a" * 200_000, (400,)),
-    "a length that is no number": (request(head=f"{AUTH}Content-Length: many\r\n"), (400,)),
+    "a length that is not a number": (request(head=f"{AUTH}Content-Length: many\r\n"), (400,)),
     "a negative length": (request(head=f"{AUTH}Content-Length: -5\r\n"), (400,)),
     "two lengths": (request(head=f"{AUTH}Content-Length: 3\r\nContent-Length: 5\r\n"), (400,)),
-    "chunks that are none": (request(method="POST", path="/sessions", head=f"{AUTH}Transfer-Encoding: chunked\r\n")
+    "malformed chunks": (request(method="POST", path="/sessions", head=f"{AUTH}Transfer-Encoding: chunked\r\n")
                              + b"zz\r\n", (400,)),
     "an upgrade": (request(head=f"{AUTH}Connection: upgrade\r\nUpgrade: websocket\r\n"), (200, 400, 426)),
     "no token": (request(head=""), (401,)),

@@ -56,8 +56,7 @@ def test_processes_take_different_users_and_those_of_a_killed_one_are_free_again
 def test_the_user_of_an_open_session_is_taken_and_free_when_it_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     with usable("landlock").session() as session:
         number = int(session.run(["id", "-u"]).stdout)
-        monkeypatch.setattr(users, "FIRST", number)
-        monkeypatch.setattr(users, "COUNT", 1)
+        offer_only(monkeypatch, number)
         with pytest.raises(SandboxFailure, match="All 1 users of sandboxes are taken"):
             take_user()
     user = taken()
@@ -73,8 +72,7 @@ def test_every_session_has_another_user(kind: str) -> None:
 
 def test_a_fork_does_not_release_the_users_of_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
     user = taken()
-    monkeypatch.setattr(users, "FIRST", user.number)
-    monkeypatch.setattr(users, "COUNT", 1)
+    offer_only(monkeypatch, user.number)
     pid = os.fork()
     if pid == 0:
         user.release()
@@ -88,8 +86,7 @@ def test_a_fork_does_not_release_the_users_of_its_parent(monkeypatch: pytest.Mon
 
 def test_a_user_is_released_although_a_fork_has_the_lock(monkeypatch: pytest.MonkeyPatch) -> None:
     user = taken()
-    monkeypatch.setattr(users, "FIRST", user.number)
-    monkeypatch.setattr(users, "COUNT", 1)
+    offer_only(monkeypatch, user.number)
     pid = os.fork()
     if pid == 0:
         time.sleep(30)
@@ -115,7 +112,7 @@ def test_a_folder_of_locks_that_others_control_is_not_used(
             os.chown(path, 1234, 1234)
         else:
             path.chmod(0o777)
-    with pytest.raises(SandboxFailure, match="There is no folder for locks"):
+    with pytest.raises(SandboxFailure, match="No folder can hold the locks"):
         take_user()
 
 
@@ -130,6 +127,12 @@ def test_programs_end_with_a_session_whose_supervisor_was_killed(monkeypatch: py
         process.kill()
         process.wait()
     assert users._processes_of(user) == []
+
+
+def offer_only(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """Leave one user to share."""
+    monkeypatch.setattr(users, "FIRST", number)
+    monkeypatch.setattr(users, "COUNT", 1)
 
 
 def taken() -> SessionUser:
