@@ -75,8 +75,6 @@ class FolderPlace:
         except (SandboxFailure, OSError):
             shutil.rmtree(self._folder, ignore_errors=True)
             os.close(self._lock)
-            if user is not None:
-                user.release()
             raise
         self.home, self.env, self.exchange = work, self._place.env, self._place.exchange
 

@@ -14,6 +14,7 @@ import signal
 import stat
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from cairn.core.errors import SandboxFailure
@@ -80,6 +81,18 @@ def take_user() -> SessionUser | None:
     finally:
         os.close(folder)
     raise SandboxFailure(f"All {COUNT} users of sandboxes are taken; end other runs on this machine")
+
+
+@contextlib.contextmanager
+def user_for_start() -> Iterator[SessionUser | None]:
+    """Give the user of a session that is started in the block; it is released if that fails."""
+    user = take_user()
+    try:
+        yield user
+    except BaseException:  # interrupts too; raised again
+        if user is not None:
+            user.release()
+        raise
 
 
 def _folder() -> int:

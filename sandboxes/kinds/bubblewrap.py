@@ -28,7 +28,7 @@ from cairn.sandboxes._local import INSIDE, MODULES, LocalPlace
 from cairn.sandboxes._networked import NetworkedPlace
 from cairn.sandboxes.base import Limits, Place, Sandbox, SandboxConfig
 from cairn.sandboxes.network import AllowList
-from cairn.sandboxes.users import take_user
+from cairn.sandboxes.users import take_user, user_for_start
 
 _HOME = "/work"
 _PYTHONS = ("/usr/bin/python3", "/usr/local/bin/python3")
@@ -81,8 +81,8 @@ class Bubblewrap(Sandbox):
 
     def launch(self, limits: Limits) -> Place:
         """Start a place; see `base.Launch`."""
-        user = take_user()
         with contextlib.ExitStack() as stack:
+            user = stack.enter_context(user_for_start())
             filter_fd = stack.enter_context(_memory_file(seccomp.program(has_network=bool(self._config.network))))
             fds = {name: stack.enter_context(_memory_file((INSIDE / name).read_bytes())) for name in MODULES}
             hello = {

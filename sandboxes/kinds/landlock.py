@@ -22,7 +22,7 @@ from cairn.sandboxes._folders import FolderPlace
 from cairn.sandboxes.base import Limits, Sandbox, SandboxConfig
 from cairn.sandboxes.inside import confine
 from cairn.sandboxes.kinds.bubblewrap import interpreter
-from cairn.sandboxes.users import take_user
+from cairn.sandboxes.users import user_for_start
 
 _LEAST_ABI = 4  # before it, connections cannot be refused by port
 _LEAST_ABI_OF_USERS = 6  # before it, signals to other processes of the same user cannot be refused
@@ -73,9 +73,9 @@ class Landlock(Sandbox):
         readable = [*_READABLE, *self._config.binds]
         confinement = {"readable": readable, "devices": list(_DEVICES), "landlock": True}
         python = interpreter(self._config.python)
-        user = take_user()
-        filter_ = seccomp.program(shares_files=True, shares_user=user is None)
-        return FolderPlace(python, limits, user, confinement, filter_)
+        with user_for_start() as user:
+            filter_ = seccomp.program(shares_files=True, shares_user=user is None)
+            return FolderPlace(python, limits, user, confinement, filter_)
 
 
 SANDBOX = Landlock

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -68,6 +68,23 @@ def test_the_user_of_an_open_session_is_taken_and_free_when_it_is_closed(monkeyp
 def test_every_session_has_another_user(kind: str) -> None:
     with usable(kind).session() as first, usable(kind).session() as second:
         assert _owner(first) != _owner(second)
+
+
+@pytest.mark.parametrize("kind", ["bubblewrap", "landlock"])
+def test_the_user_of_a_session_that_does_not_start_is_released(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    sandbox, user = usable(kind), taken()
+    offer_only(monkeypatch, user.number)
+    user.release()
+    for broken in ("cairn.sandboxes.seccomp.program", "cairn.sandboxes._local._wire.packed"):
+        with monkeypatch.context() as patched:
+            patched.setattr(broken, _failing)
+            with pytest.raises((OSError, SandboxFailure)):
+                sandbox.session()
+        taken().release()
+
+
+def _failing(*_: object, **__: object) -> NoReturn:
+    raise OSError("no descriptors are left")
 
 
 def test_a_fork_does_not_release_the_users_of_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
