@@ -168,7 +168,7 @@ class LocalPlace:
     def _said(self) -> str:
         """Return what the launcher has complained of."""
         self._process.kill()
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError, subprocess.TimeoutExpired):  # a child may hold the pipe
             _, errors = self._process.communicate(timeout=_END_S)
             return (errors or b"")[-400:].decode("utf-8", "replace").strip()
         return ""

@@ -162,3 +162,21 @@ def _owner(session: Session) -> int:
     place: Any = getattr(session._place, "_place", session._place)
     lines = Path("/proc", str(place._process.pid), "status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("Uid:"))
+
+
+def test_a_launcher_whose_child_holds_its_pipe_is_a_failed_start_and_releases_the_user(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sandbox, user = usable("bubblewrap"), taken()
+    offer_only(monkeypatch, user.number)
+    user.release()
+
+    def held(process: subprocess.Popen[bytes], *_: object, **__: object) -> NoReturn:
+        raise subprocess.TimeoutExpired(process.args, 2.0)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("cairn.sandboxes._local._wire.packed", _failing)
+        patched.setattr(subprocess.Popen, "communicate", held)
+        with pytest.raises(SandboxFailure, match="did not start"):
+            sandbox.session()
+    taken().release()
