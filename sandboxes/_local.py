@@ -21,7 +21,10 @@ from cairn.sandboxes.result import LimitName
 from cairn.sandboxes.users import SessionUser
 
 INSIDE = Path(__file__).parent / "inside"
-MODULES = ("supervisor.py", "crew.py", "confine.py", "files.py", "programs.py", "source.py", "watch.py")
+MODULES = tuple(
+    f"{name}.py"
+    for name in ("supervisor", "crew", "confine", "disk", "files", "process_limits", "programs", "source", "watch")
+)
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
 

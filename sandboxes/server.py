@@ -40,7 +40,7 @@ from cairn.sandboxes import _wire
 from cairn.sandboxes._bounded import BACKLOG, HEAD_BYTES, BoundedProtocol, Waiting, most_connections
 from cairn.sandboxes._http import LIMIT_HEADER, unpacked
 from cairn.sandboxes.base import Limits, Place, Sandbox, SandboxLost
-from cairn.sandboxes.inside.watch import SLOWEST
+from cairn.sandboxes.inside.process_limits import SLOWEST
 
 REQUESTS = frozenset(
     ("run", "open", "talk", "shut", "write", "read", "remove", "list", "digest", "snapshot", "restore", "reset", "warm")

@@ -32,6 +32,7 @@ class Crew:
         self.home, self.rules, self.limits, self.is_first = home, rules, limits, is_first
         self.watch = watch.Watch(roots, limits, is_first)
         self.opened: programs.Program | None = None
+        self.end_between: tuple[dict[str, Any], bytes] | None = None  # of the open program, killed between its turns
 
     def run(self, stdin: bytes, wall_s: float, **what: Any) -> tuple[dict[str, Any], bytes]:
         """Run a program to its end, or to a limit."""
@@ -44,10 +45,14 @@ class Crew:
     def open(self, **what: Any) -> None:
         """Start the program that stays open, in place of the one that did."""
         self.shut()
+        self.watch.begin(0.0)
         self.opened = self._start(talks=True, **what)
 
     def talk(self, said: bytes, wall_s: float) -> tuple[dict[str, Any], bytes]:
         """Say something to the open program; return what it printed, and its next line or its end."""
+        if self.end_between is not None:
+            ended, self.end_between = self.end_between, None
+            return ended
         program = self.opened
         if program is None:
             return {"error": "no program is open"}, b""
@@ -71,8 +76,17 @@ class Crew:
         out, err = program.printed()
         return {**self._measured(None, began, limit), "line": len(line), "out": len(out)}, line + out + err
 
+    def look_between(self) -> None:
+        """Kill the open program if it has passed a limit since its last turn; its next turn reports the limit."""
+        program = self.opened
+        limit = None if program is None else self.watch.look_between(program.pid)
+        if program is not None and limit is not None:
+            self.opened = None
+            self.end_between = self._ended(program, time.monotonic(), limit)
+
     def shut(self) -> None:
         """End the open program."""
+        self.end_between = None
         if self.opened is not None:
             program, self.opened = self.opened, None
             self._ended(program, time.monotonic(), None)
@@ -93,7 +107,7 @@ class Crew:
 
     def _ended(self, program: programs.Program, began: float, limit: str | None) -> tuple[dict[str, Any], bytes]:
         """Kill what is left of a program and return what came of it."""
-        limit = limit or self.watch.passed(self.watch.pids())
+        limit = limit or self.watch.passed(self.watch.pids(), is_thorough=True)
         if limit == "wall" and self.watch.is_crowded:
             limit = "processes"  # what it spent its time with
         program.end()

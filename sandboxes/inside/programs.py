@@ -13,6 +13,7 @@ import socket
 import time
 
 import confine
+import process_limits
 import source
 import watch
 
@@ -215,7 +216,7 @@ def _become(
     os.chdir(home)
     for number in (*_HANDLED, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
-    watch.restrict(limits, is_lasting=len(kept) > 3)
+    process_limits.restrict(limits, is_lasting=len(kept) > 3)
     confine.uncover()
     if rules is not None:
         confine.enter(rules)

@@ -9,9 +9,11 @@ import signal
 import stat
 import time
 
+import disk
+from process_limits import SLOWEST
+
 TYPE_CHECKING = False  # `typing` is slow to import
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -19,29 +21,6 @@ _HERTZ = os.sysconf("SC_CLK_TCK")
 _ENDED = (b"Z", b"X")
 _SOCKET_BYTES = 1 << 16  # beside what is in its queues
 _WALK_EVERY = 5  # looks between two counts of what lies on a disk that has no limit of its own
-SLOWEST = 10  # times its limit that a program may take by the clock, if it waits for a processor
-
-
-def restrict(limits: dict[str, Any], is_lasting: bool) -> None:
-    """Set the limits of one process; those of all together are `Watch`'s.
-
-    `is_lasting`: it goes on from turn to turn, and a turn's CPU time is looked at from outside.
-    """
-    wanted = {
-        resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_FSIZE: limits["file_bytes"],
-        resource.RLIMIT_NOFILE: limits["open_files"],
-        resource.RLIMIT_NPROC: limits.get("own_processes"),
-        resource.RLIMIT_AS: limits.get("address_space"),
-        resource.RLIMIT_CPU: None if is_lasting else int(limits["cpu_s"]) + 2,
-    }
-    for name, value in wanted.items():
-        if value is not None:
-            hard = resource.getrlimit(name)[1]
-            value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-            resource.setrlimit(name, (value, value))
-    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:  # not there where /proc is closed
-        file.write("1000")
 
 
 class Watch:
@@ -51,6 +30,7 @@ class Watch:
         self.roots, self.limits, self.is_first = roots, limits, is_first
         self.me = os.getpid()
         self.delays: dict[tuple[int, str], int] = {}
+        self.unreadable: set[int] = set()  # processes that hid their open files at the last count
         self.begin(0.0)
 
     def begin(self, wall_s: float, pid: int | None = None) -> None:
@@ -62,6 +42,7 @@ class Watch:
         self.clock = None if pid is None else _clock_of(pid)
         self.clock_before = self._on_clock()
         self.cpu_before = self._cpu_so_far() if pid is None else None
+        self.idle_at: float | None = None  # the open program's CPU time when it was last seen alone and within limits
         self.allow(wall_s)
 
     def allow(self, wall_s: float, after_cpu_s: float = 0.0) -> None:
@@ -79,8 +60,30 @@ class Watch:
         pids = self.pids()
         return "wall" if self._is_late(pids) else self.passed(pids)
 
-    def passed(self, pids: list[int]) -> str | None:
-        """Return the limit that these processes have passed, and perhaps others before them."""
+    def look_between(self, pid: int) -> str | None:
+        """Return the limit that the open program has passed since its last turn began; time by the clock is not one.
+
+        A program that has no other process and has not run since the last look is not looked at again.
+        """
+        try:
+            clock = time.clock_gettime(_clock_of(pid))
+        except OSError:  # it has ended, which its next turn reports
+            return None
+        if clock == self.idle_at:
+            return None
+        pids = self.pids()
+        limit = self.passed(pids, is_thorough=True, counts_cpu=not self.limits.get("has_network"))
+        self.idle_at = clock if pids == [pid] else None
+        return limit
+
+    def passed(self, pids: list[int], is_thorough: bool = False, counts_cpu: bool = True) -> str | None:
+        """Return the limit that these processes have passed, and perhaps others before them.
+
+        Args:
+            pids: all processes of the programs.
+            is_thorough: files are counted too; else, every `_WALK_EVERY` looks.
+            counts_cpu: CPU time is limited.
+        """
         if self.cpu_before is None:
             self.cpu_before = self._cpu_so_far() - (self._on_clock() - self.clock_before)
         self.num_looks += 1
@@ -91,11 +94,11 @@ class Watch:
                 return "memory"
         if self.limits.get("has_network") and _in_sockets(most := self.limits["memory_bytes"]) > most:
             return "memory"  # which not every control group counts
-        if self.cpu_s() > self.limits["cpu_s"]:
+        if counts_cpu and self.cpu_s() > self.limits["cpu_s"]:
             return "cpu"
         if self.limits["watches_processes"] and len(pids) > self.limits["processes"]:
             return "processes"
-        return self._look_at_files()
+        return self._look_at_files(pids, is_thorough)
 
     def cpu_s(self) -> float:
         """Return the CPU time of all programs since the beginning."""
@@ -157,7 +160,7 @@ class Watch:
         ticks = 0
         for pid in self.pids():
             with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
-                ticks += sum(map(int, file.read().rpartition(b")")[2].split()[11:13]))
+                ticks += sum(map(int, file.read().rpartition(b")")[2].split()[11:15]))  # with children waited for
         return gone.ru_utime + gone.ru_stime + ticks / _HERTZ
 
     def _memory(self, pids: list[int]) -> int:
@@ -167,34 +170,29 @@ class Watch:
             return sum(resident.values())
         return sum(_proportional(pid, most) for pid, most in resident.items())
 
-    def _look_at_files(self) -> str | None:
-        if self.limits["has_own_disk"]:
+    def _look_at_files(self, pids: list[int], is_thorough: bool) -> str | None:
+        limits = self.limits
+        if limits["has_own_disk"]:
             used = [os.statvfs(root) for root in self.roots]
-            return "files" if any(v.f_files - v.f_ffree > self.limits["files"] for v in used) else None
-        if self.num_looks % _WALK_EVERY:
+            return "files" if any(v.f_files - v.f_ffree > limits["files"] for v in used) else None
+        if self.num_looks % _WALK_EVERY and not is_thorough:
             return None
-        count = size = 0
-        for about in self._walk():
-            count, size = count + 1, size + about.st_blocks * 512
-            if count > self.limits["files"]:
-                return "files"
-        return "disk" if size > self.limits["disk_bytes"] else None
+        try:
+            usage = disk.Usage(self.roots, pids, limits["file_bytes"], limits["files"])
+        except disk.TooDeep:
+            return "files"
+        hidden, self.unreadable = usage.unreadable & self.unreadable, usage.unreadable
+        if usage.files > limits["files"] or hidden:  # twice: a program that starts is unreadable for a moment
+            return "files"
+        return "disk" if usage.disk_bytes > limits["disk_bytes"] else None
 
     def _has_full_file(self) -> bool:
         """Whether a file was written up to the limit since the beginning."""
         most = self.limits["file_bytes"]
-        return any(a.st_size >= most and a.st_mtime >= self.since and stat.S_ISREG(a.st_mode) for a in self._walk())
-
-    def _walk(self) -> Iterator[os.stat_result]:
-        """Yield what is known of everything in the folders; what changes meanwhile is passed over."""
-        waiting = list(self.roots)
-        while waiting:
-            with contextlib.suppress(OSError), os.scandir(waiting.pop()) as found:
-                for entry in found:
-                    with contextlib.suppress(OSError):
-                        yield entry.stat(follow_symlinks=False)
-                        if entry.is_dir(follow_symlinks=False):
-                            waiting.append(entry.path)
+        with contextlib.suppress(disk.TooDeep):
+            found = disk.listed(self.roots)
+            return any(a.st_size >= most and a.st_mtime >= self.since and stat.S_ISREG(a.st_mode) for a in found)
+        return False
 
 
 def _clock_of(pid: int) -> int:
