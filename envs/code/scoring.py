@@ -73,8 +73,8 @@ def _submission(session: Session) -> dict[str, bytes]:
 
 
 def _equal(answer: str, expected: str) -> bool:
-    """Compare literals by value; what is no literal is not equal."""
+    """Compare literals by value; a text that is not a literal is not equal."""
     try:
         return bool(ast.literal_eval(answer.strip()) == ast.literal_eval(expected))
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):  # TypeError: a list as a key
         return False
