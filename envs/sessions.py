@@ -6,7 +6,6 @@ import json
 import threading
 import weakref
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 from cairn.core.errors import CairnError
@@ -15,12 +14,24 @@ from cairn.sandboxes.pool import Pool
 from cairn.sandboxes.registry import new_sandbox
 
 _FIRST = threading.Lock()  # environments in several threads make what they share once
+_POOLS: dict[tuple[str, str, Limits], Pool] = {}  # by kind, settings as JSON, and limits
 
 
 def shared_pool(sandbox: str, settings: Mapping[str, Any], limits: Limits) -> Pool:  # Any: each kind has its own
     """Return the sessions of a kind with these settings that all environments of this process share."""
+    key = (sandbox, json.dumps(settings, sort_keys=True), limits)
     with _FIRST:
-        return _pool(sandbox, json.dumps(settings, sort_keys=True), limits)
+        if key not in _POOLS:
+            _POOLS[key] = Pool(new_sandbox(sandbox, **settings), limits)
+        return _POOLS[key]
+
+
+def close_idle_sessions() -> None:
+    """Close the sessions of this process that wait for a lease; others are started when they are needed."""
+    with _FIRST:
+        pools = list(_POOLS.values())
+    for pool in pools:
+        pool.close_idle()
 
 
 class LeasedSession:
@@ -52,8 +63,3 @@ class LeasedSession:
         if self.session is not None:
             self._release()
             self.session = None
-
-
-@cache
-def _pool(sandbox: str, settings: str, limits: Limits) -> Pool:
-    return Pool(new_sandbox(sandbox, **json.loads(settings)), limits)

@@ -148,7 +148,7 @@ class Browser:
         """End the browser and its pages."""
         with self._lock:
             ends = {*self._of.values(), *([self._running] if self._running else [])}
-            for page in self._idle:
+            for page in self._of:
                 self._end(page)
             for running in ends:
                 self._end(running)

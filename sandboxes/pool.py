@@ -58,7 +58,13 @@ class Pool:
     def close(self) -> None:
         """End all sessions that wait; those that are leased end when they come back."""
         with self._lock:
-            self._is_closed, idle, self._idle = True, self._idle, []
+            self._is_closed = True
+        self.close_idle()
+
+    def close_idle(self) -> None:
+        """End the sessions that wait, and start new ones when they are needed."""
+        with self._lock:
+            idle, self._idle = self._idle, []
         for session in idle:
             session.close()
 

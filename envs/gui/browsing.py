@@ -42,6 +42,7 @@ _MOST_OPTIONS = 20  # of a list, as admissible actions
 _POINT_PX = 4  # half a side of what stands for a point
 _MOST_WAITS = 20  # steps of time that a page may take to be ready
 _FIRST = threading.Lock()  # environments in several threads share a browser
+_SHARED: list[Browser] = []  # of all environments of this process, one for each kind of page
 
 
 class GuiConfig(EnvConfig):
@@ -338,6 +339,12 @@ class GuiEnv(TextEnv):
         return {**info, "image": self._image, "acted": self.acted} if self.config.image else info
 
 
+def close_browsers() -> None:
+    """Close the browsers that environments of this process share; they start again when an environment is reset."""
+    for browser in _SHARED:
+        browser.close()
+
+
 @cache
 def _browser(path: str | None, width: int, height: int, step_s: float, has_sandbox: bool | None) -> Browser:
     """Return the browser that all environments of this process with such pages share.
@@ -349,7 +356,8 @@ def _browser(path: str | None, width: int, height: int, step_s: float, has_sandb
     from cairn.sandboxes.browser import Browser, BrowserConfig
 
     size = {"width": width, "height": height}
-    return Browser(BrowserConfig(path=path, **size, step_s=step_s, chromium_sandbox=has_sandbox))
+    _SHARED.append(Browser(BrowserConfig(path=path, **size, step_s=step_s, chromium_sandbox=has_sandbox)))
+    return _SHARED[-1]
 
 
 def _acted_on(view: View, call: Call) -> Box | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,9 @@ def _left() -> dict[str, set[str]]:
         "children": {*children, *(pid for pid in os.listdir("/proc") if pid.isdigit() and _is_ours(pid))},
         "mounts": {line for line in Path("/proc/self/mounts").read_text().splitlines() if "cairn" in line},
         "groups": {str(path) for parent in _parents().values() for path in parent.glob(f"cairn-{os.getpid()}-*")},
-        "folders": {name for name in os.listdir("/tmp") if name.startswith(f"cairn-sandbox-{os.getpid()}-")},
+        "folders": {
+            name for name in os.listdir(tempfile.gettempdir()) if name.startswith(f"cairn-sandbox-{os.getpid()}-")
+        },
     }
 
 
@@ -75,6 +78,21 @@ def test_a_pool_keeps_so_many_and_gives_warm_ones_first() -> None:
     assert pool.take() in (first, second)  # the third was too many
     with pytest.raises(Exception, match="closed"):
         third.run(["true"])
+    pool.close()
+
+
+def test_idle_sessions_are_closed_and_others_start_when_they_are_needed() -> None:
+    pool = Pool(usable("bubblewrap"))
+    pool.warm(1)
+    leased = pool.take()
+    pool.warm(2)
+    before = len(_left()["children"])
+    pool.close_idle()
+    assert len(_left()["children"]) < before
+    assert leased.run(["true"]).is_ok
+    pool.give_back(leased)
+    with pool.lease() as again:
+        assert again is leased
     pool.close()
 
 

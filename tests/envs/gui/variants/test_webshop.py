@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("playwright", reason="needs Playwright: pip install -e '.[gui]'")
 
 from cairn.core.errors import ConfigError
+from cairn.envs.gui.browsing import close_browsers
 from cairn.envs.gui.variants.webshop import ShopPagesConfig, ShopPagesEnv
 from cairn.envs.webshop.env import ShopConfig, WebShopEnv
 from cairn.envs.webshop.web_episodes import STALE
@@ -18,7 +19,7 @@ from tests.envs.gui.browser import CHROMIUM
 
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
-    pytest.mark.xdist_group("browser"),
+    pytest.mark.xdist_group("memory"),
 ]
 SHOP: dict[str, Any] = {"num_products": 200}  # Any: settings
 URL = "http://shop/s/1/"
@@ -202,3 +203,13 @@ def test_the_oracle_searches_by_all_where_the_name_does_not_find_it(
         if is_over:
             break
     assert info["success"]
+
+
+def test_closed_browsers_start_again_when_an_environment_is_reset(env: ShopPagesEnv) -> None:
+    begin(env)
+    browser = env._browser
+    assert browser.memory_bytes() > 0
+    close_browsers()
+    assert browser.memory_bytes() == 0
+    assert begin(env).startswith("Goal:")
+    assert env._browser is browser
