@@ -2,8 +2,9 @@
 
 The docstring tells the name and the aim. `limits`: one of these must end it, else it may end as it likes; `wall_s`: its
 time, 2 s unless said; `open to`: kinds of sandbox that do not promise to hold it. A program that gets what it must not
-have prints ESCAPED, and how. It may use TCP, UDP, ABSTRACT, UNIX, PID, SECRET and SECRET_FILE: what the host has set
-out as bait.
+have prints ESCAPED, and how. It may use the bait that the host has set out: TCP, UDP, ABSTRACT, UNIX, PID, SECRET and
+SECRET_FILE. It may use the limits of its session too: MEMORY_BYTES, PROCESSES, DISK_BYTES, FILES and OPEN_FILES. An
+attack on a limit takes about twice as much as the limit allows, so that it does little harm where nothing holds it.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from cairn.sandboxes.battery.attack import Attack, attacks
 from cairn.sandboxes.result import Result
 
 LIMITS = Limits(wall_s=20, cpu_s=5, memory_bytes=256 << 20, disk_bytes=32 << 20, file_bytes=24 << 20, files=2000)
+_LIMITS_OF_PROGRAMS = ("memory_bytes", "processes", "disk_bytes", "files", "open_files")
 _VARIABLE = "CAIRN_BATTERY_SECRET"
 
 
@@ -42,23 +43,28 @@ class Bait:
     secret_file: str
     visits: list[str] = field(default_factory=list)
 
-    def prelude(self) -> str:
-        """Return the lines that tell a program of it."""
+    def prelude(self, limits: Limits) -> str:
+        """Return the lines that give a program the names of the bait and of its session's limits."""
         names = {"TCP": self.tcp, "UDP": self.udp, "ABSTRACT": self.abstract, "UNIX": self.unix, "PID": os.getpid()}
-        return "".join(
-            f"{k} = {v!r}\n" for k, v in {**names, "SECRET": self.secret, "SECRET_FILE": self.secret_file}.items()
-        )
+        names |= {"SECRET": self.secret, "SECRET_FILE": self.secret_file}
+        names |= {name.upper(): getattr(limits, name) for name in _LIMITS_OF_PROGRAMS}
+        return "".join(f"{name} = {value!r}\n" for name, value in names.items())
 
 
-def run_battery(sandbox: Sandbox, chosen: Sequence[Attack] | None = None) -> Iterator[Trial]:
+def run_battery(sandbox: Sandbox, chosen: Sequence[Attack] | None = None, limits: Limits = LIMITS) -> Iterator[Trial]:
     """Try attacks one after another in one session, which is emptied after each, as between episodes.
 
     Attacks that this kind of sandbox does not promise to hold are left out.
 
+    Args:
+        sandbox: the kind of sandbox.
+        chosen: the attacks; None: all.
+        limits: limits of the session, which the sizes of the attacks follow.
+
     Raises:
         CairnError: the sandbox cannot be used here.
     """
-    with bait() as found, sandbox.session(LIMITS) as session:
+    with bait() as found, sandbox.session(limits) as session:
         for attack in attacks() if chosen is None else chosen:
             if sandbox.name not in attack.open_to:  # what nothing holds would be done to this machine
                 yield _tried(session, attack, found)
@@ -67,7 +73,7 @@ def run_battery(sandbox: Sandbox, chosen: Sequence[Attack] | None = None) -> Ite
 def _tried(session: Session, attack: Attack, found: Bait) -> Trial:
     found.visits.clear()
     try:
-        result = session.run_python(found.prelude() + attack.source, wall_s=attack.wall_s)
+        result = session.run_python(found.prelude(session.limits) + attack.source, wall_s=attack.wall_s)
         problem = _problem(attack, result, found) or _harm(session)
     except CairnError as error:
         return Trial(attack=attack, problem=str(error)[:200], ended_by="-")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +14,20 @@ from cairn.sandboxes.base import FileRefused, Limits, Session
 from cairn.sandboxes.inside import files
 from tests.sandboxes.usable import SETTINGS, usable
 
+# A folder that programs and the supervisor can write to, outside the work folder and inside the sandbox: a request that
+# follows a link to it does damage that the test sees, and no damage to the machine.
+MAKE_CANARY = """
+import os, tempfile
+canary = os.path.join(tempfile.gettempdir(), "canary")
+os.mkdir(canary)
+with open(os.path.join(canary, "passwd"), "w") as file:
+    file.write("kept")
+"""
+READ_CANARY = """
+import os, tempfile
+canary = os.path.join(tempfile.gettempdir(), "canary")
+print(os.listdir(canary), open(os.path.join(canary, "passwd")).read())
+"""
 OUTSIDE = ["/etc/passwd", "../x", "a/../../x", "", ".", "a//b", "a/./b", "a\0b", "a/"]
 
 
@@ -53,22 +69,27 @@ def test_paths_that_lead_elsewhere_are_refused(session: Session, path: str) -> N
 
 
 def test_links_are_not_followed(session: Session) -> None:
-    script = "echo kept > kept; ln -s /etc/passwd link; ln -s / folder; ln -s kept near; ln kept hard; mkfifo pipe"
-    assert session.run(["sh", "-c", script]).is_ok
-    for path in ("link", "folder/etc/passwd", "near"):
+    assert session.run_python(
+        f"{MAKE_CANARY}os.symlink(canary + '/passwd', 'link'); os.symlink(canary, 'folder')"
+    ).is_ok
+    assert session.run(["sh", "-c", "echo kept > kept; ln -s kept near; ln kept hard; mkfifo pipe"]).is_ok
+    for path in ("link", "folder/passwd", "near"):
         with pytest.raises(FileRefused, match="without following a link"):
             session.read_file(path)
     with pytest.raises(FileRefused, match="not a regular file"):
         session.read_file("pipe")  # and does not wait for somebody to write into it
     with pytest.raises(FileRefused, match="without following a link"):
         session.write_file("folder/x", "x")
+    with pytest.raises(FileRefused, match="without following a link"):
+        session.remove("folder/passwd")
     session.write_file("hard", "new")
     session.write_file("link", "new")
     session.write_file("pipe", "new")
     assert session.read_file("kept") == b"kept\n"  # what the hard link was of is as it was
     assert session.read_file("link") == b"new"
     session.remove("folder")
-    assert session.run(["ls", "/usr"]).stdout
+    assert [entry.path for entry in session.list_files()] == ["hard", "kept", "link", "near", "pipe"]
+    assert session.run_python(READ_CANARY).output == "['passwd'] kept\n"
 
 
 def test_what_is_too_much_is_refused(session: Session) -> None:
@@ -118,18 +139,38 @@ def test_the_digest_sees_contents_names_and_modes_and_not_times(session: Session
 
 
 def test_a_race_against_links_is_not_won(session: Session) -> None:
-    """A program swaps a folder for a link to /etc all the time while files are written and read through it."""
-    script = "import os\nos.mkdir('d')\nwhile True:\n    os.rename('d', 'e'); os.symlink('/etc', 'd')\n" \
-             "    os.unlink('d'); os.rename('e', 'd')"  # fmt: skip
+    """A program swaps a folder for a link all the time while files are written, read and removed through it."""
+    script = f"""{MAKE_CANARY}
+os.mkdir("d")
+os.write(3, b"ready\\n")
+while True:
+    for swap in (os.rename, "d", "e"), (os.symlink, canary, "d"), (os.unlink, "d"), (os.rename, "e", "d"):
+        try:
+            swap[0](*swap[1:])
+        except OSError:  # a request has made `d` meanwhile; another will empty it
+            pass
+"""
     with usable(session.kind).session(session.limits) as own:
         own.open(script)  # one program stays open while requests about files are answered
-        for _ in range(300):
-            for request in (lambda: own.write_file("d/passwd", "mine"), lambda: own.read_file("d/passwd")):
+        assert own.talk("start").line == "ready"
+        refused, until = 0, time.monotonic() + 30
+        for number in itertools.count():
+            if (number >= 300 and refused) or time.monotonic() > until:
+                break
+            for request in (
+                lambda: own.write_file("d/passwd", "mine"),
+                lambda: own.read_file("d/passwd"),
+                lambda: own.remove("d/passwd"),
+            ):
                 try:
                     found = request()
-                except FileRefused:
+                except FileRefused as error:
+                    refused += "without following a link" in str(error)
                     continue
                 assert found in (None, b"mine")
+        own.shut()
+        assert refused  # the link was there when a request came
+        assert own.run_python(READ_CANARY).output == "['passwd'] kept\n"
 
 
 def test_folders_without_a_bottom_or_without_rights_are_emptied(tmp_path: Path) -> None:

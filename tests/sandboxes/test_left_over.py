@@ -26,13 +26,14 @@ sys.stdin.read()
 """
 HOSTILE = """
 import os
-for _ in range(300):
-    os.mkdir("d")
-    os.chdir("d")
-os.symlink("/", os.environ["HOME"] + "/link")
+os.symlink(CANARY, os.environ["HOME"] + "/link")
+os.symlink(CANARY + "/file", os.environ["HOME"] + "/link-to-file")
 os.mkdir(os.environ["HOME"] + "/closed")
 open(os.environ["HOME"] + "/closed/file", "w").close()
 os.chmod(os.environ["HOME"] + "/closed", 0)
+for _ in range(300):  # last: a program that makes folders so deep is killed
+    os.mkdir("d")
+    os.chdir("d")
 """
 
 
@@ -48,9 +49,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(tempfile, "tempdir", None)
 
 
-def killed_session() -> Path:
-    """Open a session in another process, kill that and the supervisor, and return the session's folder."""
-    command = [sys.executable, "-c", OPENS, HOSTILE]
+def killed_session(canary: Path) -> Path:
+    """Open a session in another process, kill that and the supervisor, and return the session's folder.
+
+    `canary`: a folder that the session leaves links to.
+    """
+    command = [sys.executable, "-c", OPENS, f"CANARY = {str(canary)!r}{HOSTILE}"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         place, supervisor = process.stdout.readline().split()
@@ -59,9 +63,11 @@ def killed_session() -> Path:
     return Path(place)
 
 
-def test_the_folder_of_a_killed_process_is_removed_at_the_next_start(folder: Path) -> None:
-    left = killed_session()
+def test_the_folder_of_a_killed_process_is_removed_at_the_next_start(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("kept")
+    left = killed_session(tmp_path)
     assert (left / "work" / "d").exists()
+    assert (left / "work" / "link" / "file").exists()
     with usable("landlock").session() as session:
         assert not left.exists()
         assert [path.name for path in folder.iterdir()] == [_folder_of(session._place).name]
@@ -69,6 +75,7 @@ def test_the_folder_of_a_killed_process_is_removed_at_the_next_start(folder: Pat
         with usable("landlock").session():  # starts beside one that is in use
             assert [entry.path for entry in session.list_files()] == ["kept"]
     assert list(folder.iterdir()) == []
+    assert (tmp_path / "file").read_text() == "kept"
 
 
 def test_a_folder_without_a_lock_that_is_a_link_or_another_users_is_left_alone(folder: Path, tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ from pydantic import Field
 from cairn.envs.base import EnvConfig, Outcome
 from examples.doors import Doors
 
+MEMORY_BYTES = 192 << 20  # limit of a worker; its interpreter has allocated a third of it
+
 
 class DoomedConfig(EnvConfig):
     """Which tasks break."""
@@ -46,9 +48,10 @@ def _gone() -> None:
 
 
 def _eat() -> None:
+    """Allocate more than the limit; zeros that are never read count against it and occupy no memory."""
     eaten = []
-    while True:
-        eaten.append(bytearray(256 << 20))
+    for _ in range(2 * MEMORY_BYTES >> 24):
+        eaten.append(bytes(1 << 24))
 
 
 _FAULTS: dict[str, Callable[[], None]] = {

@@ -2,6 +2,6 @@
 # limits: disk memory
 # wall_s: 8
 
-for i in range(100):
+for i in range(8):
     with open(f'fill-{i}', 'wb') as file:
-        file.write(bytes(16 << 20))
+        file.write(bytes(DISK_BYTES // 4))

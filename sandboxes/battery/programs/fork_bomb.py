@@ -2,8 +2,11 @@
 # limits: processes memory cpu
 
 import os
+doublings = PROCESSES.bit_length()
 while True:
     try:
-        os.fork()
+        if doublings:
+            os.fork()
+            doublings -= 1
     except OSError:
         pass

@@ -2,5 +2,5 @@
 # limits: files memory
 # wall_s: 20
 
-for i in range(300_000):
+for i in range(2 * FILES):
     open(f'empty-{i}', 'w').close()

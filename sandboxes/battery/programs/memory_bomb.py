@@ -2,6 +2,8 @@
 # limits: memory
 # wall_s: 8
 
+import time
 kept = []
-while True:
-    kept.append(bytearray(32 << 20))
+for _ in range(16):
+    kept.append(bytearray(MEMORY_BYTES // 8))
+time.sleep(60)

@@ -3,7 +3,7 @@
 import os, fcntl
 kept = 0
 try:
-    for _ in range(100_000):
+    for _ in range(OPEN_FILES):
         r, w = os.pipe()
         os.set_blocking(w, False)
         kept += os.write(w, bytes(65536))

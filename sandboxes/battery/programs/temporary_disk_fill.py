@@ -3,6 +3,6 @@
 # wall_s: 8
 
 import tempfile
-for i in range(100):
+for i in range(8):
     with open(f'{tempfile.gettempdir()}/fill-{i}', 'wb') as file:
-        file.write(bytes(16 << 20))
+        file.write(bytes(DISK_BYTES // 4))

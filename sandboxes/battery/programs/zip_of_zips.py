@@ -3,10 +3,10 @@
 # wall_s: 15
 
 import io, zipfile
-zeros = bytes(16 << 20)
+zeros = bytes(DISK_BYTES // 4)
 buffer = io.BytesIO()
 with zipfile.ZipFile(buffer, 'w', zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-    for i in range(64):
+    for i in range(16):
         archive.writestr(f'{i}', zeros)
 with zipfile.ZipFile(buffer) as archive:
     archive.extractall('out')

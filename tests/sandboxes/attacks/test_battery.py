@@ -1,20 +1,52 @@
-"""Every attack on every kind of sandbox that works here; and a sandbox with a hole, which the battery must notice."""
+"""Attacks on the kinds of sandbox that work on this machine, and on a sandbox with a hole, which must be noticed.
+
+The default run tries one attack of each class on each kind; the slow run tries all attacks. Sessions have small limits,
+and the sizes of the attacks follow them.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from cairn.sandboxes import seccomp
-from cairn.sandboxes.battery.attack import attacks
+from cairn.sandboxes.base import Limits
+from cairn.sandboxes.battery.attack import Attack, attacks
 from cairn.sandboxes.battery.trial import run_battery
 from cairn.sandboxes.kinds import bubblewrap
 from tests.sandboxes.usable import SETTINGS, usable
 
 DOCS = Path(__file__).parents[3] / "docs" / "attacks.md"
-HALVES = ("first", "second")
+LIMITS = Limits(
+    wall_s=20, cpu_s=0.7, memory_bytes=64 << 20, processes=32, disk_bytes=8 << 20, file_bytes=6 << 20, files=500
+)
+CLASSES = {
+    "processes": "Fork bomb",
+    "memory": "Memory bomb of a family",
+    "disk": "Disk fill",
+    "one file": "Huge file",
+    "number of files": "Inode fill",
+    "open files": "Descriptors without end",
+    "processor time": "CPU burned by a family",
+    "time by the clock": "Endless loop that takes no hint",
+    "output": "Output flood",
+    "folders": "Folder without a bottom",
+    "background processes": "Daemon",
+    "the supervisor's protocol": "Forged answer",
+    "the supervisor's process": "Kill everything",
+    "files of the host": "A link to a file of the host",
+    "system files": "Write to the system",
+    "processes of the host": "Kill the host",
+    "environment": "Secrets in the environment",
+    "network": "TCP to the host",
+    "local sockets": "Abstract socket of the host",
+    "user": "Setuid",
+    "kernel": "Namespaces",
+    "devices": "Devices",
+}
 
 
 def test_there_are_enough_attacks_and_no_two_have_one_name() -> None:
@@ -23,12 +55,30 @@ def test_there_are_enough_attacks_and_no_two_have_one_name() -> None:
     assert all(attack.name and attack.aim for attack in attacks())
 
 
-@pytest.mark.parametrize("half", HALVES)
+def one_of_each_class() -> list[Attack]:
+    return [attack for attack in attacks() if attack.name in CLASSES.values()]
+
+
+def test_the_classes_cover_every_limit() -> None:
+    assert {attack.name for attack in one_of_each_class()} == set(CLASSES.values())
+    reached = frozenset[str]().union(*(attack.limits for attack in one_of_each_class()))
+    assert reached == frozenset[str]().union(*(attack.limits for attack in attacks()))
+
+
 @pytest.mark.parametrize("kind", SETTINGS)
-def test_no_attack_succeeds(kind: str, half: str) -> None:
-    """In one session after another, as between episodes; what nothing promises to hold is not tried."""
-    chosen = attacks()[HALVES.index(half) :: 2]
-    trials = list(run_battery(usable(kind), chosen))
+def test_no_attack_of_a_class_succeeds(kind: str) -> None:
+    assert_held(kind, one_of_each_class())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", SETTINGS)
+def test_no_attack_succeeds(kind: str) -> None:
+    assert_held(kind, attacks())
+
+
+def assert_held(kind: str, chosen: Sequence[Attack]) -> None:
+    """Try attacks in one session; attacks that the kind does not promise to hold are not tried."""
+    trials = list(run_battery(usable(kind), chosen, LIMITS))
     assert [f"{trial.attack.name}: {trial.problem}" for trial in trials if trial.problem is not None] == []
     assert len(trials) == sum(kind not in attack.open_to for attack in chosen)
 
@@ -54,7 +104,7 @@ def test_a_hole_is_noticed(monkeypatch: pytest.MonkeyPatch, hole: str, noticed: 
         monkeypatch.setattr(bubblewrap, "_command", lambda *a: _with(whole(*a), "--remount-ro", *bind))
     chosen = [attack for attack in attacks() if attack.name in noticed]
     assert len(chosen) == len(noticed)
-    trials = list(run_battery(sandbox, chosen))
+    trials = list(run_battery(sandbox, chosen, LIMITS))
     assert {trial.attack.name for trial in trials if trial.problem is not None} & noticed
 
 
