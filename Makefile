@@ -8,12 +8,16 @@ DATA ?=
 
 FOLDERS := src/cairn tests examples
 
-.PHONY: help train sweep test test-vllm check fix bench docs site
+# Compiled tests are kept: compiling them takes each process of a test run ten seconds.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: help train sweep programs test test-all test-vllm check fix bench docs site
 
 help:
 	@echo "make train      train the quick-start policy (DATA=dir: on ALFWorld's games from dir)"
 	@echo "make sweep      the quick-start run with and without step-level credit"
-	@echo "make test       the tests, without the slow ones and those that need a GPU"
+	@echo "make test       the tests of every change, in under ten minutes"
+	@echo "make test-all   all tests, the slow ones too"
 	@echo "make test-vllm  the tests of sampling with vLLM, in an environment of their own"
 	@echo "make check      format, lint, types, architecture, generated pages"
 	@echo "make fix        repair format and lint"
@@ -41,14 +45,22 @@ endif
 sweep: $(READY)
 	$(BIN)/cairn sweep quickstart
 
-test: $(READY)
+# The process that runs the tests prints its peak memory and number of processes, and fails above a limit.
+PYTEST := $(BIN)/python -m pytest --dist loadgroup --no-loadscope-reorder --durations 20
+
+programs:
 ifeq ($(BWRAP),)
 	-test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -qq -y --no-install-recommends bubblewrap
 endif
 ifeq ($(CHROMIUM),)
 	-test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium-headless-shell fonts-dejavu-core
 endif
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow and not gpu and not vllm"
+
+test: $(READY) programs
+	$(PYTEST) -n 3 -m "not slow and not gpu and not vllm"
+
+test-all: $(READY) programs
+	$(PYTEST) -n 2 -m "not vllm" --hypothesis-profile search --memory-limit 8 --process-limit 120
 
 # vLLM wants older packages than the rest is pinned to. What it brings of torchvision and its kind is built for CUDA and
 # does not load beside a torch for CPUs; nothing here needs it.

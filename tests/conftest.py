@@ -1,16 +1,23 @@
-"""What every test process is told before torch is imported, and which tests this machine cannot run."""
+"""Settings of every test process, limits on what the run uses, and which tests this machine cannot run."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 
 import hypothesis
 import pytest
 
-hypothesis.settings.register_profile("cairn", deadline=None)  # how long an example takes depends on the machine
-hypothesis.settings.load_profile("cairn")
+from tests.resources import GIB, Resources, trim_memory
+
+pytest_plugins = ["tests.safety"]
+# How long an example takes depends on the machine. The default run takes the same examples each time, so that it does
+# not fail by chance; `make test-all` searches further, with random ones.
+hypothesis.settings.register_profile("default", deadline=None, derandomize=True, max_examples=30)
+hypothesis.settings.register_profile("search", deadline=None, max_examples=100)
+hypothesis.settings.load_profile("default")
 SETTINGS = {
     "OMP_NUM_THREADS": "1",  # two threads on a busy machine are several times slower than one
     "HF_HUB_OFFLINE": "1",
@@ -21,12 +28,46 @@ for name, value in SETTINGS.items():
     os.environ.setdefault(name, value)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("cairn")
+    group.addoption("--memory-limit", type=float, default=4.0, help="GiB that the run may use at its peak")
+    group.addoption("--process-limit", type=int, default=60, help="processes that the run may have at its peak")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    os.environ.pop("PYTEST_ADDOPTS", None)  # this run has read them; runs that tests start do not
+    config.pluginmanager.register(
+        Resources(
+            limit_bytes=int(config.getoption("memory_limit") * GIB),
+            limit_processes=config.getoption("process_limit"),
+            is_worker=hasattr(config, "workerinput"),
+        )
+    )
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep the catalogues that tests make out of the user's cache folder."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CAIRN_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _close_shared() -> Iterator[None]:
+    """Close what environments share when a module ends: an idle browser has ten processes and 300 MB."""
+    yield
+    if (browsing := sys.modules.get("cairn.envs.gui.browsing")) is not None:
+        browsing.close_browsers()
+    if (sessions := sys.modules.get("cairn.envs.sessions")) is not None:
+        sessions.close_idle_sessions()
+    trim_memory()
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Keep the tests of a file in one process, where they share fixtures and caches, unless they name another group."""
+    if item.get_closest_marker("xdist_group") is None:
+        item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

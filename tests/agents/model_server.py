@@ -2,8 +2,8 @@
 
 ``POST /script`` takes a list of acts for the next requests, one each; without one a request is answered properly.
 ``GET /seen`` returns what has come. An act is a table: `status`, `headers`, `body` (text) for any answer; `sleep_s`
-before it; `cut` for a body that ends early; `size` for one that long; `die` to end the process in the middle of a
-reply; `change` for fields of the proper answer.
+before it; `hold` to answer only after ``POST /release`` or the next script; `cut` for a body that ends early; `size`
+for one that long; `die` to end the process in the middle of a reply; `change` for fields of the proper answer.
 
     python model_server.py PORT    # the model of /v1/completions is named by its folder
 """
@@ -11,9 +11,11 @@ reply; `change` for fields of the proper answer.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import sys
+import time
 from collections import deque
 from collections.abc import AsyncIterator
 from typing import Any
@@ -27,14 +29,23 @@ from starlette.routing import Route
 ACTS: deque[dict[str, Any]] = deque()
 SEEN: list[dict[str, Any]] = []
 AT_ONCE = {"now": 0, "most": 0}
+HELD = {"until": asyncio.Event()}
+_HOLD_S = 60.0  # a client that waits for an answer it must not wait for gets it then, and its test fails
 POLICIES: dict[str, Any] = {}  # by folder
 
 
 async def script(request: Request) -> Response:
+    HELD["until"].set()
+    HELD["until"] = asyncio.Event()
     ACTS.clear()
     SEEN.clear()
     AT_ONCE["most"] = 0
     ACTS.extend(await request.json())
+    return JSONResponse({})
+
+
+async def release(request: Request) -> Response:
+    HELD["until"].set()
     return JSONResponse({})
 
 
@@ -47,8 +58,12 @@ async def answer(request: Request) -> Response:
     AT_ONCE["most"] = max(AT_ONCE["most"], AT_ONCE["now"])
     try:
         body = json.loads(await request.body())
-        SEEN.append({"path": request.url.path, "headers": dict(request.headers), "body": body})
+        headers, now = dict(request.headers), time.monotonic()
+        SEEN.append({"path": request.url.path, "headers": headers, "body": body, "time": now})
         act = ACTS.popleft() if ACTS else {}
+        if act.get("hold"):
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(HELD["until"].wait(), _HOLD_S)
         await asyncio.sleep(act.get("sleep_s", 0.0))
         return misbehaving(act, chat(body) if request.url.path.endswith("chat/completions") else complete(body))
     finally:
@@ -144,6 +159,7 @@ def model(folder: str) -> Any:  # Any: transformers picks the class
 APP = Starlette(
     routes=[
         Route("/script", script, methods=["POST"]),
+        Route("/release", release, methods=["POST"]),
         Route("/seen", seen),
         Route("/v1/chat/completions", answer, methods=["POST"]),
         Route("/v1/completions", answer, methods=["POST"]),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,8 @@ from typing import Any
 
 import httpx2 as httpx
 
+from tests.reserved_port import reserve_port
+
 _PROGRAM = Path(__file__).with_name("model_server.py")
 _START_S = 60.0
 
@@ -23,9 +24,8 @@ class Server:
     """A process on a port of its own; it can be killed and started again."""
 
     def __init__(self) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self._holder = reserve_port()  # also while the server is down
+        self.port = self._holder.getsockname()[1]
         self.start()
 
     @property
@@ -52,9 +52,29 @@ class Server:
         os.kill(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
+    def close(self) -> None:
+        """End the process and free its port."""
+        self.kill()
+        self._holder.close()
+
     def script(self, acts: Sequence[dict[str, Any]] = ()) -> None:
-        """Say what the next requests meet, and forget what was seen."""
+        """Set what the next requests meet, release held requests, and forget what was seen."""
         httpx.post(f"{self.root}/script", json=list(acts)).raise_for_status()
+
+    def release(self) -> None:
+        """Answer the held requests, and hold no further ones."""
+        httpx.post(f"{self.root}/release").raise_for_status()
+
+    def wait_for(self, count: int) -> None:
+        """Wait until the server has received this many requests since the last script."""
+        deadline = time.monotonic() + _START_S
+        while len(self.seen()["requests"]) < count:
+            assert time.monotonic() < deadline, f"the server has not received {count} requests"
+            time.sleep(0.01)
+
+    def times(self) -> list[float]:
+        """Return when each request arrived, by the server's clock in seconds."""
+        return [request["time"] for request in self.seen()["requests"]]
 
     def seen(self) -> dict[str, Any]:
         found: dict[str, Any] = httpx.get(f"{self.root}/seen").json()
@@ -70,4 +90,4 @@ def running() -> Iterator[Server]:
     try:
         yield server
     finally:
-        server.kill()
+        server.close()

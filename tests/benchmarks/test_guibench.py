@@ -117,7 +117,7 @@ def test_processor_time_of_a_child_is_found() -> None:
     assert os.getpid() != child.pid
 
 
-@pytest.mark.xdist_group("browser")
+@pytest.mark.xdist_group("memory")
 def test_real_pages_are_measured() -> None:
     speed = _gui_speed.measure("gui/apps", gui.tasks_for_speed("gui/apps")[:2], 2, 1.0)
     assert speed.one.pages == 1
@@ -134,14 +134,14 @@ def test_real_pages_are_measured() -> None:
     assert speed.first_mb > 20
 
 
-@pytest.mark.xdist_group("browser")
+@pytest.mark.xdist_group("memory")
 def test_real_resets_are_measured() -> None:
     found = _gui_steady.grown("gui/apps", gui.tasks_for_speed("gui/apps")[:2], (2, 4))
     assert len(found) == 2
     assert all(mb > 20 and own > 20 and files > 3 for mb, own, files in found)
 
 
-@pytest.mark.xdist_group("browser")
+@pytest.mark.xdist_group("memory")
 def test_the_oracle_wins_and_nothing_does_not() -> None:
     tasks = gui.tasks_for_speed("gui/apps")[:2]
     assert _gui_agents.share("gui/apps", "oracle", tasks) == (1.0, 1.0, 0)

@@ -13,6 +13,7 @@ import pytest
 
 from cairn.cli import _algorithm_page
 from cairn.core.plugins import CREDITS
+from tests.safety import without_pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "add_credit.md").read_text(encoding="utf-8")
@@ -30,9 +31,8 @@ def test_the_page_on_adding_a_credit_method_works_as_written(tmp_path: Path) -> 
     assert command is not None
     in_the_copy = "import cairn.trainer.credit as c, sys; c.__path__.insert(0, 'trainer/credit'); import pytest; "
     run = f"{in_the_copy}sys.exit(pytest.main(['-vv', '-p', 'no:cacheprovider', *sys.argv[1:]]))"
-    done = subprocess.run(
-        [sys.executable, "-c", run, *command.group(1).split()], cwd=tmp_path, capture_output=True, text=True
-    )
+    nested = [sys.executable, "-c", run, *command.group(1).split()]
+    done = subprocess.run(nested, cwd=tmp_path, env=without_pytest(), capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("PASSED") >= 10  # two of its own, the others are laws
 

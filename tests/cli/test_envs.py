@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from cairn.cli.main import app
 from cairn.envs import registry
+from tests.safety import without_pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "add_env.md").read_text(encoding="utf-8")
@@ -31,7 +32,7 @@ def test_the_page_on_adding_an_environment_works_as_written(tmp_path: Path) -> N
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     script = "\n".join(["set -ex", commands, *(f"python - <<'END'\n{block}END" for block in blocks("python"))])
     done = subprocess.run(
-        ["bash", "-c", script], cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True
+        ["bash", "-c", script], cwd=tmp_path, env={**without_pytest(), "PATH": path}, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert {file.name for file in tmp_path.glob("*.*")} >= {"ticket_desk.py", "test_ticket_desk.py", "ticket_desk.md"}

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ import pytest
 from cairn.core.store import RunStore
 from cairn.trainer.config import RunConfig
 from cairn.trainer.stored_modules import named_modules
+from tests.cli.forked import cairn
 from tests.viewer.stored import make_run
 
 PLANTED = "from pathlib import Path\nPath(__file__).with_suffix('.imported').touch()\n"
@@ -27,12 +26,6 @@ SETTINGS = {
     "env.id": "mine:Mine", "model.preset": "qwen3-nano", "model.vocab_size": 400, "trainer.updates": 0,
     "trainer.threads": 1, "sampling.max_context": 256, "eval.tasks": 2, "trackers.tensorboard.on": False,
 }  # fmt: skip
-
-
-def cairn(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from cairn.cli.main import app; app()", *arguments]
-    path = {"PYTHONPATH": str(Path(__file__).parents[2]), "PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1"}
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=path, check=False)
 
 
 def stranger(folder: Path, change: Mapping[str, Any]) -> Path:

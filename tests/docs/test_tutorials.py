@@ -1,4 +1,4 @@
-"""Every tutorial does what it says, as it is printed."""
+"""Every tutorial does what it says, as it is printed; the default run follows two of them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,15 @@ from tests.docs.tutorial import pages, run_page
 from tests.test_readme import check_held_out_tasks
 
 TUTORIALS = list(pages(Path(__file__).parents[2] / "docs" / "tutorials"))
+DEFAULT = ("first-run", "api-model")  # training with the command line; an environment and a model behind an API
+PARAMS = [
+    pytest.param(page, id=page.stem, marks=() if page.stem in DEFAULT else pytest.mark.slow) for page in TUTORIALS
+]
 
 
+@pytest.mark.xdist_group("memory")
 @pytest.mark.timeout(900)  # a page trains, several times, and a busy machine is slow
-@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PARAMS)
 def test_the_tutorial_does_what_it_says(page: Path, tmp_path: Path) -> None:
     run_page(page, tmp_path)
     for folder in {file.parent for file in tmp_path.rglob("checkpoints")}:

@@ -25,6 +25,8 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
+from tests.safety import without_pytest
+
 _KEPT = ".exported"  # in the page's folder: what its commands have exported
 _FRAME = '[ -f "$1" ] && . "./$1"; {block}\nexport -p > "$1"\n'
 
@@ -116,8 +118,8 @@ def _run(command: list[str], text: str, folder: Path, where: str, started: list[
 
 
 def _variables() -> dict[str, str]:
-    """Return the environment with this interpreter's commands first, without what pytest tells its processes."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    """Return the environment with this interpreter's commands first, without the variables of pytest."""
+    own = without_pytest()
     return {**own, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{own['PATH']}", "COLUMNS": "120"}
 
 

@@ -350,7 +350,7 @@ class Troublesome(Sound):
             case "exit":
                 os._exit(7)
             case "eat":
-                return Outcome(str(len(bytearray(1 << 40))))
+                return Outcome(str(len(bytes(3 << 30))))  # zeros that are never read occupy no memory
             case "nan":
                 return Outcome("", reward=float("nan"))
             case "channel":
@@ -408,24 +408,23 @@ class Pictured(Sound):
 
 
 class Hungry(Sound):
-    """Keeps 100 MB per action."""
+    """Allocates 16 MiB per action, which counts against its limit and occupies no memory while nobody reads it."""
 
     def setup(self) -> None:
         self.kept: list[bytes] = []
 
     def act(self, action: str) -> Outcome:
-        self.kept.append(b"x" * 100_000_000)
+        self.kept.append(bytes(1 << 24))
         return Outcome("More.")
 
 
 class Hasty(Sound):
-    """Declares that its calls are short, and hangs."""
+    """Declares that its calls are short, and hangs in the first."""
 
-    meta = replace(Sound.meta, call_s=0.5)
+    meta = replace(Sound.meta, call_s=0.2)
 
-    def act(self, action: str) -> Outcome:
+    def reset(self, **options: Any) -> Any:
         time.sleep(3600)
-        raise AssertionError
 
 
 class Unbuildable(Sound):

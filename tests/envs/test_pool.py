@@ -29,13 +29,13 @@ from cairn.core.errors import (
     SandboxFailure,
 )
 from cairn.envs import registry
-from cairn.envs._process import Limits
+from cairn.envs._process import Limits, WorkerProcess
 from cairn.envs.pool import EnvHandle, EnvPool, PoolConfig
 
 TROUBLE = "tests.envs.faulty:Troublesome"
 TASK = "amber-blue-coral-green"
 INSIDE = PoolConfig(kind="inside")
-APART = PoolConfig(kind="processes", limits=Limits(seconds_per_call=2.0, memory_bytes=2 << 30))
+APART = PoolConfig(kind="processes", limits=Limits(seconds_per_call=60.0, memory_bytes=2 << 30))
 
 
 @pytest.fixture(params=[INSIDE, APART], ids=["inside", "processes"])
@@ -185,24 +185,35 @@ def test_an_environment_that_cannot_close_is_a_warning() -> None:
         pool.close()
 
 
-@pytest.mark.parametrize(
-    ("action", "cause"), [("hang", "hung"), ("exit", "died"), ("eat", "memory"), ("flood", "garbage")]
-)
+@pytest.mark.parametrize(("action", "cause"), [("exit", "died"), ("eat", "memory"), ("flood", "garbage")])
 def test_a_worker_that_breaks_its_limits_is_replaced(apart: EnvPool, action: str, cause: str) -> None:
     assert cause in fail(apart, action)
     assert apart.failures == {cause: 1}
     assert_serves(apart)
 
 
+def test_a_worker_that_hangs_is_replaced(apart: EnvPool) -> None:
+    with apart.lease() as env:
+        env.reset(seed=0, options={"task": TASK})
+        assert isinstance(env._seat, WorkerProcess)
+        env._seat._limits = Limits(seconds_per_call=0.2)  # of the next call alone: sound calls have more time
+        with pytest.raises(EnvironmentFailure, match=r"hung: no answer to 'step' in 0\.2 s"):
+            env.step("hang")
+    assert apart.failures == {"hung": 1}
+    assert_serves(apart)
+
+
 def test_an_environment_declares_how_long_its_calls_may_take() -> None:
-    with EnvPool("tests.envs.faulty:Hasty", pool=PoolConfig(kind="processes")) as pool, pool.lease() as env:
-        env.reset(seed=0)
-        with pytest.raises(EnvironmentFailure, match=r"no answer to 'step' in 0\.5 s"):
-            env.step("amber")
+    with (
+        EnvPool("tests.envs.faulty:Hasty", pool=PoolConfig(kind="processes")) as pool,
+        # On a busy machine the call before, which the lease makes, may take too long as well.
+        pytest.raises(EnvironmentFailure, match=r"no answer to '(begin|reset)' in 0\.2 s"),
+    ):
+        pool.lease().reset(seed=0)
 
 
 def test_memory_is_taken_back_when_an_environment_eats_it_little_by_little() -> None:
-    config = PoolConfig(kind="processes", limits=Limits(memory_bytes=600 << 20))
+    config = PoolConfig(kind="processes", limits=Limits(memory_bytes=128 << 20))
     with EnvPool("tests.envs.faulty:Hungry", pool=config) as pool, pool.lease() as env:
         env.reset(seed=0)
         answers = (env.step("eat") for _ in range(10))
@@ -226,7 +237,7 @@ def test_a_worker_killed_between_two_leases_is_replaced_unseen(apart: EnvPool) -
         env.reset(seed=0)
         pid = int(env.step("pid")[0])
     os.kill(pid, signal.SIGKILL)
-    time.sleep(0.2)
+    assert has_ended(pid)
     assert_serves(apart)
     assert apart.failures == {"died": 1}
 
@@ -263,10 +274,15 @@ def test_a_hung_worker_dies_with_its_parent() -> None:
     parent.kill()
     parent.wait()
     parent.stdout.close()
-    deadline = time.monotonic() + 10
+    assert has_ended(pid)
+
+
+def has_ended(pid: int) -> bool:
+    """Wait until a process has ended; return whether it has."""
+    deadline = time.monotonic() + 60
     while _runs(pid) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not _runs(pid)
+        time.sleep(0.02)
+    return not _runs(pid)
 
 
 def _runs(pid: int) -> bool:

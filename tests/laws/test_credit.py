@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cairn.core.plugins import CREDITS
@@ -29,7 +29,6 @@ Made = list[tuple[int, list[Step]]]  # group and steps of each episode
 
 steps = st.tuples(st.integers(0, 3), st.sampled_from([0.0, 0.0, 1.0, -0.5, 10.0]), st.booleans())
 made = st.lists(st.tuples(st.integers(0, 2), st.lists(steps, min_size=1, max_size=6)), min_size=1, max_size=8)
-lawful = settings(max_examples=60, deadline=None)
 
 
 def table_of(episodes: Made, rows: Sequence[int] | None = None) -> StepTable:
@@ -77,7 +76,6 @@ def group_of_rows(episodes: Made) -> list[int]:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@lawful
 @given(episodes=made)
 def test_one_finite_float64_a_turn(method: str, episodes: Made) -> None:
     found = advantages(table_of(episodes), method)
@@ -87,7 +85,6 @@ def test_one_finite_float64_a_turn(method: str, episodes: Made) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@lawful
 @given(episodes=made, data=st.data())
 def test_rows_come_back_in_the_callers_order(method: str, episodes: Made, data: st.DataObject) -> None:
     straight = advantages(table_of(episodes), method)
@@ -96,7 +93,6 @@ def test_rows_come_back_in_the_callers_order(method: str, episodes: Made, data: 
 
 
 @pytest.mark.parametrize("method", METHODS)
-@lawful
 @given(episodes=made, data=st.data())
 def test_the_order_of_episodes_does_not_matter(method: str, episodes: Made, data: st.DataObject) -> None:
     order = data.draw(st.permutations(range(len(episodes))))
@@ -107,7 +103,6 @@ def test_the_order_of_episodes_does_not_matter(method: str, episodes: Made, data
 
 
 @pytest.mark.parametrize("method", keepers("scoped"))
-@lawful
 @given(episodes=made)
 def test_tasks_do_not_mix(method: str, episodes: Made) -> None:
     together = advantages(table_of(episodes), method)
@@ -119,7 +114,6 @@ def test_tasks_do_not_mix(method: str, episodes: Made) -> None:
 
 
 @pytest.mark.parametrize("method", keepers("no spread"))
-@lawful
 @given(steps=st.lists(steps, min_size=1, max_size=6), count=st.integers(2, 5))
 def test_a_task_whose_episodes_are_all_alike_has_no_advantage(method: str, steps: list[Step], count: int) -> None:
     states = [(state, reward, True) for state, (_, reward, _) in enumerate(steps)]  # no state twice in one episode
@@ -128,7 +122,6 @@ def test_a_task_whose_episodes_are_all_alike_has_no_advantage(method: str, steps
 
 
 @pytest.mark.parametrize("method", keepers("lone"))
-@lawful
 @given(rewards=st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=6))
 def test_a_lone_episode_that_never_comes_back_has_no_advantage(method: str, rewards: list[float]) -> None:
     found = advantages(table_of([(0, [(state, reward, True) for state, reward in enumerate(rewards)])]), method)
@@ -136,7 +129,6 @@ def test_a_lone_episode_that_never_comes_back_has_no_advantage(method: str, rewa
 
 
 @pytest.mark.parametrize("method", keepers("shift"))
-@lawful
 @given(
     scores=st.lists(st.floats(-10, 10).map(lambda x: round(x, 3)), min_size=2, max_size=6),
     shift=st.floats(-10, 10).map(lambda x: round(x, 3)),
@@ -158,7 +150,6 @@ def test_the_better_of_two_episodes_has_the_greater_advantage(method: str) -> No
 
 
 @pytest.mark.parametrize("method", METHODS)
-@lawful
 @given(episodes=made, data=st.data())
 def test_a_step_that_is_not_trained_on_has_no_advantage_and_changes_no_other(
     method: str, episodes: Made, data: st.DataObject

@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cairn.core.config import Config
@@ -148,7 +148,6 @@ def largest_return(reward: Floats, first_rows: Ids) -> float:
 
 
 @pytest.mark.parametrize("method", CREDITS.ids())
-@settings(max_examples=150, deadline=None)
 @given(shape=shapes, data=st.data())
 def test_no_advantage_is_larger_than_the_bound(method: str, shape: Shape, data: st.DataObject) -> None:
     variant = data.draw(st.sampled_from(variants(method)), label="settings")

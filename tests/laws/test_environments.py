@@ -1,7 +1,8 @@
-"""Every environment that stands in `envs/` keeps every law; a new one is covered without editing this file.
+"""Every environment in `envs/` keeps every law; a new one is covered without editing this file.
 
-Of environments that wait for other processes, such as a browser, a share of the episodes is played by default, and none
-where another environment is examined whose tasks these are too. Where slow tests are asked for, all are played.
+Environments that wait for other processes, such as a browser, play a share of the episodes, and none where another
+environment with the same tasks is checked. The default run checks one of them under all laws, and a rotating eighth of
+the laws of the others. The slow tests check all of them, in all episodes.
 """
 
 from __future__ import annotations
@@ -14,13 +15,17 @@ from cairn.core.errors import MissingDataError, MissingExtraError, MissingProgra
 from cairn.core.plugins import ENVS
 from cairn.envs import registry
 from cairn.envs.checker import LAWS, check_law
+from cairn.envs.gui.browsing import close_browsers
 from cairn.envs.laws.subject import Subject
+from tests.sampling import sampled_params
 
 SHARE = 1 / 16  # of the episodes with environments that wait
+REPRESENTATIVE = "gui/webshop"  # of those in a browser
 
 
-@lru_cache(maxsize=2)  # what is let go gives its page of a browser back
+@lru_cache(maxsize=1)
 def subject(env_id: str, share: float) -> Subject:
+    close_browsers()  # of the environment before
     return Subject(env_id, share=share)
 
 
@@ -42,9 +47,24 @@ def check(env_id: str, law: str, share: float) -> None:
     assert report.holds, report.detail
 
 
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("env_id", [env_id for env_id in ENVS.ids() if not narrows(env_id)])
+def is_costly(env_id: str) -> bool:
+    """Whether an environment waits, or replays long recordings of one that does."""
+    return waits(env_id) or env_id.startswith("gui/")
+
+
+IDS = [env_id for env_id in ENVS.ids() if not narrows(env_id)]
+CHEAP = [(env_id, law) for env_id in IDS for law in LAWS if not is_costly(env_id)]
+COSTLY = [(env_id, law) for env_id in IDS for law in LAWS if is_costly(env_id) and env_id != REPRESENTATIVE]
+
+
+@pytest.mark.parametrize(("env_id", "law"), CHEAP)
 def test_environment_keeps(env_id: str, law: str) -> None:
+    check(env_id, law, 1.0)
+
+
+@pytest.mark.xdist_group("laws-costly")  # one browser at a time
+@pytest.mark.parametrize(("env_id", "law"), [*((REPRESENTATIVE, law) for law in LAWS), *sampled_params(COSTLY)])
+def test_costly_environment_keeps(env_id: str, law: str) -> None:
     check(env_id, law, SHARE if waits(env_id) else 1.0)
 
 

@@ -21,7 +21,8 @@ from cairn.sandboxes.kinds.remote import Remote, RemoteConfig
 TOKEN = "a-token-that-only-tests-know"
 _END_S = 30
 _HTTP = httpx.Client(timeout=_END_S, limits=httpx.Limits(max_keepalive_connections=0))
-COMMAND = [sys.executable, "-c", "from cairn.cli.main import app; app()", "sandbox", "serve"]
+_PROTECTED = "from tests.safety import protect; protect(); from cairn.cli.main import app; app()"
+COMMAND = [sys.executable, "-c", _PROTECTED, "sandbox", "serve"]
 
 
 @dataclass

@@ -24,7 +24,7 @@ from cairn.sandboxes.page import MOST_TABS, Page
 from cairn.sandboxes.tab import STEP_MS
 from tests.sandboxes.documents import SHOWS, TICKS, Documents, evaluated, shown
 
-pytestmark = pytest.mark.xdist_group("browser")
+pytestmark = pytest.mark.xdist_group("memory")
 
 
 def test_documents_that_were_left_do_not_stay_in_memory(browser: Browser, page: Page) -> None:
@@ -571,29 +571,47 @@ def test_a_page_that_hangs_or_crashes_fails_by_itself_and_the_next_one_is_well(b
     impatient.close()
 
 
+@pytest.fixture(scope="module")
+def tight() -> BrowserConfig:
+    """Return settings with 32 MiB more than a new browser takes; less than users may set."""
+    new = Browser(BrowserConfig())
+    with new.lease() as page:
+        shown(new, page, "", "1")
+        taken = new.memory_bytes()
+    new.close()
+    return BrowserConfig().model_copy(update={"memory_bytes": taken + (32 << 20)})
+
+
+@pytest.fixture
+def _little_for_each_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cairn.sandboxes.browser._PAGE_BYTES", 16 << 20)
+
+
 def eat(browser: Browser, page: Page) -> None:
-    eats = "a = []; for (let i = 0; i < 60; i++) a.push(new Uint8Array(1 << 23).fill(i)); a.length"
-    assert browser.run(evaluated(page, eats)) == 60
+    eats = "a = []; for (let i = 0; i < 14; i++) a.push(new Uint8Array(1 << 23).fill(i)); a.length"
+    assert browser.run(evaluated(page, eats)) == 14
 
 
-def test_a_browser_that_is_killed_or_has_grown_too_large_is_replaced() -> None:
-    browser = Browser(BrowserConfig(memory_bytes=1 << 28))
+@pytest.mark.usefixtures("_little_for_each_page")
+def test_a_browser_that_is_killed_or_has_grown_too_large_is_replaced(tight: BrowserConfig) -> None:
+    browser = Browser(tight)
     with browser.lease() as page:
         shown(browser, page, "", "1")
         eat(browser, page)
-        assert browser.memory_bytes() > 1 << 28
+        assert browser.memory_bytes() > tight.memory_bytes
     with browser.lease() as page:
         assert shown(browser, page, SHOWS % 8) == "8"
-        assert browser.memory_bytes() < 1 << 28
+        assert browser.memory_bytes() < tight.memory_bytes
     assert browser.replaced == 1
     browser.close()
 
 
+@pytest.mark.usefixtures("_little_for_each_page")
 def test_a_browser_that_has_grown_while_its_pages_are_leased_ends_with_the_last_of_them(
-    monkeypatch: pytest.MonkeyPatch,
+    tight: BrowserConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cairn.sandboxes.browser._LOOK_S", 0)
-    browser = Browser(BrowserConfig(memory_bytes=1 << 28))
+    browser = Browser(tight)
     first, second = browser.take(), browser.take()
     old = first.context.browser
     assert old is not None

@@ -90,7 +90,7 @@ def test_a_program_that_exits_tells_its_code_and_both_of_its_outputs(session: Se
     assert (result.exit_code, result.signal, result.limit, result.is_ok) == (3, None, None, False)
     assert (result.stdout, result.stderr, result.output) == (b"out\n", b"err\n", "out\nerr\n")
     assert (result.line, result.is_lost) == (None, False)
-    assert 0 < result.wall_s < 5
+    assert 0 < result.wall_s < 60
 
 
 def test_source_runs_as_python_does(session: Session) -> None:
@@ -158,21 +158,20 @@ def test_what_a_program_has_started_ends_with_it(session: Session) -> None:
 REACHING: dict[LimitName, str] = {
     "wall": "import time; time.sleep(60)",
     "cpu": "while True: pass",
-    "memory": "held = [b'x' * (16 << 20) for _ in range(40)]",
-    "processes": "import os, time\nfor _ in range(40):\n    if os.fork() == 0: time.sleep(5)\nraise SystemExit(1)",
+    "memory": "import time; held = [b'x' * (16 << 20) for _ in range(16)]; time.sleep(60)",
+    "processes": "import os, time\nfor _ in range(40):\n    if os.fork() == 0: time.sleep(60)\nraise SystemExit(1)",
     "file": "open('large', 'wb').write(bytes(2 << 20))",
-    "disk": "import time\nfor i in range(12): open(str(i), 'wb').write(bytes(900 << 10))\ntime.sleep(5)",
-    "files": "import time\nfor i in range(400): open(str(i), 'wb').close()\ntime.sleep(5)",
+    "disk": "import time\nfor i in range(10): open(str(i), 'wb').write(bytes(900 << 10))\ntime.sleep(60)",
+    "files": "import time\nfor i in range(400): open(str(i), 'wb').close()\ntime.sleep(60)",
     "output": "while True: print('x' * 1000)",
 }
 
 
 @pytest.mark.parametrize("name", REACHING)
 def test_a_limit_is_reported_by_its_name_and_the_session_goes_on(session: Session, name: LimitName) -> None:
-    began = time.monotonic()
+    # A limit that is noticed too late is reported as "wall": the programs that could end by themselves sleep longer.
     result = session.run_python(REACHING[name], wall_s=0.4 if name == "wall" else None)
     assert (result.limit, result.is_ok) == (name, False), result
-    assert time.monotonic() - began < 6
     assert len(result.stdout) <= LIMITS.output_bytes
     assert not result.is_lost
     session.reset()
@@ -180,48 +179,51 @@ def test_a_limit_is_reported_by_its_name_and_the_session_goes_on(session: Sessio
     assert session.list_files() == ()
 
 
+# Busy loops and the programs that compete with them use this one processor; the other processors stay free.
+PINNED = f"import os\nos.sched_setaffinity(0, {{{min(os.sched_getaffinity(0))}}})\n"
+
+
 @contextlib.contextmanager
-def busy_machine() -> Iterator[None]:
-    """Keep every processor busy three times over; another such test may run beside."""
-    count = 3 * len(os.sched_getaffinity(0))
+def busy_processor() -> Iterator[None]:
+    """Run three busy loops on one processor, so that a program there gets about a quarter of its time."""
+    command = [sys.executable, "-c", f"{PINNED}print(flush=True)\nwhile True: pass"]
     with contextlib.ExitStack() as ending:
-        for _ in range(count):
-            spinning = ending.enter_context(
-                subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True)
-            )
-            ending.callback(spinning.kill)
+        for _ in range(3):
+            loop = ending.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True))
+            ending.callback(loop.kill)
+            assert loop.stdout is not None
+            loop.stdout.readline()  # it is on its processor
         yield
 
 
-SPINNING = "import time\nwhile time.process_time() < 0.4: pass\nprint('done')\n"
-SPINNING_WHEN_TOLD = f"wire = open(3, 'r+b', buffering=0)\nwire.readline()\n{SPINNING}wire.write(b'x\\n')"
+SPINNING = f"{PINNED}import time\nwhile time.process_time() < 0.2: pass\nprint('done')\n"
+SPINNING_ON_REQUEST = f"wire = open(3, 'r+b', buffering=0)\nwire.readline()\n{SPINNING}wire.write(b'x\\n')"
 
 
 def test_time_without_a_processor_does_not_count(session: Session) -> None:
-    session.open(SPINNING_WHEN_TOLD)
-    with busy_machine():
-        results = session.run_python(SPINNING, wall_s=0.8), session.talk("go", wall_s=0.8)
+    session.open(SPINNING_ON_REQUEST)
+    with busy_processor():
+        results = session.run_python(SPINNING, wall_s=0.4), session.talk("go", wall_s=0.4)
     for result in results:
         assert result.limit is None, result
-        assert result.wall_s > 0.8
-        assert 0.2 < result.waited_s < result.wall_s
+        assert result.wall_s > 0.4
+        assert 0.1 < result.waited_s < result.wall_s
     assert (results[0].stdout, results[1].line) == (b"done\n", "x")
 
 
 def test_on_a_busy_machine_the_limit_is_still_the_limit(session: Session) -> None:
-    with busy_machine():
-        endless = session.run_python("while True: pass", wall_s=0.3)
-        asleep = session.run_python("import time; time.sleep(60)", wall_s=0.3)
+    with busy_processor():
+        endless = session.run_python(f"{PINNED}while True: pass", wall_s=0.3)
+        asleep = session.run_python(f"{PINNED}import time; time.sleep(60)", wall_s=0.3)
     assert (endless.limit, asleep.limit) == ("wall", "wall")
-    assert 0.05 < endless.cpu_s < 1  # three times as much by the clock
-    assert asleep.wall_s < 2
+    assert 0.05 < endless.cpu_s < 2
+    assert asleep.wall_s < 3  # a program that waits for a processor may take ten times its limit
 
 
 def test_programs_that_keep_each_other_waiting_win_no_time(session: Session) -> None:
-    one = f"import os\nos.sched_setaffinity(0, {{{min(os.sched_getaffinity(0))}}})\n"
-    result = session.run_python(f"{one}os.fork(), os.fork(), os.fork()\nwhile True: pass", wall_s=0.3)
+    result = session.run_python(f"{PINNED}os.fork(), os.fork(), os.fork()\nwhile True: pass", wall_s=0.3)
     assert result.limit == "wall"
-    assert result.cpu_s < 1  # three times as much by the clock
+    assert result.cpu_s < 2  # by the clock alone they would get 3 s
     assert result.waited_s > 0.1
 
 
@@ -266,10 +268,27 @@ def test_a_path_that_leads_elsewhere_is_refused(session: Session, path: str) -> 
     assert session.list_files() == ()
 
 
+# The folder is outside the work folder and inside the sandbox, where a request that follows a link does visible damage.
+LINKS = """
+import os, tempfile
+canary = os.path.join(tempfile.gettempdir(), "canary")
+os.mkdir(canary)
+with open(os.path.join(canary, "passwd"), "w") as file:
+    file.write("kept")
+os.symlink(os.path.join(canary, "passwd"), "out")
+os.symlink(canary, "folder")
+os.symlink("target", "near")
+"""
+READ_CANARY = """
+import os, tempfile
+canary = os.path.join(tempfile.gettempdir(), "canary")
+print(os.listdir(canary), open(os.path.join(canary, "passwd")).read())
+"""
+
+
 def test_links_are_neither_followed_nor_written_through(session: Session) -> None:
     session.write_file("target", b"kept")
-    made = "import os\nos.symlink('/etc/passwd', 'out'); os.symlink('/etc', 'folder'); os.symlink('target', 'near')"
-    assert session.run_python(made).is_ok
+    assert session.run_python(LINKS).is_ok
     for path in ("out", "folder/passwd", "near"):
         with pytest.raises(FileRefused):
             session.read_file(path)
@@ -280,18 +299,19 @@ def test_links_are_neither_followed_nor_written_through(session: Session) -> Non
     assert {entry.path: entry.kind for entry in session.list_files()} == {
         "folder": "link", "near": "file", "out": "link", "target": "file"
     }  # fmt: skip
+    session.write_file("out", b"new")
+    session.remove("folder")
+    assert session.run_python(READ_CANARY).output == "['passwd'] kept\n"
 
 
 def test_a_pipe_in_the_way_holds_nothing_up(session: Session) -> None:
     assert session.run(["mkfifo", "pipe"]).is_ok
-    began = time.monotonic()
     with pytest.raises(FileRefused, match="not a regular file"):
         session.read_file("pipe")
     assert session.list_files() == (Entry(path="pipe", kind="other", size=0, mode=0o644),)
     assert session.snapshot().entries == ()
     session.write_file("pipe", b"file")
     assert session.read_file("pipe") == b"file"
-    assert time.monotonic() - began < 2
 
 
 def test_what_is_too_long_is_refused(session: Session) -> None:
@@ -389,7 +409,7 @@ for place in (os.getcwd(), os.environ.get('TMPDIR', '/tmp'), '/dev/shm'):
     (deep / 'file').write_text('x')
     os.chmod(deep, 0)
     os.mkfifo(place + '/pipe')
-    os.symlink('/etc', place + '/link')
+    os.symlink(CANARY, place + '/link')
 """
 LOOK = """
 import os
@@ -401,10 +421,27 @@ for place in (os.getcwd(), os.environ.get('TMPDIR', '/tmp'), '/dev/shm'):
 """
 
 
-def test_a_reset_leaves_no_file_no_process_and_no_open_program(session: Session, sandbox: Sandbox) -> None:
+@pytest.fixture
+def canary() -> Iterator[Path]:
+    """Give a folder of the host that every user can write to, and check that its file survives."""
+    with tempfile.TemporaryDirectory(prefix="cairn-canary-") as name:
+        folder = Path(name)
+        (folder / "file").write_text("kept")
+        folder.chmod(0o777)
+        (folder / "file").chmod(0o666)
+        yield folder
+        assert [path.name for path in folder.iterdir()] == ["file"]
+        assert (folder / "file").read_text() == "kept"
+
+
+def test_a_reset_leaves_no_file_no_process_and_no_open_program(
+    session: Session, sandbox: Sandbox, canary: Path
+) -> None:
     mark = f"8{time.time_ns() % 10**7}.25"
     # What is trusted shares /dev/shm with its user, and nobody empties that.
     leave = LEAVE.replace(", '/dev/shm'", "") if sandbox.name == "process" else LEAVE
+    leads_to = str(canary) if sandbox.name in ("process", "landlock") else "/etc"  # the others hide the host's folders
+    leave = f"CANARY = {leads_to!r}\n{leave}"
     session.open(["sleep", mark])
     assert session.run_python(leave).is_ok
     assert session.run_python(LOOK).stdout.count(b"deep") >= 2

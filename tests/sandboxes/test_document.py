@@ -14,7 +14,7 @@ from cairn.sandboxes.page import Page
 from cairn.sandboxes.tab import BEGINNING_MS, STEP_MS
 from tests.sandboxes.documents import SHOWS, TICKS, Documents, evaluated, shown
 
-pytestmark = pytest.mark.xdist_group("browser")
+pytestmark = pytest.mark.xdist_group("memory")
 
 
 def test_the_same_seed_gives_the_same_document_in_a_page_that_others_have_had(browser: Browser) -> None:

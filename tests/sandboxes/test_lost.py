@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from cairn.core.errors import CairnError, SandboxFailure
@@ -179,8 +181,20 @@ def _process_of(place: Any) -> subprocess.Popen[bytes]:  # Any: a place of any k
 
 
 def _kill_places(running: Server) -> None:
-    tasks = Path(f"/proc/{running.process.pid}/task").iterdir()
-    places = [int(pid) for task in tasks for pid in (task / "children").read_text().split()]
-    assert places
-    for pid in places:
-        os.kill(pid, 9)
+    """Kill the processes of all places of a server and wait for their end: a supervisor may answer until then."""
+    processes = psutil.Process(running.process.pid).children(recursive=True)
+    assert processes
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):  # it has ended with its parent
+            process.kill()
+    until = time.monotonic() + 30
+    while any(_is_alive(process) for process in processes):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def _is_alive(process: psutil.Process) -> bool:
+    try:
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cairn.core.store import RunStore
+from cairn.envs import pool
+from cairn.envs._process import Limits, WorkerProcess
 from cairn.trainer.train import train
+from tests.trainer.doomed import MEMORY_BYTES
 from tests.trainer.test_train import DOORS, ROOT, SMALL, finished, metrics, rows, weights
 
 __all__ = ["finished"]  # a fixture
@@ -25,11 +30,27 @@ DOOMED = {
     "env.config": {"doom": "r"},
     "eval.config": {"doom": ""},
     "pool.kind": "processes",
-    "pool.limits.memory_bytes": 1 << 30,
+    "pool.limits.memory_bytes": MEMORY_BYTES,
+    "pool.limits.seconds_per_call": 60.0,
 }
 FAILED = """
 SELECT t.task, cause, detail, score, success FROM episodes e JOIN tasks t ON t.id = e.task WHERE ending = 'failed'
 """
+
+
+class ImpatientWorker(WorkerProcess):
+    """Waits briefly for the steps that hang, and for all other calls as long as the settings allow."""
+
+    def __init__(self, address: str, config: Mapping[str, Any], limits: Limits, environ: Mapping[str, str]) -> None:
+        self.doom, self.is_doomed = str(config.get("doom", "")), False
+        super().__init__(address, config, limits, environ)
+
+    def call(self, operation: str, timeout_s: float | None = None, **arguments: Any) -> Any:  # Any: JSON
+        if operation == "reset":
+            self.is_doomed = bool(self.doom) and arguments["options"]["task"].startswith(self.doom)
+        elif operation == "oracle":
+            self.is_doomed = False
+        return super().call(operation, 0.2 if operation == "step" and self.is_doomed else timeout_s, **arguments)
 
 
 def assert_intact(folder: Path) -> None:
@@ -39,11 +60,20 @@ def assert_intact(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "told"), [("raises", "house is gone"), ("hangs", "hung"), ("eats", "memory"), ("garbage", "garbage")]
+    ("how", "told"),
+    [
+        ("raises", "house is gone"),
+        ("eats", "memory"),
+        pytest.param("hangs", "hung", marks=pytest.mark.slow),
+        pytest.param("garbage", "garbage", marks=pytest.mark.slow),
+    ],
 )
-def test_a_run_outlives_environments_that_break(how: str, told: str, tmp_path: Path) -> None:
-    patience = {"pool.limits.seconds_per_call": 1.0 if how == "hangs" else 30.0}
-    run = train(DOORS, {**DOOMED, **patience, "env.config": {"doom": "r", "how": how}}, folder=tmp_path)
+def test_a_run_outlives_environments_that_break(
+    how: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if how == "hangs":
+        monkeypatch.setattr(pool, "WorkerProcess", ImpatientWorker)
+    run = train(DOORS, {**DOOMED, "env.config": {"doom": "r", "how": how}}, folder=tmp_path)
     assert run.is_finished
     failed = rows(tmp_path, FAILED)
     assert failed
@@ -80,7 +110,11 @@ except CairnError as error:
 
 
 @pytest.mark.parametrize(
-    ("update", "limit", "told"), [(4, 20_000, "Cannot write checkpoint"), (3, 100, "Cannot write to run store")]
+    ("update", "limit", "told"),
+    [
+        pytest.param(4, 20_000, "Cannot write checkpoint", marks=pytest.mark.slow),
+        (3, 100, "Cannot write to run store"),
+    ],
 )
 def test_a_run_whose_disk_is_full_says_so_and_goes_on_when_there_is_room(
     update: int, limit: int, told: str, tmp_path: Path, request: pytest.FixtureRequest

@@ -2,33 +2,58 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import threading
 import time
+from functools import partial
+from types import SimpleNamespace
 
 import pytest
 import torch
 
+from cairn.trainer import hardware
 from cairn.trainer.hardware import Hardware
 
 
-def test_sleep_uses_no_core_and_work_uses_one() -> None:
-    hardware = Hardware()
-    time.sleep(0.3)
-    assert hardware.metrics()["hardware/cores"] < 0.5
-    spent = time.process_time() + 0.3
-    began = time.monotonic()
-    while time.process_time() < spent:
-        pass
-    took = time.monotonic() - began
-    assert hardware.metrics()["hardware/cores"] == pytest.approx(0.3 / took, rel=0.2)  # 1, where no other work waits
+def test_cores_are_processor_seconds_per_second_since_the_last_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = {"monotonic": 100.0, "process_time": 7.0}
+    monkeypatch.setattr(hardware, "time", SimpleNamespace(**{name: partial(clock.get, name) for name in clock}))
+    counting = Hardware()
+    for wall, processor, cores in ((2.0, 0.0, 0.0), (2.0, 1.0, 0.5), (0.5, 0.5, 1.0), (2.0, 6.0, 3.0)):
+        clock["monotonic"] += wall
+        clock["process_time"] += processor
+        assert counting.metrics()["hardware/cores"] == pytest.approx(cores)
+
+
+def test_processor_time_of_all_threads_counts() -> None:
+    def work() -> None:
+        while time.thread_time() < 0.1:
+            pass
+
+    counting, began = Hardware(), time.monotonic()
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    cores = counting.metrics()["hardware/cores"]
+    assert cores * (time.monotonic() - began) >= 0.05  # the clocks of threads and processes are read apart
 
 
 def test_memory_is_the_most_that_there_was() -> None:
-    before = Hardware().metrics()["hardware/memory_gb"]
-    block = bytearray(b"x" * 300_000_000)
-    del block
-    after = Hardware().metrics()["hardware/memory_gb"]
-    assert after >= before
-    assert after > 0.3
+    """In a new process, started by a shell: a process inherits the peak of the one that it was executed in."""
+    program = """
+from cairn.trainer.hardware import Hardware
+before = Hardware().metrics()["hardware/memory_gb"]
+block = bytearray(64_000_000)
+during = Hardware().metrics()["hardware/memory_gb"]
+del block
+print(before, during, Hardware().metrics()["hardware/memory_gb"])
+"""
+    shell = ["sh", "-c", '"$@"; exit $?', "sh"]
+    done = subprocess.run([*shell, sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    before, during, after = map(float, done.stdout.split())
+    assert after >= during
+    assert 0.04 < during - before < 0.08
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,10 @@ from cairn.trainer.tree import in_order
 from tests.agents.tiny import policy, shared
 from tests.trainer.test_learner import computed, mixed, sample, turns
 
-pytestmark = pytest.mark.timeout(600)  # two processes that load torch, and pass tensors back and forth
+pytestmark = [
+    pytest.mark.timeout(600),  # two processes that load torch, and pass tensors back and forth
+    pytest.mark.xdist_group("memory"),  # they learn once for all tests
+]
 
 UPDATES = 5
 LIMIT_S = 400.0  # a busy machine takes its time
@@ -71,9 +75,9 @@ def in_two_parts(ranks: Ranks, name: str, given: list[Sample], folder: Path) -> 
     return parts, as_arrays(full_weights(of.model)), as_arrays(learner.optimizer.tensors())
 
 
-def all_updated(ranks: Ranks, given: list[Sample], folder: Path) -> dict[str, Outcome]:
-    found = {name: updated(ranks, name, given) for name in SETTINGS}
-    return {**found, "in two parts": in_two_parts(ranks, "ema", given, folder)}
+def all_updated(ranks: Ranks, names: Collection[str], given: list[Sample], folder: Path) -> dict[str, Outcome]:
+    found = {name: updated(ranks, name, given) for name in names}
+    return {**found, "in two parts": in_two_parts(ranks, "ema", given, folder)} if "ema" in names else found
 
 
 def as_arrays(tensors: dict[str, torch.Tensor]) -> dict[str, np.ndarray]:
@@ -92,6 +96,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "lora, checkpointing": {"optimizer": {"lr": 1e-2}, "checkpointing": True},
     "muon": {"optimizer": {"kind": "muon"}},
 }
+DEFAULT = ("plain", "importance")  # of the default run: they use one micro-batch and several, once and twice
+NAMES = [pytest.param(name, marks=() if name in DEFAULT else pytest.mark.slow) for name in SETTINGS if name != "muon"]
 
 
 @pytest.fixture(scope="module")
@@ -100,11 +106,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def by_two(folder: Path) -> list[dict[str, Outcome]]:
-    return run_ranks(2, all_updated, samples(), folder, timeout_s=LIMIT_S)
+def by_two(folder: Path, request: pytest.FixtureRequest) -> list[dict[str, Outcome]]:
+    """Return the outcomes of both ranks under the settings that the tests of this run ask for."""
+    is_default = all(item.get_closest_marker("slow") is None for item in request.session.items)
+    names = DEFAULT if is_default else tuple(SETTINGS)
+    return run_ranks(2, all_updated, names, samples(), folder, timeout_s=LIMIT_S)
 
 
-@pytest.mark.parametrize("name", [name for name in SETTINGS if name != "muon"])
+@pytest.mark.parametrize("name", NAMES)
 def test_two_ranks_make_the_updates_of_one(name: str, by_two: list[dict[str, Outcome]]) -> None:
     metrics, weights, state = updated(ALONE, name, samples())
     assert by_two[0][name][0] == by_two[1][name][0]  # metrics are equal on all ranks
@@ -130,6 +139,7 @@ def assert_close(found: dict[str, np.ndarray], expected: dict[str, np.ndarray], 
         np.testing.assert_allclose(found[name], tensor, rtol=0, atol=bound, err_msg=name)
 
 
+@pytest.mark.slow
 def test_muon_orthogonalises_whole_matrices_on_two_ranks_too(by_two: list[dict[str, Outcome]]) -> None:
     """It computes in bfloat16, so rounding shows: as much as another cut into micro-batches does on one rank."""
     _, weights, _ = updated(ALONE, "muon", samples())
@@ -141,6 +151,7 @@ def test_muon_orthogonalises_whole_matrices_on_two_ranks_too(by_two: list[dict[s
         assert_close(both["muon"][1], weights, 2 * rounding)
 
 
+@pytest.mark.slow
 def test_gathered_state_goes_on_as_if_nothing_had_been(by_two: list[dict[str, Outcome]], folder: Path) -> None:
     for both in by_two:
         assert both["in two parts"][0] == both["ema"][0]
@@ -179,7 +190,7 @@ def vanishes(ranks: Ranks) -> None:
     ("function", "limit_s", "message"),
     [
         (fails, LIMIT_S, "Rank 1 failed: .*ValueError: the second rank has had enough"),
-        (sleeps, 15.0, r"2 ranks took longer than 15 s; 0 of them were done"),
+        pytest.param(sleeps, 5.0, r"2 ranks took longer than 5 s; 0 of them were done", marks=pytest.mark.slow),
         pytest.param(vanishes, LIMIT_S, "A rank ended: .*exit code 3", marks=pytest.mark.slow),
     ],
 )

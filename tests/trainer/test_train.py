@@ -181,7 +181,7 @@ def test_a_small_cache_holds_back_episodes(finished_ahead: Run, tmp_path: Path) 
     assert max(few) < min(many) / 2
 
 
-@pytest.mark.parametrize("kind", ["SMALL", "AHEAD"])
+@pytest.mark.parametrize("kind", [pytest.param("SMALL", marks=pytest.mark.slow), "AHEAD"])
 def test_a_killed_run_goes_on_from_its_last_checkpoint(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:

@@ -106,6 +106,7 @@ def test_what_was_acted_on_is_framed_in_the_picture(acted: Box, frame: Box, tmp_
     with served([make_run(tmp_path / "seen", [episode([seen], success=True)])]) as url:
         watched = Watched(browser, url)
         watched.page.goto(f"{url}/runs/1-seen/episodes/1")
+        expect(watched.page.locator(".shot img")).to_have_js_property("complete", True, timeout=WAIT_MS)
         picture, mark = (watched.page.locator(f".shot {what}").bounding_box() for what in ("img", "rect"))
         assert picture is not None
         assert mark is not None

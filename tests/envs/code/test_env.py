@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,12 @@ from cairn.core.records import TAMPERING, Ending, Task
 from cairn.core.table import StepTable
 from cairn.envs.base import TextEnv
 from cairn.envs.checker import check_law
+from cairn.envs.code import env as code_env
 from cairn.envs.code import tasks
 from cairn.envs.code.actions import TOOLS
 from cairn.envs.code.data import rows
 from cairn.envs.code.env import CodeEnv
+from cairn.envs.code.judge import Judge
 from cairn.envs.laws.subject import Subject
 from cairn.envs.registry import declared, make
 from cairn.trainer.credit import advantages
@@ -298,6 +301,14 @@ def play(env: TextEnv, task: str) -> dict[str, Any]:  # Any: info of `step`
             return info
 
 
+@pytest.fixture
+def _short_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut calls of submissions after one second: some stubs never return."""
+    monkeypatch.setattr(code_env, "Judge", partial(Judge, call_s=1.0))
+    monkeypatch.setattr(code_env, "_judge", code_env._judge.__wrapped__)
+
+
+@pytest.mark.usefixtures("_short_calls")
 @pytest.mark.parametrize("kind", tasks.names())
 def test_the_reference_solves_and_nothing_and_the_stub_do_not(kind: str) -> None:
     env = make("code", kind=kind)

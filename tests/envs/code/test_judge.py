@@ -22,6 +22,7 @@ from cairn.envs.code.judge import Job, Judge, Verdict
 from cairn.sandboxes.base import Limits
 from cairn.sandboxes.pool import Pool
 from cairn.sandboxes.registry import new_sandbox
+from tests.sampling import sampled_params
 
 SUBMISSIONS = Path(__file__).parent / "submissions"
 CHEATS = {path.stem: path.read_text() for path in sorted((SUBMISSIONS / "cheats").glob("*.py"))}
@@ -76,16 +77,14 @@ def judged(judge: Judge, source: str, job: Job) -> Verdict:
     return judge.judge({"solution.py": source.encode()}, {}, job)
 
 
-@pytest.mark.parametrize("style", JOBS)
-@pytest.mark.parametrize("name", CHEATS)
+@pytest.mark.parametrize(("name", "style"), sampled_params([(name, style) for name in CHEATS for style in JOBS], 3))
 def test_cheats_score_nothing(judge: Judge, name: str, style: str) -> None:
     verdict = judged(judge, CHEATS[name], JOBS[style])
     assert verdict.share == 0.0, verdict
     assert not verdict.is_right
 
 
-@pytest.mark.parametrize("style", JOBS)
-@pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.parametrize(("name", "style"), sampled_params([(name, style) for name in RIGHT for style in JOBS], 3))
 def test_what_is_right_scores_all_however_it_is_written(judge: Judge, name: str, style: str) -> None:
     verdict = judged(judge, RIGHT[name], JOBS[style])
     assert verdict.is_right, verdict

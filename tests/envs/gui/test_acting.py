@@ -17,7 +17,7 @@ from tests.envs.gui.pages import PagesEnv, bid, find
 
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
-    pytest.mark.xdist_group("browser"),
+    pytest.mark.xdist_group("memory"),
 ]
 SAYS = """<p id=said role=status style='position: fixed; bottom: 0; height: 20px'></p>
 <script>var say = text => said.textContent += text + ' '</script>"""

@@ -19,7 +19,7 @@ from tests.envs.gui.browser import CHROMIUM, Player, player
 
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
-    pytest.mark.xdist_group("chromium"),  # one browser for all
+    pytest.mark.xdist_group("memory"),  # one browser for all
 ]
 # Every application, and every kind of deed and of control: dialogue, menu, boxes, radio buttons, wizard, pages.
 SAMPLE = ("mail-mark-unread", "calendar-cancel", "files-unshare", "issues-report", "sheets-delete-row",

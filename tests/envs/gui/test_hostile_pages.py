@@ -21,7 +21,7 @@ from tests.envs.gui.pages import PagesEnv, bid
 
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
-    pytest.mark.xdist_group("browser"),
+    pytest.mark.xdist_group("memory"),
 ]
 CALM = "<button onclick=\"document.body.append('done')\">Go</button>"
 
@@ -54,7 +54,11 @@ def crash(env: PagesEnv) -> None:
 
 @pytest.mark.parametrize(
     "script",
-    ["while (true);", "setTimeout(() => { while (true); }, 50)", "addEventListener('click', () => { while (true); })"],
+    [
+        "setTimeout(() => { while (true); }, 50)",
+        pytest.param("while (true);", marks=pytest.mark.slow),
+        pytest.param("addEventListener('click', () => { while (true); })", marks=pytest.mark.slow),
+    ],
 )
 def test_a_script_without_an_end_fails_its_episode_only(script: str) -> None:
     with opened(f"<button>Go</button><script>{script}</script>", step_s=5.0) as env:
@@ -63,7 +67,13 @@ def test_a_script_without_an_end_fails_its_episode_only(script: str) -> None:
         assert is_well(env)
 
 
-@pytest.mark.parametrize("work", ["while (true);", "location = '/other'; while (true);"], ids=["stays", "leaves"])
+@pytest.mark.parametrize(
+    "work",
+    [
+        pytest.param("while (true);", id="stays", marks=pytest.mark.slow),
+        pytest.param("location = '/other'; while (true);", id="leaves"),
+    ],
+)
 def test_a_frame_without_an_end_fails_its_episode_only_and_others_keep_theirs(work: str) -> None:
     """Chromium makes one frame at a time: others wait for it, and have not missed theirs when the page is gone."""
     tall = "<p style='height: 3000px'></p><script>onscroll = () => { WORK }</script>"

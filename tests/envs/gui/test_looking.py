@@ -20,7 +20,7 @@ from cairn.envs.gui.telling import CHARS_PER_TOKEN, tell
 from tests.envs.gui.browser import CHROMIUM
 from tests.envs.gui.pages import PagesEnv, bid, find
 
-browser = [pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"), pytest.mark.xdist_group("browser")]
+browser = [pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"), pytest.mark.xdist_group("memory")]
 PAGE = """<title>Shop</title><h1>Tea</h1><p>Black <b>and</b> green.</p>
 <nav aria-label=Ways><a href=/a>Home</a> <a href=/b>Home</a></nav>
 <p hidden>secret</p><p style='visibility:hidden'>secret</p><p aria-hidden=true>secret</p>

@@ -17,7 +17,7 @@ from cairn.sandboxes.find_browser import find_browser
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "gui"
 CACHES = (apps.sites, tasks.templates, variant._ids)
-pytestmark = pytest.mark.xdist_group("browser")
+pytestmark = pytest.mark.xdist_group("memory")
 
 
 @pytest.fixture(autouse=True)

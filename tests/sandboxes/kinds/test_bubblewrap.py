@@ -20,9 +20,22 @@ FAMILY = """
 import os, time
 for _ in range(8):
     if os.fork() == 0:
-        kept = bytes(bytearray(40 << 20))
+        kept = bytes(bytearray(8 << 20))
         time.sleep(9)
 time.sleep(9)
+"""
+
+
+FORKS = """
+import os
+doublings = 5  # to 32 processes
+while True:
+    try:
+        if doublings:
+            os.fork()
+            doublings -= 1
+    except OSError:
+        pass
 """
 
 
@@ -93,12 +106,12 @@ def test_a_launcher_that_fails_is_told_with_its_words() -> None:
 
 def test_without_control_groups_the_watch_holds_memory_and_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cairn.sandboxes.cgroups._parents", dict)
-    limits = Limits(memory_bytes=128 << 20, processes=16, wall_s=5)
+    limits = Limits(memory_bytes=64 << 20, processes=16, wall_s=5)
     assert not Group(limits).folders
     with usable("bubblewrap").session(limits) as session:
-        alone = session.run_python("kept = []\nwhile True: kept.append(bytearray(16 << 20))")
+        alone = session.run_python("kept = [bytearray(8 << 20) for _ in range(16)]\nimport time; time.sleep(9)")
         together = session.run_python(FAMILY)
-        many = session.run_python("import os\nwhile True:\n    try: os.fork()\n    except OSError: pass", wall_s=1)
+        many = session.run_python(FORKS, wall_s=1)
         assert (alone.limit, together.limit, many.limit) == ("memory", "memory", "processes")
         assert session.run_python("print(1)").is_ok
 

@@ -11,6 +11,7 @@ from cairn.sandboxes.registry import new_sandbox
 from tests.sandboxes.usable import usable
 
 
+@pytest.mark.as_root  # with the interpreter of the tests, which only root may be able to start
 def test_it_runs_only_what_is_trusted() -> None:
     with pytest.raises(CairnError, match=r"isolates nothing.*set trusted = true"):
         new_sandbox("process").session()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -10,25 +11,36 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.types import Message
 from typer.testing import CliRunner
 
 from cairn.cli.main import app
 from cairn.core.errors import CairnError, SandboxFailure
 from cairn.sandboxes import _http, _wire
+from cairn.sandboxes import server as sandbox_server
 from cairn.sandboxes.base import Limits
 from cairn.sandboxes.kinds.remote import Remote, RemoteConfig
+from cairn.sandboxes.registry import new_sandbox
 from cairn.sandboxes.result import Result
+from cairn.sandboxes.server import SandboxServer, ServerConfig
+from tests.reserved_port import reserve_port
 from tests.sandboxes import serving
 from tests.sandboxes.serving import TOKEN, Server
 from tests.sandboxes.test_contract import running, starts
 
 SMALL = Limits(wall_s=2, memory_bytes=64 << 20)
+PATIENCE_S = 60.0  # only a fault takes so long
 pytestmark = pytest.mark.xdist_group("sandbox-remote")
 
 
@@ -127,11 +139,9 @@ def test_only_what_clients_may_ask_reaches_a_place(server: Server) -> None:
 
 def test_nobody_stays_longer_than_the_session_may(server: Server) -> None:
     path = server.opened(wall_s=0.5)
-    message = {"do": "run", "argv": ["sleep", "60"], "env": {}, "wall_s": 50}
-    began = time.monotonic()
+    message = {"do": "run", "argv": ["sleep", "25"], "env": {}, "wall_s": 50}  # it would end by itself
     answer, _ = _http.unpacked(server.post(f"{path}?timeout_s=60", said(message)).content)
     assert (answer["limit"], answer["signal"]) == ("wall", 9)
-    assert time.monotonic() - began < 5
     server.post(path, b"", method="DELETE")
 
 
@@ -183,53 +193,108 @@ def test_a_port_that_is_taken_is_told(monkeypatch: pytest.MonkeyPatch, server_ki
     assert f"Cannot listen on 127.0.0.1 port {port}: Address already in use" in served.stderr
 
 
-def test_requests_to_one_session_get_their_own_answers_one_after_another_and_sessions_do_not_wait(
-    server: Server,
-) -> None:
-    one, other = server.opened(), server.opened()
+def run_shell(server: Server, path: str, script: str) -> str:
+    """Run a shell script in a session and return what it printed."""
+    message = said({"do": "run", "argv": ["sh", "-c", script], "env": {"PATH": "/usr/bin:/bin"}, "wall_s": 60})
+    return _http.unpacked(server.post(f"{path}?timeout_s=60", message).content)[1].decode()
 
-    def ask(path: str, word: str, seconds: str) -> None:
-        argv = ["sh", "-c", f"sleep {seconds}; echo {word}"]
-        message = said({"do": "run", "argv": argv, "env": {"PATH": "/usr/bin:/bin"}, "wall_s": 5})
-        answers.append((word, _http.unpacked(server.post(f"{path}?timeout_s=9", message).content)[1]))
 
-    def took(*asked: tuple[str, str, str]) -> float:
-        threads = [threading.Thread(target=ask, args=one_asked) for one_asked in asked]
-        began = time.monotonic()
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        return time.monotonic() - began
-
-    answers: list[tuple[str, bytes]] = []
-    assert took((one, "a", "0.5"), (one, "b", "0.5")) >= 1.0
-    assert took((one, "a", "0.5"), (other, "b", "0.5")) < 1.0
-    for _ in range(3):
-        took(*((one, f"{'x' * 500}{number}", "0") for number in range(8)))
-    assert len(answers) == 28
-    assert all(data == f"{word}\n".encode() for word, data in answers)
+def test_requests_to_one_session_run_one_after_another_and_other_sessions_do_not_wait(server: Server) -> None:
+    one, other = server.opened(wall_s=60), server.opened(wall_s=60)
+    mark = f"3{time.time_ns() % 10**7}.25"
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(run_shell, server, one, f"exec 2>/dev/null; sleep {mark}; date +%s%N")
+        (pid,) = started(f"sleep {mark}")
+        second = threads.submit(run_shell, server, one, "date +%s%N")
+        for _ in range(3):  # time in which the second could run
+            assert run_shell(server, other, "echo beside") == "beside\n"
+        assert not first.done()
+        os.kill(pid, signal.SIGKILL)
+        assert int(first.result()) < int(second.result())
     for path in (one, other):
         server.post(path, b"", method="DELETE")
+
+
+def test_requests_to_one_session_get_their_own_answers(server: Server) -> None:
+    path = server.opened(wall_s=60)
+    words = [f"{'x' * 500}{number}" for number in range(24)]
+    with ThreadPoolExecutor(8) as threads:
+        answers = list(threads.map(lambda word: run_shell(server, path, f"echo {word}"), words))
+    assert answers == [f"{word}\n" for word in words]
+    server.post(path, b"", method="DELETE")
 
 
 # -- when either end is gone -------------------------------------------------------------------------------------------
 
 
-def test_a_session_that_nobody_uses_is_closed_and_said_to_be_gone(tmp_path: Path, server_kind: str) -> None:
-    mark = f"6{time.time_ns() % 10**7}.25"
+def started(command: str) -> list[int]:
+    """Return the processes with this command line, once there are some."""
+    until = time.monotonic() + PATIENCE_S
+    while not (found := running(command)):
+        assert time.monotonic() < until, f"{command} does not start"
+        time.sleep(0.01)
+    return found
+
+
+def becomes_true(condition: Callable[[], bool]) -> bool:
+    """Wait until a condition is true; return whether it is."""
+    until = time.monotonic() + PATIENCE_S
+    while not condition():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def num_sessions(server: Server) -> int:
+    """Return how many sessions a server has; asking uses none of them."""
+    return int(server.post("/sandbox", b"", method="GET").json()["sessions"])
+
+
+def test_an_idle_session_is_closed_and_reported_as_gone(tmp_path: Path, server_kind: str) -> None:
     with serving.server(tmp_path, "--idle-s", "1", kind=server_kind) as server:
         session = server.remote().session(SMALL)
-        session.open(["sleep", mark])
-        for _ in range(3):
-            time.sleep(0.4)
-            assert session.run(["true"]).is_ok  # it is in use
-        assert starts(f"sleep {mark}")
-        time.sleep(1.6)
-        assert running(f"sleep {mark}") == []
+        assert becomes_true(lambda: num_sessions(server) == 0)
         with pytest.raises(SandboxFailure, match=r"the session is gone: .*--idle-s"):
             session.run(["true"])
         session.close()
+
+
+def test_a_session_is_closed_when_its_last_request_is_too_long_ago(
+    monkeypatch: pytest.MonkeyPatch, server_kind: str
+) -> None:
+    """By a clock of the test's own."""
+    now, mark = [0.0], f"6{time.time_ns() % 10**7}.25"
+    monkeypatch.setattr(sandbox_server, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    served = SandboxServer(new_sandbox(server_kind), ServerConfig(sessions=1, idle_s=0.1))  # looked at every 25 ms
+
+    def asked(body: bytes, **given: str) -> Request:
+        async def receive() -> Message:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        scope = {"type": "http", "method": "POST", "headers": [], "query_string": b"timeout_s=60", "path_params": given}
+        return Request(scope, receive)
+
+    async def serve() -> None:
+        async with served.life(Starlette()):
+            session = json.loads(bytes((await served.start(asked(SMALL.model_dump_json().encode()))).body))
+            listing = {"do": "list", "max_files": 5}
+            for message in (
+                {"do": "open", "argv": ["sleep", mark], "env": {"PATH": "/usr/bin:/bin"}},
+                listing,
+                listing,
+            ):
+                now[0] += 0.08
+                await asyncio.sleep(0.1)  # several looks, which find that it was used 0.08 s ago
+                answer = await served.exchange(asked(said(message), id=session["id"]))
+                assert answer.status_code == 200
+            assert len(served._sessions) == 1
+            assert started(f"sleep {mark}")
+            now[0] += 0.12
+            while served._sessions or running(f"sleep {mark}"):
+                await asyncio.sleep(0.01)
+
+    asyncio.run(asyncio.wait_for(serve(), PATIENCE_S))
 
 
 def test_a_server_that_ends_takes_its_sessions_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,17 +304,22 @@ def test_a_server_that_ends_takes_its_sessions_with_it(tmp_path: Path, monkeypat
     monkeypatch.setenv("TMPDIR", str(places))
     with serving.server(tmp_path, "--set", "trusted=true", kind="process") as server:
         remote = server.remote()
-        sessions = [remote.session(SMALL) for _ in marks]
+        sessions = [remote.session(SMALL.model_copy(update={"wall_s": PATIENCE_S})) for _ in marks]
         for session, mark in zip(sessions, marks, strict=True):
             session.open(["sleep", mark])
         answered: list[Result] = []
-        busy = threading.Thread(target=lambda: answered.append(sessions[0].run(["sleep", "1"])))
+        pending = f"2{time.time_ns() % 10**7}.25"
+        script = ["sh", "-c", f"sleep {pending}; true"]
+        busy = threading.Thread(target=lambda: answered.append(sessions[0].run(script)))
         busy.start()
-        time.sleep(0.2)
+        (pid,) = started(f"sleep {pending}")
         assert len(list(places.iterdir())) == 2
-        assert server.end(signal.SIGTERM)[1] == ""
+        server.process.send_signal(signal.SIGTERM)
+        assert becomes_true(lambda: not listens(server))
+        os.kill(pid, signal.SIGKILL)
+        assert server.process.communicate(timeout=PATIENCE_S)[1] == ""
         busy.join()
-        assert [result.is_ok for result in answered] == [True]  # what is under way is finished
+        assert [result.is_ok for result in answered] == [True]  # requests in progress are finished
         assert [running(f"sleep {mark}") for mark in marks] == [[], []]
         places.rmdir()  # nothing is left in it
         with pytest.raises(SandboxFailure, match=r"no server answers .*given up after 1 attempts"):
@@ -258,6 +328,15 @@ def test_a_server_that_ends_takes_its_sessions_with_it(tmp_path: Path, monkeypat
             remote.session(SMALL)
         for session in sessions:
             session.close()
+
+
+def listens(server: Server) -> bool:
+    parts = urlsplit(server.url)
+    try:
+        socket.create_connection((parts.hostname, parts.port), timeout=5).close()
+    except OSError:
+        return False
+    return True
 
 
 def test_a_killed_server_leaves_no_program_running(tmp_path: Path, server_kind: str) -> None:
@@ -273,25 +352,16 @@ def test_a_killed_server_leaves_no_program_running(tmp_path: Path, server_kind: 
 
 
 def test_a_server_that_is_not_there_yet_is_waited_for(tmp_path: Path, server_kind: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    remote = Remote(RemoteConfig.model_validate({"url": f"http://127.0.0.1:{port}", "token": TOKEN, "retry_s": 30}))
-    problem = remote.problem()
-    assert problem is not None
-    assert "start one there with: cairn sandbox serve" in problem
-    begun = threading.Event()
-
-    def begin() -> None:
-        time.sleep(0.5)
+    with reserve_port() as holder, ThreadPoolExecutor(1) as threads:
+        port = holder.getsockname()[1]
+        config = {"url": f"http://127.0.0.1:{port}", "token": TOKEN, "retry_s": PATIENCE_S, "backoff_s": 0.02}
+        remote = Remote(RemoteConfig.model_validate(config))
+        problem = remote.problem()
+        assert problem is not None
+        assert "start one there with: cairn sandbox serve" in problem
+        launching = threads.submit(remote.launch, SMALL)
         with serving.server(tmp_path, kind=server_kind, port=port):
-            begun.wait(30)
-
-    starting = threading.Thread(target=begin)
-    starting.start()
-    place = remote.launch(SMALL)
-    place.close()
-    begun.set()
-    starting.join()
+            launching.result().close()
 
 
 @contextmanager
@@ -345,11 +415,12 @@ def test_an_answer_is_not_held_back_by_the_network(server: Server) -> None:
     with server.remote().session(SMALL) as session:
         session.write_file("x", b"x")
         spent = []
-        for _ in range(15):
+        for _ in range(40):
             began = time.perf_counter()
             session.read_file("x")
             spent.append(time.perf_counter() - began)
-    assert sorted(spent)[7] < 0.03  # 0.04 s is what it takes where parts of an answer wait for each other
+    # Where parts of an answer wait for each other, every answer but the first few takes 0.04 s.
+    assert min(spent[20:]) < 0.03
 
 
 def test_a_fork_makes_connections_of_its_own(server: Server) -> None:

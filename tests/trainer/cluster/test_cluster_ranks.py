@@ -25,7 +25,7 @@ from tests.agents.tiny import policy
 from tests.trainer.cluster.doors import processes, settings
 from tests.trainer.test_ranks import samples
 
-pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.xdist_group("memory"), pytest.mark.timeout(400)]
 STEPS = 3
 NEAR = 1e-5  # the order of summation differs
 

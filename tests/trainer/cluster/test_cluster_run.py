@@ -14,11 +14,14 @@ from typing import IO
 import pytest
 from ray.cluster_utils import Cluster as Nodes
 
+from cairn.trainer.cluster.rollout import ClusterRollout
+from cairn.trainer.config import RunConfig
 from cairn.trainer.train import train
 from tests.trainer.cluster.doors import PAIR, order_of, processes, settings
 from tests.trainer.test_train import ROOT, Heard, metrics, rows, stored, weights
 
-pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.xdist_group("memory"), pytest.mark.timeout(400)]
+publish = ClusterRollout.update_weights
 WORKER = {"cluster.workers": 1, "cluster.writer": True}
 TASKS = "SELECT phase, step, group_id, t.task FROM episodes e JOIN tasks t ON t.id = e.task ORDER BY 1, 2, 3, e.id"
 
@@ -33,6 +36,7 @@ DRIVER = """
 import sys
 from pathlib import Path
 from cairn.trainer.listener import Listener
+from cairn.trainer.cluster.rollout import ClusterRollout
 from cairn.trainer.train import train
 from tests.trainer.cluster.doors import settings
 
@@ -124,13 +128,48 @@ def test_a_run_that_is_interrupted_and_then_killed_goes_on_with_the_same_tasks(
     assert rows(tmp_path, lags) == [(0,)]
 
 
-def test_workers_run_ahead_within_the_bound_while_ranks_learn(nodes: Nodes, tmp_path: Path) -> None:
-    ahead = {"schedule.over_provision": 1.5, "schedule.staleness": 2, "learner.importance_cap": 2.0}
+AHEAD = {"schedule.over_provision": 1.5, "schedule.staleness": 2, "learner.importance_cap": 2.0}
+OF_TRAINING = "FROM episodes e JOIN tasks t ON t.id = e.task WHERE phase = 'train'"
+
+
+def check_ahead(config: RunConfig, folder: Path, heard: Heard) -> None:
+    """Check that a run has trained on whole groups in their order, with weights that were old within the bound."""
+    updates = config.trainer.updates
+    assert heard.updates == list(range(1, updates + 1))
+    steps = [(step, 16) for step in heard.updates]
+    assert rows(folder, f"SELECT step, count(*) {OF_TRAINING} GROUP BY 1") == steps
+    groups = rows(folder, f"SELECT group_id, count(*), count(DISTINCT t.task), min(t.task) {OF_TRAINING} GROUP BY 1")
+    order = order_of(config)
+    assert groups == [(number, 4, 1, order.group(number)[0].task.task_id) for number, *_ in groups]
+    late = rows(folder, "SELECT step - 1 - version FROM turns JOIN episodes ON id = episode WHERE phase = 'train'")
+    assert {0, 1} <= {lag for (lag,) in late} <= {0, 1, 2}
+    assert max(value for _, value in metrics(folder)["staleness/max"]) <= 2
+    assert {value for _, value in metrics(folder)["replaced"]} == {0.0}
+
+
+def publish_late(rollout: ClusterRollout, version: int) -> None:
+    """Publish the first new weights only when the workers have completed a group of the next update without them."""
+
+    def is_ahead() -> bool:
+        with rollout._changed:
+            return bool(rollout.groups.schedule.ready)
+
+    until = time.monotonic() + 150
+    while version == 1 and not is_ahead():
+        assert time.monotonic() < until, "the workers wait for the new weights"
+        time.sleep(0.02)
+    publish(rollout, version)
+
+
+def test_workers_run_ahead_within_the_bound_while_ranks_learn(
+    nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ClusterRollout, "update_weights", publish_late)
     ranks = {"cluster.ranks": 2, "cluster.writer": True}
-    config, heard = settings(**PAIR, **ahead, **ranks, trainer__updates=6), Heard()
+    config, heard = settings(**PAIR, **AHEAD, **ranks, trainer__updates=6), Heard()
     run = train(config, folder=tmp_path, listener=heard)
     assert run.is_finished
-    assert heard.updates == [1, 2, 3, 4, 5, 6]
+    assert weights(run)
     assert sorted({name for note in heard.notes for name in (note.partition(" is ")[0],)}) == [
         "Learner rank 0",
         "Learner rank 1",
@@ -138,17 +177,7 @@ def test_workers_run_ahead_within_the_bound_while_ranks_learn(nodes: Nodes, tmp_
         "Rollout worker 1",
         "The store's writer",
     ]
-    of_training = "FROM episodes e JOIN tasks t ON t.id = e.task WHERE phase = 'train'"
-    assert rows(tmp_path, f"SELECT step, count(*) {of_training} GROUP BY 1") == [(step, 16) for step in range(1, 7)]
-    groups = rows(tmp_path, f"SELECT group_id, count(*), count(DISTINCT t.task), min(t.task) {of_training} GROUP BY 1")
-    order = order_of(config)
-    assert groups == [(number, 4, 1, order.group(number)[0].task.task_id) for number, *_ in groups]
-    late = rows(tmp_path, "SELECT step - 1 - version FROM turns JOIN episodes ON id = episode WHERE phase = 'train'")
-    assert {lag for (lag,) in late} <= {0, 1, 2}
-    assert max(lag for (lag,) in late) > 0
-    assert max(value for _, value in metrics(tmp_path)["staleness/max"]) <= 2
-    assert {value for _, value in metrics(tmp_path)["replaced"]} == {0.0}
-    assert weights(run)
+    check_ahead(config, tmp_path, heard)
 
 
 def test_without_ray_the_error_names_the_extra() -> None:

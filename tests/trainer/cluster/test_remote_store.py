@@ -18,7 +18,7 @@ from cairn.trainer.cluster.store import RemoteStore
 from tests.core.store.test_store import episode
 from tests.trainer.cluster.doors import processes
 
-pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.xdist_group("memory"), pytest.mark.timeout(400)]
 
 
 def wait_until_written(path: Path, step: int) -> None:
