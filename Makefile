@@ -57,7 +57,7 @@ ifeq ($(CHROMIUM),)
 endif
 
 test: $(READY) programs
-	$(PYTEST) -n 3 -m "not slow and not gpu and not vllm"
+	$(PYTEST) -n 2 -m "not slow and not gpu and not vllm"
 
 test-all: $(READY) programs
 	$(PYTEST) -n 2 -m "not vllm" --hypothesis-profile search --memory-limit 8 --process-limit 120

@@ -62,7 +62,7 @@ def test_environment_keeps(env_id: str, law: str) -> None:
     check(env_id, law, 1.0)
 
 
-@pytest.mark.xdist_group("laws-costly")  # one browser at a time
+@pytest.mark.xdist_group("memory")
 @pytest.mark.parametrize(("env_id", "law"), [*((REPRESENTATIVE, law) for law in LAWS), *sampled_params(COSTLY)])
 def test_costly_environment_keeps(env_id: str, law: str) -> None:
     check(env_id, law, SHARE if waits(env_id) else 1.0)

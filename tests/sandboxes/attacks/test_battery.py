@@ -65,6 +65,7 @@ def test_the_classes_cover_every_limit() -> None:
     assert reached == frozenset[str]().union(*(attack.limits for attack in attacks()))
 
 
+@pytest.mark.xdist_group("memory")  # 33 processes
 @pytest.mark.parametrize("kind", SETTINGS)
 def test_no_attack_of_a_class_succeeds(kind: str) -> None:
     assert_held(kind, one_of_each_class())
