@@ -53,11 +53,6 @@ class WorkerProcess:
         self.meta = _meta(hello["meta"])
         self.turn_limit = int(hello["turn_limit"])
 
-    @property
-    def is_alive(self) -> bool:
-        """Whether the process runs."""
-        return self.process.poll() is None
-
     def call(self, operation: str, timeout_s: float | None = None, **arguments: Any) -> Any:  # Any: JSON
         """Return the answer to one request.
 

@@ -32,7 +32,6 @@ class World:
             self.env = registry.make(address, **config)
         self.meta = self.env.meta
         self.turn_limit = self.env.turn_limit
-        self.is_alive = True
         self._snapshots: list[Any] = []  # Any: the environment's own form
 
     def call(self, operation: str, **arguments: Any) -> Any:  # Any: each operation has its own
@@ -48,7 +47,6 @@ class World:
 
     def kill(self) -> None:
         """Close the environment; a fault of its `close` is a warning, since it is not used again."""
-        self.is_alive = False
         try:
             with _faults_apart("close"):
                 self.env.close()

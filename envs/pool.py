@@ -65,10 +65,6 @@ class Seat(Protocol):
     meta: EnvMeta
     turn_limit: int
 
-    @property
-    def is_alive(self) -> bool:
-        """Whether it can be called."""
-
     def call(self, operation: str, **arguments: Any) -> Any:  # Any: each operation has its own
         """Carry out one operation; see `_world.World.call`."""
 
@@ -207,18 +203,20 @@ class EnvPool:
         self.close()
 
     def _ready(self, seat: Seat | None) -> Seat:
-        """Return a living environment without snapshots: this one, or a new one in its place."""
+        """Return an environment without snapshots: this one, or a new one if this one failed between two leases."""
         if not self._finalizer.alive:
             raise CairnError(f"The pool of {self._env_id!r} is closed")
-        if seat is not None and not seat.is_alive:  # it died between two leases
-            self._discard(seat, "died")
-            seat = None
+        if seat is not None:
+            try:
+                seat.call("begin")
+            except Failure as failure:
+                self._discard(seat, failure.cause)
+            else:
+                return seat
         try:
-            seat = seat or self._start()
-            seat.call("begin")
+            return self._start()
         except Failure as failure:
-            raise self._failed(seat, failure) from failure
-        return seat
+            raise self._failed(None, failure) from failure
 
     def _start(self) -> Seat:
         if self.restarts > self.config.restart_limit:

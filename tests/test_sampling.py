@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sampling import sampled_params
+from tests.sampling import sample, sampled_params
 
 
 @pytest.mark.parametrize("count", [1, 3, 8, 20])
@@ -25,5 +25,12 @@ def test_a_tuple_is_several_parameters() -> None:
     assert param.values == ("gui/apps", "anchors")
 
 
+def test_the_sample_is_all_that_is_not_slow() -> None:
+    params = sampled_params("abcdefghijk", parts=4, seed=2)
+    assert [param.values[0] for param in params if not param.marks] == sample("abcdefghijk", parts=4, seed=2)
+    assert sample("abcdefghijk", parts=4, seed=2) == ["c", "g", "k"]
+
+
 def test_nothing_has_no_sample() -> None:
     assert sampled_params([]) == []
+    assert sample([]) == []

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import select
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.docs.tutorial import PageError, blocks, pages, run_page
+from tests.processes import has_ended
 
 
 def page(tmp_path: Path, *fenced: tuple[str, str]) -> Path:
@@ -82,18 +81,6 @@ def test_indented_code_is_refused(tmp_path: Path) -> None:
 def test_what_a_page_leaves_running_is_ended(tmp_path: Path) -> None:
     folder = follow(tmp_path, ("sh", "sleep 1000 &\necho $! > process"))
     assert has_ended(int((folder / "process").read_text()))
-
-
-def has_ended(process: int) -> bool:
-    """Wait for a process that is ending; whether it has ended within a time that is ample."""
-    try:
-        watched = os.pidfd_open(process)
-    except ProcessLookupError:
-        return True
-    try:
-        return bool(select.select([watched], [], [], 60)[0])
-    finally:
-        os.close(watched)
 
 
 def test_the_list_of_tutorials_is_none(tmp_path: Path) -> None:

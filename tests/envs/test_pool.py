@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,7 @@ from cairn.core.errors import (
 from cairn.envs import registry
 from cairn.envs._process import Limits, WorkerProcess
 from cairn.envs.pool import EnvHandle, EnvPool, PoolConfig
+from tests.processes import has_ended
 
 TROUBLE = "tests.envs.faulty:Troublesome"
 TASK = "amber-blue-coral-green"
@@ -237,9 +237,8 @@ def test_a_worker_killed_between_two_leases_is_replaced_unseen(apart: EnvPool) -
         env.reset(seed=0)
         pid = int(env.step("pid")[0])
     os.kill(pid, signal.SIGKILL)
-    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)  # all its threads have ended
-    assert_serves(apart)
-    assert apart.failures == {"died": 1}
+    assert_serves(apart)  # it may still be ending
+    assert apart.restarts == 1
 
 
 def test_what_an_environment_prints_does_not_reach_the_wire(apart: EnvPool) -> None:
@@ -275,21 +274,6 @@ def test_a_hung_worker_dies_with_its_parent() -> None:
     parent.wait()
     parent.stdout.close()
     assert has_ended(pid)
-
-
-def has_ended(pid: int) -> bool:
-    """Wait until a process has ended; return whether it has."""
-    deadline = time.monotonic() + 60
-    while _runs(pid) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return not _runs(pid)
-
-
-def _runs(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
-    except OSError:
-        return False
 
 
 def test_a_wrong_request_is_an_error_and_the_environment_stays(pool: EnvPool) -> None:

@@ -17,7 +17,7 @@ from cairn.envs import registry
 from cairn.envs.checker import LAWS, check_law
 from cairn.envs.gui.browsing import close_browsers
 from cairn.envs.laws.subject import Subject
-from tests.sampling import sampled_params
+from tests.sampling import sample, sampled_params
 
 SHARE = 1 / 16  # of the episodes with environments that wait
 REPRESENTATIVE = "gui/webshop"  # of those in a browser
@@ -69,7 +69,9 @@ def test_costly_environment_keeps(env_id: str, law: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("env_id", [env_id for env_id in ENVS.ids() if waits(env_id)])
+@pytest.mark.xdist_group("memory")
+@pytest.mark.parametrize(
+    ("env_id", "law"), sample(((env_id, law) for env_id in ENVS.ids() if waits(env_id) for law in LAWS), parts=32)
+)
 def test_environment_that_waits_keeps_in_all_episodes(env_id: str, law: str) -> None:
     check(env_id, law, 1.0)

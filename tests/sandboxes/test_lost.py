@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from cairn.core.errors import CairnError, SandboxFailure
 from cairn.sandboxes import base
 from cairn.sandboxes.base import FileRefused, Launch, Limits, Place, Session
 from cairn.sandboxes.interpreter import Interpreter
+from tests.processes import has_ended
 from tests.sandboxes.serving import Server, server
 from tests.sandboxes.usable import usable
 
@@ -187,14 +187,4 @@ def _kill_places(running: Server) -> None:
     for process in processes:
         with contextlib.suppress(psutil.NoSuchProcess):  # it has ended with its parent
             process.kill()
-    until = time.monotonic() + 30
-    while any(_is_alive(process) for process in processes):
-        assert time.monotonic() < until
-        time.sleep(0.01)
-
-
-def _is_alive(process: psutil.Process) -> bool:
-    try:
-        return bool(process.status() != psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return False
+    assert all(has_ended(process.pid) for process in processes)

@@ -139,6 +139,7 @@ def pid_and_host() -> str:
 
 def _join(address: str | None) -> None:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_worker_niceness", "0")  # 15 by default: actors wait for every other program
     try:
         if address is not None:  # Ray itself would look for minutes
             host, _, port = address.partition(":")

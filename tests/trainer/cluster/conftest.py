@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-os.environ.setdefault("RAY_worker_register_timeout_seconds", "600")  # a worker starts slowly on a busy machine
+os.environ.setdefault("RAY_worker_niceness", "0")  # 15 by default: on a busy machine actors would not run for minutes
 os.environ.setdefault("RAY_enable_worker_prestart", "0")  # workers that no test uses would compete with it
 os.environ.setdefault("RAY_prestart_worker_first_driver", "0")
 

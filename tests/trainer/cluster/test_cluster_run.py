@@ -17,6 +17,7 @@ from ray.cluster_utils import Cluster as Nodes
 from cairn.trainer.cluster.rollout import ClusterRollout
 from cairn.trainer.config import RunConfig
 from cairn.trainer.train import train
+from tests.processes import has_ended
 from tests.trainer.cluster.doors import PAIR, order_of, processes, settings
 from tests.trainer.test_train import ROOT, Heard, metrics, rows, stored, weights
 
@@ -75,13 +76,6 @@ def lines_until(stream: IO[str] | None, last: str) -> Iterator[str]:
     pytest.fail(f"it ended before it said {last!r}")
 
 
-def have_ended(pids: list[int], timeout_s: float = 30) -> bool:
-    until = time.monotonic() + timeout_s
-    while any(Path(f"/proc/{pid}/exe").exists() for pid in pids) and time.monotonic() < until:
-        time.sleep(0.1)
-    return not any(Path(f"/proc/{pid}/exe").exists() for pid in pids)
-
-
 def test_one_worker_without_staleness_gives_what_one_process_gives_bit_for_bit(
     nodes: Nodes, alone: Path, tmp_path: Path
 ) -> None:
@@ -106,14 +100,14 @@ def test_a_run_that_is_interrupted_and_then_killed_goes_on_with_the_same_tasks(
     assert [path.name for path in sorted((tmp_path / "checkpoints").iterdir())] == ["update-000000", "update-000001"]
     actors = [*processes(notes, "Rollout worker 0"), *processes(notes, "The store's writer")]
     assert len(actors) == 2
-    assert have_ended(actors)
+    assert all(map(has_ended, actors))
 
     process = driver(tmp_path, nodes.address, 3)
     notes = list(lines_until(process.stdout, "update 3"))
     assert "resumed from update-000001" in notes
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
-    assert have_ended([*processes(notes, "Rollout worker 0"), *processes(notes, "The store's writer")])
+    assert all(map(has_ended, [*processes(notes, "Rollout worker 0"), *processes(notes, "The store's writer")]))
 
     heard = Heard()
     run = train(settings(**WORKER, trainer__updates=4), folder=tmp_path, listener=heard, resume=True)

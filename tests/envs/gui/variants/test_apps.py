@@ -15,7 +15,7 @@ from cairn.envs.gui.apps import sites
 from cairn.envs.gui.variants.apps import AppsEnv
 from tests.envs.gui.browser import CHROMIUM
 from tests.envs.gui.pages import bid
-from tests.sampling import sampled_params
+from tests.sampling import sample, sampled_params
 
 pytestmark = [pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"), pytest.mark.xdist_group("memory")]
 SEEDS = 20
@@ -46,8 +46,8 @@ def test_the_oracle_solves_every_template(env: AppsEnv, name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_the_oracle_solves_every_template_at_every_seed(env: AppsEnv, name: str) -> None:
-    assert [play(env, f"{name}/{seed}") for seed in range(SEEDS)] == [1.0] * SEEDS
+def test_the_oracle_solves_every_template_at_all_seeds_in_turn(env: AppsEnv, name: str) -> None:
+    assert {play(env, f"{name}/{seed}") for seed in sample(range(SEEDS), parts=10)} == {1.0}
 
 
 @pytest.mark.parametrize("name", sampled_params(NAMES))
