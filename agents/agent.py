@@ -12,9 +12,7 @@ from cairn.agents.backend import Backend
 from cairn.agents.config import AgentConfig, BackendConfig, SamplingConfig
 from cairn.agents.context.base import Context
 from cairn.agents.conversation import ConversationConfig
-from cairn.agents.flight import Manner
-from cairn.agents.models.templates import load_template
-from cairn.agents.pretrained import (
+from cairn.agents.models.model_files import (
     HUB,
     REPLY_TOKENS,
     download_settings,
@@ -26,15 +24,17 @@ from cairn.agents.pretrained import (
     read_files,
     read_json,
 )
+from cairn.agents.models.templates import load_template
 from cairn.agents.prompts import hashes_of
+from cairn.agents.rollout.episode import Manner
 from cairn.agents.scripted import KINDS as SCRIPTED
 from cairn.agents.scripted import SCRIPT, is_scripted
 from cairn.agents.stored_settings import agent_of, sampling_of
 from cairn.agents.trained_tasks import TrainedTasks
 from cairn.core.config import Config, build, merge, nest
 from cairn.core.errors import CairnWarning, ConfigError, UnknownNameError
-from cairn.core.manifest import FILE as MANIFEST
-from cairn.core.manifest import check_manifest
+from cairn.core.folders import FILE as MANIFEST
+from cairn.core.folders import check_manifest
 from cairn.core.plugins import BACKENDS, CONTEXTS
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ def load_agent(name: str, settings: Mapping[str, Any] | None = None) -> Agent:  
 
     Names: a script (see `agents.scripted`), ``openai:MODEL`` (a model behind a server), a run's folder (its newest
     checkpoint), a checkpoint, a model's folder, or the name of a model on a hub: ``ORG/MODEL`` or ``hf:MODEL``. A model
-    that Cairn has not trained has the defaults of `agents.pretrained`; `Agent.warning` is set where it has no chat
-    template. Of the table ``model`` only ``chat_template`` is an agent's.
+    that Cairn has not trained has the defaults of `agents.models.model_files`; `Agent.warning` is set where it has no
+    chat template. Of the table ``model`` only ``chat_template`` is an agent's.
 
     Raises:
         ConfigError: there is no such agent, or a setting is wrong.

@@ -12,10 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from cairn.agents.calls import ToolCall
+from cairn.agents.tool_calls import ToolCall
 from cairn.core.errors import EpisodeFailure
-from cairn.core.records import Constraint, FloatArray, IntArray, Observation, Tokens
-from cairn.envs.tools import Schema
+from cairn.core.records import Constraint, FloatArray, IntArray, Observation, Schema, Tokens
 
 Finish = Literal["end", "length", "context", "abort"]  # end id; reply limit; the sequence is full; not finished
 
@@ -65,7 +64,7 @@ class Request:
     rng: random.Random  # one draw a sampled token, so that a reply does not depend on what else is in flight
     begun: Reply | None = None  # what an interrupted run had sampled of this reply: the answer begins with it
     messages: Sequence[Message] = ()  # the prompt of a context that makes text
-    tools: Sequence[Schema] = ()  # what the model may call; the reply's text is then an `agents.calls.Answer`
+    tools: Sequence[Schema] = ()  # what the model may call; the reply's text is then an `agents.tool_calls.Answer`
     scene: Scene | None = None  # None: whoever asks plays no episode
 
 

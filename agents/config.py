@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from cairn.core.choice import MethodChoice
 from cairn.core.config import Config
+from cairn.core.plugin_config import MethodChoice
 
 
 class BackendConfig(Config):

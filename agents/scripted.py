@@ -1,6 +1,7 @@
 """Agents without a model: an environment's oracle, random choice, a constant, a run played again, a person.
 
-Also two that should win nothing, for the gates (`agents.gates`): one that does nothing, one that says that it has won.
+Also two that should win nothing, for the gates (`agents.evaluation.sanity_checks`): one that does nothing, one that
+says that it has won.
 """
 
 from __future__ import annotations
@@ -11,16 +12,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from cairn.agents.adversarial import claim, giving_up, nothing
 from cairn.agents.backend import Scene
 from cairn.agents.context.base import Prompt
-from cairn.agents.flight import Manner
-from cairn.agents.foul import claim, giving_up, nothing
-from cairn.agents.parse import Parsed, plain
-from cairn.agents.play import Choose
+from cairn.agents.forms.base import Parsed, plain
+from cairn.agents.rollout.episode import Manner
+from cairn.agents.rollout.play import Choose
 from cairn.core.errors import CairnError, EnvironmentFailure, UnknownNameError
-from cairn.core.printable import printable
 from cairn.core.records import Observation
 from cairn.core.seeding import python_generator
+from cairn.core.text import printable
 
 KINDS = ("oracle", "random", "constant", "replay", "human", "null", "injection")
 

@@ -19,7 +19,7 @@ def say(text: str) -> None:
 
 def watched(what: str, items: Iterable[T]) -> Iterator[T]:
     """Yield the items, and tell whoever waits how many are done and how long the rest takes."""
-    from cairn.cli._progress import progress
+    from cairn.cli._shared.progress import progress
 
     each = list(items)
     with progress(what, len(each)) as advance:

@@ -9,7 +9,7 @@ from cairn.agents.models.policy import Policy, load_policy
 from cairn.envs.base import TextEnv
 from cairn.envs.registry import make
 from cairn.trainer.config import RunConfig, load_run_config
-from cairn.trainer.imitation import environment_texts
+from cairn.trainer.sft import environment_texts
 
 _TASKS = 1000  # enough for a benchmark, and for a tokenizer
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from cairn.cli._output import AgentSettings, Json, show_json, show_table
-from cairn.cli._progress import progress
+from cairn.cli._shared.output import AgentSettings, Json, show_json, show_table
+from cairn.cli._shared.progress import progress
 
 
 def register(app: typer.Typer) -> None:
@@ -34,9 +34,9 @@ def attribute(
     A part may have several settings: --part memory:agent.context.method=window --part
     memory:agent.context.window.history=8.
     """
-    from cairn.agents.attribution import attribute as run
-    from cairn.agents.evaluate import Pace
-    from cairn.agents.panel import load_panel
+    from cairn.agents.evaluation.attribution import attribute as run
+    from cairn.agents.evaluation.jobs import Pace
+    from cairn.agents.evaluation.panel import load_panel
     from cairn.core.config import parse_flags
 
     switches = _switches(part)

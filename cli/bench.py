@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cairn.cli._output import Json, show_json, show_table
+from cairn.cli._shared.output import Json, show_json, show_table
 
 if TYPE_CHECKING:
     from cairn.benchmarks.outcome import Outcome

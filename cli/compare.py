@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cairn.cli._output import Json, show_json, show_table
+from cairn.cli._shared.output import Json, show_json, show_table
 
 if TYPE_CHECKING:
-    from cairn.agents.comparison import Comparison, Side
+    from cairn.agents.evaluation.compare import Comparison, Side
 
 
 def register(app: typer.Typer) -> None:
@@ -31,7 +31,7 @@ def compare(
 
     The panel of one may be the other's with `--perturb`: the same tasks in other words.
     """
-    from cairn.agents.comparison import compare as run
+    from cairn.agents.evaluation.compare import compare as run
 
     sides = {"A": _folders(first), "B": _folders(second)}
     found = run(sides["A"], sides["B"], measure)
@@ -70,7 +70,7 @@ def _exclusions(found: list[Comparison]) -> list[str]:
 
 def _gates(sides: Mapping[str, Sequence[Path]]) -> list[str]:
     """Return which parts do not hold, or were not tried, by the gates that were run with each evaluation."""
-    from cairn.agents.verdicts import kept_marks
+    from cairn.agents.evaluation.sanity_checks import kept_marks
 
     marks = [(side, *each) for side, folders in sides.items() for folder in folders for each in kept_marks(folder)]
     return list(dict.fromkeys(f"{side}, {family}: {mark}" for side, family, mark in marks if not mark.holds))

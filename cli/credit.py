@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cairn.cli._output import Json, Settings, show_json, show_table
-from cairn.cli._progress import progress
+from cairn.cli._shared.output import Json, Settings, show_json, show_table
+from cairn.cli._shared.progress import progress
 
 if TYPE_CHECKING:
     from cairn.core.store import RunStore
-    from cairn.trainer.offline import StoredStep
+    from cairn.trainer.stored_credit import StoredStep
 
 
 def register(app: typer.Typer) -> None:
@@ -35,8 +35,8 @@ def credit(
     from cairn.core.store import RunStore
     from cairn.trainer.credit import advantages
     from cairn.trainer.metrics import credit_metrics
-    from cairn.trainer.offline import compare as agreement
-    from cairn.trainer.offline import stored_steps
+    from cairn.trainer.stored_credit import compare as agreement
+    from cairn.trainer.stored_credit import stored_steps
 
     with progress("credit", 4) as advance, RunStore.read(run) as store:
         table, places = stored_steps(store, update)

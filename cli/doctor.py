@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cairn.cli._output import Json, show_json
-from cairn.cli._progress import progress
+from cairn.cli._shared.output import Json, show_json
+from cairn.cli._shared.progress import progress
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from cairn.cli._checks.finding import Finding
+    from cairn.cli._doctor.finding import Finding
 
     _Check = Callable[[], Iterable[Finding]]
 
@@ -60,27 +60,27 @@ def doctor(
 
 def _asked(sandbox: bool, run: Path | None) -> dict[str, _Check]:
     """Return the checks that were asked for, which take what they take."""
-    from cairn.cli._checks import plugged
-    from cairn.cli._checks.stored import stored
+    from cairn.cli._doctor import plugins
+    from cairn.cli._doctor.data import stored
     from cairn.core.store import RunStore
 
-    asked: dict[str, _Check] = {"attacks": plugged.attacks} if sandbox else {}
+    asked: dict[str, _Check] = {"attacks": plugins.attacks} if sandbox else {}
     if run is not None:
         asked["run"] = partial(stored, RunStore.file(run))
     return asked
 
 
 def _machine() -> dict[str, _Check]:
-    from cairn.cli._checks import data, machine, packages, plugged
+    from cairn.cli._doctor import data, machine, packages, plugins
 
     return {
         "packages": packages.packages,
         "machine": machine.machine,
         "data": data.data,
-        "trackers": plugged.trackers,
-        "sandboxes": plugged.sandboxes,
-        "back ends": plugged.backends,
-        "environments": plugged.environments,
+        "trackers": plugins.trackers,
+        "sandboxes": plugins.sandboxes,
+        "back ends": plugins.backends,
+        "environments": plugins.environments,
     }
 
 
@@ -106,7 +106,7 @@ def _left(until: float) -> float | None:
 
 
 def _look(section: str, check: _Check, found: SimpleQueue[Finding | None]) -> None:
-    from cairn.cli._checks.finding import Finding
+    from cairn.cli._doctor.finding import Finding
 
     try:
         for finding in check():
@@ -118,7 +118,7 @@ def _look(section: str, check: _Check, found: SimpleQueue[Finding | None]) -> No
 
 
 def _late(section: str, within: float) -> Finding:
-    from cairn.cli._checks.finding import Finding
+    from cairn.cli._doctor.finding import Finding
 
     mend = f"cairn doctor --within {3 * within:.0f}"
     return Finding(section=section, what="the rest", is_well=None, found="not looked at: no time was left", mend=mend)

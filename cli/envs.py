@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cairn.cli._output import AgentSettings, Json, Settings, show_json, show_table
-from cairn.cli._progress import progress
+from cairn.cli._shared.output import AgentSettings, Json, Settings, show_json, show_table
+from cairn.cli._shared.progress import progress
 
 if TYPE_CHECKING:
     from cairn.envs.base import TextEnv
@@ -64,7 +64,7 @@ def new(
     as_json: Json = False,
 ) -> None:
     """Write a small working environment, its test and its page of documentation."""
-    from cairn.cli._new_env import write
+    from cairn.cli._shared.new_env import write
 
     created = write(name)
     if as_json:
@@ -90,7 +90,7 @@ def record(
     as_json: Json = False,
 ) -> None:
     """Record an agent on web pages, for gui/replay."""
-    from cairn.agents.record import record as run
+    from cairn.agents.evaluation.record_gui import record as run
     from cairn.core.config import parse_flags
     from cairn.core.errors import CairnError
     from cairn.envs.gui.recording_file import check_free, write
@@ -123,7 +123,7 @@ def serve(
     as_json: Json = False,
 ) -> None:
     """Serve an environment on this machine, until Ctrl-C."""
-    from cairn.cli._serve import serve as run
+    from cairn.cli._shared.serve_pages import serve as run
     from cairn.core.config import parse_flags
     from cairn.core.errors import CairnError
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cairn.cli._output import AgentSettings, Json, Settings, show_json, show_table
-from cairn.cli._progress import progress
+from cairn.cli._shared.output import AgentSettings, Json, Settings, show_json, show_table
+from cairn.cli._shared.progress import progress
 
 if TYPE_CHECKING:
-    from cairn.agents.evaluation import Evaluation, PartResult
-    from cairn.agents.measures import Measures
-    from cairn.agents.panel import Panel
-    from cairn.agents.statistics import Interval
+    from cairn.agents.evaluation.evaluate import Evaluation, PartResult
+    from cairn.agents.evaluation.metrics import Measures
+    from cairn.agents.evaluation.panel import Panel
+    from cairn.agents.evaluation.statistics import Interval
 
 
 NOT_FINAL = 3  # exit status: too many episodes are excluded
@@ -77,9 +77,9 @@ def evaluate(
     Episodes that fail by the infrastructure are excluded and tried again next time. If more than 2 % of a part's
     episodes are excluded, the result is not final: exit status 3.
     """
-    from cairn.agents.evaluate import Pace
-    from cairn.agents.evaluation import evaluate as run
-    from cairn.agents.panel import told_otherwise
+    from cairn.agents.evaluation.evaluate import evaluate as run
+    from cairn.agents.evaluation.jobs import Pace
+    from cairn.agents.evaluation.panel import told_otherwise
     from cairn.core.config import parse_flags
     from cairn.core.errors import ConfigError
 
@@ -130,8 +130,7 @@ def evaluate(
 
 def _gated(found: Evaluation, folder: Path) -> Evaluation:
     """Return the evaluation with what the gates say of its panel, which is kept with it."""
-    from cairn.agents.gates import CHANCE, KEPT_SAMPLE, MUST_LOSE, kept_gates
-    from cairn.agents.verdicts import keep_verdicts
+    from cairn.agents.evaluation.sanity_checks import CHANCE, KEPT_SAMPLE, MUST_LOSE, keep_verdicts, kept_gates
 
     panel = found.panel
     total = sum(min(KEPT_SAMPLE, len(part.tasks)) for part in panel.parts) * len((*MUST_LOSE, CHANCE))
@@ -144,7 +143,7 @@ def _gated(found: Evaluation, folder: Path) -> Evaluation:
 def _panel(
     env: str, panel: str, config: dict[str, object], tasks: int | None, seed: int | None, attempts: int | None
 ) -> Panel:
-    from cairn.agents.panel import load_panel, repeated, tasks_panel
+    from cairn.agents.evaluation.panel import load_panel, repeated, tasks_panel
 
     if not panel:
         return tasks_panel(env, config, tasks or 100, seed or 0, attempts or 1)
@@ -155,7 +154,7 @@ def _panel(
 def _held_out_panel(agent: str, env: str, config: dict[str, object], tasks: int, seed: int, attempts: int) -> Panel:
     """Return a panel of tasks that the agent's run does not train on, under the run's settings of evaluation."""
     from cairn.agents.agent import stored_state
-    from cairn.agents.panel import tasks_panel
+    from cairn.agents.evaluation.panel import tasks_panel
     from cairn.agents.trained_tasks import TrainedTasks
     from cairn.core.errors import ConfigError
 
@@ -224,7 +223,7 @@ def _lines(part: PartResult) -> list[str]:
 
 
 def _exclusions(m: Measures) -> str:
-    from cairn.agents.measures import MOST_EXCLUDED
+    from cairn.agents.evaluation.metrics import MOST_EXCLUDED
 
     causes = ", ".join(f"{count} by {cause}" for cause, count in m.failed.items())
     share = f"{m.excluded} of {m.episodes + m.excluded} episodes ({100 * m.excluded_share:.1f} %)"

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from cairn.cli._output import Json, show_json, show_table
-from cairn.cli._progress import progress
+from cairn.cli._shared.output import Json, show_json, show_table
+from cairn.cli._shared.progress import progress
 
 
 def register(app: typer.Typer) -> None:
@@ -23,7 +23,7 @@ def export(
 ) -> None:
     """Write a run as Parquet files: for pandas, Polars, DuckDB and datasets.load_dataset(FOLDER, "turns")."""
     from cairn.core.store import RunStore
-    from cairn.core.store.exchange import export_run
+    from cairn.core.store.parquet import export_run
 
     with progress(f"writing {folder}"), RunStore.read(run) as store:
         counts = export_run(store, folder)

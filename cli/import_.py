@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from cairn.cli._output import Json, show_json
-from cairn.cli._progress import progress
+from cairn.cli._shared.output import Json, show_json
+from cairn.cli._shared.progress import progress
 
 
 def register(app: typer.Typer) -> None:
@@ -23,7 +23,7 @@ def import_(
 ) -> None:
     """Make a run of Parquet files that cairn export wrote: to look at it, and to compute credit on it."""
     from cairn.core.store import read
-    from cairn.core.store.exchange import import_run
+    from cairn.core.store.parquet import import_run
 
     with progress(f"reading {folder}"), import_run(folder, run / "run.sqlite") as store:
         episodes = len(read.episodes(store))

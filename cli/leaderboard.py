@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from cairn.cli._output import Json, show_json
-from cairn.cli._progress import progress
+from cairn.cli._shared.output import Json, show_json
+from cairn.cli._shared.progress import progress
 
 
 def register(app: typer.Typer) -> None:
@@ -21,8 +21,8 @@ def leaderboard(
     as_json: Json = False,
 ) -> None:
     """Print kept evaluations as Markdown, best first; a table for each panel, with its hash."""
-    from cairn.agents.leaderboard import find_evaluations
-    from cairn.agents.leaderboard import leaderboard as table
+    from cairn.agents.evaluation.leaderboard import find_evaluations
+    from cairn.agents.evaluation.leaderboard import leaderboard as table
 
     with progress("reading evaluations"):
         found, problems = find_evaluations(places)

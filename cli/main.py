@@ -17,7 +17,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from cairn.cli import _completion
+from cairn.cli._shared import completion
 from cairn.core.errors import CairnError, CairnWarning
 
 
@@ -26,8 +26,8 @@ class _Commands(TyperGroup):
 
     def __init__(self, **settings: Any) -> None:  # Any: Typer's
         super().__init__(**settings)
-        if _completion.ASKED in os.environ:
-            _completion.attach(self)
+        if completion.ASKED in os.environ:
+            completion.attach(self)
 
     def invoke(self, ctx: Any) -> Any:  # Any: Click's context, which Typer does not export
         if os.getcwd() not in sys.path:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cairn.cli._output import Json, Settings, show_json, show_table
-from cairn.cli._progress import progress
+from cairn.cli._shared.output import Json, Settings, show_json, show_table
+from cairn.cli._shared.progress import progress
 
 if TYPE_CHECKING:
-    from cairn.agents.panel import Panel
+    from cairn.agents.evaluation.panel import Panel
 
 commands = typer.Typer(no_args_is_help=True)
 
@@ -27,7 +27,7 @@ def list_(
     as_json: Json = False,
 ) -> None:
     """List the panels that ship with Cairn, or show one."""
-    from cairn.agents.panel import load_panel, names
+    from cairn.agents.evaluation.panel import load_panel, names
 
     panels = [load_panel(each) for each in ([name] if name else names())]
     if as_json:
@@ -61,7 +61,7 @@ def make(
     as_json: Json = False,
 ) -> None:
     """Make a panel of an environment's tasks, or add a part to one: each task is begun once, to note how it does."""
-    from cairn.agents.panel import Part, load_panel, make_panel, spread, write_panel
+    from cairn.agents.evaluation.panel import Part, load_panel, make_panel, spread, write_panel
     from cairn.core.config import parse_flags
     from cairn.core.errors import ConfigError
     from cairn.envs.registry import make as make_env
@@ -94,7 +94,7 @@ def renew(
     as_json: Json = False,
 ) -> None:
     """Make a panel anew, of the same tasks as they begin now, as its next version: environments have changed."""
-    from cairn.agents.panel import load_panel, make_panel, write_panel
+    from cairn.agents.evaluation.panel import load_panel, make_panel, write_panel
 
     old = load_panel(file)
     with progress(f"beginning tasks of {old.name}", sum(len(part.tasks) for part in old.parts)) as advance:

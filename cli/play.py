@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cairn.cli._output import Json, Settings, show_json
-from cairn.cli._progress import progress
-from cairn.core.printable import printable
+from cairn.cli._shared.output import Json, Settings, show_json
+from cairn.cli._shared.progress import progress
+from cairn.core.text import printable
 
 if TYPE_CHECKING:
     from cairn.core.records import Observation, Turn
@@ -49,7 +49,7 @@ def play(
 
     With --json, what is said while the task is played goes to standard error.
     """
-    from cairn.agents.film import check_film, write_film
+    from cairn.agents.evaluation.render import check_film, write_film
     from cairn.core.config import parse_flags
     from cairn.envs.registry import load, make, task_ids
 
@@ -74,7 +74,7 @@ def play(
 
 
 def _agent(agent: str, env: str, config: dict[str, Any], task: str, seed: int, to_stderr: bool) -> _Played:
-    from cairn.agents.evaluate import play_tasks
+    from cairn.agents.evaluation.jobs import play_tasks
 
     with progress(f"{agent} plays {task}"):
         _, (episode,) = play_tasks(agent, env, config=config, tasks=[task], seed=seed)
@@ -90,7 +90,7 @@ def _agent(agent: str, env: str, config: dict[str, Any], task: str, seed: int, t
 
 def _person(world: TextEnv, task: str, seed: int, to_stderr: bool) -> _Played:
     """Let a person play until the task is over, or until they leave."""
-    from cairn.agents.play import observe
+    from cairn.agents.rollout.play import observe
     from cairn.core.records import Turn
 
     turns: list[Turn] = []

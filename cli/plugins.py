@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from cairn.cli._output import Json, show_json, show_table
-from cairn.cli._progress import progress
+from cairn.cli._shared.output import Json, show_json, show_table
+from cairn.cli._shared.progress import progress
 
 
 def register(app: typer.Typer) -> None:
@@ -28,8 +28,10 @@ def plugins(
     as_json: Json = False,
 ) -> None:
     """List the extension points and their plug-ins."""
-    from cairn.cli import _algorithm_page, _attack_page, _gui_page
-    from cairn.cli import _plugin_page as page
+    from cairn.cli._pages import algorithms as algorithms_page
+    from cairn.cli._pages import attacks as attacks_page
+    from cairn.cli._pages import gui_tasks as gui_tasks_page
+    from cairn.cli._pages import plugins as plugins_page
     from cairn.core.errors import CairnError, UnknownNameError
     from cairn.core.plugins import POINTS
 
@@ -37,10 +39,10 @@ def plugins(
     if not chosen:
         raise UnknownNameError("extension point", point, [each.name for each in POINTS], "cairn plugins")
     pages: dict[str, tuple[bool, Callable[[], str]]] = {
-        "markdown": (markdown, lambda: page.page(chosen)),
-        "algorithms": (algorithms is not None, lambda: _algorithm_page.page(algorithms or Path())),
-        "attacks": (attacks, _attack_page.page),
-        "gui-tasks": (gui_tasks, _gui_page.page),
+        "markdown": (markdown, lambda: plugins_page.page(chosen)),
+        "algorithms": (algorithms is not None, lambda: algorithms_page.page(algorithms or Path())),
+        "attacks": (attacks, attacks_page.page),
+        "gui-tasks": (gui_tasks, gui_tasks_page.page),
     }
     asked = [(name, write) for name, (is_asked, write) in pages.items() if is_asked]
     if len(asked) > 1:
@@ -50,7 +52,11 @@ def plugins(
             text = asked[0][1]()
         show_json({"page": text}) if as_json else typer.echo(text, nl=False)
         return
-    rows = [(each.name, name, place, page.summary(place)) for each in chosen for name, place in each.places().items()]
+    rows = [
+        (each.name, name, place, plugins_page.summary(place))
+        for each in chosen
+        for name, place in each.places().items()
+    ]
     if as_json:
         show_json([dict(zip(("point", "id", "place", "summary"), row, strict=True)) for row in rows])
     else:

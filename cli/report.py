@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from cairn.cli._output import Json, show_json
-from cairn.cli._progress import progress
+from cairn.cli._shared.output import Json, show_json
+from cairn.cli._shared.progress import progress
 
 
 def register(app: typer.Typer) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cairn.cli._output import Json, Settings
+from cairn.cli._shared.output import Json, Settings
 
 commands = typer.Typer(no_args_is_help=True)
 
@@ -44,9 +44,9 @@ def serve(
     """Serve sandboxes over HTTP until Ctrl-C; clients use the kind `remote`."""
     from cairn.core.config import build, parse_flags
     from cairn.core.errors import CairnError
-    from cairn.sandboxes._http import token
     from cairn.sandboxes.registry import new_sandbox
-    from cairn.sandboxes.server import ServerConfig, serve
+    from cairn.sandboxes.remote.protocol import token
+    from cairn.sandboxes.remote.server import ServerConfig, serve
 
     if kind == "remote":
         raise CairnError("--kind remote: expected a kind of this machine; clients can ask the other server themselves")

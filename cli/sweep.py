@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cairn.cli._output import Json, Settings, show_json, show_table
+from cairn.cli._shared.output import Json, Settings, show_json, show_table
 
 
 def register(app: typer.Typer) -> None:
@@ -30,7 +30,7 @@ def sweep(
     """Train every variant over the seeds and print final success with intervals and paired differences."""
     from rich.console import Console
 
-    from cairn.cli._watch import Watch
+    from cairn.cli._shared.training_view import Watch
     from cairn.core.config import flatten, parse_flags
     from cairn.core.errors import ConfigError
     from cairn.trainer.config import load_run_config

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cairn.cli._output import Json, Settings, program, show_json, show_table
+from cairn.cli._shared.output import Json, Settings, program, show_json, show_table
 
 if TYPE_CHECKING:
     from cairn.trainer.config import RunConfig
-    from cairn.trainer.run import Run
+    from cairn.trainer.run.result import Run
 
 
 _INTERRUPTED = 130  # exit status of a command that Ctrl-C ended: 128 + SIGINT
@@ -63,7 +63,7 @@ def train(
         return
     from rich.console import Console
 
-    from cairn.cli._watch import Watch
+    from cairn.cli._shared.training_view import Watch
     from cairn.trainer.train import train as run_training
 
     chosen = _configuration(config, settings, resume, imports)
@@ -88,7 +88,7 @@ def train(
 
 
 def _plan(config: RunConfig, on: str | None, as_json: bool, defaulted: frozenset[str]) -> None:
-    from cairn.cli._plan_page import plan_tables, show_plan
+    from cairn.cli._shared.plan_table import plan_tables, show_plan
     from cairn.trainer.plan.device import device
     from cairn.trainer.plan.plan import plan
 
@@ -110,11 +110,11 @@ def _defaulted(config: str, settings: list[str], resume: Path | None) -> frozens
 
 
 def _configuration(config: str, settings: list[str], resume: Path | None, imports: list[str]) -> RunConfig:
+    from cairn.agents.stored_settings import refuse_modules
     from cairn.core.config import parse_flags
     from cairn.core.errors import CairnError
     from cairn.core.store import RunStore
     from cairn.trainer.config import load_run_config
-    from cairn.trainer.stored_modules import refuse_modules
 
     if (resume is None) == (not config):
         raise CairnError("Say what to train: cairn train CONFIG, or cairn train --resume RUN")
@@ -139,7 +139,7 @@ def _draw(run: Run, config: RunConfig) -> Path:
 
 
 def _summarise(run: Run, config: RunConfig, picture: Path) -> None:
-    from cairn.trainer.stored_modules import named_modules
+    from cairn.agents.stored_settings import named_modules
 
     cairn = program("cairn")
     if run.reports:

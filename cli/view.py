@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cairn.cli._output import Json, show_json
+from cairn.cli._shared.output import Json, show_json
 
 
 def register(app: typer.Typer) -> None:

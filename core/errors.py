@@ -1,16 +1,28 @@
-"""The kinds of failure Cairn tells apart.
+"""Kinds of failures, and the optional extra that installs a missing package.
 
-A bug raises whatever Python raises. A wrong request by the user is a `CairnError`. A failure of ours during an episode
-(environment, sandbox, model server, reward) is an `EpisodeFailure`: it is recorded and counted, and its episode is
-retried or left out, never scored 0. A model's bad action is none of these: it is data.
+A bug raises Python's own exceptions. An invalid request of the user is a `CairnError`. An infrastructure failure during
+an episode (environment, sandbox, model server, reward) is an `EpisodeFailure`: it is recorded and counted, and its
+episode is retried or left out, never scored 0. A model's invalid action is none of these: it is data.
 """
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 
-from cairn.core.extras import install_command
+_EXTRA = re.compile(r"""(?P<package>.*?)\s*;\s*extra\s*==\s*["'](?P<extra>.*?)["']""")
+
+
+def install_command(extra: str) -> str:
+    """Return the command that installs the packages of an extra.
+
+    It names the packages themselves, so that it works however Cairn was installed: Cairn is on no package index.
+    """
+    from importlib import metadata  # slow to import
+
+    found = [match for line in metadata.requires("cairn-rl") or () if (match := _EXTRA.fullmatch(line))]
+    return " ".join(("pip install", *(f"'{match['package']}'" for match in found if match["extra"] == extra)))
 
 
 class CairnError(Exception):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -66,11 +67,8 @@ class Point:
 
     def _files(self) -> dict[str, str]:
         """Map id to module name."""
-        spec = find_spec(self.package)
-        if spec is None or not spec.submodule_search_locations:
-            return {}
         found: dict[str, str] = {}
-        for folder in map(Path, spec.submodule_search_locations):
+        for folder in package_folders(self.package):
             for file in sorted(folder.glob(f"*/{self.leaf}.py" if self.leaf else "*.py")):
                 parts = file.relative_to(folder).with_suffix("").parts
                 if not parts[0].startswith("_") and parts[0] != "base":  # base.py: the contract that the others fulfil
@@ -83,6 +81,17 @@ class Point:
 
     def _entry_points(self) -> dict[str, Callable[[], Any]]:
         return {entry.name: entry.load for entry in _entry_points(self.group)}
+
+
+def package_folders(package: str) -> list[Path]:
+    """Return the folders of a package, without importing it or its parents if they are not loaded."""
+    if (loaded := sys.modules.get(package)) is not None:
+        return [Path(folder) for folder in loaded.__path__]
+    parent, _, name = package.rpartition(".")
+    if parent:
+        return [path for folder in package_folders(parent) if (path := folder / name).is_dir()]
+    spec = find_spec(package)
+    return [] if spec is None else [Path(folder) for folder in spec.submodule_search_locations or ()]
 
 
 @cache
@@ -123,7 +132,7 @@ ENVS = Point(name="env", package="cairn.envs", constant="ENV", group="cairn.envs
 PERTURBATIONS = Point(
     name="perturbation", package="cairn.envs.perturbations", constant="PERTURBATION", group="cairn.perturbations"
 )
-CREDITS = Point(name="credit", package="cairn.trainer.credit", constant="CREDIT", group="cairn.credits")
+CREDITS = Point(name="credit", package="cairn.trainer.credit.methods", constant="CREDIT", group="cairn.credits")
 LOSSES = Point(name="loss", package="cairn.trainer.losses", constant="LOSS", group="cairn.losses")
 CONTEXTS = Point(name="context", package="cairn.agents.context", constant="CONTEXT", group="cairn.contexts")
 FORMS = Point(name="form", package="cairn.agents.forms", constant="FORM", group="cairn.forms")

@@ -1,7 +1,7 @@
-"""What crosses a folder: frozen records of tasks, turns and episodes.
+"""Records that cross folders: frozen tasks, tools, turns and episodes.
 
-They hold what happened, once; whatever can be derived is a property. No tensors here (see `trainer.batch`), and nothing
-that a model or an environment could have put code into.
+They store each fact once; derived values are properties. They hold no tensors (see `trainer.learner.batch`) and no
+objects that could run a model's or an environment's code.
 
 Worked example, an episode of two turns whose second prompt extends the first::
 
@@ -13,7 +13,8 @@ The token sequence that the policy saw is the concatenation of all four arrays.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -178,3 +179,17 @@ class Episode:
     def is_failed(self) -> bool:
         """Whether a fault of ours ended it."""
         return self.ending.kind == "failed"
+
+
+Schema = Mapping[str, Any]  # Any: JSON
+
+
+def function_schema(name: str, description: str, properties: Schema, required: Sequence[str]) -> Schema:
+    """Return a function that takes these arguments and no others, in the form of OpenAI's interface."""
+    parameters = {
+        "type": "object",
+        "properties": deepcopy(dict(properties)),
+        "required": list(required),
+        "additionalProperties": False,
+    }
+    return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}

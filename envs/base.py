@@ -35,8 +35,8 @@ from cairn.core.config import Config, build
 from cairn.core.errors import CairnError, UnknownNameError
 from cairn.core.keys import bytes_key, text_key
 from cairn.core.plugins import PERTURBATIONS
+from cairn.core.records import Schema
 from cairn.core.seeding import python_generator
-from cairn.envs.tools import Schema
 
 _MOST_COMPARED = 20_000  # task ids among which the nearest to an unknown one is looked for
 

@@ -1,4 +1,4 @@
-"""Runs the laws on an environment: what `cairn envs check NAME` prints and what `tests/laws` asserts.
+"""Runs the laws on an environment: what `cairn envs check NAME` prints and what `tests/properties` asserts.
 
 Every law is a function from a `Subject` to a line saying what was measured; it raises `LawBroken` where the law does
 not hold. An environment that raises breaks the law that was being checked.
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from cairn.core.errors import MissingDataError, MissingExtraError, MissingProgramError
-from cairn.envs.laws import contract, processes, sameness, winning
-from cairn.envs.laws.subject import LawBroken, Subject
+from cairn.envs.properties import contract, processes, sameness, winning
+from cairn.envs.properties.subject import LawBroken, Subject
 
 Law = Callable[[Subject], str]
 

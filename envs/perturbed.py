@@ -16,9 +16,9 @@ import gymnasium
 
 from cairn.core.config import build
 from cairn.core.plugins import PERTURBATIONS
+from cairn.core.records import Schema
 from cairn.envs.base import Outcome, TextEnv
 from cairn.envs.perturbations.base import Perturbation
-from cairn.envs.tools import Schema
 
 T = TypeVar("T")
 

@@ -9,9 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from cairn.sandboxes.base import Session
-from cairn.sandboxes.entries import Entry, Snapshot
 from cairn.sandboxes.pool import Pool
-from cairn.sandboxes.result import Result
+from cairn.sandboxes.records import Entry, Result, Snapshot
 
 T = TypeVar("T")
 

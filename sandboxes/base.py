@@ -17,10 +17,9 @@ from pydantic import Field
 
 from cairn.core.config import Config
 from cairn.core.errors import CairnError, ConfigError, SandboxFailure
-from cairn.sandboxes.entries import Entry, Snapshot
+from cairn.sandboxes.destinations import Destination
 from cairn.sandboxes.inside.process_limits import SLOWEST
-from cairn.sandboxes.network import Destination
-from cairn.sandboxes.result import LimitName, Result, lost, not_run, read_result
+from cairn.sandboxes.records import Entry, LimitName, Result, Snapshot, lost, not_run, read_result
 
 _ENV = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",

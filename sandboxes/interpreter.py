@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cairn.sandboxes._local import INSIDE
 from cairn.sandboxes.base import FileRefused, Session
-from cairn.sandboxes.result import LimitName, Result
+from cairn.sandboxes.local.place import INSIDE
+from cairn.sandboxes.records import LimitName, Result
 
 OnCall = Callable[[str, Mapping[str, Any]], object]  # Any: JSON
 

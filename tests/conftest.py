@@ -59,7 +59,7 @@ def _close_shared() -> Iterator[None]:
     yield
     if (browsing := sys.modules.get("cairn.envs.gui.browsing")) is not None:
         browsing.close_browsers()
-    if (sessions := sys.modules.get("cairn.envs.sessions")) is not None:
+    if (sessions := sys.modules.get("cairn.envs.sandbox_lease")) is not None:
         sessions.close_idle_sessions()
     trim_memory()
 

@@ -18,13 +18,13 @@ from typing import Any
 import pytest
 
 from cairn.core.errors import CairnError
-from cairn.sandboxes import _folders
-from cairn.sandboxes._folders import FolderPlace
-from cairn.sandboxes._local import LocalPlace
 from cairn.sandboxes.base import Limits
 from cairn.sandboxes.kinds.bubblewrap import interpreter
 from cairn.sandboxes.kinds.process import Process
-from cairn.sandboxes.users import user_for_start
+from cairn.sandboxes.local import folder_place
+from cairn.sandboxes.local.folder_place import FolderPlace
+from cairn.sandboxes.local.place import LocalPlace
+from cairn.sandboxes.local.users import user_for_start
 
 UNPROTECTED_LAUNCH = Process.launch
 _OTHERS_MAY_ENTER = 0o001
@@ -51,7 +51,7 @@ def _as_root_where_marked(request: pytest.FixtureRequest) -> Iterator[None]:
 
 def protect(set_attribute: Callable[..., None] = setattr) -> None:
     """Limit the memory of programs, and start sessions of kind `process` without root's rights."""
-    set_attribute(_folders, "LocalPlace", _LimitedPlace)
+    set_attribute(folder_place, "LocalPlace", _LimitedPlace)
     if os.geteuid() == 0:
         set_attribute(Process, "launch", _launch_without_root)
 

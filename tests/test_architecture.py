@@ -11,15 +11,17 @@ import resource
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 from cairn.core.plugins import POINTS, Point
 
 ROOT = Path(__file__).parents[1]
-HOSTILE = ROOT / "sandboxes" / "battery" / "programs"  # attacks: what they do is what is tested
+HOSTILE = ROOT / "sandboxes" / "attacks" / "programs"  # attacks: what they do is what is tested
 PROJECTS = ROOT / "envs" / "code" / "projects"  # what agents repair: data of tasks
 FOLDERS = ("core", "sandboxes", "envs", "agents", "trainer", "viewer", "cli", "benchmarks")
 ALLOWED = {
@@ -40,6 +42,21 @@ READS_TOKENIZERS = (
 CREDIT_MAY_IMPORT = {"numpy", "scipy", "networkx", "pydantic", "rapidfuzz", *sys.stdlib_module_names}
 BANNED_CALLS = {"eval", "exec", "compile", "__import__"}
 BANNED_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "shelve", "marshal"}
+MOST_MODULES = 20  # of a package
+LARGE = {
+    "trainer/credit/methods": "one file per method",
+    "envs/webshop": "pages, search and goals of one shop",
+}
+LEAST_LINES = 30  # of a module
+SHORT = {
+    "agents/forms/plain.py": "a plug-in",
+    "agents/forms/tagged.py": "a plug-in",
+    "cli/_pages/attacks.py": "one generator per page of the documentation",
+    "core/text.py": "six folders use it",
+    "core/server_socket.py": "three servers in three folders share it",
+    "trainer/losses/base.py": "the contract of a plug-in",
+    "trainer/losses/imitate.py": "a plug-in",
+}
 VAGUE = {"utils", "util", "helpers", "helper", "misc", "common"}
 LIMIT_S = 0.3  # of processor time, where Python itself starts in `BARE_S`
 BARE_S = 0.03
@@ -81,11 +98,14 @@ def heavy_imports(path: str, tree: ast.Module) -> Iterator[str]:
 
 
 def module_level(tree: ast.Module) -> ast.Module:
-    """The tree without the bodies of functions."""
+    """The tree without functions and without imports for types."""
 
     class _Strip(ast.NodeTransformer):
         def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
             return None
+
+        def visit_If(self, node: ast.If) -> ast.AST | None:
+            return None if "TYPE_CHECKING" in ast.unparse(node.test) else self.generic_visit(node)
 
     stripped = _Strip().visit(ast.parse(ast.unparse(tree)))
     assert isinstance(stripped, ast.Module)
@@ -152,7 +172,7 @@ RULES: dict[str, Rule] = {
 FAULTS = [
     ("arrows", "core/x.py", "from cairn.envs.base import TextEnv"),
     ("arrows", "sandboxes/x.py", "import cairn.envs"),
-    ("arrows", "envs/x/env.py", "from cairn.agents.play import play"),
+    ("arrows", "envs/x/env.py", "from cairn.agents.rollout.play import play"),
     ("arrows", "agents/x.py", "def f():\n    from cairn.trainer import train"),
     ("arrows", "trainer/x.py", "from cairn.viewer import app"),
     ("arrows", "viewer/x.py", "from cairn.cli import main"),
@@ -160,12 +180,12 @@ FAULTS = [
     ("arrows", "envs/x.py", "import cairn"),
     ("heavy-imports", "core/x.py", "import torch"),
     ("heavy-imports", "envs/x.py", "def f():\n    import torch.nn"),
-    ("heavy-imports", "agents/play.py", "from transformers import AutoModel"),
+    ("heavy-imports", "agents/rollout/play.py", "from transformers import AutoModel"),
     ("heavy-imports", "trainer/credit/x.py", "import torch"),
     ("heavy-imports", "cli/x.py", "import torch"),
     ("heavy-imports", "viewer/app.py", "import tokenizers"),
     ("heavy-imports", "viewer/token_texts.py", "import torch"),
-    ("credit-imports", "trainer/credit/x.py", "from cairn.agents.play import play"),
+    ("credit-imports", "trainer/credit/methods/x.py", "from cairn.agents.rollout.play import play"),
     ("credit-imports", "trainer/credit/x.py", "import gymnasium"),
     ("banned", "core/x.py", "import pickle"),
     ("banned", "core/x.py", "from pickle import loads"),
@@ -180,7 +200,7 @@ FAULTS = [
     ("lengths", "core/x.py", "def f():\n" + "    x = 1\n" * 100),
 ]
 SOUND = [
-    ("arrows", "trainer/x.py", "from cairn.agents.play import play\nimport numpy"),
+    ("arrows", "trainer/x.py", "from cairn.agents.rollout.play import play\nimport numpy"),
     ("heavy-imports", "cli/x.py", "def f():\n    import torch"),
     ("heavy-imports", "trainer/x.py", "import torch"),
     (
@@ -218,6 +238,56 @@ def test_the_rule_allows(rule: str, path: str, source: str) -> None:
 
 def test_every_rule_is_seen_to_catch() -> None:
     assert {rule for rule, _, _ in FAULTS} == set(RULES)
+
+
+def large_packages(modules: Iterable[str]) -> list[str]:
+    """Return the packages with more modules than a reader keeps in view."""
+    counts = Counter(Path(module).parent.as_posix() for module in modules if not module.endswith("__init__.py"))
+    return [package for package, count in counts.items() if count > MOST_MODULES]
+
+
+def test_packages_have_few_modules() -> None:
+    assert set(large_packages(path for path, _ in sources())) == LARGE.keys()
+    assert large_packages([f"core/{number}.py" for number in range(MOST_MODULES + 1)]) == ["core"]
+
+
+def short_modules(lines: Mapping[str, int]) -> set[str]:
+    """Return the modules that cost a reader more to open than they hold; of environments and benchmarks, none."""
+    return {
+        path
+        for path, count in lines.items()
+        if count < LEAST_LINES and not path.startswith(("envs/", "benchmarks/")) and not path.endswith("__init__.py")
+    }
+
+
+def test_short_modules_have_a_reason() -> None:
+    lines = {path: len((ROOT / path).read_text(encoding="utf-8").splitlines()) for path, _ in sources()}
+    assert short_modules(lines) == SHORT.keys()
+    assert short_modules({"core/x.py": LEAST_LINES, "core/y.py": LEAST_LINES - 1}) == {"core/y.py"}
+
+
+def import_cycles(trees: Mapping[str, ast.Module]) -> list[list[str]]:
+    """Return the sets of modules that import each other when they are loaded; imports inside functions do not count."""
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    modules = {path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): path for path in trees}
+    for path, tree in trees.items():
+        for name in imports(module_level(tree)):
+            target = name.removeprefix("cairn.")
+            while target and target not in modules:
+                target = target.rpartition(".")[0]
+            if target and modules[target] != path:
+                graph.add_edge(path, modules[target])
+    return [sorted(cycle) for cycle in nx.strongly_connected_components(graph) if len(cycle) > 1]
+
+
+def test_no_modules_import_each_other_at_run_time() -> None:
+    assert import_cycles(dict(sources())) == []
+    cycle = {"core/x.py": "import cairn.core.y", "core/y/__init__.py": "from cairn.core.x import name"}
+    assert import_cycles({path: ast.parse(text) for path, text in cycle.items()}) == [sorted(cycle)]
+    late = {**cycle, "core/x.py": "def f():\n    import cairn.core.y"}
+    assert import_cycles({path: ast.parse(text) for path, text in late.items()}) == []
+    typed = {**cycle, "core/x.py": "if TYPE_CHECKING:\n    import cairn.core.y"}
+    assert import_cycles({path: ast.parse(text) for path, text in typed.items()}) == []
 
 
 def configs(folder: Path) -> list[Path]:

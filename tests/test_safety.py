@@ -55,7 +55,7 @@ def test_the_supervisor_has_no_rights_of_root() -> None:
 def test_the_kernel_limits_memory_and_processes() -> None:
     assert LIMITS.memory_bytes < rights()["memory"] <= 3 << 30
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("cairn.sandboxes.cgroups._parents", dict)  # a machine without control groups
+        patch.setattr("cairn.sandboxes.local.cgroups._parents", dict)  # a machine without control groups
         assert rights()["processes"] == LIMITS.processes + 1  # the supervisor is one
 
 

@@ -11,20 +11,20 @@ from pydantic import ConfigDict, Field, model_validator
 
 from cairn.agents.agent import check
 from cairn.agents.config import AgentConfig, SamplingConfig
-from cairn.agents.engine import LimitConfig
 from cairn.agents.models.policy import ModelConfig
-from cairn.agents.schedule import ScheduleConfig
-from cairn.core.choice import MethodChoice
+from cairn.agents.rollout.engine import LimitConfig
+from cairn.agents.rollout.schedule import ScheduleConfig
 from cairn.core.config import Config, build, merge, nest, read_toml
 from cairn.core.errors import CairnError, ConfigError, UnknownNameError
+from cairn.core.plugin_config import MethodChoice
 from cairn.core.plugins import BACKENDS, CONTEXTS, CREDITS, LOSSES, TRACKERS
 from cairn.envs.base import EnvMeta
-from cairn.envs.pool import KeepConfig
+from cairn.envs.pool.pool import KeepConfig
 from cairn.trainer.cluster.config import ClusterConfig
-from cairn.trainer.credit._training import check_training
+from cairn.trainer.credit.requirements import check_training
 from cairn.trainer.guards import GuardConfig
-from cairn.trainer.learner import LearnerConfig
-from cairn.trainer.optimizers import OptimizerConfig
+from cairn.trainer.learner.learner import LearnerConfig
+from cairn.trainer.learner.optimizers import OptimizerConfig
 from cairn.trainer.pretrained import check_template, pretrained_defaults
 from cairn.trainer.trackers.base import Tracker, TrackerConfig
 

@@ -6,16 +6,15 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 
 from cairn.agents.agent import new_backend
-from cairn.agents.collect import collect
-from cairn.agents.flight import Job
+from cairn.agents.evaluation.report import Report
 from cairn.agents.models.policy import Policy
-from cairn.agents.report import Report
+from cairn.agents.rollout.engine import collect
+from cairn.agents.rollout.episode import Job
 from cairn.core.records import Episode, Task
 from cairn.core.seeding import derive_seed
+from cairn.trainer.build_engine import new_engine
+from cairn.trainer.callbacks import Listener, PulseMeter
 from cairn.trainer.config import RunConfig
-from cairn.trainer.engines import new_engine
-from cairn.trainer.listener import Listener
-from cairn.trainer.pulse import PulseMeter
 
 
 class EvaluationStopped(Exception):  # noqa: N818  (a request of the user, not an error)

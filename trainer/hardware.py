@@ -1,8 +1,9 @@
-"""How much of the machine an update used: so that a person sees what waits for what."""
+"""The machine of a training process: torch's settings, and how much of the processor, memory and GPU an update used."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import resource
 import sys
 import time
@@ -43,3 +44,9 @@ def _gpu() -> dict[str, float]:
     with contextlib.suppress(ModuleNotFoundError):  # nvidia-ml-py is no part of torch
         told["hardware/gpu"] = torch.cuda.utilization() / 100
     return told
+
+
+def set_up_torch(threads: int | None, deterministic: bool) -> None:
+    """Set how many CPU threads torch uses, and whether equal inputs must give equal bits."""
+    torch.set_num_threads(threads or int(os.environ.get("OMP_NUM_THREADS", 0)) or len(os.sched_getaffinity(0)))
+    torch.use_deterministic_algorithms(deterministic)

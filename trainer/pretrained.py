@@ -1,8 +1,8 @@
 """Default settings of a run that starts from a pretrained model: below the user's settings, above those of the code.
 
 The defaults in the code suit the small fresh models of Cairn; at their learning rates a pretrained model forgets its
-language. `docs/decisions.md` has the sources. How the model is shown an episode follows from `agents.pretrained`. A
-checkpoint of Cairn keeps the settings with which it was trained.
+language. `docs/decisions.md` has the sources. How the model is shown an episode follows from
+`agents.models.model_files`. A checkpoint of Cairn keeps the settings with which it was trained.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cairn.agents.models.templates import load_template
-from cairn.agents.pretrained import (
+from cairn.agents.models.model_files import (
     PretrainedFiles,
     has_place_for_tools,
     interface_defaults,
@@ -23,6 +22,7 @@ from cairn.agents.pretrained import (
     read_files,
     stored_config,
 )
+from cairn.agents.models.templates import load_template
 from cairn.agents.stored_settings import agent_of
 from cairn.core.config import flatten
 from cairn.envs.registry import load

@@ -14,13 +14,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from cairn.agents.statistics import student
+from cairn.agents.evaluation.statistics import student
 from cairn.core.config import flatten, parse_flags
 from cairn.core.store import RunStore
+from cairn.trainer.callbacks import Listener
 from cairn.trainer.config import RunConfig, load_run_config
-from cairn.trainer.history import refuse_another_run
-from cairn.trainer.listener import Listener
-from cairn.trainer.run import Run
+from cairn.trainer.run.history import refuse_another_run
+from cairn.trainer.run.result import Run
 from cairn.trainer.train import train
 
 _AFTER_WARM_START = ("credit.", "loss.")  # sections of which a warm start uses nothing
@@ -117,7 +117,7 @@ def _variant(value: str, runs: Sequence[Run], first: Sequence[float]) -> Variant
 
 
 def half_width(values: Sequence[float]) -> float:
-    """Return half of Student's 95 % interval of the mean (see `cairn.agents.statistics.student`); NaN for one value."""
+    """Return half of Student's 95 % interval of the mean (`evaluation.statistics.student`); NaN for one value."""
     if len(values) < 2:
         return math.nan
     low, high = student(values)

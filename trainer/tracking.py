@@ -15,11 +15,11 @@ from pathlib import Path
 from queue import SimpleQueue
 from types import TracebackType
 
-from cairn.agents.report import Report
+from cairn.agents.evaluation.report import Report
 from cairn.core.plugins import TRACKERS
+from cairn.trainer.callbacks import Listener, Pulse
 from cairn.trainer.config import RunConfig
-from cairn.trainer.listener import Listener, Pulse
-from cairn.trainer.run import versions
+from cairn.trainer.run.result import versions
 from cairn.trainer.trackers.base import TrackedRun, Tracker
 
 MOST_WAITING = 1000  # messages to one tracker

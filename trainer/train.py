@@ -16,43 +16,37 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from cairn.agents.agent import (
-    check_installed,
-    new_context,
-    require_template,
-)
-from cairn.agents.groups import State, without_episodes
+from cairn.agents.agent import check_installed, new_context, require_template
+from cairn.agents.evaluation.report import Report, summarise
 from cairn.agents.models.policy import Policy, load_policy, load_pretrained
-from cairn.agents.report import Report, summarise
-from cairn.agents.rollout import EpisodeSource
+from cairn.agents.rollout.groups import State, without_episodes
+from cairn.agents.rollout.source import EpisodeSource
 from cairn.core.errors import CairnError
-from cairn.core.folder_lock import writing_to
+from cairn.core.folders import writing_to
 from cairn.core.records import Episode
 from cairn.core.seeding import derive_seed
 from cairn.core.store import Recorder
 from cairn.envs.registry import make, task_ids
-from cairn.trainer import checkpoint
-from cairn.trainer.checkpoint import Checkpoint
+from cairn.trainer.assign_credit import step_credit
+from cairn.trainer.build import new_cluster, new_learner, new_recorder, new_rollout
+from cairn.trainer.callbacks import Listener, PulseMeter
 from cairn.trainer.config import RunConfig, load_run_config
 from cairn.trainer.evaluation import EvaluationStopped, play_evaluation, report_metrics
 from cairn.trainer.guards import Collapse, Lookout
-from cairn.trainer.hardware import Hardware
-from cairn.trainer.history import refuse_another_run
-from cairn.trainer.imitation import Imitation, demonstrations, environment_texts
+from cairn.trainer.hardware import Hardware, set_up_torch
 from cairn.trainer.interrupt import Interrupt
-from cairn.trainer.learner import Learner
-from cairn.trainer.listener import Listener
+from cairn.trainer.learner.learner import Learner
+from cairn.trainer.learner.samples import make_samples
 from cairn.trainer.metrics import episode_metrics, staleness_metrics
-from cairn.trainer.parts import new_cluster, new_learner, new_recorder, new_rollout
 from cairn.trainer.pretrained import pretrained_notes
-from cairn.trainer.pulse import PulseMeter
-from cairn.trainer.run import Run
-from cairn.trainer.run_folder import RunFolder, run_summary
-from cairn.trainer.samples import make_samples
-from cairn.trainer.step_credit import step_credit
-from cairn.trainer.task_split import TaskSplit, split_run_tasks
-from cairn.trainer.tasks import TaskOrder
-from cairn.trainer.torch_setup import set_up_torch
+from cairn.trainer.run import checkpoint
+from cairn.trainer.run.checkpoint import Checkpoint
+from cairn.trainer.run.folder import RunFolder, run_summary
+from cairn.trainer.run.history import refuse_another_run
+from cairn.trainer.run.result import Run
+from cairn.trainer.run.task_split import TaskSplit, split_run_tasks
+from cairn.trainer.samplers.shuffled import TaskOrder
+from cairn.trainer.sft import Imitation, demonstrations, environment_texts
 from cairn.trainer.tracking import Tracking, new_trackers
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from cairn.core.store import RunStore, read
 from cairn.core.store.read import EpisodeRow
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit import advantages
-from cairn.trainer.offline import StoredStep, steps_of
+from cairn.trainer.stored_credit import StoredStep, steps_of
 from cairn.viewer.catalog import dig
 
 TRAINED = "as trained"  # what the run's own advantages are called beside methods

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cairn.agents.statistics import student
+from cairn.agents.evaluation.statistics import student
 from cairn.core.config import flatten
 from cairn.core.store import RunStore
 from cairn.viewer.catalog import RunPlace, dig
@@ -87,7 +87,7 @@ def _together(series: Sequence[Sequence[tuple[int, float]]], scale: float) -> tu
 
 
 def mean_point(x: float, values: Sequence[float]) -> Point:
-    """Return the mean with Student's 95 % interval (see `cairn.agents.statistics.student`); one value has none."""
+    """Return the mean with Student's 95 % interval (`agents.evaluation.statistics.student`); one value has none."""
     n, mean = len(values), sum(values) / len(values)
     if n < 2:
         return Point(x=x, y=mean, n=n)

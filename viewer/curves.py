@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from cairn.agents.report import name_tasks
+from cairn.agents.evaluation.report import name_tasks
 from cairn.core.store import RunStore
 from cairn.viewer.queries import training_share
 

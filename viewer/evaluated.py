@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from cairn.agents.evaluation import training_tasks
-from cairn.agents.gates import Judged, Signs, signs_of, tampering
-from cairn.agents.measures import Measures, TaskFacts, measure
-from cairn.agents.panel import Panel, Part
-from cairn.agents.sitting import latest
-from cairn.agents.verdicts import Mark, mark_of
+from cairn.agents.evaluation.evaluate import training_tasks
+from cairn.agents.evaluation.metrics import Measures, TaskFacts, measure
+from cairn.agents.evaluation.panel import Panel, Part
+from cairn.agents.evaluation.runner import latest
+from cairn.agents.evaluation.sanity_checks import Judged, Mark, Signs, mark_of, signs_of, tampering
 from cairn.core.config import flatten
 from cairn.core.records import TAMPERING
 from cairn.core.store import RunStore, read

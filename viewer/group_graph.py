@@ -9,8 +9,8 @@ from cairn.core.errors import CairnError
 from cairn.core.store import RunStore
 from cairn.core.store.read import episodes as read_episodes
 from cairn.core.table import Floats
-from cairn.trainer.graph import trajectory_graph
-from cairn.trainer.offline import StoredStep
+from cairn.trainer.credit.trajectory_graph import trajectory_graph
+from cairn.trainer.stored_credit import StoredStep
 from cairn.viewer.credited import StoredUpdate
 from cairn.viewer.graph_view import GraphPicture, picture
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cairn.agents.report import name_tasks
+from cairn.agents.evaluation.report import name_tasks
 from cairn.core.store import RunStore
 from cairn.core.store.schema import signed, unsigned
 from cairn.viewer.catalog import RunPlace, dig

@@ -15,8 +15,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from cairn.agents.evaluation import Evaluation, load_evaluation
-from cairn.agents.sitting import latest
+from cairn.agents.evaluation.evaluate import Evaluation, load_evaluation
+from cairn.agents.evaluation.runner import latest
 from cairn.core.config import flatten
 from cairn.core.errors import CairnError
 from cairn.core.store import RunStore, read

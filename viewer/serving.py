@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from cairn.core.errors import CairnError
-from cairn.core.listening import listen
+from cairn.core.server_socket import listen
 from cairn.viewer.app import make_app
 from cairn.viewer.catalog import find_runs
 from cairn.viewer.security import is_loopback

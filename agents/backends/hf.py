@@ -21,9 +21,9 @@ from torch import Tensor
 
 from cairn.agents.backend import Reply, Request
 from cairn.agents.config import BackendConfig, SamplingConfig
-from cairn.agents.draft import Draft
+from cairn.agents.generation import Draft
+from cairn.agents.models.packed_attention import Ragged, SlotCache, hidden_states, logits
 from cairn.agents.models.policy import Policy
-from cairn.agents.models.ragged import Ragged, SlotCache, hidden_states, logits
 from cairn.core.errors import EpisodeFailure
 
 _SHORT = 8  # a stretch of up to this many tokens goes with those that are about to sample

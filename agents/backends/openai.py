@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
+from cairn.agents.backends.http.chat import ChatCompletions
+from cairn.agents.backends.http.completions import IdCompletions
+from cairn.agents.backends.http.config import ServerConfig
+from cairn.agents.backends.http.slots import Api, ServedBackend
 from cairn.agents.config import SamplingConfig
-from cairn.agents.serving.chat import ChatCompletions
-from cairn.agents.serving.completions import IdCompletions
-from cairn.agents.serving.config import ServerConfig
-from cairn.agents.serving.slots import Api, ServedBackend
 from cairn.core.errors import ConfigError
 
 if TYPE_CHECKING:

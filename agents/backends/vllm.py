@@ -27,8 +27,8 @@ from pydantic import Field
 from cairn.agents.backend import Reply, Request
 from cairn.agents.backends._vllm_engine import Answer, VLLMEngine, check_installed
 from cairn.agents.config import BackendConfig, SamplingConfig
-from cairn.agents.constrain import flatten
-from cairn.agents.draft import Draft
+from cairn.agents.constraint import flatten
+from cairn.agents.generation import Draft
 from cairn.agents.models.policy import Policy
 from cairn.core.errors import EpisodeFailure, ModelFailure
 

@@ -21,13 +21,13 @@ import xxhash
 from pydantic import Field
 
 from cairn.agents.backend import Request
+from cairn.agents.backends.http.client import Refusal
+from cairn.agents.backends.http.completions import IdCompletions, remaining
+from cairn.agents.backends.http.config import ServerConfig
+from cairn.agents.backends.http.fields import wrong
+from cairn.agents.backends.http.slots import ServedBackend
 from cairn.agents.config import SamplingConfig
-from cairn.agents.constrain import flatten
-from cairn.agents.serving.client import Refusal
-from cairn.agents.serving.completions import IdCompletions, remaining
-from cairn.agents.serving.config import ServerConfig
-from cairn.agents.serving.fields import wrong
-from cairn.agents.serving.slots import ServedBackend
+from cairn.agents.constraint import flatten
 from cairn.core.errors import ConfigError, ModelFailure
 
 if TYPE_CHECKING:

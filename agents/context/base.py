@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
 from cairn.agents.backend import Message
-from cairn.agents.parse import Parsed
-from cairn.core.records import Observation
-from cairn.envs.tools import Schema
+from cairn.agents.forms.base import Parsed
+from cairn.core.records import Observation, Schema
 
 
 @dataclass(frozen=True, slots=True)

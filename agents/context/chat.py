@@ -7,7 +7,8 @@ starts anew are the ids that were sampled. Its first message also counts what is
 observation that is, since chat templates want user and model to take turns.
 
 With `tools`, the chat template is given the schemas of the environment's tools, and a reply is a call of one: see
-`agents.calls.read_reply` and `agents.offer`. A prompt starts again where the tools are not those of the turn before.
+`agents.tool_calls.read_reply` and `agents.tool_calls`. A prompt starts again where the tools are not those of the turn
+before.
 
 Where the tokenizer has no chat template, the same texts stand end to end; `agents.agent` refuses that for models that
 were not trained so. Summaries take a model behind a server: see
@@ -20,16 +21,14 @@ from collections.abc import Sequence
 
 from pydantic import Field, model_validator
 
-from cairn.agents.calls import read_reply, write_reply
 from cairn.agents.context.base import Prompt
 from cairn.agents.conversation import Conversation, ConversationConfig, form_of
+from cairn.agents.forms.base import Parsed, invalid
 from cairn.agents.models.tokens import Encoder
-from cairn.agents.offer import Offer
-from cairn.agents.parse import Parsed, invalid
 from cairn.agents.prompts import load_prompt
+from cairn.agents.tool_calls import Offer, read_reply, write_reply
 from cairn.core.errors import ConfigError
-from cairn.core.records import Observation
-from cairn.envs.tools import Schema
+from cairn.core.records import Observation, Schema
 
 
 class ChatConfig(ConversationConfig):

@@ -2,7 +2,7 @@
 
 Observations are what the user says. With ``format = "tool"`` the model is offered the environment's tools, and a call
 is the action, as JSON; an environment without tools is offered as one, `act`, whose argument is the action. What a call
-led to is the tool's answer; `agents.offer` says what becomes of other answers.
+led to is the tool's answer; `agents.tool_calls` says what becomes of other answers.
 
 The newest pictures stand with their turns, and an earlier turn says that its picture is left out. Tools answer in text
 alone, as the protocol has it, so after theirs a picture is what the user says.
@@ -21,12 +21,11 @@ from typing import ClassVar
 from pydantic import Field, model_validator
 
 from cairn.agents.backend import Message
-from cairn.agents.calls import ToolCall, read_answer
 from cairn.agents.context.base import Prompt
 from cairn.agents.conversation import Conversation, ConversationConfig, form_of
-from cairn.agents.offer import Offer, answers
-from cairn.agents.parse import Parsed
+from cairn.agents.forms.base import Parsed
 from cairn.agents.prompts import load_prompt
+from cairn.agents.tool_calls import Offer, ToolCall, answers, read_answer
 from cairn.core.errors import ConfigError
 from cairn.core.records import Observation
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from cairn.agents import parse
 from cairn.agents.context.base import Prompt
+from cairn.agents.forms.base import Parsed, plain
 from cairn.agents.memory import task_in
 from cairn.agents.models.tokens import Encoder
 from cairn.core.config import Config
@@ -65,9 +65,9 @@ class Transcript:
         """Return the action's ids and the end id."""
         return (*self._encoder.encode(action), self._encoder.end_id)
 
-    def parse(self, reply: str) -> parse.Parsed:
+    def parse(self, reply: str) -> Parsed:
         """Take the whole reply as the action."""
-        return parse.plain(reply)
+        return plain(reply)
 
 
 CONTEXT = (Transcript, TranscriptConfig)

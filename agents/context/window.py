@@ -13,8 +13,8 @@ from typing import Literal, Protocol, cast
 from pydantic import Field
 
 from cairn.agents.context.base import Prompt
+from cairn.agents.forms.base import Parsed
 from cairn.agents.models.tokens import Encoder
-from cairn.agents.parse import Parsed
 from cairn.core.config import Config
 from cairn.core.errors import ConfigError
 from cairn.core.records import Observation

@@ -1,8 +1,8 @@
-"""The contract of a reply form: what a reply has to look like, so that it is one action.
+"""The contract of a reply form: how the text of a reply becomes one action.
 
-What a model is told of a form stands in `configs/prompts/forms`, in a file of the form's name. A strict form takes what
-is documented and nothing else: any other reply is invalid, has no action, and says why in words for the model, which
-hears them at its next turn. No reply raises.
+The prompt that explains a form is in `configs/prompts/forms`, in a file of the form's name. A strict form accepts the
+documented format only: any other reply is invalid, has no action, and carries an error that the model is shown at its
+next turn. A malformed reply is data: parsing never raises.
 """
 
 from __future__ import annotations
@@ -10,7 +10,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cairn.agents.parse import Parsed
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What a reply says."""
+
+    action: str
+    is_valid: bool  # it had the form that was asked for
+    why: str = ""  # what was wrong with it, in words for the model; "": nothing, or it is not told
+
+
+def plain(reply: str) -> Parsed:
+    """Take the whole reply, stripped of surrounding white space, as the action; an empty one is invalid."""
+    action = reply.strip()
+    return Parsed(action=action, is_valid=bool(action))
+
+
+def invalid(why: str) -> Parsed:
+    """Return a reply without an action, and what is told of it."""
+    return Parsed(action="", is_valid=False, why=why)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

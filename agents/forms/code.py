@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 
-from cairn.agents.forms.base import Form
-from cairn.agents.parse import Parsed, invalid
+from cairn.agents.forms.base import Form, Parsed, invalid
 
 _OPENS = re.compile(r"(`{3,})([^`]*)")
 _LANGUAGES = ("", "python", "py")

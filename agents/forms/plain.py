@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cairn.agents.forms.base import Form
-from cairn.agents.parse import plain
+from cairn.agents.forms.base import Form, plain
 
 FORM = Form(parse=plain, write=lambda action: action, is_strict=False)

@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import re
 
-from cairn.agents.forms.base import Form
-from cairn.agents.parse import Parsed, invalid
+from cairn.agents.forms.base import Form, Parsed, invalid
 
 THOUGHT, ACTION = "Thought:", "Action:"
 _LABEL = re.compile(r"^[ \t>*_#-]*(thought|action|observation)(?:[ \t*_]*\d+)?[ \t*_]*:", re.MULTILINE | re.IGNORECASE)

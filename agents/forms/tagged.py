@@ -1,13 +1,12 @@
 """A thought and an action in <think> and <action> tags, as the published GiGPO runs read them.
 
-Read in lower case. A reply without tags is invalid, and its end is the action; see `envs.replies`.
+Read in lower case. A reply without tags is invalid, and its end is the action; see `envs.tagged_reply`.
 """
 
 from __future__ import annotations
 
-from cairn.agents.forms.base import Form
-from cairn.agents.parse import Parsed
-from cairn.envs.replies import parse_tagged, write_tagged
+from cairn.agents.forms.base import Form, Parsed
+from cairn.envs.tagged_reply import parse_tagged, write_tagged
 
 _FALLBACK_CHARS = 30  # without tags, this much of the reply's end is the action
 

@@ -26,7 +26,7 @@ from jinja2 import TemplateError
 
 from cairn.agents.models.templates import title
 from cairn.core.errors import ConfigError, ModelFailure
-from cairn.envs.tools import Schema
+from cairn.core.records import Schema
 
 # Placeholders. The blanks at the ends of the first two are gone where a template strips messages.
 _SYSTEM, _USER, _REPLY = "\f<<system>>\f", "\t<<user>>\t", "<<reply>>"

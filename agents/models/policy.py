@@ -16,10 +16,10 @@ from transformers import AutoConfig, AutoModelForCausalLM, Qwen3Config, Qwen3For
 from transformers.utils.logging import disable_progress_bar, enable_progress_bar, is_progress_bar_enabled
 
 from cairn.agents.models.lora import LoraConfig, add_lora, base_of, is_lora, load_lora, trained
-from cairn.agents.models.ragged import NAME
+from cairn.agents.models.model_files import HUB, download_settings, local_folder
+from cairn.agents.models.packed_attention import NAME
 from cairn.agents.models.templates import load_template, marks_in
 from cairn.agents.models.tokens import Encoder, load_tokenizer, train_tokenizer
-from cairn.agents.pretrained import HUB, download_settings, local_folder
 from cairn.core.config import Config
 from cairn.core.errors import ConfigError
 from cairn.core.seeding import derive_seed

@@ -3,7 +3,7 @@
 It runs in vLLM's workers, ours and a server's alike: ``--logits-processors PATH`` with `PATH`, and
 ``VLLM_USE_V2_MODEL_RUNNER=0`` in the environment, since it speaks to vLLM's first model runner, which is there on every
 device. A request brings its choices as ``SamplingParams.extra_args`` (``vllm_xargs`` of a server) of the name `KEY`,
-flattened by `agents.constrain.flatten`, each closed by one of its stop ids.
+flattened by `agents.constraint.flatten`, each closed by one of its stop ids.
 
 Logprobs are then renormalised over the ids that were let through, with ``logprobs_mode="processed_logprobs"``. Which
 ids these were is not reported: whoever sent the choices knows.
@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from vllm.v1.sample.logits_processor import AdapterLogitsProcessor
 
-from cairn.agents.constrain import next_ids, unflatten
+from cairn.agents.constraint import next_ids, unflatten
 
 PATH = "cairn.agents.models.vllm_choices:ChoicesProcessor"
 KEY = "cairn_choices"

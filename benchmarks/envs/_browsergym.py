@@ -19,7 +19,7 @@ from pathlib import Path
 from cairn.benchmarks.envs._gui_speed import TURNS
 from cairn.core.errors import CairnError
 from cairn.envs.webshop.shop import cache_folder
-from cairn.sandboxes.find_browser import find_browser
+from cairn.sandboxes.browser.find import find_browser
 
 _INSTALL = (("browsergym-miniwob==0.14.3",), ("--no-deps", "miniwob==1.1.0"))  # miniwob: only for its pages
 _MADE = "made"  # a file that says that all of it is there

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 
-from cairn.agents.panel import spread
+from cairn.agents.evaluation.panel import spread
 from cairn.benchmarks.envs._gui_speed import end, made
 from cairn.benchmarks.outcome import Row, row
 from cairn.benchmarks.process import in_fresh_process, say

@@ -113,7 +113,7 @@ def measure(env_id: str, tasks: Sequence[str], pages: int, seconds: float, keeps
 
     `keeps`: whether the browser keeps what a site says never changes, as it does by default.
     """
-    from cairn.sandboxes.browser import Browser
+    from cairn.sandboxes.browser.browser import Browser
 
     envs = [made(env_id) for _ in range(pages)]
     browser = Browser(envs[0]._browser.config.model_copy(update={"caches": keeps}))
@@ -216,8 +216,8 @@ async def _gone(goto: Callable[[str], Awaitable[object]], url: str) -> float:
 
 
 def _start(env: GuiEnv, task: str, goto: Callable[[str], float]) -> Start:
-    from cairn.envs.gui.looking import look
-    from cairn.envs.gui.telling import tell
+    from cairn.envs.gui.accessibility import look
+    from cairn.envs.gui.render_text import tell
 
     resets, looks, tells, text = [], [], [], ""
     for _ in range(_WARM + _TIMES):

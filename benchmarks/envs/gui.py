@@ -13,7 +13,7 @@ from cairn.benchmarks.envs._gui_speed import Speed
 from cairn.benchmarks.outcome import Outcome, Row, Table, row
 from cairn.benchmarks.process import in_fresh_process, say
 from cairn.core.errors import CairnError
-from cairn.envs.gui.telling import CHARS_PER_TOKEN
+from cairn.envs.gui.render_text import CHARS_PER_TOKEN
 from cairn.envs.registry import make
 
 APPS, MINIWOB = "gui/apps", "gui/miniwob"

@@ -11,9 +11,9 @@ from cairn.agents.agent import new_context
 from cairn.agents.config import AgentConfig
 from cairn.agents.context.base import Prompt
 from cairn.agents.models.policy import Policy
-from cairn.agents.play import observe
+from cairn.agents.rollout.play import observe
 from cairn.benchmarks.quickstart import settings
-from cairn.core.choice import MethodChoice
+from cairn.core.plugin_config import MethodChoice
 from cairn.core.seeding import python_generator
 from cairn.envs.base import TextEnv
 

@@ -1,8 +1,8 @@
 """What scheduling is worth: lock-step, whole updates, partial ones and fully asynchronous ones, up to 10,000 episodes.
 
 A discrete-event simulation (`simulator`) with heavy-tailed replies, environments and episodes, in which the rules are
-the real ones (`agents.schedule`); and the real engine, on environments and a back end that sleep, to see that the
-simulation tells the truth.
+the real ones (`agents.rollout.schedule`); and the real engine, on environments and a back end that sleep, to see that
+the simulation tells the truth.
 """
 
 from __future__ import annotations

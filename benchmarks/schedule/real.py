@@ -12,11 +12,11 @@ import numpy as np
 
 from cairn.agents.backend import Reply, Request
 from cairn.agents.context.base import Prompt
-from cairn.agents.engine import Engine
-from cairn.agents.flight import Job, Manner
-from cairn.agents.parse import Parsed
-from cairn.agents.rollout import Rollout
-from cairn.agents.schedule import ScheduleConfig
+from cairn.agents.forms.base import Parsed
+from cairn.agents.rollout.engine import Engine
+from cairn.agents.rollout.episode import Job, Manner
+from cairn.agents.rollout.schedule import ScheduleConfig
+from cairn.agents.rollout.source import Rollout
 from cairn.benchmarks.outcome import Row, row
 from cairn.benchmarks.schedule.simulator import Mode, World, simulate
 from cairn.core.errors import EpisodeFailure

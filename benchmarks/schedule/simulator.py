@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cairn.agents.schedule import GroupSchedule, ScheduleConfig
+from cairn.agents.rollout.schedule import GroupSchedule, ScheduleConfig
 
 _Z99 = 2.326
 _LEARNER_SHARE = 0.25

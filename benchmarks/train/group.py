@@ -14,14 +14,14 @@ import numpy as np
 
 from cairn.agents.agent import new_context
 from cairn.agents.config import AgentConfig
-from cairn.agents.demonstrate import demonstrate
 from cairn.agents.models.policy import Policy
-from cairn.agents.play import play
+from cairn.agents.rollout.demonstrations import demonstrate
+from cairn.agents.rollout.play import play
 from cairn.agents.scripted import scripted
 from cairn.benchmarks.quickstart import environment, fresh_policy
 from cairn.core.records import Episode, Observation, Task, Turn
 from cairn.core.seeding import numpy_generator, python_generator
-from cairn.trainer.samples import Sample, make_samples
+from cairn.trainer.learner.samples import Sample, make_samples
 
 # Name -> method and settings.
 CONTEXTS: dict[str, dict[str, Any]] = {

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from cairn.agents.models.packed_attention import Ragged
 from cairn.agents.models.policy import Policy, load_pretrained
-from cairn.agents.models.ragged import Ragged
 from cairn.benchmarks.process import peak_memory_mb
-from cairn.trainer.batch import Batch, by_tokens, make_batch
-from cairn.trainer.learner import LearnerConfig, logprobs_and_entropy, place_weights
+from cairn.trainer.learner.batch import Batch, by_tokens, make_batch
+from cairn.trainer.learner.learner import LearnerConfig, logprobs_and_entropy, place_weights
+from cairn.trainer.learner.optimizers import PolicyOptimizer
+from cairn.trainer.learner.samples import Sample
 from cairn.trainer.losses.clip import ClipConfig, compute
-from cairn.trainer.optimizers import PolicyOptimizer
-from cairn.trainer.samples import Sample
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,9 +13,9 @@ from pathlib import Path
 from cairn.agents.agent import new_context
 from cairn.benchmarks.quickstart import environment, fresh_policy, settings
 from cairn.trainer.config import RunConfig
-from cairn.trainer.imitation import Imitation
-from cairn.trainer.imitation import demonstrations as demonstrations_of
-from cairn.trainer.tasks import TaskOrder
+from cairn.trainer.samplers.shuffled import TaskOrder
+from cairn.trainer.sft import Imitation
+from cairn.trainer.sft import demonstrations as demonstrations_of
 
 RATE = 1e-5  # of AdamW: nearly the same policy plays every update
 PHASES = ("rollout", "environment", "logprobs", "learn", "other")

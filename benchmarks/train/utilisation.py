@@ -15,16 +15,16 @@ import numpy as np
 import torch
 from transformers import Qwen2Config, Qwen2ForCausalLM
 
+from cairn.agents.models.packed_attention import NAME
 from cairn.agents.models.policy import Policy
-from cairn.agents.models.ragged import NAME
 from cairn.benchmarks.outcome import Row, row
 from cairn.benchmarks.train.steps import make_rows
 from cairn.core.seeding import numpy_generator
-from cairn.trainer.batch import Batch
-from cairn.trainer.learner import logprobs_and_entropy
+from cairn.trainer.learner.batch import Batch
+from cairn.trainer.learner.learner import logprobs_and_entropy
+from cairn.trainer.learner.optimizers import OptimizerConfig, PolicyOptimizer
+from cairn.trainer.learner.samples import Sample
 from cairn.trainer.losses.clip import ClipConfig, compute
-from cairn.trainer.optimizers import OptimizerConfig, PolicyOptimizer
-from cairn.trainer.samples import Sample
 
 LEAST = 0.40
 # Dense bfloat16 FLOPs a second, from the makers' data sheets; the first name that is part of the device's counts.

@@ -10,7 +10,7 @@ from pathlib import Path
 from cairn.benchmarks.process import peak_memory_mb
 from cairn.benchmarks.train.updates import Update, Work, run_config
 from cairn.core.store import RunStore
-from cairn.trainer.listener import Listener
+from cairn.trainer.callbacks import Listener
 from cairn.trainer.train import train
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from cairn.agents.measures import TaskFacts
-from cairn.agents.panel import Panel, Part
+from cairn.agents.evaluation.metrics import TaskFacts
+from cairn.agents.evaluation.panel import Panel, Part
 from cairn.core.records import Episode
 from cairn.core.store import RunStore
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cairn.core.records import Box, Ending, Episode, Observation, Task, Tokens, Turn
-from cairn.core.store.packing import Body
+from cairn.core.store.blobs import Body
 from cairn.core.store.schema import signed, unsigned
 from cairn.core.store.store import RunStore
 

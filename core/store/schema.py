@@ -8,7 +8,7 @@ environments    those that were played: version and settings
 tasks           those that were played, and their kinds
 episodes        one row each; `phase` is train or eval; `prompt_tokens` counts what the model read anew or again
 turns           one row each, small: what credit and search need; `logprob` is the mean over the reply's tokens
-bodies          of each episode, what is large: see `core.store.packing`; the oldest are forgotten where space is short
+bodies          of each episode, what is large: see `core.store.blobs`; the oldest are forgotten where space is short
 images          what there was to see at a turn; `turn` is the number of turns for what the last step led to
 advantages      of an episode's turns, by method, as float64
 checkpoints     which were saved
@@ -26,7 +26,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cairn.core.store.packing import Body, pack
+from cairn.core.store.blobs import Body, pack
 
 VERSION = 3
 TABLES = """CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);

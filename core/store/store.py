@@ -24,8 +24,8 @@ from cairn.core.errors import CairnError
 from cairn.core.records import Episode
 from cairn.core.store import rows as to_rows
 from cairn.core.store import schema
-from cairn.core.store.packing import Body, pack, unpack
-from cairn.core.store.room import make_room, used_bytes
+from cairn.core.store.blobs import Body, pack, unpack
+from cairn.core.store.retention import make_room, used_bytes
 
 _CLAIM = """
 INSERT INTO meta VALUES ('writer', ?)
@@ -42,7 +42,7 @@ class RunStore:
     """One run's file. Use as a context manager, or call `close`."""
 
     def __init__(self, path: Path, max_bytes: int | None = None) -> None:
-        """Open the file, or make it. Beyond `max_bytes` the oldest is forgotten, as `core.store.room` says.
+        """Open the file, or make it. Beyond `max_bytes` the oldest is forgotten, as `core.store.retention` says.
 
         Raises:
             CairnError: it is no run store, one of a newer version, or one that lacks tables.

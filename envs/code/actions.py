@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cairn.envs.tools import Schema, function_schema
+from cairn.core.records import Schema, function_schema
 
 _EDIT = re.compile(r"\A<{5,}[^\n]*\n(.*?)\n?={5,}\n(.*?)\n?>{5,}[^\n]*\s*\Z", re.DOTALL)
 _TEXT, _NUMBER = {"type": "string"}, {"type": "integer", "minimum": 1}

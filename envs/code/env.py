@@ -18,17 +18,16 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from cairn.core.records import TAMPERING, TESTS
+from cairn.core.records import TAMPERING, TESTS, Schema
 from cairn.envs.base import EnvConfig, EnvMeta, Outcome, TextEnv
-from cairn.envs.code import tasks, telling
+from cairn.envs.code import paraphrase, tasks
 from cairn.envs.code.actions import USAGE, Call, Mistake, parse, schemas
 from cairn.envs.code.horizon import Horizon, HorizonConfig
 from cairn.envs.code.judge import Judge
 from cairn.envs.code.problem import level
 from cairn.envs.code.scoring import Scored, scored
 from cairn.envs.code.workshop import Workshop
-from cairn.envs.sessions import LeasedSession, shared_pool
-from cairn.envs.tools import Schema
+from cairn.envs.sandbox_lease import LeasedSession, shared_pool
 from cairn.sandboxes.base import FileRefused, Limits
 
 _TEST_CHANNELS = (f"{TESTS}*", f"{TAMPERING}*")  # what hidden tests found, and signs of tampering
@@ -120,7 +119,7 @@ class CodeEnv(TextEnv):
         self._told, self._notice = "introduction", ""
         own, files = self._problem.instruction, self._shop.use(Call(tool="list_files"))
         self._text = _introduction(own, files)  # of the state, however it is said
-        return _introduction(self.say(task_id, own, lambda: telling.reworded(own)), files)
+        return _introduction(self.say(task_id, own, lambda: paraphrase.reworded(own)), files)
 
     def act(self, action: str) -> Outcome:
         """Use a tool, or be judged."""
@@ -165,22 +164,22 @@ class CodeEnv(TextEnv):
 
     def commands(self) -> Mapping[str, tuple[str, ...]]:
         """Return the tools, with other names for each."""
-        return telling.COMMANDS
+        return paraphrase.COMMANDS
 
     def retold(self, text: str, rename: Callable[[str], str]) -> str:
         """Return a text with the tools renamed in the introduction, in mistakes and in notices; in no output."""
         if self._told == "introduction":
-            return telling.retold_usage(text, rename)
+            return paraphrase.retold_usage(text, rename)
         body, notice = text.removesuffix(self._notice), self._notice if text.endswith(self._notice) else ""
         return f"{rename(body) if self._told == 'mistake' else body}{rename(notice)}"
 
     def relisted(self, text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
         """Return a text with tools and files of the introduction shuffled, or a list of files; no other output."""
         if self._told == "introduction":
-            return telling.relisted_introduction(text, shuffle)
+            return paraphrase.relisted_introduction(text, shuffle)
         if self._told != "files" or self._notice or self._has_ended:
             return text
-        return "\n".join(telling.relisted_lines(text.split("\n"), shuffle))
+        return "\n".join(paraphrase.relisted_lines(text.split("\n"), shuffle))
 
     def tools(self) -> tuple[Schema, ...]:
         """Return the tools' schemas."""

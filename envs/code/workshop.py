@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from cairn.core.text import shorten
 from cairn.envs.code.actions import Call
-from cairn.envs.shorten import shorten
 from cairn.sandboxes.base import FileRefused, Session
 from cairn.sandboxes.interpreter import Interpreter, OnCall
-from cairn.sandboxes.result import Result
+from cairn.sandboxes.records import Result
 
 _RUNNER = """
 import sys, traceback

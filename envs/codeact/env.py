@@ -25,12 +25,12 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from cairn.core.errors import ConfigError
+from cairn.core.records import Schema, function_schema
+from cairn.core.text import shorten
 from cairn.envs import registry
 from cairn.envs.base import EnvConfig, EnvMeta, Outcome, TextEnv
 from cairn.envs.codeact.program import Steps, described, parameters_of
-from cairn.envs.sessions import LeasedSession
-from cairn.envs.shorten import shorten
-from cairn.envs.tools import Schema, function_schema
+from cairn.envs.sandbox_lease import LeasedSession
 from cairn.sandboxes.base import Limits
 from cairn.sandboxes.interpreter import Cell, Interpreter
 

@@ -12,8 +12,8 @@ import keyword
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cairn.core.records import Schema
 from cairn.envs.base import TextEnv
-from cairn.envs.tools import Schema
 from cairn.sandboxes.interpreter import CallRefused
 
 

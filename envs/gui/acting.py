@@ -12,10 +12,10 @@ from typing import Any
 from playwright.async_api import Error as PlaywrightError
 
 from cairn.core.errors import SandboxFailure
+from cairn.envs.gui.accessibility import View, reader
 from cairn.envs.gui.actions import BIDS, Call
-from cairn.envs.gui.looking import View, reader
-from cairn.sandboxes.page import Page
-from cairn.sandboxes.tab import Tab
+from cairn.sandboxes.browser.page import Page
+from cairn.sandboxes.browser.tab import Tab
 
 Arguments = dict[str, Any]  # Any: see actions.Call
 _DRAG_STEPS = 5

@@ -1,7 +1,7 @@
 """What environments in a browser share: a page of a real Chromium, actions on it, and what is told of it.
 
 A subclass says which sites there are, how a task begins, what has come of it, and what of the true state stands outside
-the pages. Sites are applications of this process (see `sandboxes.browser`): a page reaches nothing else.
+the pages. Sites are applications of this process (see `sandboxes.browser.browser`): a page reaches nothing else.
 
 The anchor is the state outside the pages, what has been copied and, of each tab, its address, its accessibility tree
 with values and states, without the elements' numbers, and what does not show (`View.held`). Where going back is allowed
@@ -26,16 +26,15 @@ from urllib.parse import unquote_plus, urlsplit
 from pydantic import Field, model_validator
 
 from cairn.core.errors import MissingExtraError, SandboxFailure
-from cairn.core.records import Box
+from cairn.core.records import Box, Schema
 from cairn.envs.base import EnvConfig, Outcome, TextEnv
 from cairn.envs.gui import commands
 from cairn.envs.gui.actions import FUNCTIONS, Call, Mistake, parse, schemas, usage, written
-from cairn.envs.tools import Schema
 
 if TYPE_CHECKING:
-    from cairn.envs.gui.looking import View
-    from cairn.sandboxes.browser import Browser
-    from cairn.sandboxes.page import Page
+    from cairn.envs.gui.accessibility import View
+    from cairn.sandboxes.browser.browser import Browser
+    from cairn.sandboxes.browser.page import Page
 
 _HISTORY = ("go_back", "go_forward")
 _MOST_OPTIONS = 20  # of a list, as admissible actions
@@ -308,7 +307,7 @@ class GuiEnv(TextEnv):
         return verdict, error
 
     async def _look(self, page: Page) -> None:
-        from cairn.envs.gui.looking import look
+        from cairn.envs.gui.accessibility import look
         from cairn.envs.gui.picture import screenshot
 
         self.view = await look(page.tab, everything=self.everything)
@@ -320,7 +319,7 @@ class GuiEnv(TextEnv):
     def _told(self, error: str) -> str:
         assert self.view is not None
         assert self._page is not None
-        from cairn.envs.gui.telling import quoted, tell
+        from cairn.envs.gui.render_text import quoted, tell
 
         lines = [f"Error: {error}"] if error else []
         notices = self._page.notices
@@ -353,7 +352,7 @@ def _browser(path: str | None, width: int, height: int, step_s: float, has_sandb
         ImportError: Playwright is not installed.
         MissingProgramError: there is no Chromium.
     """
-    from cairn.sandboxes.browser import Browser, BrowserConfig
+    from cairn.sandboxes.browser.browser import Browser, BrowserConfig
 
     size = {"width": width, "height": height}
     _SHARED.append(Browser(BrowserConfig(path=path, **size, step_s=step_s, chromium_sandbox=has_sandbox)))

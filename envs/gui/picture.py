@@ -10,8 +10,8 @@ from cairn.core.records import Box
 if TYPE_CHECKING:
     from PIL.ImageDraw import ImageDraw
 
-    from cairn.envs.gui.looking import View
-    from cairn.sandboxes.tab import Tab
+    from cairn.envs.gui.accessibility import View
+    from cairn.sandboxes.browser.tab import Tab
 
 _MARK = 3  # pixels of a mark's line
 _COLOURS = ("#c1121f", "#1d3557", "#2a6f2b", "#7b2cbf", "#b35c00", "#006d77")

@@ -10,7 +10,7 @@ from cairn.envs.gui.browsing import GuiEnv
 from cairn.envs.gui.recording import Element, RecordedEpisode, Taken, recorded
 
 if TYPE_CHECKING:
-    from cairn.envs.gui.looking import View
+    from cairn.envs.gui.accessibility import View
 
 
 class Recorder:

@@ -26,8 +26,8 @@ from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, R
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from cairn.envs.gui.deeds import Deed
 from cairn.envs.gui.parts import PER_PAGE, Page
+from cairn.envs.gui.ui_actions import Deed
 from cairn.envs.office.app import App
 from cairn.envs.office.calls import OfficeError, calls_of
 from cairn.envs.office.task import Step

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from cairn.envs.gui.deeds import Deed, check, click, fill, select
 from cairn.envs.gui.parts import Facts, Field, Form, Link, Nav, Page, Part, Prose, address
 from cairn.envs.gui.site import Place, Visit
+from cairn.envs.gui.ui_actions import Deed, check, click, fill, select
 from cairn.envs.office.calls import OfficeError, calls_of
 
 NEXT, BACK = "Next", "Back"

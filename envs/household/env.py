@@ -17,7 +17,7 @@ from pydantic import Field
 from cairn.core.errors import CairnError, UnknownNameError
 from cairn.core.keys import text_key
 from cairn.envs.base import EnvConfig, EnvMeta, Outcome, TextEnv
-from cairn.envs.household import telling
+from cairn.envs.household import paraphrase
 from cairn.envs.household.belief import believe, know_all
 from cairn.envs.household.games import Games, open_split, task_type_of
 from cairn.envs.household.generator import GENERATED_SPLITS, MAX_TASKS, Size, generate
@@ -122,7 +122,7 @@ class HouseholdEnv(TextEnv):
         """Enter the house; nothing is left to chance."""
         self._world = World(self.house(task_id))
         house = self._world.house
-        return house.intro(self.say(task_id, house.task, lambda: telling.reworded(house.goal, house.task)))
+        return house.intro(self.say(task_id, house.task, lambda: paraphrase.reworded(house.goal, house.task)))
 
     def act(self, action: str) -> Outcome:
         """Carry out one command."""
@@ -153,15 +153,15 @@ class HouseholdEnv(TextEnv):
 
     def commands(self) -> Mapping[str, tuple[str, ...]]:
         """Return the verbs, with others that mean nothing here."""
-        return telling.COMMANDS
+        return paraphrase.COMMANDS
 
     def retold(self, text: str, rename: Callable[[str], str]) -> str:
         """Return a text whose help has been renamed."""
-        return telling.retold(text, rename)
+        return paraphrase.retold(text, rename)
 
     def relisted(self, text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
         """Return a text whose receptacles and objects have been shuffled."""
-        return telling.relisted(text, shuffle)
+        return paraphrase.relisted(text, shuffle)
 
     def save_state(self) -> Any:  # Any: see World.save
         """Return the world's state."""

@@ -1,7 +1,7 @@
 """The prompt and reply format of the published GiGPO runs on ALFWorld, as plain text functions.
 
 `build_prompt` shows the task, the last `HISTORY_LENGTH` turns, the present observation and the admissible commands;
-`parse_reply` reads ``<think>...</think><action>...</action>`` (see `envs.replies`). The layout and the rules of
+`parse_reply` reads ``<think>...</think><action>...</action>`` (see `envs.tagged_reply`). The layout and the rules of
 validity follow the public code; the wording is our own.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cairn.envs.replies import Reply, parse_tagged, write_tagged
+from cairn.envs.tagged_reply import Reply, parse_tagged, write_tagged
 
 __all__ = ["Reply", "build_prompt", "parse_reply", "task_of", "write_reply"]
 

@@ -10,19 +10,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from cairn.envs.office.app import App, find, require
-from cairn.envs.office.calls import (
-    Address,
-    Addresses,
-    Day,
-    Limit,
-    Line,
-    OfficeError,
-    Offset,
-    Words,
-    call,
-    page,
-    shown,
-)
+from cairn.envs.office.calls import Address, Addresses, Day, Limit, Line, OfficeError, Offset, Words, call, page, shown
 from cairn.envs.office.clock import day_of
 from cairn.envs.office.files import Files
 

@@ -12,8 +12,8 @@ from typing import ClassVar
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.records import Schema
 from cairn.envs.base import TextEnv
-from cairn.envs.tools import Schema
 
 
 class PerturbationConfig(Config):

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from cairn.core.errors import ConfigError
+from cairn.core.records import Schema
 from cairn.core.seeding import python_generator
 from cairn.envs.base import TextEnv
 from cairn.envs.perturbations.base import Perturbation, PerturbationConfig
-from cairn.envs.tools import Schema
 
 
 class RenameConfig(PerturbationConfig):

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from cairn.core.errors import ConfigError
+from cairn.core.records import Schema
 from cairn.core.seeding import python_generator
 from cairn.envs.base import TextEnv
 from cairn.envs.perturbations.base import Perturbation, PerturbationConfig
-from cairn.envs.tools import Schema
 
 T = TypeVar("T")
 

@@ -19,7 +19,7 @@ from pydantic import Field
 
 from cairn.core.seeding import python_generator
 from cairn.envs.base import EnvConfig, EnvMeta, Outcome, TextEnv
-from cairn.envs.webshop import rules, telling
+from cairn.envs.webshop import paraphrase, rules
 from cairn.envs.webshop.goals import PRICE_SEED, SHUFFLE_SEED, Goal
 from cairn.envs.webshop.html import html
 from cairn.envs.webshop.nouns import Name, tagger
@@ -125,7 +125,7 @@ class WebShopEnv(TextEnv):
     def instruction(self, task_id: str) -> str:
         """Return what a task asks for, as it is said here."""
         goal = self.goal(task_id)
-        return self.say(task_id, goal.instruction, lambda: telling.reworded(goal))
+        return self.say(task_id, goal.instruction, lambda: paraphrase.reworded(goal))
 
     def place(self, task_id: str) -> int:
         """Return the place, in the shop's order, of the goal that a task is of."""
@@ -211,11 +211,11 @@ class WebShopEnv(TextEnv):
 
     def commands(self) -> Mapping[str, tuple[str, ...]]:
         """Return the two commands; no text tells of them, only the admissible actions do."""
-        return telling.COMMANDS
+        return paraphrase.COMMANDS
 
     def relisted(self, text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
         """Return the page with the values of each option shuffled; results are ranked, and stay."""
-        return self._as_text(telling.shuffled(self._page, shuffle))
+        return self._as_text(paraphrase.shuffled(self._page, shuffle))
 
     def save_state(self) -> State:
         """Return where the session is."""

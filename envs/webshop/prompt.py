@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cairn.envs.replies import Reply, parse_tagged, write_tagged
+from cairn.envs.tagged_reply import Reply, parse_tagged, write_tagged
 
 __all__ = ["Reply", "build_prompt", "parse_reply", "task_of", "write_reply"]
 

@@ -20,8 +20,8 @@ from cairn.core.errors import CairnError, MissingDataError
 from cairn.envs.webshop import generator
 from cairn.envs.webshop.catalogue import FORMAT, Catalogue, make_catalogue
 from cairn.envs.webshop.goals import Goals
+from cairn.envs.webshop.json_reader import items, pairs
 from cairn.envs.webshop.products import Product, clean
-from cairn.envs.webshop.reading import items, pairs
 
 Source = Literal["generated", "webshop-1000", "webshop-full"]
 GoalKind = Literal["synthetic", "human"]

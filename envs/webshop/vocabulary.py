@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
+from cairn.envs.webshop.attribute_phrases import ATTRIBUTES, Role
 from cairn.envs.webshop.departments import DEPARTMENTS
-from cairn.envs.webshop.sayings import ATTRIBUTES, Role
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,12 +23,12 @@ from typing import Annotated, ClassVar
 from pydantic import AfterValidator, Field
 
 from cairn.core.errors import CairnError
-from cairn.sandboxes import seccomp
-from cairn.sandboxes._local import INSIDE, MODULES, LocalPlace
-from cairn.sandboxes._networked import NetworkedPlace
 from cairn.sandboxes.base import Limits, Place, Sandbox, SandboxConfig
-from cairn.sandboxes.network import AllowList
-from cairn.sandboxes.users import take_user, user_for_start
+from cairn.sandboxes.destinations import AllowList
+from cairn.sandboxes.local import seccomp
+from cairn.sandboxes.local.place import INSIDE, MODULES, LocalPlace
+from cairn.sandboxes.local.users import take_user, user_for_start
+from cairn.sandboxes.network.networked import NetworkedPlace
 
 _HOME = "/work"
 _PYTHONS = ("/usr/bin/python3", "/usr/local/bin/python3")

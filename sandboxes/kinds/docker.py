@@ -18,11 +18,11 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from cairn.core.errors import CairnError, MissingExtraError, SandboxFailure
-from cairn.sandboxes import _engine
-from cairn.sandboxes._container import ContainerPlace, remove_left_over
-from cairn.sandboxes._networked import NetworkedPlace
 from cairn.sandboxes.base import Limits, NoNetworkError, Place, Sandbox, SandboxConfig
-from cairn.sandboxes.network import AllowList
+from cairn.sandboxes.container import docker_engine
+from cairn.sandboxes.container.container import ContainerPlace, remove_left_over
+from cairn.sandboxes.destinations import AllowList
+from cairn.sandboxes.network.networked import NetworkedPlace
 
 _RUNTIME = "runsc"
 
@@ -64,12 +64,12 @@ class Docker(Sandbox):
             engine = self._connected()
         except MissingExtraError as error:
             return str(error)
-        except _engine.EngineError as error:
-            return _engine.advice(error)
+        except docker_engine.EngineError as error:
+            return docker_engine.advice(error)
         with contextlib.closing(engine):
             try:
                 return self._lacking(engine)
-            except (CairnError, _engine.EngineError) as error:
+            except (CairnError, docker_engine.EngineError) as error:
                 return str(error)
 
     def launch(self, limits: Limits) -> Place:
@@ -84,7 +84,7 @@ class Docker(Sandbox):
             except BaseException:  # an interrupt too: the connection is not left open
                 engine.close()
                 raise
-        except _engine.EngineError as error:
+        except docker_engine.EngineError as error:
             raise SandboxFailure(f"A container did not start: {error}") from error
 
     def _place(self, engine: Any, limits: Limits) -> Place:
@@ -97,32 +97,32 @@ class Docker(Sandbox):
         return place
 
     def _connected(self) -> Any:  # Any: the SDK has no types
-        engine = _engine.connect(self._version)
+        engine = docker_engine.connect(self._version)
         self._version = engine.api_version
         return engine
 
     def _lacking(self, engine: Any) -> str | None:
         """Return what the engine does not have."""
-        with _engine.errors_told():
+        with docker_engine.errors_told():
             runtimes = engine.info()["Runtimes"] if self._config.gvisor else {}
         if self._config.gvisor and _RUNTIME not in runtimes:
             return (
                 f"the engine has no runtime {_RUNTIME!r}, only {', '.join(sorted(runtimes))}; install gVisor and make "
                 "it known (sudo runsc install, then restart Docker), or set gvisor = false"
             )
-        if self._config.network and not _engine.is_of_this_machine():
+        if self._config.network and not docker_engine.is_of_this_machine():
             return "`network` needs an engine of this machine, by a socket file; run `cairn sandbox serve` on the other"
         if self._config.build is not None:
-            _engine.digest(Path(self._config.build))
-        elif _engine.image(engine, self._config.image) is None:
+            docker_engine.digest(Path(self._config.build))
+        elif docker_engine.image(engine, self._config.image) is None:
             name = self._config.image
             return f"the engine has no image {name!r}; get it (docker pull {name}), or name another"
         return None
 
     def _image(self, engine: Any) -> dict[str, Any]:
         build = self._config.build
-        name = self._config.image if build is None else _engine.image_made(engine, Path(build))
-        found = _engine.image(engine, name)
+        name = self._config.image if build is None else docker_engine.image_made(engine, Path(build))
+        found = docker_engine.image(engine, name)
         if found is None:
             raise SandboxFailure(f"The engine has no image {name!r} any more")
         return dict(found)

@@ -17,12 +17,12 @@ from typing import ClassVar
 from pydantic import Field
 
 from cairn.core.errors import CairnError
-from cairn.sandboxes import seccomp
-from cairn.sandboxes._folders import FolderPlace
 from cairn.sandboxes.base import Limits, Sandbox, SandboxConfig
 from cairn.sandboxes.inside import confine
 from cairn.sandboxes.kinds.bubblewrap import interpreter
-from cairn.sandboxes.users import user_for_start
+from cairn.sandboxes.local import seccomp
+from cairn.sandboxes.local.folder_place import FolderPlace
+from cairn.sandboxes.local.users import user_for_start
 
 _LEAST_ABI = 4  # before it, connections cannot be refused by port
 _LEAST_ABI_OF_USERS = 6  # before it, signals to other processes of the same user cannot be refused

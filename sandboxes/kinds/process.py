@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from cairn.sandboxes._folders import FolderPlace
 from cairn.sandboxes.base import Limits, Sandbox, SandboxConfig
+from cairn.sandboxes.local.folder_place import FolderPlace
 
 
 class ProcessConfig(SandboxConfig):

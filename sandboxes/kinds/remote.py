@@ -22,10 +22,11 @@ import httpx2 as httpx
 from pydantic import Field, SecretStr, field_validator
 
 from cairn.core.errors import CairnError, SandboxFailure
-from cairn.core.printable import printable
-from cairn.sandboxes import _http, _wire
+from cairn.core.text import printable
+from cairn.sandboxes import wire
 from cairn.sandboxes.base import Limits, Sandbox, SandboxConfig, SandboxLost
-from cairn.sandboxes.result import LimitName
+from cairn.sandboxes.records import LimitName
+from cairn.sandboxes.remote import protocol
 
 _LONGEST_WAIT_S = 10.0
 _SLACK_S = 10.0  # of the network, and of waiting for another request to the same session
@@ -130,7 +131,7 @@ class RemotePlace:
 
     def exchange(self, message: Mapping[str, Any], blob: bytes, timeout_s: float) -> tuple[dict[str, Any], bytes]:
         """Send a request and return the answer; see `base.Place`."""
-        body = _wire.packed(message, blob)
+        body = wire.packed(message, blob)
         if len(body) > self._max_body:
             raise CairnError(
                 f"A request of {len(body)} bytes; the server takes {self._max_body} (its option --max-body-mib)"
@@ -145,7 +146,7 @@ class RemotePlace:
         if answer.status != 200:
             failure = SandboxLost if _is_lost(answer) else SandboxFailure
             raise failure(self._client.refused(answer))
-        return _http.unpacked(answer.body)
+        return protocol.unpacked(answer.body)
 
     def limit_hit(self) -> LimitName | None:
         """Return what the server's control groups have enforced in the last request."""
@@ -179,7 +180,7 @@ class Client:
         self.config = config
         self.has_answered = False
         given = None if config.token is None else config.token.get_secret_value()
-        headers = {"Authorization": f"Bearer {_http.token(given, config.token_file)}", "Accept-Encoding": "identity"}
+        headers = {"Authorization": f"Bearer {protocol.token(given, config.token_file)}", "Accept-Encoding": "identity"}
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=_KEPT_S)
         self._http = httpx.Client(headers=headers, limits=limits)
         self._rng = random.Random()  # of waits alone
@@ -244,7 +245,7 @@ class Client:
                     parts += part
                     if len(parts) > most:
                         raise SandboxFailure(f"{self.config.url}: an answer of more than {most} bytes")
-                limit = response.headers.get(_http.LIMIT_HEADER)
+                limit = response.headers.get(protocol.LIMIT_HEADER)
                 known = cast(LimitName, limit) if limit in get_args(LimitName) else None
                 return Answer(status=response.status_code, body=bytes(parts), limit=known)
         except (httpx.ConnectError, httpx.ConnectTimeout):
@@ -257,7 +258,7 @@ class Client:
         if answer.status in (401, 403):
             raise CairnError(
                 f"{self.config.url}: the server refuses the token; give it the same one that the server has, with "
-                f"`token_file` or the variable {_http.TOKEN_ENV}"
+                f"`token_file` or the variable {protocol.TOKEN_ENV}"
             )
         if 300 <= answer.status < 500 and answer.status not in _NOT_OURS:
             raise CairnError(self.refused(answer))

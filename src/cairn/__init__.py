@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from cairn.envs import _gymnasium
 
 if TYPE_CHECKING:
-    from cairn.agents.evaluation import evaluate
+    from cairn.agents.evaluation.evaluate import evaluate
     from cairn.core.records import Episode, Observation, Task, Turn
     from cairn.core.table import StepTable
     from cairn.envs.registry import make, register
     from cairn.trainer.config import load_run_config
     from cairn.trainer.credit import advantages, widths
-    from cairn.trainer.graph import TrajectoryGraph, trajectory_graph
-    from cairn.trainer.run import Run
+    from cairn.trainer.credit.trajectory_graph import TrajectoryGraph, trajectory_graph
+    from cairn.trainer.run.result import Run
     from cairn.trainer.train import train
 
 __version__ = "0.1.0"
@@ -24,18 +24,18 @@ _gymnasium.install()  # ids "cairn/..." of gymnasium.make; imports nothing by it
 _HOMES = {
     "Episode": "cairn.core.records",
     "Observation": "cairn.core.records",
-    "Run": "cairn.trainer.run",
+    "Run": "cairn.trainer.run.result",
     "StepTable": "cairn.core.table",
-    "TrajectoryGraph": "cairn.trainer.graph",
+    "TrajectoryGraph": "cairn.trainer.credit.trajectory_graph",
     "Task": "cairn.core.records",
     "Turn": "cairn.core.records",
     "advantages": "cairn.trainer.credit",
-    "evaluate": "cairn.agents.evaluation",
+    "evaluate": "cairn.agents.evaluation.evaluate",
     "load_run_config": "cairn.trainer.config",
     "make": "cairn.envs.registry",
     "register": "cairn.envs.registry",
     "train": "cairn.trainer.train",
-    "trajectory_graph": "cairn.trainer.graph",
+    "trajectory_graph": "cairn.trainer.credit.trajectory_graph",
     "widths": "cairn.trainer.credit",
 }
 __all__ = [

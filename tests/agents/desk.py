@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
+from cairn.core.records import Schema, function_schema
 from cairn.envs.base import EnvMeta, Outcome, TextEnv
-from cairn.envs.tools import Schema, function_schema
 
 LOOK = function_schema("look_up", "Show an order.", {"order": {"type": "string"}}, ["order"])
 

@@ -11,11 +11,11 @@ import pytest
 
 from cairn.agents.agent import load_agent, prompt_hashes
 from cairn.agents.config import AgentConfig
-from cairn.agents.evaluate import play_tasks
+from cairn.agents.evaluation.jobs import play_tasks
 from cairn.agents.prompts import hashes_of, load_prompt, shipped_prompts
 from cairn.core.config import build
 from cairn.core.errors import ConfigError, UnknownNameError
-from tests.agents.test_policy import with_template
+from tests.agents.models.test_policy import with_template
 from tests.agents.tiny import shared
 
 

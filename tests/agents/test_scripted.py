@@ -11,14 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from cairn.agents.adversarial import CLAIMS
 from cairn.agents.backend import Scene
-from cairn.agents.evaluate import play_tasks
-from cairn.agents.foul import CLAIMS
+from cairn.agents.evaluation.jobs import play_tasks
 from cairn.agents.scripted import is_scripted, script, scripted
 from cairn.core.errors import CairnError, UnknownNameError
-from cairn.core.records import Observation
+from cairn.core.records import Observation, Schema, function_schema
 from cairn.core.store import RunStore
-from cairn.envs.tools import Schema, function_schema
 from examples.doors import Doors
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ import pytest
 from cairn.benchmarks import train
 from cairn.benchmarks.train.group import CONTEXTS, ways
 from cairn.benchmarks.train.steps import Measured, by_length, measure
-from cairn.trainer.samples import Sample
+from cairn.trainer.learner.samples import Sample
 
 Ways = dict[str, dict[str, list[Sample]]]
 

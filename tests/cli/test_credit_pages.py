@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cairn.cli import _algorithm_page
+from cairn.cli._pages import algorithms
 from cairn.core.plugins import CREDITS
 from tests.safety import without_pytest
 
@@ -25,11 +25,13 @@ def test_the_page_on_adding_a_credit_method_works_as_written(tmp_path: Path) -> 
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     method, test = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    (tmp_path / "trainer/credit/best_of.py").write_text(method)
-    (tmp_path / "tests/trainer/credit/test_best_of.py").write_text(test)
+    (tmp_path / "trainer/credit/methods/best_of.py").write_text(method)
+    (tmp_path / "tests/trainer/credit/methods/test_best_of.py").write_text(test)
     command = re.search(r"^python -m pytest (.*best_of)$", PAGE, re.MULTILINE)
     assert command is not None
-    in_the_copy = "import cairn.trainer.credit as c, sys; c.__path__.insert(0, 'trainer/credit'); import pytest; "
+    in_the_copy = (
+        "import cairn.trainer.credit.methods as m, sys; m.__path__.insert(0, 'trainer/credit/methods'); import pytest; "
+    )
     run = f"{in_the_copy}sys.exit(pytest.main(['-vv', '-p', 'no:cacheprovider', *sys.argv[1:]]))"
     nested = [sys.executable, "-c", run, *command.group(1).split()]
     done = subprocess.run(nested, cwd=tmp_path, env=without_pytest(), capture_output=True, text=True)
@@ -38,8 +40,8 @@ def test_the_page_on_adding_a_credit_method_works_as_written(tmp_path: Path) -> 
 
 
 def test_the_files_of_the_page_are_named_as_it_says() -> None:
-    assert "`trainer/credit/best_of.py`" in PAGE
-    assert "`tests/trainer/credit/test_best_of.py`" in PAGE
+    assert "`trainer/credit/methods/best_of.py`" in PAGE
+    assert "`tests/trainer/credit/methods/test_best_of.py`" in PAGE
 
 
 @pytest.fixture
@@ -55,7 +57,7 @@ def results(tmp_path: Path) -> Path:
 
 
 def test_every_method_has_its_words_and_its_measurements(results: Path) -> None:
-    found = _algorithm_page.page(results)
+    found = algorithms.page(results)
     assert [line[3:] for line in found.splitlines() if line.startswith("## ")] == CREDITS.ids()
     gigpo = found.partition("## gigpo\n")[2].partition("\n## ")[0]
     assert "```text\ne_{i,t} = sum_u r_{i,u}" in gigpo
@@ -67,6 +69,6 @@ def test_every_method_has_its_words_and_its_measurements(results: Path) -> None:
 
 
 def test_blocks_of_the_page_are_closed(results: Path) -> None:
-    fences = re.findall(r"^```(\w*)$", _algorithm_page.page(results), re.MULTILINE)
+    fences = re.findall(r"^```(\w*)$", algorithms.page(results), re.MULTILINE)
     assert fences[::2] == [fence for fence in fences if fence]
     assert not any(fences[1::2])

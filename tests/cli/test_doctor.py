@@ -12,8 +12,8 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from cairn.cli._checks import data, machine, packages, plugged
-from cairn.cli._checks.finding import Finding, refused
+from cairn.cli._doctor import data, machine, packages, plugins
+from cairn.cli._doctor.finding import Finding, refused
 from cairn.cli.doctor import examine, show
 from cairn.cli.main import app
 from cairn.core.errors import CairnError, MissingDataError, MissingExtraError, MissingProgramError
@@ -130,13 +130,13 @@ def test_without_a_driver_there_is_no_version(monkeypatch: pytest.MonkeyPatch, t
 
 
 def test_every_tracker_is_looked_at() -> None:
-    found = {each.what: each for each in plugged.trackers()}
+    found = {each.what: each for each in plugins.trackers()}
     assert list(found) == TRACKERS.ids()
     assert found["tensorboard"].is_well
 
 
 def test_every_back_end_is_looked_at_and_a_model_samples() -> None:
-    found = {each.what: each for each in plugged.backends()}
+    found = {each.what: each for each in plugins.backends()}
     assert list(found) == BACKENDS.ids()
     assert found["hf"].is_well
     assert 1 <= int(found["hf"].found.split()[1]) <= 4
@@ -144,7 +144,7 @@ def test_every_back_end_is_looked_at_and_a_model_samples() -> None:
 
 
 def test_every_sandbox_is_looked_at() -> None:
-    found = {each.what: each for each in plugged.sandboxes()}
+    found = {each.what: each for each in plugins.sandboxes()}
     assert list(found) == SANDBOXES.ids()
     assert all(each.is_well or each.mend for each in found.values())
 

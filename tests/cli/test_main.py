@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from cairn.cli._output import program
+from cairn.cli._shared.output import program
 from cairn.cli.main import app
 from cairn.core.plugins import POINTS
 

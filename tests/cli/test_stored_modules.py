@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from cairn.agents.stored_settings import named_modules
 from cairn.core.store import RunStore
 from cairn.trainer.config import RunConfig
-from cairn.trainer.stored_modules import named_modules
 from tests.cli.forked import cairn
 from tests.viewer.stored import make_run
 

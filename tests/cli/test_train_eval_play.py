@@ -186,7 +186,16 @@ def test_tasks_of_a_panel_are_attempted_more_often() -> None:
 
 
 def test_a_panel_that_doing_nothing_wins_is_marked_and_fails_strictly() -> None:
-    answer("panels", "make", "easy.toml", "--env", "tests.agents.test_gates:WonBySubmitting", "--tasks", "3", "--json")
+    answer(
+        "panels",
+        "make",
+        "easy.toml",
+        "--env",
+        "tests.agents.evaluation.test_sanity_checks:WonBySubmitting",
+        "--tasks",
+        "3",
+        "--json",
+    )
     answer("panels", "make", "doors.toml", "--env", ENV, "--tasks", "3", "--json")
     told = run.invoke(app, ["eval", "--panel", "easy.toml"])
     assert told.exit_code == 0, told.output
@@ -206,12 +215,21 @@ def test_a_panel_that_doing_nothing_wins_is_marked_and_fails_strictly() -> None:
 
 
 def test_a_comparison_says_what_the_gates_say() -> None:
-    answer("panels", "make", "easy.toml", "--env", "tests.agents.test_gates:WonBySubmitting", "--tasks", "3", "--json")
+    answer(
+        "panels",
+        "make",
+        "easy.toml",
+        "--env",
+        "tests.agents.evaluation.test_sanity_checks:WonBySubmitting",
+        "--tasks",
+        "3",
+        "--json",
+    )
     gated = answer("eval", "--panel", "easy.toml", "--json")["folder"]
     untried = answer("eval", "--panel", "easy.toml", "--agent", "random", "--no-gates", "--json")["folder"]
     told = run.invoke(app, ["compare", gated, untried]).output
-    assert "A, tests.agents.test_gates:WonBySubmitting: DOES NOT HOLD: the agent 'null:quit'" in told
-    assert "B, tests.agents.test_gates:WonBySubmitting: gates not run" in told
+    assert "A, tests.agents.evaluation.test_sanity_checks:WonBySubmitting: DOES NOT HOLD: the agent 'null:quit'" in told
+    assert "B, tests.agents.evaluation.test_sanity_checks:WonBySubmitting: gates not run" in told
     (found,) = answer("compare", gated, untried, "--json")
     assert [line[:1] for line in found["gates"]] == ["A", "B"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cairn.core.manifest import FILE, check_manifest, write_manifest
+from cairn.core.folders import FILE, check_manifest, write_manifest
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urldefrag, urlsplit
 import pytest
 
 from cairn.core.errors import MissingProgramError
-from cairn.sandboxes.find_browser import find_browser
+from cairn.sandboxes.browser.find import find_browser
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = "zensical.toml"

@@ -16,8 +16,8 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.errors import RewardFailure, SandboxFailure
+from cairn.core.records import Schema, function_schema
 from cairn.envs.base import EnvConfig, EnvMeta, Outcome, TextEnv
-from cairn.envs.tools import Schema, function_schema
 
 COLOURS = ("amber", "blue", "coral", "green")
 

@@ -9,7 +9,7 @@ import pytest
 from cairn.core.errors import UnknownNameError
 from cairn.envs.base import EnvMeta
 from cairn.envs.checker import LAWS, check, check_law
-from cairn.envs.laws.subject import Subject
+from cairn.envs.properties.subject import Subject
 from tests.envs import faulty
 
 FAULTS = [

@@ -8,13 +8,14 @@ import pytest
 
 from cairn.core.errors import MissingProgramError
 from cairn.sandboxes.base import Session
-from cairn.sandboxes.browser import Browser, BrowserConfig
-from cairn.sandboxes.find_browser import find_browser
+from cairn.sandboxes.browser.browser import Browser, BrowserConfig
+from cairn.sandboxes.browser.find import find_browser
+from cairn.sandboxes.browser.page import Page
 from cairn.sandboxes.kinds.bubblewrap import Bubblewrap, BubblewrapConfig
 from cairn.sandboxes.kinds.docker import DockerConfig
-from cairn.sandboxes.page import Page
-from tests.sandboxes import engine, serving
-from tests.sandboxes.listening import LIMITS, Listener, listener, networked
+from tests.sandboxes.container import engine
+from tests.sandboxes.network.listening import LIMITS, Listener, listener, networked
+from tests.sandboxes.remote import serving
 
 
 @pytest.fixture(scope="session")

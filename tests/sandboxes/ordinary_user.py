@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from cairn.sandboxes import _folders, _local
 from cairn.sandboxes.kinds import bubblewrap
+from cairn.sandboxes.local import folder_place, place
 
 _USER = 60_999
 
@@ -26,8 +26,8 @@ def as_ordinary_user(work: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -
     """
     with tempfile.TemporaryDirectory(prefix="cairn-inside-") as name, monkeypatch.context() as patched:
         Path(name).chmod(0o755)
-        inside = Path(shutil.copytree(_local.INSIDE, Path(name, "inside")))
-        for module in (_local, _folders, bubblewrap):
+        inside = Path(shutil.copytree(place.INSIDE, Path(name, "inside")))
+        for module in (place, folder_place, bubblewrap):
             patched.setattr(module, "INSIDE", inside)
         reader, writer = os.pipe()
         pid = os.fork()

@@ -16,15 +16,14 @@ from pathlib import Path
 import pytest
 
 from cairn.core.errors import CairnError
-from cairn.sandboxes import _engine
 from cairn.sandboxes.base import FileRefused, Limits, Sandbox, Session
-from cairn.sandboxes.entries import Entry
+from cairn.sandboxes.container import docker_engine
 from cairn.sandboxes.kinds.bubblewrap import Bubblewrap, BubblewrapConfig
 from cairn.sandboxes.kinds.docker import Docker, DockerConfig
 from cairn.sandboxes.kinds.landlock import Landlock, LandlockConfig
 from cairn.sandboxes.kinds.process import Process, ProcessConfig
-from cairn.sandboxes.result import LimitName
-from tests.sandboxes.serving import Server
+from cairn.sandboxes.records import Entry, LimitName
+from tests.sandboxes.remote.serving import Server
 
 MIB = 1 << 20
 LIMITS = Limits(
@@ -499,7 +498,7 @@ def traces(sandbox: Sandbox, folder: str) -> list[str]:
     found = [f"process {pid}" for pid in below(os.getpid())]
     found += os.listdir(folder)
     if isinstance(sandbox, Docker):
-        with contextlib.closing(_engine.connect()) as engine:
+        with contextlib.closing(docker_engine.connect()) as engine:
             found += [container["Id"] for container in engine.containers(all=True)]
     return sorted(found)
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from cairn.core.errors import CairnError
-from cairn.sandboxes import cgroups
 from cairn.sandboxes.base import Limits, Session
+from cairn.sandboxes.local import cgroups
 from tests.sandboxes.test_contract import below
 from tests.sandboxes.usable import usable
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from cairn.sandboxes import _folders
-from cairn.sandboxes._folders import FolderPlace
+from cairn.sandboxes.local import folder_place
+from cairn.sandboxes.local.folder_place import FolderPlace
 from tests.sandboxes.usable import usable
 
 OPENS = """
@@ -87,7 +87,7 @@ def test_a_folder_without_a_lock_that_is_a_link_or_another_users_is_left_alone(f
         (folder / "cairn-sandbox-1-other").mkdir()
         os.chown(folder / "cairn-sandbox-1-other", 1234, 1234)
         names.append("cairn-sandbox-1-other")
-    _folders.remove_left_over()
+    folder_place.remove_left_over()
     assert sorted(path.name for path in folder.iterdir()) == names
     assert (tmp_path / "work" / "file").exists()
 
@@ -98,11 +98,11 @@ def test_a_folder_in_the_making_is_left_alone(folder: Path, monkeypatch: pytest.
     def late(descriptor: int, operation: int) -> None:
         calls.append(operation)
         if len(calls) == 1:
-            _folders.remove_left_over()  # another process, between making the folder and locking it
+            folder_place.remove_left_over()  # another process, between making the folder and locking it
         flock(descriptor, operation)
 
     monkeypatch.setattr(fcntl, "flock", late)
-    path, lock = _folders._locked_folder()
+    path, lock = folder_place._locked_folder()
     assert path.parent == folder
     assert path.is_dir()
     os.close(lock)

@@ -16,7 +16,7 @@ from cairn.sandboxes import base
 from cairn.sandboxes.base import FileRefused, Launch, Limits, Place, Session
 from cairn.sandboxes.interpreter import Interpreter
 from tests.processes import has_ended
-from tests.sandboxes.serving import Server, server
+from tests.sandboxes.remote.serving import Server, server
 from tests.sandboxes.usable import usable
 
 REPLACED = "The sandbox failed because of a program in it, and an empty one has replaced it"

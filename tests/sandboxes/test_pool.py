@@ -10,7 +10,7 @@ import pytest
 
 from cairn.core.errors import SandboxFailure
 from cairn.sandboxes.base import Limits
-from cairn.sandboxes.cgroups import _parents
+from cairn.sandboxes.local.cgroups import _parents
 from cairn.sandboxes.pool import Pool
 from tests.sandboxes.usable import usable
 

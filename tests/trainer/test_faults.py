@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from cairn.core.store import RunStore
-from cairn.envs import pool
-from cairn.envs._process import Limits, WorkerProcess
+from cairn.envs.pool import pool
+from cairn.envs.pool.worker_process import Limits, WorkerProcess
 from cairn.trainer.train import train
 from tests.trainer.doomed import MEMORY_BYTES
 from tests.trainer.test_train import DOORS, ROOT, SMALL, finished, metrics, rows, weights
@@ -92,7 +92,7 @@ FULL = """
 import resource, signal, sys
 from pathlib import Path
 from cairn.core.errors import CairnError
-from cairn.trainer.listener import Listener
+from cairn.trainer.callbacks import Listener
 from cairn.trainer.train import train
 from tests.trainer import test_train
 

@@ -10,8 +10,8 @@ import pytest
 
 from cairn.core.errors import CairnError
 from cairn.core.store import RunStore
+from cairn.trainer.callbacks import Listener
 from cairn.trainer.guards import GuardConfig, alarms
-from cairn.trainer.listener import Listener
 from cairn.trainer.train import train
 from tests.trainer.test_train import DOORS, SMALL, rows, weights
 

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from cairn.agents.agent import new_context
-from cairn.agents.report import Report
+from cairn.agents.evaluation.report import Report
 from cairn.core.config import flatten
-from cairn.trainer.imitation import Imitation, demonstrations
-from cairn.trainer.listener import Listener
-from cairn.trainer.run import Run
+from cairn.trainer.callbacks import Listener
+from cairn.trainer.run.result import Run
+from cairn.trainer.sft import Imitation, demonstrations
 from cairn.trainer.train import train
 from tests.agents.tiny import policy
-from tests.trainer.test_imitation import demos, run_config
+from tests.trainer.test_sft import demos, run_config
 from tests.trainer.test_train import DOORS, SMALL, metrics, stored, weights
 
 ROOT = Path(__file__).parents[2]
@@ -129,14 +129,15 @@ def test_demonstrations_stop_before_the_next_task() -> None:
 
 COMMAND = """
 import os, signal
-from cairn.cli import _watch, main
+from cairn.cli import main
+from cairn.cli._shared import training_view
 
-class Interrupts(_watch.Watch):
+class Interrupts(training_view.Watch):
     def imitated(self, epoch, metrics):
         super().imitated(epoch, metrics)
         os.kill(os.getpid(), signal.SIGINT)
 
-_watch.Watch = Interrupts
+training_view.Watch = Interrupts
 main.app()
 """
 

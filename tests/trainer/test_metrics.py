@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cairn.trainer.metrics import credit_metrics
-from tests.trainer.columns import A, B, C, table
+from tests.trainer.credit.columns import A, B, C, table
 
 
 def test_the_worked_example() -> None:

@@ -16,7 +16,7 @@ from cairn.core.store import RunStore
 from cairn.trainer.config import RunConfig, defaulted, load_run_config
 from cairn.trainer.pretrained import LORA_LR, LR, pretrained_defaults, pretrained_notes
 from cairn.trainer.train import train
-from tests.agents.test_policy import with_template
+from tests.agents.models.test_policy import with_template
 from tests.agents.tiny import shared
 from tests.trainer.test_train import Heard
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cairn.core.errors import ConfigError
-from cairn.trainer.listener import Listener
+from cairn.trainer.callbacks import Listener
 from cairn.trainer.sweep import half_width, sweep
 
 TINY: dict[str, Any] = {

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from cairn.core.errors import ConfigError
+from cairn.trainer.callbacks import Listener
 from cairn.trainer.config import RunConfig, load_run_config
-from cairn.trainer.listener import Listener
 from cairn.trainer.trackers.base import TrackedRun, Tracker, TrackerConfig
 from cairn.trainer.tracking import MOST_WAITING, Tracking, new_trackers
 from tests.trainer.trackers.tracked import REPORT

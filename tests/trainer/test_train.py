@@ -17,15 +17,15 @@ import numpy as np
 import pytest
 import torch
 
-from cairn.agents.evaluate import play_tasks
+from cairn.agents.evaluation.jobs import play_tasks
+from cairn.agents.evaluation.report import Report
 from cairn.agents.models.policy import load_pretrained
-from cairn.agents.report import Report
 from cairn.core.errors import CairnError, ConfigError
 from cairn.core.store import RunStore, read
 from cairn.core.store.digest import played
-from cairn.trainer.listener import Listener
-from cairn.trainer.offline import stored_steps
-from cairn.trainer.run import Run
+from cairn.trainer.callbacks import Listener
+from cairn.trainer.run.result import Run
+from cairn.trainer.stored_credit import stored_steps
 from cairn.trainer.train import train
 from tests.agents.tiny import shared
 
@@ -140,8 +140,8 @@ def test_everything_of_a_run_is_stored(finished: Run) -> None:
 KILLED = """
 import sys
 from pathlib import Path
-from cairn.trainer.listener import Listener
-from cairn.trainer.offline import stored_steps
+from cairn.trainer.callbacks import Listener
+from cairn.trainer.stored_credit import stored_steps
 from cairn.trainer.train import train
 from tests.agents.tiny import shared
 from tests.trainer import test_train
@@ -218,8 +218,8 @@ INTERRUPTED = """
 import select
 import sys
 from pathlib import Path
-from cairn.trainer.listener import Listener
-from cairn.trainer.offline import stored_steps
+from cairn.trainer.callbacks import Listener
+from cairn.trainer.stored_credit import stored_steps
 from cairn.trainer.train import train
 from tests.agents.tiny import shared
 from tests.trainer.test_train import DOORS, SMALL

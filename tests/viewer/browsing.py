@@ -12,8 +12,8 @@ import uvicorn
 from playwright.sync_api import Browser, Dialog, Page, sync_playwright
 
 from cairn.core.errors import MissingProgramError
-from cairn.core.listening import listen
-from cairn.sandboxes.find_browser import find_browser
+from cairn.core.server_socket import listen
+from cairn.sandboxes.browser.find import find_browser
 from cairn.viewer.app import make_app
 from cairn.viewer.catalog import find_runs
 

@@ -11,16 +11,15 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from cairn.agents.evaluation import evaluate
-from cairn.agents.gates import count_signs
-from cairn.agents.panel import Part, make_panel
-from cairn.agents.verdicts import keep_verdicts
+from cairn.agents.evaluation.evaluate import evaluate
+from cairn.agents.evaluation.panel import Part, make_panel
+from cairn.agents.evaluation.sanity_checks import count_signs, keep_verdicts
 from cairn.core.records import Episode
 from cairn.core.store import RunStore, read
 from cairn.viewer import queries
 from cairn.viewer.app import make_app
 from cairn.viewer.catalog import find_runs
-from tests.agents.test_panel import part
+from tests.agents.evaluation.test_panel import part
 from tests.agents.tiny import shared
 from tests.viewer.stored import make_run
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from cairn.core.table import StepTable
-from cairn.trainer.graph import TrajectoryGraph, trajectory_graph
-from cairn.viewer.graph_layout import GAP_X, MARGIN, curve, layered
-from cairn.viewer.graph_view import MOST_NODES, picture, tone
+from cairn.trainer.credit.trajectory_graph import TrajectoryGraph, trajectory_graph
+from cairn.viewer.graph_view import GAP_X, MARGIN, MOST_NODES, curve, layered, picture, tone
 from tests.viewer.stored import CELLAR, HALL, KITCHEN
 
 

@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from cairn.agents.evaluation import evaluate
-from cairn.agents.panel import make_panel
-from cairn.agents.verdicts import keep_verdicts
+from cairn.agents.evaluation.evaluate import evaluate
+from cairn.agents.evaluation.panel import make_panel
+from cairn.agents.evaluation.sanity_checks import keep_verdicts
 from cairn.cli.main import app
 from cairn.core.errors import CairnError
 from cairn.core.records import Ending, Episode, Observation, Task, Turn
 from cairn.core.store import RunStore
 from cairn.viewer.figures import write_figures
 from cairn.viewer.report import write_report
-from tests.agents.test_panel import part
+from tests.agents.evaluation.test_panel import part
 from tests.viewer.test_hostile_runs import PAYLOADS
 
 RATE = {"successes": 3, "episodes": 4, "low": 0.3, "high": 0.95}

@@ -1,4 +1,4 @@
-"""Learning shared out over ranks on several machines: the face of `trainer.learner.Learner` over Ray actors.
+"""Learning shared out over ranks on several machines: the face of `trainer.learner.learner.Learner` over Ray actors.
 
 The trainer's own learner stays whole and makes no step: it holds weights, moments and reference as they were after the
 last update, for checkpoints, evaluation and rollout. Each update's samples go to all ranks, and the first one's new
@@ -24,10 +24,10 @@ from cairn.core.errors import CairnError
 from cairn.trainer.cluster.actors import Actor, ActorLost, Cluster, Ref, own_errors, pid_and_host
 from cairn.trainer.cluster.weights import Weights, files_of, policy_of, put_weights, weights_of
 from cairn.trainer.config import RunConfig
-from cairn.trainer.learner import Learner
-from cairn.trainer.ranks import full_weights, join, open_meeting, shard
-from cairn.trainer.samples import Sample
-from cairn.trainer.torch_setup import set_up_torch
+from cairn.trainer.hardware import set_up_torch
+from cairn.trainer.learner.distributed import full_weights, join, open_meeting, shard
+from cairn.trainer.learner.learner import Learner
+from cairn.trainer.learner.samples import Sample
 
 _GRACE_S = 15.0  # a rank that fails because another died may say so before the death is known
 _POLL_S = 1.0

@@ -1,4 +1,4 @@
-"""Episodes for updates, played by workers on other machines: the face of `agents.rollout.Rollout` over Ray actors.
+"""Group rollouts on workers of a Ray cluster; the interface is that of `agents.rollout.source.Rollout`.
 
 A thread of the trainer keeps every worker busy, while the policy learns too: it deals jobs one by one to the worker
 with the most room, a few ahead of free slots, and asks for those back that another could begin at once. So machines of
@@ -20,12 +20,12 @@ from typing import Any
 
 import ray
 
-from cairn.agents.flight import Job
-from cairn.agents.groups import Groups, Key, State, key_of
 from cairn.agents.models.lora import trained
 from cairn.agents.models.policy import Policy
-from cairn.agents.rollout import split_engines
-from cairn.agents.under_way import keys_in
+from cairn.agents.rollout.engine_state import keys_in
+from cairn.agents.rollout.episode import Job
+from cairn.agents.rollout.groups import Groups, Key, State, key_of
+from cairn.agents.rollout.source import split_engines
 from cairn.core.errors import CairnError
 from cairn.core.records import Episode
 from cairn.envs.registry import address
@@ -98,7 +98,7 @@ class ClusterRollout:
     def batch(
         self, on_episode: Callable[[Episode], None] = lambda _: None, on_work: Callable[[], None] = lambda: None
     ) -> list[Episode]:
-        """Return the next update's episodes; see `agents.rollout.EpisodeSource`.
+        """Return the next update's episodes; see `agents.rollout.source.EpisodeSource`.
 
         Raises:
             CairnError: too many workers died, or none can start.

@@ -14,15 +14,15 @@ from dataclasses import dataclass
 import ray
 
 from cairn.agents.agent import new_backend
-from cairn.agents.flight import Job
-from cairn.agents.groups import Key, State, key_of
-from cairn.agents.under_way import engine_state, restore_engine
+from cairn.agents.rollout.engine_state import engine_state, restore_engine
+from cairn.agents.rollout.episode import Job
+from cairn.agents.rollout.groups import Key, State, key_of
 from cairn.core.records import Episode
+from cairn.trainer.build_engine import new_engine
 from cairn.trainer.cluster.actors import Ref, own_errors, pid_and_host
 from cairn.trainer.cluster.weights import Weights, policy_of, put_weights
 from cairn.trainer.config import RunConfig
-from cairn.trainer.engines import new_engine
-from cairn.trainer.torch_setup import set_up_torch
+from cairn.trainer.hardware import set_up_torch
 
 _SLICE_S = 0.1  # of a call in which no episode ends
 

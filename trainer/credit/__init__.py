@@ -11,7 +11,7 @@ from cairn.core.config import Config, build
 from cairn.core.errors import CairnError
 from cairn.core.plugins import CREDITS
 from cairn.core.table import Flags, Floats, StepTable
-from cairn.trainer.credit._method import Credit
+from cairn.trainer.credit.base import Credit
 
 __all__ = ["Credit", "advantages", "learned", "widths"]
 

@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 from torch import Tensor
 
 from cairn.core.config import Config
-from cairn.trainer.losses._loss import Loss
+from cairn.trainer.losses.base import Loss
 
 
 class ClipConfig(Config):

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from cairn.core.config import Config
-from cairn.trainer.losses._loss import Loss
+from cairn.trainer.losses.base import Loss
 
 
 class ImitateConfig(Config):

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, Qwen3Config
 
+from cairn.agents.models.model_files import HUB, download_settings, local_folder
 from cairn.agents.models.policy import PRESETS, ModelConfig
-from cairn.agents.pretrained import HUB, download_settings, local_folder
 from cairn.core.errors import ConfigError
 
 BYTES = {"float32": 4, "bfloat16": 2}

@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from cairn.agents.report import Report
+from cairn.agents.evaluation.report import Report
 from cairn.core.config import Config as BaseConfig
 from cairn.core.config import flatten
-from cairn.trainer.listener import Listener
+from cairn.trainer.callbacks import Listener
 
 
 class TrackerConfig(BaseConfig):

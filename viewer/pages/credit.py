@@ -11,7 +11,7 @@ from cairn.core.errors import CairnError
 from cairn.core.store import RunStore
 from cairn.core.table import Floats
 from cairn.trainer.metrics import SIZES, credit_metrics
-from cairn.trainer.offline import compare
+from cairn.trainer.stored_credit import compare
 from cairn.viewer import queries
 from cairn.viewer.charts import Chart, Line, Point, histogram, line_chart
 from cairn.viewer.credited import MOST_STEPS, TRAINED, USUAL, StoredUpdate, methods, stored_update

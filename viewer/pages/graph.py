@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from cairn.core.errors import CairnError
 from cairn.core.table import Floats
-from cairn.trainer.offline import StoredStep
+from cairn.trainer.stored_credit import StoredStep
 from cairn.viewer import queries
 from cairn.viewer.credited import TRAINED, StoredUpdate, methods, stored_update
 from cairn.viewer.graph_view import MOST_NODES, DrawnEdge, DrawnNode, GraphPicture

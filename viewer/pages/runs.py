@@ -10,7 +10,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from cairn.agents.report import name_tasks
+from cairn.agents.evaluation.report import name_tasks
 from cairn.core.errors import CairnError
 from cairn.viewer import queries
 from cairn.viewer.catalog import RunPlace, Unread

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from functools import cache
 
 from cairn.core.seeding import python_generator
-from cairn.envs.gui.deeds import Deed
 from cairn.envs.gui.site import Site
-from cairn.envs.office.population import populate
+from cairn.envs.gui.ui_actions import Deed
+from cairn.envs.office.generator import populate
 from cairn.envs.office.task import Step
 from cairn.envs.office.world import DESK, World
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cairn.envs.gui.deeds import Deed, click, fill, fill_in, goto, search, texts
-from cairn.envs.gui.finding import Json, everything, turn_to
+from cairn.envs.gui.locate import Json, everything, turn_to
 from cairn.envs.gui.parts import (
     Bar,
     Button,
@@ -26,6 +25,7 @@ from cairn.envs.gui.parts import (
     pager,
 )
 from cairn.envs.gui.site import Place, Site, Visit, doing
+from cairn.envs.gui.ui_actions import Deed, click, fill, fill_in, goto, search, texts
 from cairn.envs.office.calls import is_day
 from cairn.envs.office.clock import day_of, days_later, weekday
 from cairn.envs.office.task import Step

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cairn.envs.gui.deeds import Deed, check, click, fill, fill_in, goto, search, select, texts
-from cairn.envs.gui.finding import Json, everything, turn_to
+from cairn.envs.gui.locate import Json, everything, turn_to
 from cairn.envs.gui.parts import (
     Button,
     Facts,
@@ -24,6 +23,7 @@ from cairn.envs.gui.parts import (
     pager,
 )
 from cairn.envs.gui.site import Place, Site, Visit, doing
+from cairn.envs.gui.ui_actions import Deed, check, click, fill, fill_in, goto, search, select, texts
 from cairn.envs.office.issues import ORDERS, PRIORITIES, STATUSES
 from cairn.envs.office.task import Step
 from cairn.envs.office.world import World

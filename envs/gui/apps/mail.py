@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 
-from cairn.envs.gui.deeds import Deed, click, fill, fill_in, goto, search, select, texts
-from cairn.envs.gui.finding import Json, everything, turn_to
+from cairn.envs.gui.locate import Json, everything, turn_to
 from cairn.envs.gui.parts import (
     Bar,
     Button,
@@ -28,6 +27,7 @@ from cairn.envs.gui.parts import (
     pager,
 )
 from cairn.envs.gui.site import Place, Site, Visit, doing
+from cairn.envs.gui.ui_actions import Deed, click, fill, fill_in, goto, search, select, texts
 from cairn.envs.office.mail import FOLDERS
 from cairn.envs.office.task import Step
 from cairn.envs.office.world import World

@@ -4,23 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from cairn.envs.gui.deeds import Deed, click, fill, fill_in, goto, select
-from cairn.envs.gui.finding import Json, everything, turn_to
-from cairn.envs.gui.parts import (
-    Facts,
-    Field,
-    Form,
-    Link,
-    Nav,
-    Page,
-    Row,
-    Table,
-    address,
-    choices,
-    distinct,
-    pager,
-)
+from cairn.envs.gui.locate import Json, everything, turn_to
+from cairn.envs.gui.parts import Facts, Field, Form, Link, Nav, Page, Row, Table, address, choices, distinct, pager
 from cairn.envs.gui.site import Place, Site, Visit, cents
+from cairn.envs.gui.ui_actions import Deed, click, fill, fill_in, goto, select
 from cairn.envs.office.payments import DIRECTIONS, STATUSES
 from cairn.envs.office.task import Step
 from cairn.envs.office.world import World

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from cairn.envs.gui.apps._settings_wizards import BACKUP, INVITE, RENEW
-from cairn.envs.gui.deeds import Deed, check, click, fill, goto, search, select, texts
-from cairn.envs.gui.finding import Json, everything, turn_to
+from cairn.envs.gui.locate import Json, everything, turn_to
 from cairn.envs.gui.parts import (
     Button,
     Facts,
@@ -26,6 +25,7 @@ from cairn.envs.gui.parts import (
     pager,
 )
 from cairn.envs.gui.site import Place, Site, Visit
+from cairn.envs.gui.ui_actions import Deed, check, click, fill, goto, search, select, texts
 from cairn.envs.office.settings import CHANNELS, EVENTS, ROLES, SITE
 from cairn.envs.office.task import Step
 from cairn.envs.office.world import World

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cairn.envs.gui.deeds import Deed, click, fill, goto, search, select, texts
-from cairn.envs.gui.finding import Json, everything, turn_to
+from cairn.envs.gui.locate import Json, everything, turn_to
 from cairn.envs.gui.parts import (
     Button,
     Field,
@@ -22,6 +21,7 @@ from cairn.envs.gui.parts import (
     pager,
 )
 from cairn.envs.gui.site import Place, Site, Visit
+from cairn.envs.gui.ui_actions import Deed, click, fill, goto, search, select, texts
 from cairn.envs.office.calls import OfficeError
 from cairn.envs.office.sheets import KINDS
 from cairn.envs.office.task import Step

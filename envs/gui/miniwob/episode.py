@@ -11,8 +11,8 @@ import json
 from typing import Any
 
 from cairn.core.errors import SandboxFailure
-from cairn.sandboxes.page import Page
-from cairn.sandboxes.tab import Tab
+from cairn.sandboxes.browser.page import Page
+from cairn.sandboxes.browser.tab import Tab
 
 TURN_MS = 1000  # of a page's time: a page of ten seconds has ten turns
 _OUT_OF_REACH_MS = 1e6

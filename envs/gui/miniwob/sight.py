@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from cairn.envs.gui.accessibility import Node, View
 from cairn.envs.gui.actions import Call
-from cairn.envs.gui.looking import Node, View
 
 
 @dataclass(frozen=True)

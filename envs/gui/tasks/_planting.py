@@ -1,4 +1,4 @@
-"""What templates put into issues, sheets and settings; for the other applications see `envs.office.planting`."""
+"""What templates put into issues, sheets and settings; for the other applications see `envs.office.fixtures`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 
 from cairn.envs.office.clock import day_of, days_later
-from cairn.envs.office.furnishing import add_row
+from cairn.envs.office.furniture import add_row
 from cairn.envs.office.issues import Issue, Project
 from cairn.envs.office.settings import User
 from cairn.envs.office.sheets import Sheet, SheetRow

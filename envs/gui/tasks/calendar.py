@@ -6,7 +6,7 @@ import random
 
 from cairn.envs.gui.task import simple
 from cairn.envs.office.clock import later
-from cairn.envs.office.planting import contacts, meet, next_week
+from cairn.envs.office.fixtures import contacts, meet, next_week
 from cairn.envs.office.task import Plan, step
 from cairn.envs.office.vocabulary import ROOMS
 from cairn.envs.office.world import World

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from cairn.envs.gui.task import simple
 from cairn.envs.office.contacts import Contact
-from cairn.envs.office.planting import contacts, namesakes
+from cairn.envs.office.fixtures import contacts, namesakes
 from cairn.envs.office.task import Plan, step
 from cairn.envs.office.tasks import templates
 from cairn.envs.office.world import World

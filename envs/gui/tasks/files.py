@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from cairn.envs.gui.task import simple
 from cairn.envs.office.clock import day_of, days_later
-from cairn.envs.office.planting import before, contacts, put
+from cairn.envs.office.fixtures import before, contacts, put
 from cairn.envs.office.task import Plan, Step, step
 from cairn.envs.office.world import World
 

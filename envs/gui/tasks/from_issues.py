@@ -9,8 +9,8 @@ from dataclasses import replace
 from cairn.envs.gui.task import workflow
 from cairn.envs.gui.tasks._planting import admit, lay_out, milestones, project, report
 from cairn.envs.office.clock import day_of, days_later
+from cairn.envs.office.fixtures import before, contacts, next_week, receive
 from cairn.envs.office.issues import STATUSES, Project
-from cairn.envs.office.planting import before, contacts, next_week, receive
 from cairn.envs.office.settings import CHANNELS, EVENTS, REASONS, ROLES, SITE
 from cairn.envs.office.task import Plan, step
 from cairn.envs.office.world import World

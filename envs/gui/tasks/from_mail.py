@@ -7,8 +7,8 @@ import random
 from cairn.envs.gui.task import workflow
 from cairn.envs.gui.tasks._planting import admit, lay_out, project
 from cairn.envs.office.clock import day_of, days_later, later
+from cairn.envs.office.fixtures import account, add_payee, before, contacts, money, namesakes, next_week, put, receive
 from cairn.envs.office.mail import Attachment
-from cairn.envs.office.planting import account, add_payee, before, contacts, money, namesakes, next_week, put, receive
 from cairn.envs.office.settings import ROLES
 from cairn.envs.office.task import Plan, Step, step
 from cairn.envs.office.world import World

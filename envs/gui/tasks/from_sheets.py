@@ -8,8 +8,8 @@ from dataclasses import replace
 from cairn.envs.gui.task import workflow
 from cairn.envs.gui.tasks._planting import admit, lay_out, project, report, with_cell
 from cairn.envs.office.clock import days_later
+from cairn.envs.office.fixtures import before, contacts, money, next_week, put
 from cairn.envs.office.issues import PRIORITIES
-from cairn.envs.office.planting import before, contacts, money, next_week, put
 from cairn.envs.office.task import Plan, Step, step
 from cairn.envs.office.world import World
 

@@ -7,8 +7,8 @@ import random
 from cairn.envs.gui.task import simple
 from cairn.envs.gui.tasks._planting import milestones, project, report
 from cairn.envs.office.clock import day_of, days_later
+from cairn.envs.office.fixtures import money
 from cairn.envs.office.issues import PRIORITIES
-from cairn.envs.office.planting import money
 from cairn.envs.office.task import Plan, step
 from cairn.envs.office.world import World
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from cairn.envs.gui.task import simple
 from cairn.envs.office.clock import day_of, days_later
+from cairn.envs.office.fixtures import before, contacts, draft, namesakes, receive
 from cairn.envs.office.mail import Attachment
-from cairn.envs.office.planting import before, contacts, draft, namesakes, receive
 from cairn.envs.office.task import Plan, step
 from cairn.envs.office.world import World
 

@@ -6,8 +6,8 @@ import random
 
 from cairn.envs.gui.task import simple
 from cairn.envs.office.clock import day_of, days_later
+from cairn.envs.office.fixtures import account, ask, contacts, money
 from cairn.envs.office.payments import Request
-from cairn.envs.office.planting import account, ask, contacts, money
 from cairn.envs.office.task import Plan, Step, step
 from cairn.envs.office.tasks import templates
 from cairn.envs.office.world import World

@@ -8,8 +8,8 @@ from dataclasses import replace
 from cairn.envs.gui.task import simple
 from cairn.envs.gui.tasks._planting import admit
 from cairn.envs.office.clock import day_of, days_later
-from cairn.envs.office.furnishing import TEAMS
-from cairn.envs.office.planting import contacts
+from cairn.envs.office.fixtures import contacts
+from cairn.envs.office.furniture import TEAMS
 from cairn.envs.office.settings import CHANNELS, EVENTS, PARTS, PLACES, REASONS, RHYTHMS, ROLES, SITE
 from cairn.envs.office.task import Plan, Step, step
 from cairn.envs.office.world import World

@@ -7,7 +7,7 @@ import random
 from cairn.envs.gui.task import simple
 from cairn.envs.gui.tasks._planting import lay_out, with_cell
 from cairn.envs.office.clock import day_of, days_later
-from cairn.envs.office.planting import contacts, money
+from cairn.envs.office.fixtures import contacts, money
 from cairn.envs.office.sheets import SheetRow, cents
 from cairn.envs.office.task import Plan, step
 from cairn.envs.office.world import World

@@ -18,14 +18,14 @@ from cairn.envs.base import EnvConfig, EnvMeta
 from cairn.envs.gui.actions import Call
 from cairn.envs.gui.apps import deeds, sites
 from cairn.envs.gui.browsing import GuiConfig, GuiEnv, Opening, Verdict
-from cairn.envs.gui.deeds import Deed
 from cairn.envs.gui.site import site
 from cairn.envs.gui.tasks import make_task, templates
+from cairn.envs.gui.ui_actions import Deed
 from cairn.envs.office.validator import PARTS, judge
-from cairn.envs.wordings import framed
+from cairn.envs.paraphrase import framed
 
 if TYPE_CHECKING:
-    from cairn.sandboxes.page import Page
+    from cairn.sandboxes.browser.page import Page
 
 Split = Literal["train", "valid", "test"]
 _SEEDS: dict[Split, range] = {"train": range(100), "valid": range(100, 120), "test": range(120, 140)}

@@ -24,8 +24,8 @@ from cairn.envs.gui.miniwob.sight import Sight
 from cairn.envs.gui.miniwob.solvers import solve
 
 if TYPE_CHECKING:
-    from cairn.envs.gui.looking import View
-    from cairn.sandboxes.page import Page
+    from cairn.envs.gui.accessibility import View
+    from cairn.sandboxes.browser.page import Page
 
 Split = Literal["train", "valid", "test"]
 _SEEDS: dict[Split, range] = {"train": range(100), "valid": range(100, 120), "test": range(120, 140)}

@@ -39,15 +39,14 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from cairn.core.errors import CairnError, MissingDataError
-from cairn.core.records import Observation
+from cairn.core.records import Observation, Schema
 from cairn.envs.base import EnvConfig, EnvMeta, Outcome, TextEnv
 from cairn.envs.gui import commands
 from cairn.envs.gui.actions import Mistake, parse, schemas, written
 from cairn.envs.gui.matching import Likeness, Match, likeness
 from cairn.envs.gui.recording import RecordedEpisode
 from cairn.envs.gui.recording_file import read
-from cairn.envs.tools import Schema
-from cairn.envs.wordings import framed
+from cairn.envs.paraphrase import framed
 
 SHIPPED = Path(__file__).parents[1] / "recordings" / "mail.jsonl.gz"  # cairn envs record; see docs/envs/gui.md
 

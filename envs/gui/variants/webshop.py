@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from cairn.envs.base import EnvConfig, EnvMeta
+from cairn.envs.gui.accessibility import Node
 from cairn.envs.gui.actions import Call
 from cairn.envs.gui.browsing import GuiConfig, GuiEnv, Opening, Verdict
-from cairn.envs.gui.looking import Node
 from cairn.envs.webshop.env import ShopConfig, WebShopEnv
 from cairn.envs.webshop.pages import BACK, PER_PAGE
 from cairn.envs.webshop.reward import PARTS
@@ -23,7 +23,7 @@ from cairn.envs.webshop.web import make_pages
 from cairn.envs.webshop.web_episodes import Episodes
 
 if TYPE_CHECKING:
-    from cairn.sandboxes.page import Page
+    from cairn.sandboxes.browser.page import Page
 
 _HOST, _TOKEN = "shop", "1"
 _URL = f"http://{_HOST}/s/{_TOKEN}/"

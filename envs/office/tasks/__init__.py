@@ -8,7 +8,7 @@ from functools import cache
 
 from cairn.core.errors import UnknownNameError
 from cairn.core.seeding import python_generator
-from cairn.envs.office.population import populate
+from cairn.envs.office.generator import populate
 from cairn.envs.office.task import Task, Template, source
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from cairn.envs.office.clock import later
-from cairn.envs.office.planting import contacts, meet, next_week
+from cairn.envs.office.fixtures import contacts, meet, next_week
 from cairn.envs.office.task import Plan, Template, step
 from cairn.envs.office.world import World
 

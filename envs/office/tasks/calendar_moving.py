@@ -7,7 +7,7 @@ import random
 from cairn.envs.office.calendar import Event
 from cairn.envs.office.clock import days_later, later
 from cairn.envs.office.contacts import Contact
-from cairn.envs.office.planting import contacts, meet, next_week
+from cairn.envs.office.fixtures import contacts, meet, next_week
 from cairn.envs.office.task import Plan, Template, step
 from cairn.envs.office.vocabulary import EVENT_TITLES
 from cairn.envs.office.world import World

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from cairn.envs.office.planting import meet, namesakes, next_week
+from cairn.envs.office.fixtures import meet, namesakes, next_week
 from cairn.envs.office.task import Plan, Template, step
 from cairn.envs.office.world import World
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from cairn.envs.office.clock import day_of, days_later
 from cairn.envs.office.contacts import Contact
-from cairn.envs.office.planting import contacts
+from cairn.envs.office.fixtures import contacts
 from cairn.envs.office.task import Plan, Template, step
 from cairn.envs.office.world import World
 

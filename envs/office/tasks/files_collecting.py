@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from cairn.envs.office.planting import before, money, put
+from cairn.envs.office.fixtures import before, money, put
 from cairn.envs.office.task import Plan, Template, step
 from cairn.envs.office.vocabulary import FILE_NAMES, SENTENCES
 from cairn.envs.office.world import World

@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 
 from cairn.envs.office.clock import day_of, days_later
-from cairn.envs.office.planting import before, contacts, meet, namesakes, put
+from cairn.envs.office.fixtures import before, contacts, meet, namesakes, put
 from cairn.envs.office.task import Plan, Template, step
 from cairn.envs.office.world import World
 

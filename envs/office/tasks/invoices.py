@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 
 from cairn.envs.office.clock import day_of, days_later
+from cairn.envs.office.fixtures import account, add_payee, before, money, receive
 from cairn.envs.office.mail import Attachment
-from cairn.envs.office.planting import account, add_payee, before, money, receive
 from cairn.envs.office.task import Plan, Step, Template, step
 from cairn.envs.office.world import World
 

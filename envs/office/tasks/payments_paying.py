@@ -6,8 +6,8 @@ import random
 from dataclasses import replace
 
 from cairn.envs.office.clock import day_of, days_later
+from cairn.envs.office.fixtures import account, add_payee, money
 from cairn.envs.office.payments import Transaction
-from cairn.envs.office.planting import account, add_payee, money
 from cairn.envs.office.task import Plan, Template, step
 from cairn.envs.office.world import World
 

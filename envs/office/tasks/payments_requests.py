@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from cairn.envs.office.clock import day_of, days_later
-from cairn.envs.office.planting import account, ask, before, contacts, money, receive
+from cairn.envs.office.fixtures import account, ask, before, contacts, money, receive
 from cairn.envs.office.task import Plan, Template, step
 from cairn.envs.office.world import World
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from cairn.envs.office.clock import day_of, days_later
 from cairn.envs.office.contacts import Group
+from cairn.envs.office.fixtures import account, before, contacts, money, put
 from cairn.envs.office.payments import Transaction
-from cairn.envs.office.planting import account, before, contacts, money, put
 from cairn.envs.office.task import Plan, Template, step
 from cairn.envs.office.world import World
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from cairn.envs.office.planting import before, contacts, meet, next_week, put, receive
+from cairn.envs.office.fixtures import before, contacts, meet, next_week, put, receive
 from cairn.envs.office.task import Plan, Template, step
 from cairn.envs.office.vocabulary import LAST_NAMES
 from cairn.envs.office.world import World

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from cairn.envs.gui.deeds import Deed, click, fill, goto
-from cairn.envs.gui.finding import everything, turn_to
+from cairn.envs.gui.locate import everything, turn_to
 from cairn.envs.gui.parts import Bar, Button, Field, Form, Link, Page, Prose, Row, Table, pager
 from cairn.envs.gui.site import Place, Site, Visit, doing
+from cairn.envs.gui.ui_actions import Deed, click, fill, goto
 from cairn.envs.office.app import App, find
 from cairn.envs.office.calls import Limit, Line, Offset, call, page
 from cairn.envs.office.task import Step

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cairn.agents.forms.base import Parsed
 from cairn.agents.forms.code import FORM
-from cairn.agents.parse import Parsed
-from tests.laws.test_forms import BUILT, FEW, TEXTS
+from tests.properties.test_forms import BUILT, FEW, TEXTS
 
 # What the docstring of the form says, written a second time and as one expression.
 DOCUMENTED = re.compile(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from cairn.agents.forms.base import Parsed
 from cairn.agents.forms.plain import FORM
-from cairn.agents.parse import Parsed
 
 
 def test_the_whole_reply_is_the_action() -> None:

@@ -1,9 +1,9 @@
-"""The form of the published GiGPO runs, as `envs.replies` reads it."""
+"""The form of the published GiGPO runs, as `envs.tagged_reply` reads it."""
 
 from __future__ import annotations
 
+from cairn.agents.forms.base import Parsed
 from cairn.agents.forms.tagged import FORM
-from cairn.agents.parse import Parsed
 
 
 def test_thought_and_action_stand_in_tags_and_are_read_in_lower_case() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cairn.agents.play import play as play_episode
+from cairn.agents.rollout.play import play as play_episode
 from cairn.core.errors import ConfigError, MissingDataError, SandboxFailure, UnknownNameError
 from cairn.core.records import TAMPERING, Ending, Task
 from cairn.core.table import StepTable
@@ -23,7 +23,7 @@ from cairn.envs.code.actions import TOOLS
 from cairn.envs.code.data import rows
 from cairn.envs.code.env import CodeEnv
 from cairn.envs.code.judge import Judge
-from cairn.envs.laws.subject import Subject
+from cairn.envs.properties.subject import Subject
 from cairn.envs.registry import declared, make
 from cairn.trainer.credit import advantages
 

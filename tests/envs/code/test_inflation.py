@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cairn.agents.backend import Scene
-from cairn.agents.evaluate import play_tasks
+from cairn.agents.evaluation.jobs import play_tasks
 from cairn.envs.base import Outcome
 from cairn.envs.code.env import CodeEnv
 from tests.sandboxes.usable import usable

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from cairn.agents.evaluate import play_tasks
+from cairn.agents.evaluation.jobs import play_tasks
 from cairn.core.errors import ConfigError, UnknownNameError
+from cairn.core.records import function_schema
 from cairn.envs.base import EnvMeta, Outcome, TextEnv
 from cairn.envs.checker import check_law
 from cairn.envs.codeact.env import CodeActEnv
 from cairn.envs.codeact.program import described, parameters_of
-from cairn.envs.laws.subject import Subject
+from cairn.envs.properties.subject import Subject
 from cairn.envs.registry import make, register
-from cairn.envs.tools import function_schema
 
 LEDGER = "tests.envs.codeact.test_codeact:Ledger"
 DOORS = "examples.doors:Doors"

@@ -15,12 +15,12 @@ from playwright.sync_api import Locator, Page, sync_playwright
 
 from cairn.core.errors import MissingProgramError
 from cairn.envs.gui.apps import deeds, sites
-from cairn.envs.gui.deeds import Deed
 from cairn.envs.gui.site import site
+from cairn.envs.gui.ui_actions import Deed
 from cairn.envs.office.task import Task
 from cairn.envs.office.validator import Verdict, judge
 from cairn.envs.office.world import World
-from cairn.sandboxes.find_browser import find_browser
+from cairn.sandboxes.browser.find import find_browser
 
 try:
     CHROMIUM: str | None = find_browser()

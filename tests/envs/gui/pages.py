@@ -12,8 +12,8 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from cairn.envs.base import EnvMeta
+from cairn.envs.gui.accessibility import Node
 from cairn.envs.gui.browsing import GuiEnv, Opening, Verdict
-from cairn.envs.gui.looking import Node
 
 
 class PagesEnv(GuiEnv):

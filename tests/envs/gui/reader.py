@@ -13,8 +13,8 @@ from urllib.parse import urlencode, urljoin
 from starlette.testclient import TestClient
 
 from cairn.envs.gui.apps import sites
-from cairn.envs.gui.deeds import Deed
 from cairn.envs.gui.site import site
+from cairn.envs.gui.ui_actions import Deed
 from cairn.envs.office.world import World
 
 _EMPTY = {"input", "meta", "link", "br"}

@@ -13,7 +13,7 @@ from cairn.envs.gui import apps, tasks
 from cairn.envs.gui.variants import apps as variant
 from cairn.envs.office.validator import judge
 from cairn.envs.registry import make
-from cairn.sandboxes.find_browser import find_browser
+from cairn.sandboxes.browser.find import find_browser
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "gui"
 CACHES = (apps.sites, tasks.templates, variant._ids)

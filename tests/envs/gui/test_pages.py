@@ -13,11 +13,11 @@ from starlette.requests import Request
 from starlette.testclient import TestClient
 
 from cairn.envs.gui.apps import sites
-from cairn.envs.gui.deeds import click, fill, search, select
 from cairn.envs.gui.parts import distinct
 from cairn.envs.gui.site import MAX_BODY, site
-from cairn.envs.office.furnishing import HOSTILE
-from cairn.envs.office.population import populate
+from cairn.envs.gui.ui_actions import click, fill, search, select
+from cairn.envs.office.furniture import HOSTILE
+from cairn.envs.office.generator import populate
 from cairn.envs.office.world import DESK, World
 from tests.envs.gui.reader import Node, Reader
 from tests.envs.office.desk import desk

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cairn.envs.office.calls import OfficeError
-from cairn.envs.office.population import populate
+from cairn.envs.office.generator import populate
 from cairn.envs.office.world import World
 from tests.envs.office.refusals import ids, refused
 from tests.envs.office.tiny import ANA, SAM, ZOE, tiny

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from cairn.envs.office.calls import OfficeError
-from cairn.envs.office.population import populate
+from cairn.envs.office.generator import populate
 from cairn.envs.office.world import World
 from tests.envs.office.tiny import SAM, tiny
 

@@ -10,16 +10,16 @@ import pytest
 
 import cairn
 from cairn.core.errors import CairnError, ConfigError
-from cairn.envs.code import telling as code
+from cairn.envs.code import paraphrase as code
 from cairn.envs.gui.tasks import make_task, templates
-from cairn.envs.household import telling as household
+from cairn.envs.household import paraphrase as household
 from cairn.envs.household.goals import TASK_TYPES, Goal, TaskType
 from cairn.envs.household.prompt import task_of
+from cairn.envs.paraphrase import framed
 from cairn.envs.perturbed import Perturbed
-from cairn.envs.webshop import telling as webshop
+from cairn.envs.webshop import paraphrase as webshop
 from cairn.envs.webshop.env import WebShopEnv
 from cairn.envs.webshop.goals import NO_LIMIT
-from cairn.envs.wordings import framed
 
 MUST_SAY = {"pick_clean_then_place_in_recep": "clean", "pick_heat_then_place_in_recep": "hot|heat",
             "pick_cool_then_place_in_recep": "cool", "pick_two_obj_and_place": "two"}  # fmt: skip

@@ -10,10 +10,10 @@ import pytest
 
 import cairn
 from cairn.core.errors import ConfigError
+from cairn.core.records import Schema, function_schema
 from cairn.envs.base import Outcome
 from cairn.envs.gui.commands import retold
 from cairn.envs.perturbations.rename import Rename, RenameConfig
-from cairn.envs.tools import Schema, function_schema
 from tests.envs.faulty import Sound
 
 

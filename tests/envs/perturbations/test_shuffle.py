@@ -9,10 +9,10 @@ import pytest
 import cairn
 from cairn.core.errors import ConfigError
 from cairn.envs.base import TextEnv
-from cairn.envs.household.telling import relisted
-from cairn.envs.pool import EnvPool, PoolConfig
+from cairn.envs.household.paraphrase import relisted
+from cairn.envs.pool.pool import EnvPool, PoolConfig
 from cairn.envs.webshop.pages import Piece
-from cairn.envs.webshop.telling import shuffled
+from cairn.envs.webshop.paraphrase import shuffled
 from tests.envs.faulty import COLOURS, Sound
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from cairn.sandboxes import seccomp
+from cairn.sandboxes.attacks.attack import Attack, attacks
+from cairn.sandboxes.attacks.attack_run import run_battery
 from cairn.sandboxes.base import Limits
-from cairn.sandboxes.battery.attack import Attack, attacks
-from cairn.sandboxes.battery.trial import run_battery
 from cairn.sandboxes.kinds import bubblewrap
+from cairn.sandboxes.local import seccomp
 from tests.sandboxes.usable import SETTINGS, usable
 
 DOCS = Path(__file__).parents[3] / "docs" / "attacks.md"

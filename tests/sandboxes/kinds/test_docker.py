@@ -19,15 +19,15 @@ from typing import Any
 import pytest
 
 from cairn.core.errors import CairnError, MissingExtraError, SandboxFailure
-from cairn.sandboxes import _container, _engine
-from cairn.sandboxes._attached import Attached
-from cairn.sandboxes._container import ContainerPlace
+from cairn.sandboxes.attacks.attack import attacks
+from cairn.sandboxes.attacks.attack_run import run_battery
 from cairn.sandboxes.base import Limits, Session
-from cairn.sandboxes.battery.attack import attacks
-from cairn.sandboxes.battery.trial import run_battery
+from cairn.sandboxes.container import container, docker_engine
+from cairn.sandboxes.container.container import ContainerPlace
+from cairn.sandboxes.container.stream import Attached
 from cairn.sandboxes.kinds.docker import Docker, DockerConfig
-from tests.sandboxes import engine as engines
-from tests.sandboxes.listening import listener
+from tests.sandboxes.container import engine as engines
+from tests.sandboxes.network.listening import listener
 
 MIB = 1 << 20
 LIMITS = Limits(wall_s=8, cpu_s=5, memory_bytes=96 * MIB, processes=16, disk_bytes=4 * MIB, file_bytes=4 * MIB)
@@ -48,7 +48,7 @@ def session(sandbox: Docker) -> Iterator[Session]:
 
 @pytest.fixture
 def engine(container_config: DockerConfig) -> Iterator[Any]:  # Any: the SDK has no types
-    with contextlib.closing(_engine.connect()) as connection:
+    with contextlib.closing(docker_engine.connect()) as connection:
         yield connection
 
 
@@ -87,11 +87,13 @@ def test_a_network_needs_an_engine_of_this_machine(
     container_config: DockerConfig, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     sandbox = Docker(container_config.model_copy(update={"network": ("pypi.org:443",)}))
-    monkeypatch.setattr(_engine, "is_of_this_machine", lambda: False)
+    monkeypatch.setattr(docker_engine, "is_of_this_machine", lambda: False)
     assert "needs an engine of this machine" in (sandbox.problem() or "")
     monkeypatch.undo()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr("cairn.sandboxes._line.PATH", "/elsewhere")  # as where the engine has other folders
+    monkeypatch.setattr(
+        "cairn.sandboxes.container.fd_socket.PATH", "/elsewhere"
+    )  # as where the engine has other folders
     with pytest.raises(SandboxFailure, match=r"hands out no socket: .*No such file"):
         sandbox.session(LIMITS)
     assert list(tmp_path.iterdir()) == []
@@ -104,7 +106,7 @@ def test_which_engines_are_of_this_machine(monkeypatch: pytest.MonkeyPatch, wher
     monkeypatch.delenv("DOCKER_HOST", raising=False)
     if where is not None:
         monkeypatch.setenv("DOCKER_HOST", where)
-    assert _engine.is_of_this_machine() is is_here
+    assert docker_engine.is_of_this_machine() is is_here
 
 
 # -- what programs are kept from ---------------------------------------------------------------------------------------
@@ -266,7 +268,7 @@ def test_containers_of_a_killed_process_end_and_are_removed_at_the_next_start(sa
     while containers(engine)[name] == "running" and time.monotonic() < until:
         time.sleep(0.05)
     assert containers(engine)[name] == "exited"  # with its standard input
-    _container.remove_left_over(engine)
+    container.remove_left_over(engine)
     assert containers(engine) == before
 
 
@@ -275,16 +277,16 @@ def test_only_containers_of_dead_owners_here_are_left_over(
 ) -> None:
     dead = subprocess.Popen(["true"])
     dead.wait()
-    machine = _container._machine()
+    machine = container._machine()
     kept = [(str(os.getpid()), machine), (str(dead.pid), "another")]
     names = []
     for owner, where in [*kept, (str(dead.pid), machine)]:
         labels = {"cairn.owner": owner, "cairn.machine": where}
         names.append(engine.create_container(container_config.image, ["true"], labels=labels)["Id"])
-    _container.remove_left_over(engine)
+    container.remove_left_over(engine)
     assert [name in containers(engine) for name in names] == [True, True, False]
     for name in names[:2]:
-        _container.remove(engine, name)
+        container.remove(engine, name)
 
 
 def test_a_session_that_does_not_start_leaves_no_container(container_config: DockerConfig, engine: Any) -> None:
@@ -307,30 +309,30 @@ def test_an_image_is_made_once_for_what_its_folder_holds(
     docker = Docker(DockerConfig(build=str(tmp_path)))
     with docker.session(LIMITS) as session:
         assert session.run(["cat", "/said"]).stdout == b"first\n"
-    first = _engine.image_made(engine, tmp_path)
+    first = docker_engine.image_made(engine, tmp_path)
     (tmp_path / "said").write_text("second\n")
     with docker.session(LIMITS) as session:
         assert session.run(["cat", "/said"]).stdout == b"second\n"
     (tmp_path / "said").write_text("first\n")
     engine.build = None  # it is not asked again
-    assert _engine.image_made(engine, tmp_path) == first
+    assert docker_engine.image_made(engine, tmp_path) == first
 
 
 def test_a_hash_of_a_folder_sees_contents_names_and_who_may_run_them(tmp_path: Path) -> None:
     (tmp_path / "Dockerfile").write_text("FROM x\n")
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "tool").write_text("x")
-    seen = [_engine.digest(tmp_path)]
+    seen = [docker_engine.digest(tmp_path)]
     (tmp_path / "a" / "tool").chmod(0o755)
-    seen.append(_engine.digest(tmp_path))
+    seen.append(docker_engine.digest(tmp_path))
     (tmp_path / "a" / "tool").rename(tmp_path / "a" / "tools")
-    seen.append(_engine.digest(tmp_path))
+    seen.append(docker_engine.digest(tmp_path))
     (tmp_path / "a" / "tools").write_text("y")
-    seen.append(_engine.digest(tmp_path))
+    seen.append(docker_engine.digest(tmp_path))
     (tmp_path / "link").symlink_to("a")
-    seen.append(_engine.digest(tmp_path))
+    seen.append(docker_engine.digest(tmp_path))
     assert len(set(seen)) == len(seen)
-    assert _engine.digest(tmp_path) == seen[-1]
+    assert docker_engine.digest(tmp_path) == seen[-1]
 
 
 def test_an_image_that_cannot_be_made_says_why(container_config: DockerConfig, tmp_path: Path) -> None:

@@ -27,16 +27,17 @@ from typer.testing import CliRunner
 
 from cairn.cli.main import app
 from cairn.core.errors import CairnError, SandboxFailure
-from cairn.sandboxes import _http, _wire
-from cairn.sandboxes import server as sandbox_server
+from cairn.sandboxes import wire
 from cairn.sandboxes.base import Limits
 from cairn.sandboxes.kinds.remote import Remote, RemoteConfig
+from cairn.sandboxes.records import Result
 from cairn.sandboxes.registry import new_sandbox
-from cairn.sandboxes.result import Result
-from cairn.sandboxes.server import SandboxServer, ServerConfig
+from cairn.sandboxes.remote import protocol
+from cairn.sandboxes.remote import server as sandbox_server
+from cairn.sandboxes.remote.server import SandboxServer, ServerConfig
 from tests.reserved_port import reserve_port
-from tests.sandboxes import serving
-from tests.sandboxes.serving import TOKEN, Server
+from tests.sandboxes.remote import serving
+from tests.sandboxes.remote.serving import TOKEN, Server
 from tests.sandboxes.test_contract import running, starts
 
 SMALL = Limits(wall_s=2, memory_bytes=64 << 20)
@@ -45,7 +46,7 @@ pytestmark = pytest.mark.xdist_group("sandbox-remote")
 
 
 def said(message: Mapping[str, object], blob: bytes = b"") -> bytes:
-    return _wire.packed(message, blob)
+    return wire.packed(message, blob)
 
 
 # -- who gets in -------------------------------------------------------------------------------------------------------
@@ -67,20 +68,20 @@ def test_a_wrong_token_is_a_wrong_request_that_shows_no_token(server: Server) ->
     assert refused.type is CairnError  # no failure of an episode
     for problem in (str(wrong.problem()), str(refused.value)):
         assert "refuses the token" in problem
-        assert _http.TOKEN_ENV in problem
+        assert protocol.TOKEN_ENV in problem
         assert "a-wrong-token" not in problem
 
 
 def test_the_token_comes_from_settings_a_file_or_the_environment_and_stands_in_no_record(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(_http.TOKEN_ENV, raising=False)
+    monkeypatch.delenv(protocol.TOKEN_ENV, raising=False)
     without = server.remote(token=None)
     assert "CAIRN_SANDBOX_TOKEN" in str(without.problem())
     assert "secrets.token_urlsafe" in str(without.problem())
-    monkeypatch.setenv(_http.TOKEN_ENV, TOKEN)
+    monkeypatch.setenv(protocol.TOKEN_ENV, TOKEN)
     assert server.remote(token=None).problem() is None
-    monkeypatch.setenv(_http.TOKEN_ENV, "the-token-of-another-server")
+    monkeypatch.setenv(protocol.TOKEN_ENV, "the-token-of-another-server")
     assert server.remote(token=None).problem() is not None
     (tmp_path / "token").write_text(f"{TOKEN}\n")
     assert server.remote(token=None, token_file=str(tmp_path / "token")).problem() is None
@@ -133,14 +134,14 @@ def test_only_what_clients_may_ask_reaches_a_place(server: Server) -> None:
     for timeout in ("", "?timeout_s=x", "?timeout_s=nan", "?timeout_s=-1", "?timeout_s=inf"):
         assert server.post(path + timeout, said({"do": "shut"})).status_code == 400
     answer = server.post(f"{path}?timeout_s=5", said({"do": "list", "max_files": 5}))
-    assert _http.unpacked(answer.content) == ({"entries": []}, b"")
+    assert protocol.unpacked(answer.content) == ({"entries": []}, b"")
     assert server.post(path, b"", method="DELETE").status_code == 204
 
 
 def test_nobody_stays_longer_than_the_session_may(server: Server) -> None:
     path = server.opened(wall_s=0.5)
     message = {"do": "run", "argv": ["sleep", "25"], "env": {}, "wall_s": 50}  # it would end by itself
-    answer, _ = _http.unpacked(server.post(f"{path}?timeout_s=60", said(message)).content)
+    answer, _ = protocol.unpacked(server.post(f"{path}?timeout_s=60", said(message)).content)
     assert (answer["limit"], answer["signal"]) == ("wall", 9)
     server.post(path, b"", method="DELETE")
 
@@ -178,14 +179,14 @@ def test_bodies_and_limits_and_sessions_have_their_most(tmp_path: Path, server_k
 def test_what_cannot_be_served_is_refused(
     options: list[str], complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(_http.TOKEN_ENV, TOKEN)
+    monkeypatch.setenv(protocol.TOKEN_ENV, TOKEN)
     served = CliRunner().invoke(app, ["sandbox", "serve", *options])
     assert served.exit_code == 2
     assert complaint in served.stderr
 
 
 def test_a_port_that_is_taken_is_told(monkeypatch: pytest.MonkeyPatch, server_kind: str) -> None:
-    monkeypatch.setenv(_http.TOKEN_ENV, TOKEN)
+    monkeypatch.setenv(protocol.TOKEN_ENV, TOKEN)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         served = CliRunner().invoke(app, ["sandbox", "serve", "--kind", server_kind, "--port", port])
@@ -196,7 +197,7 @@ def test_a_port_that_is_taken_is_told(monkeypatch: pytest.MonkeyPatch, server_ki
 def run_shell(server: Server, path: str, script: str) -> str:
     """Run a shell script in a session and return what it printed."""
     message = said({"do": "run", "argv": ["sh", "-c", script], "env": {"PATH": "/usr/bin:/bin"}, "wall_s": 60})
-    return _http.unpacked(server.post(f"{path}?timeout_s=60", message).content)[1].decode()
+    return protocol.unpacked(server.post(f"{path}?timeout_s=60", message).content)[1].decode()
 
 
 def test_requests_to_one_session_run_one_after_another_and_other_sessions_do_not_wait(server: Server) -> None:

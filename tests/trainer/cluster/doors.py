@@ -9,16 +9,16 @@ from contextlib import contextmanager
 from typing import Any
 
 from cairn.agents.models.policy import Policy, load_policy
-from cairn.agents.rollout import EpisodeSource
+from cairn.agents.rollout.source import EpisodeSource
 from cairn.core.records import Episode
 from cairn.envs.base import Outcome
 from cairn.envs.registry import make
 from cairn.trainer.cluster.actors import Cluster
 from cairn.trainer.cluster.rollout import ClusterRollout
 from cairn.trainer.config import RunConfig, load_run_config
-from cairn.trainer.imitation import environment_texts
-from cairn.trainer.task_split import split_run_tasks
-from cairn.trainer.tasks import TaskOrder
+from cairn.trainer.run.task_split import split_run_tasks
+from cairn.trainer.samplers.shuffled import TaskOrder
+from cairn.trainer.sft import environment_texts
 from tests.trainer.doomed import Doomed
 from tests.trainer.test_train import DOORS, SMALL
 

@@ -19,11 +19,11 @@ from cairn.trainer.cluster.actors import Cluster
 from cairn.trainer.cluster.ranks import RankedLearner, state_of
 from cairn.trainer.cluster.weights import files_of, policy_of, put_weights
 from cairn.trainer.config import RunConfig
-from cairn.trainer.learner import Learner, LearnerConfig
-from cairn.trainer.samples import Sample
+from cairn.trainer.learner.learner import Learner, LearnerConfig
+from cairn.trainer.learner.samples import Sample
 from tests.agents.tiny import policy
 from tests.trainer.cluster.doors import processes, settings
-from tests.trainer.test_ranks import samples
+from tests.trainer.learner.test_distributed import samples
 
 pytestmark = [pytest.mark.xdist_group("memory"), pytest.mark.timeout(400)]
 STEPS = 3

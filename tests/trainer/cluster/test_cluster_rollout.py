@@ -13,12 +13,12 @@ import pytest
 from ray.cluster_utils import Cluster as Nodes
 
 from cairn.agents.agent import new_backend
-from cairn.agents.groups import State
-from cairn.agents.rollout import Rollout
+from cairn.agents.rollout.groups import State
+from cairn.agents.rollout.source import Rollout
 from cairn.core.errors import CairnError
 from cairn.core.records import Episode
+from cairn.trainer.build_engine import new_engine
 from cairn.trainer.cluster.rollout import ClusterRollout
-from cairn.trainer.engines import new_engine
 from tests.trainer.cluster.conftest import NODE
 from tests.trainer.cluster.doors import (
     HEAVY,

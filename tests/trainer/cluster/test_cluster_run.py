@@ -36,7 +36,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 DRIVER = """
 import sys
 from pathlib import Path
-from cairn.trainer.listener import Listener
+from cairn.trainer.callbacks import Listener
 from cairn.trainer.cluster.rollout import ClusterRollout
 from cairn.trainer.train import train
 from tests.trainer.cluster.doors import settings
@@ -178,7 +178,7 @@ def test_without_ray_the_error_names_the_extra() -> None:
     """And nothing else of a run needs it."""
     code = (
         "import sys; sys.modules['ray'] = None\n"
-        "from cairn.trainer.parts import new_cluster\nfrom cairn.trainer.train import train\n"
+        "from cairn.trainer.build import new_cluster\nfrom cairn.trainer.train import train\n"
         "from cairn.trainer.config import load_run_config\n"
         "new_cluster(load_run_config({'cluster': {'workers': 1}}), print)"
     )

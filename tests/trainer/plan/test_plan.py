@@ -10,12 +10,12 @@ import pytest
 import torch
 
 from cairn.agents.models.lora import LoraConfig
+from cairn.agents.models.packed_attention import Ragged, hidden_states
 from cairn.agents.models.policy import ModelConfig, load_policy
-from cairn.agents.models.ragged import Ragged, hidden_states
-from cairn.cli._plan_page import plan_tables
+from cairn.cli._shared.plan_table import plan_tables
 from cairn.core.errors import ConfigError, UnknownNameError
 from cairn.trainer.config import RunConfig, load_run_config
-from cairn.trainer.learner import Learner, LearnerConfig
+from cairn.trainer.learner.learner import Learner, LearnerConfig
 from cairn.trainer.plan.device import GIB, Device, at_hand, device
 from cairn.trainer.plan.memory import learner_parts
 from cairn.trainer.plan.plan import plan

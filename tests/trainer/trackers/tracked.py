@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cairn.agents.report import Rate, Report
+from cairn.agents.evaluation.report import Rate, Report
 from cairn.trainer.trackers.base import TrackedRun, Tracker
 
 REPORT = Report(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from cairn.envs.gui.accessibility import Node
 from cairn.envs.gui.actions import Call
-from cairn.envs.gui.looking import Node
 from cairn.envs.gui.miniwob.sight import Sight, Solvers, click, click_at, colour, middle, submit, wait
 
 _COLOURS = {

@@ -7,8 +7,8 @@ from datetime import datetime
 from functools import cache
 from pathlib import Path
 
+from cairn.envs.gui.accessibility import Node
 from cairn.envs.gui.actions import Call, written
-from cairn.envs.gui.looking import Node
 from cairn.envs.gui.miniwob.pages import folder
 from cairn.envs.gui.miniwob.sight import Sight, Solvers, choose, click, fill, filled, press, scroll, submit, wait
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from cairn.envs.gui.accessibility import Node
 from cairn.envs.gui.actions import Call
-from cairn.envs.gui.looking import Node
 from cairn.envs.gui.miniwob.sight import Sight, Solvers, click, press
 
 _LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from cairn.envs.gui.accessibility import Node
 from cairn.envs.gui.actions import Call
-from cairn.envs.gui.looking import Node
 from cairn.envs.gui.miniwob.sight import Sight, Solvers, click_at, drag, middle, submit
 from cairn.envs.gui.miniwob.solvers.clicking import described
 

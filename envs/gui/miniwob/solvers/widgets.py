@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
+from cairn.envs.gui.accessibility import Node, View
 from cairn.envs.gui.actions import Call
-from cairn.envs.gui.looking import Node, View
 from cairn.envs.gui.miniwob.sight import Sight, Solvers, click, click_at, drag, fill, middle, press, submit
 
 

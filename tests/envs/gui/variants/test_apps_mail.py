@@ -17,7 +17,7 @@ import cairn
 from cairn.cli.main import app
 from cairn.envs.gui.tasks import templates
 from cairn.envs.gui.variants.apps_mail import MailEnv
-from cairn.sandboxes._frames import Frames
+from cairn.sandboxes.browser.frames import Frames
 from tests.envs.gui.browser import CHROMIUM
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")

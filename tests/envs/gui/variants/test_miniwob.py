@@ -13,14 +13,14 @@ from cairn.envs.gui.variants.miniwob import ENV
 
 pytest.importorskip("playwright", reason="needs Playwright: pip install -e '.[gui]'")
 
-from cairn.cli import _gui_page
+from cairn.cli._pages import gui_tasks
 from cairn.core.errors import CairnError
 from cairn.envs.gui.miniwob.pages import LEFT_OUT, folder, pages, seconds, site
 from cairn.envs.gui.miniwob.secrets import REASONS, SECRETIVE
 from cairn.envs.gui.miniwob.solvers import solvers
-from cairn.envs.laws.sameness import Future, compare_futures, retrace
-from cairn.envs.laws.subject import play
-from cairn.sandboxes.find_browser import find_browser
+from cairn.envs.properties.sameness import Future, compare_futures, retrace
+from cairn.envs.properties.subject import play
+from cairn.sandboxes.browser.find import find_browser
 from tests.sampling import sampled_params
 
 try:
@@ -76,7 +76,7 @@ def test_all_pages_of_the_package_are_played_but_three() -> None:
 
 
 def test_the_list_of_tasks_has_every_page_and_why_others_are_left_out() -> None:
-    told = _gui_page.page()
+    told = gui_tasks.page()
     for name in pages():
         assert f"| `{name}` | {seconds(name)} | {'yes' if name in solvers() else 'no'} |\n" in told
     assert "| `hover-shape` | It never ends and gives no reward" in told

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cairn.agents.record import record
+from cairn.agents.evaluation.record_gui import record
 from cairn.core.errors import CairnError, MissingDataError
 from cairn.core.records import Ending
 from cairn.envs import registry
@@ -19,7 +19,7 @@ from cairn.envs.checker import check_law
 from cairn.envs.gui.recording import Recording
 from cairn.envs.gui.recording_file import read, write
 from cairn.envs.gui.variants.replay import SHIPPED, ReplayEnv
-from cairn.envs.laws.subject import Subject
+from cairn.envs.properties.subject import Subject
 from tests.envs.gui.recordings import EPISODE, MOVES, shown, written
 
 CALLS = ("click('1')", "fill('2', 'Garden fence')", "send_msg_to_user('Done.')")

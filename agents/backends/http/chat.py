@@ -1,0 +1,133 @@
+"""Replies as chat completions: a conversation in text, perhaps with pictures and tools, in; text or calls out."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from cairn.agents.backend import Finish, Message, Reply, Request
+from cairn.agents.backends.http.fields import clean, first_choice, text_of, wrong
+from cairn.agents.config import SamplingConfig
+from cairn.agents.tool_calls import Answer, ToolCall
+from cairn.core.errors import ConfigError
+
+_CHARS_A_TOKEN = 3  # a low guess, for limits of tokens a minute
+_TOKENS_A_PICTURE = 1000  # likewise: a window of 1024 x 768 at 750 pixels each; models differ widely
+
+
+class ChatCompletions:
+    """What is said to ``/chat/completions``, and how its answers are read."""
+
+    path = "/chat/completions"
+
+    def __init__(self, sampling: SamplingConfig) -> None:
+        self._sampling = sampling
+
+    def begin(self, slot: int, request: Request) -> tuple[dict[str, Any], int]:
+        """Return the body of a request and how many tokens it may take."""
+        if not request.messages:
+            raise ConfigError("agent.context.method: this back end reads text; choose 'messages'")
+        body: dict[str, Any] = {
+            "messages": [_message(message) for message in request.messages],
+            "temperature": self._sampling.temperature,
+            "max_tokens": self._sampling.max_reply_tokens,
+            "seed": request.rng.getrandbits(31),
+        }
+        if request.tools:
+            body["tools"] = _clean(request.tools)
+        return body, _foreseen(request.messages) + self._sampling.max_reply_tokens
+
+    def read(self, slot: int, request: Request, body: Any, version: int) -> Reply:  # Any: JSON
+        """Return the reply of an answer.
+
+        Raises:
+            ModelFailure: it is not as agreed.
+        """
+        choice = first_choice(body)
+        message = choice.get("message")
+        if not isinstance(message, dict):
+            raise wrong("choices[0].message: an object", message)
+        text = text_of(message.get("content"), "content") or text_of(message.get("refusal"), "refusal")
+        if request.tools:
+            turn = 0 if request.scene is None else request.scene.turn
+            text = Answer(text, _calls(message.get("tool_calls"), turn)).written()
+        return text_reply(text, "length" if choice.get("finish_reason") == "length" else "end", version)
+
+    def full(self, slot: int, request: Request, version: int) -> Reply:
+        """Return the reply to a conversation that is longer than the model can read."""
+        return text_reply("", "context", version)
+
+    def fork(self, source: int, target: int) -> None:
+        """Do nothing: a conversation is sent whole each time."""
+
+
+def text_reply(text: str, finish: Finish, version: int) -> Reply:
+    """Return a reply without ids."""
+    nothing = np.empty(0, np.int32), np.empty(0, np.float32)
+    return Reply(ids=nothing[0], logprobs=nothing[1], constraint=None, finish=finish, version=version, text=text)
+
+
+def _foreseen(messages: Sequence[Message]) -> int:
+    """Return about how many tokens a prompt has; the server's count takes its place once it is known."""
+    chars = sum(len(message.content) for message in messages)
+    pictures = sum(message.image is not None for message in messages)
+    return chars // _CHARS_A_TOKEN + pictures * _TOKENS_A_PICTURE
+
+
+def _message(message: Message) -> dict[str, Any]:
+    out: dict[str, Any] = {"role": message.role, "content": _content(message)}
+    if not message.calls:
+        return out
+    if message.role == "tool":
+        return out | {"tool_call_id": message.calls[0].id}
+    return out | {"tool_calls": [_call_again(call) for call in message.calls]}
+
+
+def _content(message: Message) -> str | list[dict[str, Any]]:
+    """Return a message's text; with a picture, both as parts."""
+    text = clean(message.content)
+    if message.image is None:
+        return text
+    url = f"data:image/png;base64,{base64.b64encode(message.image).decode()}"
+    return [{"type": "text", "text": text}, {"type": "image_url", "image_url": {"url": url}}]
+
+
+def _call_again(call: ToolCall) -> dict[str, Any]:
+    function = {"name": clean(call.name), "arguments": clean(call.arguments)}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def _clean(value: Any) -> Any:  # Any: JSON
+    """Return JSON whose texts can be sent."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        return {clean(key): _clean(each) for key, each in value.items()}
+    return [_clean(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _calls(value: Any, turn: int) -> tuple[ToolCall, ...]:  # Any: JSON
+    """Return the calls; fields that are missing or no texts are empty, which is the model's mistake."""
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise wrong("tool_calls: a list", value)
+    calls = [_call(each, f"call_{turn}_{number}") for number, each in enumerate(value)]
+    ids = [call.id for call in calls]  # by which answers are told apart
+    return tuple(
+        call if ids.index(call.id) == number else replace(call, id=f"call_{turn}_{number}")
+        for number, call in enumerate(calls)
+    )
+
+
+def _call(value: Any, default_id: str) -> ToolCall:  # Any: JSON
+    call = value if isinstance(value, dict) else {}
+    function = call.get("function")
+    named = function if isinstance(function, dict) else {}
+    found = (call.get("id"), named.get("name"), named.get("arguments"))
+    call_id, name, arguments = (clean(text) if isinstance(text, str) else "" for text in found)
+    return ToolCall(call_id or default_id, name, arguments)

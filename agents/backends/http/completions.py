@@ -1,0 +1,180 @@
+"""Replies as completions of ids: the whole sequence of a slot in; ids and the logprobs of what was sampled out.
+
+For servers that take a prompt of ids and return the reply's: vLLM does, by `return_token_ids`, or with tokens written
+``token_id:123``. Sampling is from the whole distribution at the temperature asked for: whatever else the server would
+apply by itself is switched off. The prompt that it says it read has to be the one that was sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cairn.agents.backend import Finish, Reply, Request
+from cairn.agents.backends.http.fields import first_choice, ids_of, logprobs_of, wrong
+from cairn.agents.config import SamplingConfig
+from cairn.agents.constraint import constraint_along
+from cairn.core.errors import ConfigError
+from cairn.core.records import Constraint
+
+if TYPE_CHECKING:
+    from cairn.agents.models.policy import Policy
+
+_NO_IDS = (
+    "The server returns no token ids, without which nothing can be sampled here or trained on: use one that honours "
+    "return_token_ids (vLLM 0.10.2 or later) or writes tokens as token_id:123 (its flag --return-tokens-as-token-ids), "
+    "or evaluate with sampling.openai.api = 'chat'"
+)
+_UNBOUND = "start vLLM with --logits-processors as docs/backends.md says, or set agent.constrain = false"
+# What servers apply to the distribution unless told otherwise, switched off.
+_PLAIN = {
+    "top_p": 1.0,
+    "top_k": 0,
+    "min_p": 0.0,
+    "repetition_penalty": 1.0,
+    "presence_penalty": 0.0,
+    "frequency_penalty": 0.0,
+}
+
+
+class IdCompletions:
+    """What is said to ``/completions``, and how its answers are read; keeps every slot's sequence."""
+
+    path = "/completions"
+
+    def __init__(self, policy: Policy, sampling: SamplingConfig) -> None:
+        self._sampling, self._end_id = sampling, policy.encoder.end_id
+        self._num_ids = len(policy.encoder.tokenizer)
+        if policy.model is not None:  # its output layer may have more rows than the tokenizer has tokens
+            self._num_ids = max(self._num_ids, int(policy.model.config.vocab_size))
+        self._tokens: list[list[int]] = [[] for _ in range(sampling.slots)]  # a slot's sequence, up to its reply
+
+    def begin(self, slot: int, request: Request) -> tuple[dict[str, Any], int] | None:
+        """Return the body of a request and how many tokens it may take; None: `full` is the reply."""
+        if not request.prompt_ids:
+            raise ConfigError("agent.context.method: this back end reads ids; choose 'chat', 'transcript' or 'window'")
+        before = self._tokens[slot] if request.extends else []
+        begun = [] if request.begun is None else request.begun.ids.tolist()
+        self._tokens[slot] = [*before, *request.prompt_ids]
+        prompt = [*self._tokens[slot], *begun]
+        left = self._room(request, len(prompt), len(begun))
+        if left <= 0 or begun[-1:] == [self._end_id] or _forced(request) is not None:
+            return None
+        return self._body(prompt, left, request), len(prompt) + left
+
+    def _room(self, request: Request, length: int, begun: int) -> int:
+        """Return how many ids may come: after a sequence of this length, so many of the reply in it."""
+        room = self._sampling.max_context - length
+        return room if request.choices is not None else min(room, self._sampling.max_reply_tokens - begun)
+
+    def _body(self, prompt: list[int], left: int, request: Request) -> dict[str, Any]:
+        return {
+            **_PLAIN,
+            "prompt": prompt,
+            "max_tokens": left,
+            "temperature": self._sampling.temperature,
+            "seed": request.rng.getrandbits(31),
+            "logprobs": 1,
+            "return_token_ids": True,
+            "return_tokens_as_token_ids": True,
+            "ignore_eos": True,  # the model's own; what ends a reply is the next line
+            "stop_token_ids": [self._end_id],
+        }
+
+    def read(self, slot: int, request: Request, body: Any, version: int) -> Reply:  # Any: JSON
+        """Return the reply of an answer, which goes on from what was begun.
+
+        Raises:
+            ModelFailure: it is not as agreed.
+            ConfigError: the server returns no ids.
+        """
+        choice = first_choice(body)
+        told = choice.get("logprobs")
+        logprobs: dict[str, Any] = told if isinstance(told, dict) else {}
+        ids = self._ids(choice, logprobs)
+        sampled = logprobs_of(logprobs.get("token_logprobs"), len(ids))
+        self._check(slot, request, choice, ids)
+        if self._sampling.temperature == 0.0:
+            sampled = [0.0] * len(ids)
+        return self._reply(slot, request, ids, sampled, version)
+
+    def full(self, slot: int, request: Request, version: int) -> Reply:
+        """Return the reply for which there is no room, or only one choice."""
+        begun = 0 if request.begun is None else len(request.begun.ids)
+        room = max(self._sampling.max_context - len(self._tokens[slot]) - begun, 0)
+        ids = list(_forced(request) or ())[:room]
+        return self._reply(slot, request, ids, [0.0] * len(ids), version)
+
+    def fork(self, source: int, target: int) -> None:
+        """Give the target the source's sequence; what is cached of it is the server's matter."""
+        self._tokens[target] = list(self._tokens[source])
+
+    def _reply(self, slot: int, request: Request, ids: list[int], logprobs: list[float], version: int) -> Reply:
+        begun = request.begun
+        if begun is not None:
+            ids, logprobs = [*begun.ids.tolist(), *ids], [*begun.logprobs.tolist(), *logprobs]
+            version = begun.version
+        self._tokens[slot] += ids
+        is_full = len(self._tokens[slot]) >= self._sampling.max_context
+        is_closed = bool(ids) and ids[-1] == self._end_id
+        finish: Finish = "context" if is_full else "end" if is_closed else "length"
+        constraint = _constraint(request.choices, ids, is_full=is_full)
+        return Reply(
+            ids=np.array(ids, np.int32),
+            logprobs=np.array(logprobs, np.float32),
+            constraint=constraint,
+            finish=finish,
+            version=version,
+        )
+
+    def _ids(self, choice: dict[str, Any], logprobs: dict[str, Any]) -> list[int]:
+        if choice.get("token_ids") is not None:
+            return ids_of(choice["token_ids"], "token_ids", self._num_ids)
+        tokens = logprobs.get("tokens")
+        if not isinstance(tokens, list) or not all(isinstance(t, str) and t.startswith("token_id:") for t in tokens):
+            raise ConfigError(_NO_IDS)
+        numbers = [t.removeprefix("token_id:") for t in tokens]
+        if not all(number.isascii() and number.isdigit() and len(number) < 10 for number in numbers):
+            raise wrong("tokens: token_id:NUMBER", tokens)
+        return ids_of([int(number) for number in numbers], "tokens", self._num_ids)
+
+    def _check(self, slot: int, request: Request, choice: dict[str, Any], ids: list[int]) -> None:
+        """See to it that it read what was sent, and ended where it was told to."""
+        begun = [] if request.begun is None else request.begun.ids.tolist()
+        sent, read = [*self._tokens[slot], *begun], choice.get("prompt_token_ids")
+        if read is not None and read != sent:
+            raise wrong(f"the prompt of {len(sent)} ids that was sent", read)
+        if not ids or self._end_id in ids[:-1]:
+            raise wrong(f"a reply that ends at id {self._end_id}", ids)
+        most = self._room(request, len(sent), len(begun))
+        if len(ids) > most or (len(ids) < most and ids[-1] != self._end_id):
+            raise wrong(f"{most} ids, or fewer that end in {self._end_id}", ids)
+
+
+def remaining(request: Request) -> list[tuple[int, ...]] | None:
+    """Return the choices that agree with what was begun, without it; None: the reply is free."""
+    if request.choices is None:
+        return None
+    begun = () if request.begun is None else tuple(request.begun.ids.tolist())
+    return [choice[len(begun) :] for choice in request.choices if choice[: len(begun)] == begun]
+
+
+def _forced(request: Request) -> tuple[int, ...] | None:
+    """Return what the reply has to go on with; None: there is something to sample."""
+    left = set(remaining(request) or ())
+    return left.pop() if len(left) == 1 else None
+
+
+def _constraint(choices: Sequence[tuple[int, ...]] | None, ids: Sequence[int], *, is_full: bool) -> Constraint | None:
+    """Return the constraint that the reply was sampled under; a sequence that is full may end within a choice."""
+    if choices is None:
+        return None
+    cut = [choice[: len(ids)] for choice in choices] if is_full else choices
+    try:
+        return constraint_along(cut, ids)
+    except ValueError as error:
+        raise ConfigError(
+            f"agent.constrain: the server does not keep to what is allowed ({error}); {_UNBOUND}"
+        ) from None

@@ -1,0 +1,167 @@
+"""A back end whose replies come from a server: slots here, requests there. What is said to it is an `Api`'s matter.
+
+`step` returns what has arrived, and waits a moment if nothing has. While it is paused nothing new is asked; what the
+server is at work on arrives all the same. The weights are the server's: replies keep version 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from cairn.agents.backend import Reply, Request
+from cairn.agents.backends.http.client import Client, Refusal
+from cairn.agents.backends.http.config import ServerConfig
+from cairn.agents.backends.http.usage import Usage, tokens_of
+from cairn.agents.config import SamplingConfig
+from cairn.core.errors import EpisodeFailure, ModelFailure
+
+_WAIT_S = 0.05
+_OF_TOOLS = ("tool_choice", "parallel_tool_calls")
+_TOO_LONG = ("context_length_exceeded", "maximum context length")  # OpenAI's code; words of vLLM and its kind
+
+
+class Api(Protocol):
+    """One of a server's ways to be asked for replies."""
+
+    path: str
+
+    def begin(self, slot: int, request: Request) -> tuple[dict[str, Any], int] | None:
+        """Return the body of a request and how many tokens it may take; None: `full` is the reply."""
+
+    def read(self, slot: int, request: Request, body: Any, version: int) -> Reply:  # Any: JSON
+        """Return the reply of an answer.
+
+        Raises:
+            ModelFailure: it is not as agreed.
+        """
+
+    def full(self, slot: int, request: Request, version: int) -> Reply:
+        """Return the reply for which there is no room, or which needs no server."""
+
+    def fork(self, source: int, target: int) -> None:
+        """Give the target the source's sequence."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A reply under way."""
+
+    request: Request
+    body: Mapping[str, Any]
+    tokens: int  # foreseen
+    version: int  # of the weights when it was asked
+
+
+class ServedBackend:
+    """`agents.backend.Backend` over a client and an `Api`."""
+
+    cache_tokens: int | None = None  # the server sees to its memory
+
+    def __init__(self, sampling: SamplingConfig, config: ServerConfig, api: Api, model: str) -> None:
+        self.num_slots, self.version, self.num_tokens = sampling.slots, 0, 0
+        self.client = Client(config)
+        self._config, self._api, self._model = config, api, model
+        self._asked: dict[int, _Asked] = {}  # by slot
+        self._tickets: dict[int, int] = {}  # slot by ticket, of what was sent
+        self._done: list[tuple[int, Reply | EpisodeFailure]] = []  # without the server
+        self._is_paused = False
+
+    @property
+    def usage(self) -> Usage:
+        """What was asked and given so far."""
+        return self.client.tally.total
+
+    def submit(self, slot: int, request: Request) -> None:
+        """Ask for a reply in this slot; see `agents.backend.Backend`."""
+        if slot in self._asked:
+            raise RuntimeError(f"slot {slot} is still working on a reply")
+        begun = self._api.begin(slot, request)
+        if begun is None:
+            self._done.append((slot, self._api.full(slot, request, self.version)))
+            return
+        body = {"model": self._model, **begun[0], **self._config.extra}
+        self._asked[slot] = _Asked(request, self._trimmed(body), begun[1], self.version)
+        if not self._is_paused:
+            self._send(slot)
+
+    def step(self) -> list[tuple[int, Reply | EpisodeFailure]]:
+        """Return the replies that have arrived; see `agents.backend.Backend`."""
+        done, self._done = self._done, []
+        for ticket, value in self._arrived(0.0 if done else _WAIT_S):
+            slot = self._tickets.pop(ticket, None)
+            if slot is not None:  # else it was given up
+                done.append((slot, self._read(slot, self._asked.pop(slot), value)))
+        return done
+
+    def so_far(self, slot: int) -> Reply | None:
+        """Answers are whole."""
+        return None
+
+    def abort(self, slot: int) -> None:
+        """Give up the reply under way, and close its connection, by which servers notice."""
+        self._unsend(slot)
+        self._asked.pop(slot, None)
+        self._done = [(other, reply) for other, reply in self._done if other != slot]
+
+    def fork(self, source: int, target: int) -> None:
+        """Give the target the source's sequence."""
+        if source in self._asked or target in self._asked:
+            raise RuntimeError(f"slots {source} and {target} must be idle to be forked")
+        self._api.fork(source, target)
+
+    def pause(self) -> None:
+        """Ask nothing until `resume`."""
+        self._is_paused = True
+
+    def resume(self) -> None:
+        """Ask what was submitted meanwhile."""
+        self._is_paused = False
+        for slot in self._asked.keys() - set(self._tickets.values()):
+            self._send(slot)
+
+    def update_weights(self, version: int) -> None:
+        """Change nothing: the server's weights are not ours, and replies keep the version that they have."""
+
+    def close(self) -> None:
+        """Give up what is under way and close all connections."""
+        self.client.close()
+
+    def _arrived(self, wait_s: float) -> list[tuple[int, Any]]:  # Any: JSON, or a failure
+        """Return what the client has; wait so long for it."""
+        return self.client.arrived(wait_s)
+
+    def _send_again(self) -> None:
+        """Ask anew for everything that is under way."""
+        for slot in self._asked:
+            self._unsend(slot)
+            self._send(slot)
+
+    def _send(self, slot: int) -> None:
+        asked = self._asked[slot]
+        self._tickets[self.client.send(self._api.path, asked.body, asked.tokens)] = slot
+
+    def _unsend(self, slot: int) -> None:
+        for ticket in [ticket for ticket, of in self._tickets.items() if of == slot]:
+            self.client.cancel(ticket)
+            del self._tickets[ticket]
+
+    def _trimmed(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Leave out what the server refuses: as configured, and what speaks of tools where none are offered."""
+        left_out = {*self._config.leave_out, *(() if "tools" in body else _OF_TOOLS)}
+        return {key: value for key, value in body.items() if key not in left_out}
+
+    def _read(self, slot: int, asked: _Asked, value: Any) -> Reply | EpisodeFailure:  # Any: JSON, or a failure
+        try:
+            if isinstance(value, Refusal) and any(word in value.body for word in _TOO_LONG):
+                return self._api.full(slot, asked.request, asked.version)
+            if isinstance(value, ModelFailure):
+                return value
+            reply = self._api.read(slot, asked.request, value, asked.version)
+            if (counted := tokens_of(value)) is None:
+                return reply
+            self.num_tokens += counted[0] - counted[1] + counted[2]
+            return replace(reply, tokens=self.client.tally.priced(*counted))
+        except ModelFailure as failure:
+            return failure

@@ -1,0 +1,1 @@
+"""Evaluation: panels of tasks, episodes played on them, metrics with intervals, comparisons and reports."""

@@ -1,0 +1,110 @@
+"""Play any agent on tasks of any environment, in memory: scripted agents, checkpoints, models.
+
+`agents.evaluation.evaluate` does so for a panel and keeps what happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pydantic import Field
+
+from cairn.agents.agent import Agent, load_agent
+from cairn.agents.backends.http.usage import Metered, Usage
+from cairn.agents.evaluation.panel import Part, task_seed
+from cairn.agents.evaluation.report import Report, summarise
+from cairn.agents.rollout.engine import Engine, collect
+from cairn.agents.rollout.episode import Job
+from cairn.core.config import Config
+from cairn.core.records import Episode, Task
+from cairn.core.seeding import derive_seed
+from cairn.envs.pool.pool import EnvPool, PoolConfig
+from cairn.envs.registry import make, task_ids
+
+
+class Pace(Config):
+    """How fast an agent is played; what is played does not depend on it."""
+
+    slots: int | None = Field(None, ge=1, description="Episodes in flight; None: as many as the agent's settings say.")
+    processes: bool = Field(False, description="Each environment in a process of its own.")
+
+
+def play_tasks(
+    agent: str,
+    env: str,
+    *,
+    config: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    tasks: int | Sequence[str] = 100,
+    seed: int = 0,
+    temperature: float = 0.4,
+    on_episode: Callable[[Episode], None] = lambda _: None,
+) -> tuple[Report, list[Episode]]:
+    """Play tasks once each and return the report and the episodes.
+
+    Args:
+        agent: a script such as ``oracle``, ``random`` or ``constant:TEXT``, ``openai:MODEL``, a run's folder, a
+            checkpoint, or a model's folder or hub name; see `agents.agent.load_agent`.
+        env: registered id.
+        config: the environment's settings.
+        settings: the agent's: tables ``agent`` and ``sampling``, on top of what is stored with it.
+        tasks: ids, or how many from the start of the configured split.
+        seed: of chance in the environment and in the agent.
+        temperature: of sampling, for policies.
+        on_episode: called with each finished episode.
+
+    Raises:
+        UnknownNameError: no such environment or task.
+        ConfigError: the agent cannot be loaded, or a setting is wrong.
+    """
+    world = make(env, **(config or {}))
+    names = task_ids(world)[:tasks] if isinstance(tasks, int) else list(tasks)
+    part = Part(family=env, env=env, version=world.meta.version, config=dict(config or {}), seed=seed, tasks={})
+    jobs = part_jobs(part, names)
+    loaded = load_agent(agent, settings)
+    used: list[Usage] = []
+    episodes = play_jobs(loaded, part, jobs, temperature, Pace(), on_episode, used.append)
+    share = None if loaded.trained is None else loaded.trained.among(env, names) / max(len(names), 1)
+    report = summarise(episodes, world.task_type, world.can_solve, share)
+    return replace(report, usage=used[0] if used else None, prompts=dict(loaded.prompts)), episodes
+
+
+def part_jobs(part: Part, names: Sequence[str] | None = None) -> list[Job]:
+    """Return every attempt at every task of a part, or at those named; attempts at one task are a group."""
+    return [
+        Job(
+            task=Task(env_id=part.env, task_id=name, seed=task_seed(part.seed, name, attempt)),
+            group_id=group,
+            sample_seed=derive_seed(part.seed, "sample", name, *([attempt] if attempt else [])),
+            member=attempt,
+        )
+        for attempt in range(part.attempts)
+        for group, name in enumerate(part.tasks if names is None else names)
+    ]
+
+
+def play_jobs(
+    agent: Agent,
+    part: Part,
+    jobs: Sequence[Job],
+    temperature: float,
+    pace: Pace,
+    on_episode: Callable[[Episode], None] = lambda _: None,
+    on_usage: Callable[[Usage], None] = lambda _: None,
+) -> list[Episode]:
+    """Play jobs of a part's environment and return the episodes.
+
+    `on_usage` hears at the end, which may be an interruption, what was asked of a server, if one was.
+    """
+    slots = max(1, min(pace.slots or agent.sampling.slots, len(jobs)))
+    backend = agent.backend(slots=slots, temperature=temperature)
+    kept = PoolConfig(size=slots, kind="processes" if pace.processes else "inside")
+    try:
+        with EnvPool(part.env, part.config, kept) as pool:
+            return collect(Engine(backend, pool, agent.manner), jobs, on_episode)
+    finally:
+        backend.close()
+        if isinstance(backend, Metered):
+            on_usage(backend.usage)

@@ -1,0 +1,101 @@
+"""One process at work on an evaluation: plays what is left of a panel, and keeps each episode as it ends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from cairn.agents.agent import Agent
+from cairn.agents.backends.http.usage import Usage
+from cairn.agents.evaluation.jobs import Pace, part_jobs, play_jobs
+from cairn.agents.evaluation.metrics import TaskFacts
+from cairn.agents.evaluation.panel import Panel, Part, check_beginning, opened
+from cairn.agents.rollout.episode import Job
+from cairn.core.records import Episode
+from cairn.core.store import RunStore, read
+from cairn.core.store.read import EpisodeRow
+from cairn.envs.base import TextEnv
+
+
+@dataclass(frozen=True)
+class Sitting:
+    """One process at work on an evaluation."""
+
+    agent: Agent
+    panel: Panel
+    pace: Pace
+    facts: dict[str, Any]  # Any: JSON
+    store: RunStore
+    on_episode: Callable[[Part, Episode], None]
+    on_left: Callable[[int], None]  # hears how many episodes are to be played, before the first
+
+    def play(self) -> int:
+        """Play what has not been played, and return how many episodes that were."""
+        left = [self._left(number, part) for number, part in enumerate(self.panel.parts)]
+        self.on_left(sum(map(len, left)))
+        if any(left):
+            self._play_all(left)
+        return sum(map(len, left))
+
+    def _left(self, number: int, part: Part) -> list[Job]:
+        done = {(row.task, row.seed) for row in latest(self.store, number) if row.success is not None}
+        return [job for job in part_jobs(part) if (job.task.task_id, job.task.seed) not in done]
+
+    def _play_all(self, left: Sequence[Sequence[Job]]) -> None:
+        worlds = [opened(part) for part in self.panel.parts]  # all of them before any is played
+        self._note(worlds)
+        began, before = time.monotonic(), self.store.meta().get("seconds", 0.0)
+        try:
+            for number, (part, world, jobs) in enumerate(zip(self.panel.parts, worlds, left, strict=True)):
+                if jobs:
+                    keep = self._keeper(number, part, world)
+                    play_jobs(self.agent, part, jobs, self.facts["temperature"], self.pace, keep, self._count)
+        finally:
+            self.store.set_meta({"seconds": before + time.monotonic() - began})
+            for world in worlds:
+                world.close()
+
+    def _note(self, worlds: Sequence[TextEnv]) -> None:
+        told = [
+            {
+                task: asdict(
+                    TaskFacts(
+                        type=world.task_type(task),
+                        difficulty=world.difficulty(task),
+                        can_solve=world.can_solve(task),
+                    )
+                )
+                for task in part.tasks
+            }
+            for part, world in zip(self.panel.parts, worlds, strict=True)
+        ]
+        ranges = [world.meta.reward_range for world in worlds]
+        panel = self.panel.model_dump(mode="json")
+        self.store.set_meta(
+            {"agent": self.agent.name, "panel": panel, "facts": self.facts, "tasks": told, "ranges": ranges}
+        )
+        for part, world in zip(self.panel.parts, worlds, strict=True):
+            self.store.environment(part.env, world.meta.version, part.config)
+
+    def _count(self, used: Usage) -> None:
+        """Add what was asked of a server to what was before."""
+        before = self.store.meta().get("usage")
+        self.store.set_meta({"usage": asdict(used if before is None else Usage(**before) + used)})
+
+    def _keeper(self, number: int, part: Part, world: TextEnv) -> Callable[[Episode], None]:
+        def keep(episode: Episode) -> None:
+            if episode.turns:
+                check_beginning(part, episode.task.task_id, episode.turns[0].observation)
+            kind = world.task_type(episode.task.task_id)
+            self.store.add(number, {}, [episode], phase="eval", task_types=[kind])
+            self.on_episode(part, episode)
+
+        return keep
+
+
+def latest(store: RunStore, number: int) -> list[EpisodeRow]:
+    """Return the last episode of each attempt at a part's tasks."""
+    found = {(row.task, row.seed): row for row in read.episodes(store, phase="eval", step=number)}
+    return list(found.values())

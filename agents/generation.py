@@ -1,0 +1,100 @@
+"""A reply under way: what has been sampled of it, what its constraint leaves, and when it is whole.
+
+Back ends that sample ids keep one for each busy slot, so that they agree on what is forced, where a reply ends, and how
+one goes on that an interruption cut short. It samples nothing, and knows no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cairn.agents.backend import Finish, Reply, Request
+from cairn.agents.config import SamplingConfig
+from cairn.agents.constraint import next_ids, pack
+
+
+@dataclass(slots=True, kw_only=True)
+class Draft:
+    """One reply."""
+
+    tokens: list[int]  # the slot's whole sequence: grows with the reply
+    choices: Sequence[tuple[int, ...]] | None  # those that agree with what there is; None: free
+    end_id: int
+    limits: SamplingConfig
+    ids: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    allowed: list[tuple[int, ...]] = field(default_factory=list)  # one set for each id, where there are choices
+    version: int = 0  # of the weights that sampled the first id
+
+    @classmethod
+    def begin(cls, tokens: list[int], request: Request, end_id: int, limits: SamplingConfig, version: int) -> Draft:
+        """Return the draft that answers a request after `tokens`, with all that is known of it before sampling."""
+        draft = cls(tokens=tokens, choices=request.choices, end_id=end_id, limits=limits, version=version)
+        if request.begun is not None:
+            draft._go_on(request.begun)
+        draft.force()
+        return draft
+
+    @property
+    def next_ids(self) -> tuple[int, ...] | None:
+        """Ids that may come next, sorted; None where all may."""
+        return None if self.choices is None else next_ids(self.choices, len(self.ids))
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether only one choice is left."""
+        return self.choices is not None and all(choice == self.choices[0] for choice in self.choices)
+
+    @property
+    def finish(self) -> Finish | None:
+        """Why the reply is whole; None: it is not."""
+        if len(self.tokens) >= self.limits.max_context:
+            return "context"
+        if self.ids and self.ids[-1] == self.end_id:
+            return "end"
+        return "length" if self.choices is None and len(self.ids) >= self.limits.max_reply_tokens else None
+
+    @property
+    def room(self) -> int:
+        """How many ids may come at most."""
+        left = self.limits.max_context - len(self.tokens)
+        return left if self.choices is not None else min(left, self.limits.max_reply_tokens - len(self.ids))
+
+    def append(self, token: int, logprob: float, version: int, allowed: tuple[int, ...] | None) -> None:
+        """Take in an id that these weights sampled out of `allowed`; None: out of all."""
+        place = len(self.ids)
+        if place == 0:
+            self.version = version
+        self.ids.append(token)
+        self.tokens.append(token)
+        self.logprobs.append(logprob)
+        if self.choices is not None:
+            self.allowed.append(allowed or (token,))
+            self.choices = [choice for choice in self.choices if choice[place] == token]
+
+    def force(self) -> None:
+        """Append ids for as long as the constraint leaves one."""
+        while self.finish is None and (ids := self.next_ids) is not None and len(ids) == 1:
+            self.append(ids[0], 0.0, self.version, ids)
+
+    def reply(self) -> Reply:
+        """Return what there is."""
+        return Reply(
+            ids=np.array(self.ids, np.int32),
+            logprobs=np.array(self.logprobs, np.float32),
+            constraint=None if self.choices is None else pack(self.allowed),
+            finish=self.finish or "abort",
+            version=self.version,
+        )
+
+    def _go_on(self, begun: Reply) -> None:
+        """Take up a reply where it was left."""
+        for place, (token, logprob) in enumerate(zip(begun.ids.tolist(), begun.logprobs.tolist(), strict=True)):
+            allowed = None
+            if begun.constraint is not None:
+                first, end = begun.constraint.offsets[place : place + 2]
+                allowed = tuple(begun.constraint.ids[first:end].tolist())
+            self.append(token, logprob, begun.version, allowed)

@@ -1,0 +1,298 @@
+"""Attention over sequences laid end to end, or over a forest of their shared prefixes: no padding outside attention.
+
+Every transformers model that supports attention back ends runs on one flat row of N tokens; only this module knows
+which tokens a token looks at. The tokens are cut into blocks, blocks of like size are stacked, and a stack is one call.
+Blocks look at a cache of what their slots have seen before (sampling), or at tokens of the flat row (training). Both
+give what the padded computation gives, sequence by sequence.
+
+Not covered: sliding windows, attention sinks, logit soft caps, encoder-decoder models. `agents.models.policy` refuses
+models that need them. Nor dropout: what sequences share would drop the same.
+
+Letters: N tokens of the call; M queries and L keys of all stacks, with padding; of one stack B blocks, Q queries and
+K keys; S slots, T cached positions, H heads, D head width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from transformers import AttentionInterface
+
+from cairn.agents.models.attention_blocks import Block, make_forest, stacked
+from cairn.core.records import IntArray
+
+NAME = "cairn_ragged"
+_VIEWED = 0.5  # share of the slots from which on all of them are looked at
+_GPU_KERNELS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
+
+
+class SlotCache:
+    """Keys and values of S slots, each with its own length; grows in T as needed."""
+
+    def __init__(self, num_slots: int) -> None:
+        self.num_slots = num_slots
+        self.capacity = 0
+        self._layers: dict[int, tuple[Tensor, Tensor]] = {}  # layer -> keys, values, each [S, H, T, D]
+
+    def reserve(self, length: int) -> None:
+        """Make room for `length` positions in every slot."""
+        if length <= self.capacity:
+            return
+        self.capacity = max(256, -(-length // 256) * 256, self.capacity * 3 // 2)
+        for layer, (keys, values) in self._layers.items():
+            extra = self.capacity - keys.shape[2]
+            self._layers[layer] = (F.pad(keys, (0, 0, 0, extra)), F.pad(values, (0, 0, 0, extra)))
+
+    def write(self, layer: int, slots_N: Tensor, positions_N: Tensor, keys_NHD: Tensor, values_NHD: Tensor) -> None:
+        """Store one layer's new keys and values."""
+        if layer not in self._layers:
+            shape = (self.num_slots, keys_NHD.shape[1], self.capacity, keys_NHD.shape[2])
+            self._layers[layer] = (keys_NHD.new_zeros(shape), keys_NHD.new_zeros(shape))
+        keys, values = self._layers[layer]
+        keys[slots_N, :, positions_N] = keys_NHD
+        values[slots_N, :, positions_N] = values_NHD
+
+    def copy(self, source: int, target: int, length: int) -> None:
+        """Give one slot the first `length` keys and values of another."""
+        for keys, values in self._layers.values():
+            for tensor in (keys, values):
+                tensor[target, :, :length] = tensor[source, :, :length]
+
+    def read(self, layer: int, slots_S: Tensor | None, length: int) -> tuple[Tensor, Tensor]:
+        """Return keys and values [S, H, length, D] of the slots (None: all of them)."""
+        keys, values = (tensor[:, :, :length] for tensor in self._layers[layer])
+        return (keys, values) if slots_S is None else (keys[slots_S], values[slots_S])
+
+
+@dataclass(frozen=True)
+class Stack:
+    """B blocks of like size."""
+
+    num_blocks: int
+    num_queries: int  # Q
+    num_keys: int  # K
+    mask: Tensor | None  # [B, 1, Q, K], True where a query may look; None: at the keys up to its own place
+
+
+@dataclass(frozen=True)
+class CachedKeys:
+    """A cache as what is looked at: new tokens are written first."""
+
+    cache: SlotCache
+    slots_N: Tensor
+    positions_N: Tensor
+    slots_B: Tensor | None  # slot of each block; None: block i is slot i
+    length: int  # T
+
+    def look(self, layer: int, keys_NHD: Tensor, values_NHD: Tensor) -> list[tuple[Tensor, Tensor]]:
+        """Return the one stack's keys and values [B, H, T, D]."""
+        self.cache.write(layer, self.slots_N, self.positions_N, keys_NHD, values_NHD)
+        return [self.cache.read(layer, self.slots_B, self.length)]
+
+
+@dataclass(frozen=True)
+class OwnKeys:
+    """The call's own tokens as what is looked at."""
+
+    shapes: Sequence[tuple[int, int]]  # (B, K) of each stack
+    tokens_L: Tensor
+
+    def look(self, layer: int, keys_NHD: Tensor, values_NHD: Tensor) -> list[tuple[Tensor, Tensor]]:
+        """Return each stack's keys and values [B, H, K, D]."""
+        keys, values = (_gathered(x_NHD, self.tokens_L, self.shapes) for x_NHD in (keys_NHD, values_NHD))
+        return list(zip(keys, values, strict=True))
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """Which tokens each of N flat tokens looks at."""
+
+    positions_N: Tensor  # place in its sequence
+    stacks: Sequence[Stack]
+    queries_M: Tensor  # token of each query; padding repeats one
+    outputs_N: Tensor  # query of each token
+    keys: CachedKeys | OwnKeys
+
+    @classmethod
+    def of(cls, lengths: Sequence[int], device: torch.device) -> Ragged:
+        """Describe whole sequences that are laid end to end."""
+        return cls.tree(np.concatenate([np.arange(length, dtype=np.int32) for length in lengths]), device)
+
+    @classmethod
+    def tree(cls, positions_N: IntArray, device: torch.device) -> Ragged:
+        """Describe a forest in preorder by its tokens' depths: each token looks at its ancestors and at itself."""
+        forest = make_forest(positions_N)
+        ends_N = torch.as_tensor(np.append(forest.ends_N, 0), device=device)  # and one for padding
+        outputs_N = np.empty(len(positions_N), np.int64)
+        stacks, queries, keys, num_queries = [], [], [], 0
+        for blocks in stacked(forest.blocks):
+            queries_BQ, keys_BK = _padded(blocks, padding=len(positions_N))
+            for row, block in enumerate(blocks):
+                first = num_queries + row * queries_BQ.shape[1]
+                outputs_N[block.start : block.stop] = np.arange(first, first + block.num_queries)
+            num_queries += queries_BQ.size
+            mask = None
+            if not blocks[0].is_chain:
+                mask = _is_ancestor(
+                    torch.as_tensor(keys_BK, device=device), torch.as_tensor(queries_BQ, device=device), ends_N
+                )
+            stacks.append(Stack(len(blocks), queries_BQ.shape[1], keys_BK.shape[1], mask))
+            queries.append(queries_BQ.ravel())
+            keys.append(np.minimum(keys_BK, len(positions_N) - 1).ravel())
+        return cls(
+            positions_N=torch.as_tensor(positions_N, dtype=torch.long, device=device),
+            stacks=stacks,
+            queries_M=torch.as_tensor(np.concatenate(queries), device=device),
+            outputs_N=torch.as_tensor(outputs_N, device=device),
+            keys=OwnKeys(
+                shapes=[(stack.num_blocks, stack.num_keys) for stack in stacks],
+                tokens_L=torch.as_tensor(np.concatenate(keys), device=device),
+            ),
+        )
+
+    @classmethod
+    def continuing(
+        cls, cache: SlotCache, slots: Sequence[int], starts: Sequence[int], lengths: Sequence[int], device: torch.device
+    ) -> Ragged:
+        """Describe stretches of new tokens that begin at `starts` in their slots: a block each.
+
+        Where most slots have one, the others get an idle block: a view of the whole cache is cheaper than a copy of it.
+        """
+        is_viewed = len(slots) >= _VIEWED * cache.num_slots
+        blocks_S = torch.tensor(slots if is_viewed else range(len(slots)), device=device)
+        given_S3 = torch.as_tensor(np.array([starts, lengths, np.cumsum([0, *lengths[:-1]])]).T, device=device)
+        given_B3 = given_S3.new_zeros(cache.num_slots if is_viewed else len(slots), 3).index_copy(0, blocks_S, given_S3)
+        starts_B, lengths_B, first_B = given_B3.unbind(1)
+        longest, length = max(lengths), max(s + n for s, n in zip(starts, lengths, strict=True))
+        cache.reserve(length)
+        columns_Q = torch.arange(longest, device=device)
+        rows_N = torch.repeat_interleave(blocks_S, given_S3[:, 1])
+        columns_N = torch.arange(len(rows_N), device=device) - first_B[rows_N]
+        positions_N = starts_B[rows_N] + columns_N
+        mask_BQT = torch.arange(length, device=device) <= (starts_B[:, None] + columns_Q)[:, :, None]
+        slots_B = None if is_viewed else torch.tensor(slots, device=device)
+        return cls(
+            positions_N=positions_N,
+            stacks=[Stack(len(given_B3), longest, length, mask_BQT[:, None])],
+            queries_M=(first_B[:, None] + torch.minimum(columns_Q, lengths_B[:, None] - 1)).flatten().clamp(0),
+            outputs_N=rows_N * longest + columns_N,
+            keys=CachedKeys(cache, rows_N if slots_B is None else slots_B[rows_N], positions_N, slots_B, length),
+        )
+
+    @property
+    def padding(self) -> int:
+        """How many queries attention has beside those of the tokens."""
+        return len(self.queries_M) - len(self.positions_N)
+
+
+def _padded(blocks: Sequence[Block], padding: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return which token each query [B, Q] and each key [B, K] is; queries are padded with the block's last."""
+    num_queries, num_keys = max(b.num_queries for b in blocks), max(b.num_keys for b in blocks)
+    queries_BQ = np.array([np.minimum(np.arange(b.start, b.start + num_queries), b.stop - 1) for b in blocks])
+    keys_BK = np.full((len(blocks), num_keys), padding)
+    for row_K, block in zip(keys_BK, blocks, strict=True):
+        row_K[: block.num_keys] = block.keys
+    return queries_BQ, keys_BK
+
+
+def _is_ancestor(keys_BK: Tensor, queries_BQ: Tensor, ends_N: Tensor) -> Tensor:
+    """Return [B, 1, Q, K]: whether the key is the query or an ancestor of it; padding is not."""
+    is_before = keys_BK[:, None, :] <= queries_BQ[:, :, None]
+    return (is_before & (queries_BQ[:, :, None] < ends_N[keys_BK][:, None, :]))[:, None]
+
+
+def _gathered(x_NHD: Tensor, tokens: Tensor, shapes: Sequence[tuple[int, int]]) -> list[Tensor]:
+    """Return the rows of `tokens`, cut into one [B, H, Q, D] for each shape (B, Q)."""
+    rows = x_NHD.flatten(1).index_select(0, tokens)
+    parts = torch.split(rows, [blocks * size for blocks, size in shapes])
+    return [part.view(*shape, *x_NHD.shape[1:]).transpose(1, 2) for part, shape in zip(parts, shapes, strict=True)]
+
+
+def _attend(
+    module: torch.nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    *,
+    ragged: Ragged,
+    scaling: float | None = None,
+    dropout: float = 0.0,
+    **_: Any,  # Any: other back ends' settings
+) -> tuple[Tensor, None]:
+    """Attention back end: query, key, value are [1, H, N, D]; returns [1, N, H, D]."""
+    query_NHD, key_NHD, value_NHD = (x[0].transpose(0, 1) for x in (query, key, value))
+    layer = int(module.layer_idx)  # type: ignore[arg-type]  # transformers numbers its attention modules
+    looked_at = ragged.keys.look(layer, key_NHD, value_NHD)
+    queries = _gathered(query_NHD, ragged.queries_M, [(s.num_blocks, s.num_queries) for s in ragged.stacks])
+    outs = []
+    for stack, query_BHQD, (keys, values) in zip(ragged.stacks, queries, looked_at, strict=True):
+        out_BHQD = _attention(query_BHQD, keys, values, stack.mask, dropout, scaling)
+        outs.append(out_BHQD.transpose(1, 2).flatten(0, 1).flatten(1))
+    return torch.cat(outs).index_select(0, ragged.outputs_N).view(query_NHD.shape)[None], None
+
+
+def _attention(
+    query_BHQD: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, dropout: float, scaling: float | None
+) -> Tensor:
+    """Return [B, H, Q, D]; keys and values [B, G, K, D], where each of G heads serves H / G heads of queries.
+
+    On a GPU with a mask, queries that share a head of keys are laid one after another: the memory-efficient kernel
+    supports no shared heads, and torch's fallback keeps all scores. cuDNN is excluded there because it makes a plan for
+    every shape, and each step of sampling has a different one (docs/log.md).
+    """
+    if mask is not None and query_BHQD.is_cuda:
+        with sdpa_kernel(_GPU_KERNELS):
+            return grouped_attention(query_BHQD, keys, values, mask, dropout, scaling)
+    is_shared = query_BHQD.shape[1] != keys.shape[1]
+    return F.scaled_dot_product_attention(
+        query_BHQD, keys, values, mask, dropout, mask is None, scale=scaling, enable_gqa=is_shared
+    )
+
+
+def grouped_attention(
+    query_BHQD: Tensor, keys: Tensor, values: Tensor, mask: Tensor, dropout: float = 0.0, scaling: float | None = None
+) -> Tensor:
+    """Return masked attention [B, H, Q, D] over shared heads of keys and values [B, G, K, D], which are not copied."""
+    shape, num_groups = query_BHQD.shape, keys.shape[1]
+    num_sharing = shape[1] // num_groups
+    together = query_BHQD.reshape(shape[0], num_groups, num_sharing * shape[2], shape[3])
+    mask = mask.repeat(1, 1, num_sharing, 1)
+    return F.scaled_dot_product_attention(together, keys, values, mask, dropout, scale=scaling).reshape(shape)
+
+
+AttentionInterface.register(NAME, _attend)
+
+
+def hidden_states(model: Any, ids_N: Tensor, ragged: Ragged) -> Tensor:  # Any: a transformers causal model
+    """Return the last hidden states [N, width] of flat tokens."""
+    decoder = model.get_decoder()
+    out = decoder(input_ids=ids_N[None], position_ids=ragged.positions_N[None], use_cache=False, ragged=ragged)
+    states: Tensor = out.last_hidden_state[0]
+    return states
+
+
+def logits(model: Any, states_ND: Tensor) -> Tensor:  # Any: a transformers causal model
+    """Return float32 logits [N, V] of hidden states."""
+    out: Tensor = model.get_output_embeddings()(states_ND)
+    return out.float()
+
+
+def logits_after(model: Any, ids_N: Tensor, ragged: Ragged, tokens_P: Tensor) -> Tensor:  # Any: as above
+    """Return float32 logits [P, V] of what follows chosen ones of the flat tokens.
+
+    One call of the model itself, unlike the two above: what is hooked to it, such as sharding, sees all of the pass.
+    """
+    positions = ragged.positions_N[None]
+    out = model(
+        input_ids=ids_N[None], position_ids=positions, use_cache=False, logits_to_keep=tokens_P, ragged=ragged
+    ).logits[0]
+    found: Tensor = out.float()
+    return found

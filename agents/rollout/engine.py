@@ -1,0 +1,308 @@
+"""Runs many episodes at once over one back end; when an episode ends, its slot takes the next job.
+
+The back end samples while slow environments work, each call in its own thread. Fast environments are called in line,
+which makes runs reproducible to the bit. Infrastructure failures are marked on the episode, retried within a bound with
+a fresh environment, and returned with the rest: nothing is dropped. The content of a reply never raises here. `collect`
+plays a list of jobs to the end, for evaluation and demonstrations.
+"""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from pydantic import Field
+
+from cairn.agents.backend import Backend, Reply
+from cairn.agents.rollout.admission import PeakForecast
+from cairn.agents.rollout.episode import Flight, Job, Manner
+from cairn.agents.rollout.play import observe
+from cairn.core.config import Config
+from cairn.core.errors import EpisodeFailure
+from cairn.core.records import Ending, Episode, Observation, Turn
+
+_POLL_S = 0.05  # how often limits of time are looked at while nothing else happens
+
+
+class Pool(Protocol):
+    """Lends environments to episodes."""
+
+    @property
+    def threads(self) -> int:
+        """How many calls may go on at once, each in a thread; 0: one after another, in the caller's own."""
+
+    def lease(self) -> Any:  # Any: an `agents.rollout.play.Environment` that knows its pool
+        """Return an environment that nobody else has."""
+
+    def release(self, handle: Any, /) -> None:
+        """Take it back; a failed one is replaced."""
+
+    def close(self) -> None:
+        """End all environments."""
+
+
+class LimitConfig(Config):
+    """How long things may take, in seconds of wall time; what runs out is truncated and scored as it stands."""
+
+    turn_s: float | None = Field(None, gt=0, description="One reply with the environment's answer; None: no limit.")
+    episode_s: float | None = Field(None, gt=0, description="One episode.")
+    group_s: float | None = Field(None, gt=0, description="All episodes of a task, from the first one's beginning.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrival:
+    """What a call to an environment brought."""
+
+    slot: int
+    value: Any  # an EpisodeFailure, or the call's answer
+    seconds: float
+
+
+@dataclass
+class Engine:
+    """Plays jobs with one back end, one pool and one manner."""
+
+    backend: Backend
+    pool: Pool
+    manner: Manner
+    retries: int = 1  # further attempts at an episode that failed
+    limits: LimitConfig = field(default_factory=LimitConfig)
+    forecast: PeakForecast | None = None  # None: slots are the only limit
+    clock: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
+        self.flights: dict[int, Flight] = {}  # by slot
+        self.waiting: deque[tuple[Job, int]] = deque()  # jobs that go before new ones, with the attempts behind them
+        self._sampling: set[int] = set()  # slots; all others wait for their environments
+        self.free = list(range(self.backend.num_slots))[::-1]  # the last one is taken first
+        self._inbox: queue.SimpleQueue[_Arrival] = queue.SimpleQueue()
+        # Whoever waits for a thread is served in the order of arrival: one call an episode, so episodes take turns.
+        self._threads = ThreadPoolExecutor(self.pool.threads) if self.pool.threads else None
+
+    def pump(self, next_job: Callable[[], Job | None]) -> list[tuple[Job, Episode]]:
+        """Begin what can be begun, do a unit of work, and return the episodes that ended.
+
+        `next_job` returns None while no further episode may begin.
+        """
+        done: list[tuple[Job, Episode]] = []
+        while self._admit(next_job) | self._take_answers(done, wait=not self._sampling):
+            pass
+        if self._sampling:
+            for slot, reply in self.backend.step():
+                self._answered(slot, reply, done)
+        self._cut_what_is_late(done)
+        return done
+
+    def take_answers(self) -> list[tuple[Job, Episode]]:
+        """Go on with the flights whose environment has answered, without sampling; return the episodes that ended."""
+        done: list[tuple[Job, Episode]] = []
+        self._take_answers(done, wait=False)
+        return done
+
+    def close(self) -> None:
+        """End the threads, those whose environment is at work with it; give back what back end and pool hold."""
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+        self.backend.close()
+        self.pool.close()
+
+    def cut(self, group_id: int) -> list[tuple[Job, Episode]]:
+        """End the episodes of a group where they stand; those whose environment is at work end when it answers."""
+        done: list[tuple[Job, Episode]] = []
+        for slot in [slot for slot, flight in self.flights.items() if flight.job.group_id == group_id]:
+            self._cut(slot, done)
+        return done
+
+    # -- jobs to flights --------------------------------------------------------------------------------------------
+
+    def _admit(self, next_job: Callable[[], Job | None]) -> bool:
+        """Begin episodes while there are slots and room; return whether any began."""
+        began = False
+        while self.free and self._has_room():
+            if self.waiting:
+                job, attempt = self.waiting.popleft()
+            elif (found := next_job()) is not None:
+                job, attempt = found, 0
+            else:
+                break
+            self._begin(self.free.pop(), Flight.of(job, self.manner, attempt))
+            began = True
+        return began
+
+    def _has_room(self) -> bool:
+        lengths = [flight.length for flight in self.flights.values()]
+        return self.forecast is None or not lengths or self.forecast.admits(lengths)
+
+    def _begin(self, slot: int, flight: Flight) -> None:
+        self.flights[slot] = flight
+        flight.began = flight.turn_began = self.clock()
+        self._call(slot, lambda: self._reset(flight))
+
+    def _reset(self, flight: Flight) -> Observation:
+        flight.env = self.pool.lease()
+        task = flight.job.task
+        return observe(*flight.env.reset(seed=task.seed, options={"task": task.task_id}))
+
+    def take_up(self, slot: int, flight: Flight, turns: Sequence[Turn]) -> bool:
+        """Bring an interrupted episode to where it was, by its own actions; its slot is not among the free ones.
+
+        Returns whether the environment showed what it had shown. If not, or if it failed, the episode begins anew.
+        """
+        try:
+            self._replay(flight, turns)
+        except EpisodeFailure:
+            if flight.env is not None:
+                self.pool.release(flight.env)
+            self._begin(slot, Flight.of(flight.job, self.manner, flight.attempt))
+            return False
+        self.flights[slot] = flight
+        flight.began = self.clock()
+        flight.is_cold = True
+        self._ask(slot)
+        return True
+
+    def _replay(self, flight: Flight, turns: Sequence[Turn]) -> None:
+        flight.look(self._reset(flight))
+        for turn in turns:
+            flight.retake(turn, flight.env.step(turn.action))
+
+    # -- environments -----------------------------------------------------------------------------------------------
+
+    def _call(self, slot: int, call: Callable[[], Any]) -> None:  # Any: each call has its own answer
+        """Have an environment do something; the answer comes to the inbox. Other errors than episodes' go through."""
+
+        def run() -> None:
+            start = time.perf_counter()
+            try:
+                value = call()
+            except EpisodeFailure as failure:
+                value = failure
+            except BaseException as error:  # of a thread: raised again where it is read
+                if self._threads is None:
+                    raise
+                value = error
+            self._inbox.put(_Arrival(slot, value, time.perf_counter() - start))
+
+        if self._threads is None:
+            run()
+        else:
+            self._threads.submit(run)
+
+    def _take_answers(self, done: list[tuple[Job, Episode]], *, wait: bool) -> bool:
+        """Go on with every flight whose environment has answered; return whether there was one."""
+        found = False
+        while True:
+            try:
+                arrival = self._inbox.get(block=wait and bool(self.flights) and not found, timeout=_POLL_S)
+            except queue.Empty:
+                return found
+            found = True
+            self._arrived(arrival, done)
+
+    def _arrived(self, arrival: _Arrival, done: list[tuple[Job, Episode]]) -> None:
+        flight = self.flights[arrival.slot]
+        ending = None
+        try:
+            if isinstance(arrival.value, BaseException):
+                raise arrival.value
+            if flight.said is not None:
+                ending = flight.see(arrival.value, arrival.seconds)
+            elif flight.is_late:
+                flight.observation, ending = arrival.value, Ending.truncated("time")
+            else:
+                flight.look(arrival.value)
+        except EpisodeFailure as failure:
+            self._settle(arrival.slot, flight.failed(failure), done)
+            return
+        if ending is not None:
+            self._settle(arrival.slot, flight.ended(ending), done)
+            return
+        self._ask(arrival.slot)
+
+    def _ask(self, slot: int) -> None:
+        """Ask the back end for a flight's next reply."""
+        flight = self.flights[slot]
+        flight.turn_began = self.clock()
+        self.backend.submit(slot, flight.request())
+        self._sampling.add(slot)
+
+    # -- replies ----------------------------------------------------------------------------------------------------
+
+    def _answered(self, slot: int, reply: Reply | EpisodeFailure, done: list[tuple[Job, Episode]]) -> None:
+        self._sampling.discard(slot)
+        flight = self.flights[slot]
+        if isinstance(reply, EpisodeFailure):
+            self._settle(slot, flight.failed(reply), done)
+            return
+        try:
+            is_note = flight.takes_note(reply)
+        except EpisodeFailure as failure:  # no prompt can be made of it
+            self._settle(slot, flight.failed(failure), done)
+            return
+        if is_note:
+            self._ask(slot)
+            return
+        action = flight.hear(reply)
+        if action is None:
+            self._settle(slot, flight.ended(Ending.truncated("tokens")), done)
+            return
+        self._call(slot, lambda: flight.env.step(action))
+
+    # -- endings ----------------------------------------------------------------------------------------------------
+
+    def _cut_what_is_late(self, done: list[tuple[Job, Episode]]) -> None:
+        turn_s, episode_s = self.limits.turn_s or float("inf"), self.limits.episode_s or float("inf")
+        if turn_s == episode_s == float("inf"):
+            return
+        now = self.clock()
+        for slot, flight in list(self.flights.items()):
+            if now - flight.turn_began > turn_s or now - flight.began > episode_s:
+                self._cut(slot, done)
+
+    def _cut(self, slot: int, done: list[tuple[Job, Episode]]) -> None:
+        flight = self.flights[slot]
+        if slot not in self._sampling:
+            flight.is_late = True
+            return
+        self.backend.abort(slot)
+        self._sampling.discard(slot)
+        self._settle(slot, flight.ended(Ending.truncated("time")), done)
+
+    def _settle(self, slot: int, episode: Episode, done: list[tuple[Job, Episode]]) -> None:
+        """Take an ended flight out: to be played again if it failed and may be, else to be returned."""
+        flight = self.flights.pop(slot)
+        self.free.append(slot)
+        if flight.env is not None:
+            self.pool.release(flight.env)
+        if self.forecast is not None:
+            self.forecast.record(flight.length)
+        if episode.is_failed and flight.attempt < self.retries:
+            self.waiting.append((flight.job, flight.attempt + 1))
+        else:
+            done.append((flight.job, episode))
+
+
+def collect(
+    engine: Engine,
+    jobs: Iterable[Job],
+    on_episode: Callable[[Episode], None] = lambda _: None,
+    on_work: Callable[[], None] = lambda: None,
+) -> list[Episode]:
+    """Play every job and return the episodes in the jobs' order.
+
+    `on_episode` hears of each as it ends; `on_work` is called often while they are played.
+    """
+    mine = [replace(job) for job in jobs]  # equal jobs must be told apart
+    done: dict[int, Episode] = {}
+    left = iter(mine)
+    while len(done) < len(mine):
+        for job, episode in engine.pump(lambda: next(left, None)):
+            done[id(job)] = episode
+            on_episode(episode)
+        on_work()
+    return [done[id(job)] for job in mine]

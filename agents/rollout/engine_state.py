@@ -1,0 +1,92 @@
+"""What an engine has under way, as JSON and back: for every episode its turns and the reply that it was at.
+
+A restored episode is played to where it was by the same actions; where the environment does not show the same again, it
+begins anew, and is counted. Jobs are named by group and member; their contents are the run's to know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from cairn.agents.backend import Reply
+from cairn.agents.rollout.engine import Engine
+from cairn.agents.rollout.episode import Flight, Job
+from cairn.agents.rollout.groups import Key, State, key_of
+from cairn.core.episode_json import (
+    array_from_json,
+    array_to_json,
+    constraint_from_json,
+    constraint_to_json,
+    turn_from_json,
+    turn_to_json,
+)
+
+
+def engine_state(engine: Engine) -> State:
+    """Return all that an engine needs to go on, as JSON; none of its flights is between environment and back end."""
+    return {
+        "waiting": [[*key_of(job), attempt] for job, attempt in engine.waiting],
+        "flights": [
+            [*key_of(flight.job), slot, _flight_state(engine, slot, flight)] for slot, flight in engine.flights.items()
+        ],
+        "free": list(engine.free),
+        "forecast": None if engine.forecast is None else engine.forecast.state(),
+    }
+
+
+def keys_in(state: Mapping[str, Any]) -> list[Key]:
+    """Return the jobs that an engine's state speaks of."""
+    return [(number, member) for number, member, *_ in (*state["waiting"], *state["flights"])]
+
+
+def restore_engine(engine: Engine, state: Mapping[str, Any], jobs: Mapping[Key, Job]) -> int:
+    """Go on from a state, with a fresh engine; return how many episodes had to begin anew."""
+    for number, member, attempt in state["waiting"]:
+        engine.waiting.append((jobs[number, member], attempt))
+    engine.free = list(state["free"])
+    if engine.forecast is not None and state["forecast"] is not None:
+        engine.forecast.restore(state["forecast"])
+    taken = [_take_up(engine, slot, jobs[number, member], kept) for number, member, slot, kept in state["flights"]]
+    return taken.count(False)
+
+
+def _flight_state(engine: Engine, slot: int, flight: Flight) -> State:
+    reply = flight.said.reply if flight.said is not None else engine.backend.so_far(slot)
+    return {
+        "attempt": flight.attempt,
+        "turns": [turn_to_json(turn) for turn in flight.turns],
+        "reply": None if reply is None else _reply_to_json(reply),
+        "random": flight.rng.getstate(),
+    }
+
+
+def _take_up(engine: Engine, slot: int, job: Job, kept: Mapping[str, Any]) -> bool:
+    """Bring an episode to where it was; where that cannot be done, it begins anew."""
+    flight = Flight.of(job, engine.manner, kept["attempt"])
+    version, numbers, gauss = kept["random"]
+    flight.rng.setstate((version, tuple(numbers), gauss))
+    flight.begun = None if kept["reply"] is None else _reply_from_json(kept["reply"])
+    return engine.take_up(slot, flight, [turn_from_json(turn) for turn in kept["turns"]])
+
+
+def _reply_to_json(reply: Reply) -> State:
+    return {
+        "ids": array_to_json(reply.ids),
+        "logprobs": array_to_json(reply.logprobs),
+        "constraint": constraint_to_json(reply.constraint),
+        "finish": reply.finish,
+        "version": reply.version,
+    }
+
+
+def _reply_from_json(data: Mapping[str, Any]) -> Reply:
+    return Reply(
+        ids=array_from_json(data["ids"], np.int32),
+        logprobs=array_from_json(data["logprobs"], np.float32),
+        constraint=constraint_from_json(data["constraint"]),
+        finish=data["finish"],
+        version=data["version"],
+    )

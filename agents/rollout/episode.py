@@ -1,0 +1,239 @@
+"""One episode under way between an environment and a back end: what it asks next, and what each answer makes of it.
+
+A flight does no waiting and owns no clock: `agents.rollout.engine` carries its requests to the back end, its actions to
+the environment, and both's answers back.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from cairn.agents.backend import Reply, Request, Scene
+from cairn.agents.context.base import Context, Prompt, TakesNotes
+from cairn.agents.forms.base import Parsed
+from cairn.agents.rollout.play import observe
+from cairn.core.errors import EnvironmentFailure, EpisodeFailure
+from cairn.core.records import Ending, Episode, IntArray, Note, Observation, Task, Turn
+
+Answer = tuple[str, float, bool, bool, dict[str, Any]]  # what an environment's step returns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One episode to play."""
+
+    task: Task
+    group_id: int
+    sample_seed: int  # of the draws that choose its tokens
+    member: int = 0  # its place in the group, where that matters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manner:
+    """How a policy sees and answers."""
+
+    new_context: Callable[[], Context]
+    decode: Callable[[Sequence[int]], str]
+    constrain: bool = True  # replies are admissible actions, wherever the environment lists them
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A reply that the environment has yet to answer."""
+
+    reply: Reply
+    text: str
+    parsed: Parsed
+
+
+@dataclass(slots=True, kw_only=True)
+class Flight:
+    """An episode under way."""
+
+    job: Job
+    manner: Manner
+    context: Context
+    rng: random.Random
+    attempt: int = 0  # failures behind it
+    env: Any = None  # Any: a lease of some pool; None: there is none
+    observation: Observation = field(default_factory=lambda: Observation(text="", anchor=0))
+    prompt: Prompt = field(default_factory=lambda: Prompt((), extends=False))
+    choices: list[tuple[int, ...]] | None = None  # what the reply is one of; None: anything
+    said: _Said | None = None
+    notes: list[Note] = field(default_factory=list)  # of the turn under way
+    turns: list[Turn] = field(default_factory=list)
+    score: float = 0.0
+    success: bool = False
+    length: int = 0  # tokens of the sequence at hand
+    began: float = 0.0  # by the engine's clock
+    turn_began: float = 0.0
+    is_late: bool = False  # a limit of time ran out while the environment was at work
+    begun: Reply | None = None  # part of the coming reply, sampled before the run was interrupted
+    is_cold: bool = False  # the back end does not have the sequence so far
+
+    @classmethod
+    def of(cls, job: Job, manner: Manner, attempt: int = 0) -> Flight:
+        """Return a flight that has yet to begin."""
+        rng = random.Random(job.sample_seed)
+        return cls(job=job, manner=manner, context=manner.new_context(), rng=rng, attempt=attempt)
+
+    def look(self, observation: Observation) -> None:
+        """Prepare what this observation calls for.
+
+        Raises:
+            EpisodeFailure: no prompt can be made of it.
+        """
+        self.observation = observation
+        self.prompt = self.context.prompt(observation)
+        self.choices = None
+        if self.manner.constrain and observation.admissible and self.prompt.asks == "action":
+            self.choices = [self.context.render(action) for action in observation.admissible]
+
+    def request(self) -> Request:
+        """Return what the back end is asked."""
+        prompt, extends = self.prompt.ids, self.prompt.extends
+        self.length = len(prompt) + (self.length if extends else 0)
+        if extends and self.is_cold:
+            prompt, extends = (*self._sequence(), *prompt), False
+        self.is_cold = False
+        return Request(
+            prompt_ids=prompt,
+            extends=extends,
+            choices=self.choices,
+            rng=self.rng,
+            begun=self.begun,
+            messages=self.prompt.messages,
+            tools=self.prompt.tools,
+            scene=Scene(
+                task_id=self.job.task.task_id,
+                turn=len(self.turns),
+                observation=self.observation,
+                oracle=lambda name: str(self.env.oracle(name)),
+            ),
+        )
+
+    def takes_note(self, reply: Reply) -> bool:
+        """Take in a reply to a prompt that asked for no action, and prepare what comes next; return whether it did.
+
+        Raises:
+            EpisodeFailure: no prompt can be made.
+        """
+        if self.prompt.asks == "action" or reply.finish == "context":
+            return False
+        self.length += len(reply.ids)
+        self._note(Note(kind=self.prompt.asks, text=self._text(reply)))
+        return True
+
+    def hear(self, reply: Reply) -> str | None:
+        """Take in a reply and return its action; None: the sequence is full, which ends the episode."""
+        self.begun = None
+        self.length += len(reply.ids)
+        if reply.finish == "context":
+            return None
+        text = self._text(reply)
+        self.said = _Said(reply, text, self.context.parse(text))
+        return self.said.parsed.action
+
+    def see(self, answer: Answer, seconds: float) -> Ending | None:
+        """Take in what the environment answered; return how that ended the episode, if it did.
+
+        Raises:
+            EpisodeFailure: no prompt can be made of it.
+        """
+        text, reward, is_over, is_cut, info = answer
+        turn = self._turn(float(reward), info, seconds)
+        observation = self._add(turn, text, info)
+        self.said = None
+        if is_over or is_cut or self.is_late:
+            self.observation = observation
+            return Ending.terminated() if is_over else Ending.truncated("turns" if is_cut else "time")
+        self.look(observation)
+        return None
+
+    def retake(self, turn: Turn, answer: Answer) -> None:
+        """Take in a turn of before an interruption, which did not end the episode, and what it leads to now.
+
+        Raises:
+            EpisodeFailure: it was not asked what it is now, or no prompt can be made of what it leads to.
+        """
+        if (self.observation, list(self.prompt.ids)) != (turn.observation, _list(turn.prompt_ids)):
+            raise EnvironmentFailure(f"task {self.job.task.task_id!r} did not show the same again")
+        for note in turn.notes:
+            self._note(note)
+        self.look(self._add(turn, answer[0], answer[-1]))
+        self.length = len(self._sequence())
+
+    def ended(self, ending: Ending) -> Episode:
+        """Return the episode, scored as it stands."""
+        return self._episode(ending, score=self.score, success=self.success, final=self.observation)
+
+    def failed(self, failure: EpisodeFailure) -> Episode:
+        """Return the episode that a fault of ours ended: never scored."""
+        cause: Any = failure.cause  # Any: causes are declared as str
+        return self._episode(Ending.failed(cause, str(failure)), score=None, success=None)
+
+    def _add(self, turn: Turn, text: str, info: dict[str, Any]) -> Observation:
+        """Append a turn and return what it led to."""
+        self.turns.append(turn)
+        self.notes = []
+        self.context.record(self.observation, turn.action, _list(turn.reply_ids), turn.reply_text)
+        self.score, self.success = float(info["score"]), bool(info["success"])
+        return observe(text, info)
+
+    def _note(self, note: Note) -> None:
+        """Give the context what it asked for, and look again."""
+        assert isinstance(self.context, TakesNotes)  # whoever asks takes the answer
+        self.context.note(note.text)
+        self.notes.append(note)
+        self.look(self.observation)
+
+    def _text(self, reply: Reply) -> str:
+        if reply.text is not None:
+            return reply.text
+        return self.manner.decode((reply.ids[:-1] if reply.finish == "end" else reply.ids).tolist())
+
+    def _sequence(self) -> tuple[int, ...]:
+        """Return the ids of the turns that the next prompt extends."""
+        first = max(i for i, turn in enumerate(self.turns) if not turn.extends_previous)
+        parts = [ids for turn in self.turns[first:] for ids in (turn.prompt_ids, turn.reply_ids) if ids is not None]
+        return tuple(np.concatenate(parts).tolist())
+
+    def _turn(self, reward: float, info: Mapping[str, Any], seconds: float) -> Turn:
+        assert self.said is not None  # an environment answers actions
+        reply = self.said.reply
+        turn = Turn(
+            observation=self.observation,
+            reply_text=self.said.text,
+            action=self.said.parsed.action,
+            reward=reward,
+            is_valid=self.said.parsed.is_valid,
+            channels=info.get("channels", {}),
+            seconds=seconds,
+            acted=info.get("acted"),
+            tokens=reply.tokens,
+            notes=tuple(self.notes),
+        )
+        if reply.text is not None:
+            return turn
+        return replace(
+            turn,
+            prompt_ids=np.array(self.prompt.ids, np.int32),
+            extends_previous=self.prompt.extends,
+            reply_ids=reply.ids,
+            reply_logprobs=reply.logprobs,
+            constraint=reply.constraint,
+            policy_version=reply.version,
+        )
+
+    def _episode(self, ending: Ending, **outcome: Any) -> Episode:  # Any: Episode's fields
+        turns = tuple(self.turns)
+        return Episode(task=self.job.task, group_id=self.job.group_id, turns=turns, ending=ending, **outcome)
+
+
+def _list(ids: IntArray | None) -> list[int]:
+    return [] if ids is None else ids.tolist()

@@ -1,0 +1,139 @@
+"""Groups of episodes from their beginning to an update: what is queued, under way, complete; no model, no environment.
+
+Who plays the jobs, in this process or on other machines, takes them from `next_job`, one by one, and reports each end
+to `ended`. A job that its player lost is given back and played anew: each comes to one end in `take`'s episodes, and no
+group changes its members.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from cairn.agents.rollout.episode import Job
+from cairn.agents.rollout.schedule import GroupSchedule, ScheduleConfig
+from cairn.core.episode_json import episode_from_json, episode_to_json
+from cairn.core.records import Episode
+
+Key = tuple[int, int]  # a job's group and its place there
+State = dict[str, Any]  # Any: JSON
+
+
+def key_of(job: Job) -> Key:
+    """Return what a job of a run is known by, in any process."""
+    return job.group_id, job.member
+
+
+def without_episodes(state: Mapping[str, Any]) -> State:  # Any: JSON
+    """Return a state of `Groups` and its engines that continues with the next group; groups in flight are dropped."""
+    return {**state, "ready": [], "running": [], "episodes": [], "queue": [], "engines": []}
+
+
+@dataclass
+class _Group:
+    """One task's episodes."""
+
+    number: int
+    jobs: Sequence[Job]
+    episodes: dict[int, Episode] = field(default_factory=dict)  # by member, as they end
+    began: float = 0.0
+
+
+class Groups:
+    """The groups of one run; `schedule` says which may begin, and which make up a batch."""
+
+    def __init__(self, batch: int, config: ScheduleConfig, new_group: Callable[[int], Sequence[Job]]) -> None:
+        """Begin nothing yet.
+
+        Args:
+            batch: groups of an update.
+            config: how far episodes may run ahead of updates.
+            new_group: returns the jobs of a group, by its number: 0, 1, 2, ... in the order of their beginning.
+        """
+        self.schedule = GroupSchedule[int](batch, config)
+        self._new_group = new_group
+        self._next = 0
+        self._groups: dict[int, _Group] = {}
+        self._queue: deque[Job] = deque()  # of groups that have begun
+
+    def next_job(self, version: int | None = None) -> Job | None:
+        """Return the next job, None while none may begin; `version`: of the weights, if newer ones are to come."""
+        if not self._queue and self.schedule.may_begin(version):
+            self.schedule.begin(self._next, version)
+            self._queue.extend(self._open(self._next).jobs)
+            self._next += 1
+        return self._queue.popleft() if self._queue else None
+
+    def give_back(self, jobs: Iterable[Job]) -> None:
+        """Take jobs that have not ended: they are the next to begin, in their order."""
+        self._queue = deque(sorted([*jobs, *self._queue], key=key_of))
+
+    def ended(self, job: Job, episode: Episode) -> None:
+        """Take note of a job's episode.
+
+        Raises:
+            ValueError: it has one already.
+        """
+        group = self._groups[job.group_id]
+        if job.member in group.episodes:
+            raise ValueError(f"Group {group.number} has an episode of member {job.member} already")
+        group.episodes[job.member] = episode
+        if len(group.episodes) == len(group.jobs):
+            self.schedule.complete(group.number)
+
+    def take(self) -> list[Episode] | None:
+        """Return the next update's episodes, by group and member; None while they are not complete."""
+        taken = self.schedule.take()
+        if taken is None:
+            return None
+        groups = [self._groups.pop(number) for number in sorted(began.key for began in taken)]
+        return [group.episodes[member] for group in groups for member in range(len(group.jobs))]
+
+    def late(self, limit_s: float | None) -> list[int]:
+        """Return the groups that began longer ago than the limit."""
+        if limit_s is None:
+            return []
+        now = time.monotonic()
+        return [began.key for began in self.schedule.running if now - self._groups[began.key].began > limit_s]
+
+    def job(self, key: Key) -> Job:
+        """Return the job that is known by this key."""
+        return self._groups[key[0]].jobs[key[1]]
+
+    def _open(self, number: int) -> _Group:
+        jobs = [replace(job, member=member) for member, job in enumerate(self._new_group(number))]
+        group = self._groups[number] = _Group(number, jobs, began=time.monotonic())
+        return group
+
+    # -- checkpoints ------------------------------------------------------------------------------------------------
+
+    def state(self) -> State:
+        """Return all but what is under way, as JSON."""
+        return {
+            "version": self.schedule.version,
+            "next": self._next,
+            "ready": [[began.key, began.version] for began in self.schedule.ready],
+            "running": [[began.key, began.version] for began in self.schedule.running],
+            "episodes": [
+                [group.number, member, episode_to_json(episode)]
+                for group in self._groups.values()
+                for member, episode in group.episodes.items()
+            ],
+            "queue": [key_of(job) for job in self._queue],
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a state; nothing may have begun."""
+        self.schedule = GroupSchedule(self.schedule.batch_size, self.schedule.config, state["version"])
+        self._next = state["next"]
+        for number, version in (*state["ready"], *state["running"]):
+            self.schedule.begin(number, version)
+            self._open(number)
+        for number, member, episode in state["episodes"]:
+            self._groups[number].episodes[member] = episode_from_json(episode)
+        for number, _ in state["ready"]:
+            self.schedule.complete(number)
+        self._queue.extend(self.job((number, member)) for number, member in state["queue"])

@@ -1,0 +1,71 @@
+"""One environment and one scripted agent play one task. Models play many at once: see `agents.rollout.engine`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from cairn.core.errors import EpisodeFailure
+from cairn.core.records import Ending, Episode, Observation, Origin, Task, Turn
+
+
+class Environment(Protocol):
+    """What playing needs of an environment or of a pool's handle to one."""
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        """Start an episode."""
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Carry out one action."""
+
+
+Choose = Callable[[Observation], str]  # observation -> action
+
+
+def play(env: Environment, task: Task, choose: Choose, *, group_id: int = 0, origin: Origin = "policy") -> Episode:
+    """Play `task` to its end; a failure of the environment gives a failed episode with the turns up to it."""
+    turns: list[Turn] = []
+    try:
+        observation = observe(*env.reset(seed=task.seed, options={"task": task.task_id}))
+        while True:
+            action = choose(observation)
+            text, reward, is_over, is_cut, info = env.step(action)
+            turns.append(
+                Turn(
+                    observation=observation,
+                    reply_text=action,
+                    action=action,
+                    reward=float(reward),
+                    channels=info.get("channels", {}),
+                    acted=info.get("acted"),
+                )
+            )
+            observation = observe(text, info)
+            if is_over or is_cut:
+                break
+    except EpisodeFailure as failure:
+        ending = Ending.failed(failure.cause, str(failure))  # type: ignore[arg-type]  # causes are declared as str
+        return Episode(
+            task=task, group_id=group_id, turns=tuple(turns), ending=ending, score=None, success=None, origin=origin
+        )
+    return Episode(
+        task=task,
+        group_id=group_id,
+        turns=tuple(turns),
+        origin=origin,
+        final=observation,
+        ending=Ending.terminated() if is_over else Ending.truncated("turns"),
+        score=float(info["score"]),
+        success=bool(info["success"]),
+    )
+
+
+def observe(text: str, info: dict[str, Any]) -> Observation:
+    """Return what an environment's reset or step showed."""
+    return Observation(
+        text=text,
+        anchor=int(info["anchor"]),
+        admissible=info["admissible_actions"],
+        image=info.get("image"),
+        tools=info.get("tools", ()),
+    )

@@ -1,0 +1,131 @@
+"""Which groups of episodes may begin, and which make up the next update's batch: rules without clocks or models.
+
+An update trains on a batch of whole groups. With `over_provision` more of them are in flight, so that it need not wait
+for the slowest: what is unfinished goes on at the next one. Nothing is thrown away, and no group is trained on later
+than `staleness` updates after its first episode began: a batch waits for those that would be.
+
+The real engine (`agents.rollout.source`) and the simulator (`benchmarks.schedule`) both follow this. After AReaL
+(2505.24298), whose bound on admissions it has, and APRIL (2509.18521), whose unfinished groups go first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from pydantic import Field, model_validator
+
+from cairn.core.config import Config
+
+K = TypeVar("K", bound=Hashable)  # what a group is known by
+
+
+class ScheduleConfig(Config):
+    """How far episodes may run ahead of the updates."""
+
+    over_provision: float = Field(
+        0.0, ge=0, description="Groups in flight beyond an update's, as a share of them; what is unfinished goes on."
+    )
+    staleness: int = Field(
+        0, ge=0, description="Updates that may pass between a group's beginning and the update that trains on it."
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> ScheduleConfig:
+        if self.over_provision > self.staleness:
+            raise ValueError(
+                f"over_provision = {self.over_provision:g} needs staleness of at least that, got {self.staleness}: "
+                "what goes on at the next update began under older weights"
+            )
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Began(Generic[K]):
+    """A group that has begun."""
+
+    key: K
+    version: int  # of the weights when its first episode began
+
+
+class GroupSchedule(Generic[K]):
+    """Counts groups that are running or ready; `version` is the number of updates made.
+
+    A group that began under version v may be trained on by the update that makes version v + staleness + 1, and by none
+    later. With b groups a batch this holds if for every k at most k b of the groups at hand are due within the coming k
+    updates. So at most (staleness + 1) b are ever at hand, and a batch takes the oldest of the complete groups, but
+    waits for running ones where it would leave more than k b that are due within the k updates after it.
+    """
+
+    def __init__(self, batch: int, config: ScheduleConfig, version: int = 0) -> None:
+        if batch < 1:
+            raise ValueError(f"a batch needs at least one group, got {batch}")
+        self.batch_size = batch
+        self.config = config
+        self.version = version
+        self.limit = batch + int(batch * config.over_provision)
+        self._running: dict[K, Began[K]] = {}
+        self._ready: dict[K, Began[K]] = {}
+        self._waits = False  # the next batch needs a group that is still running
+        self._at_hand: Counter[int] = Counter()  # groups running or ready, by version
+
+    @property
+    def running(self) -> tuple[Began[K], ...]:
+        """Groups with an episode to come, in the order in which they began."""
+        return tuple(self._running.values())
+
+    @property
+    def ready(self) -> tuple[Began[K], ...]:
+        """Complete groups that no batch has had, in the order in which they completed."""
+        return tuple(self._ready.values())
+
+    def may_begin(self, version: int | None = None) -> bool:
+        """Return whether another group may begin now; `version`: of the weights, if the last update's are to come."""
+        age = 0 if version is None else self.version - version
+        most = min(self.limit, (self.config.staleness + 1 - age) * self.batch_size)
+        return len(self._running) + len(self._ready) < most
+
+    def begin(self, key: K, version: int | None = None) -> None:
+        """Take note that a group's first episode begins; `version`: under older weights, when a run goes on."""
+        if key in self._running or key in self._ready:
+            raise ValueError(f"group {key!r} has begun already")
+        began = self._running[key] = Began(key, self.version if version is None else version)
+        self._at_hand[began.version] += 1
+
+    def complete(self, key: K) -> None:
+        """Take note that all episodes of a group have ended."""
+        self._ready[key] = self._running.pop(key)
+        self._waits = False
+
+    def reject(self, key: K) -> None:
+        """Take a complete group out: it will not be trained on, and another may begin in its place."""
+        self._forget(key)
+
+    def take(self) -> tuple[Began[K], ...] | None:
+        """Return the next batch, oldest first, and count an update; None while it must wait."""
+        if len(self._ready) < self.batch_size or self._waits:
+            return None
+        chosen = sorted(self._ready.values(), key=lambda group: group.version)[: self.batch_size]
+        if not self._leaves_time(chosen):
+            self._waits = True
+            return None
+        for group in chosen:
+            self._forget(group.key)
+        self.version += 1
+        return tuple(chosen)
+
+    def _forget(self, key: K) -> None:
+        self._waits = False
+        self._at_hand[self._ready.pop(key).version] -= 1
+
+    def _leaves_time(self, chosen: Sequence[Began[K]]) -> bool:
+        """Return whether every group that is left can still be trained on in time."""
+        left = self._at_hand - Counter(group.version for group in chosen)
+        due = 0
+        for updates in range(self.config.staleness + 1):  # between the coming update and the last that may have it
+            due += left[self.version - self.config.staleness + updates]
+            if due > updates * self.batch_size:
+                return False
+        return True

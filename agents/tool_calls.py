@@ -1,0 +1,185 @@
+"""Tool calls of a model: the offered tools, parsing, validation, and the answer that is stored as one text.
+
+Exactly one call is an action, the first. Further calls are not carried out, but each gets an answer, as the protocol
+requires. A call is valid if its tool was offered and its arguments are JSON that fits the tool's schema. Any other
+reply is an invalid turn without an action, and the model is shown the error.
+
+A call that servers would refuse in later requests, for its name or its arguments, is not repeated as a call.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError, best_match
+
+from cairn.agents.forms.base import Parsed, invalid
+from cairn.core.records import Observation, Schema, function_schema
+
+_THOUGHT = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
+_CALL = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call as it came."""
+
+    id: str
+    name: str
+    arguments: str  # JSON, if the model kept to it
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a model said and called."""
+
+    content: str
+    calls: tuple[ToolCall, ...] = ()
+
+    def written(self) -> str:
+        """Return the answer as one text."""
+        return json.dumps({"content": self.content, "calls": [asdict(call) for call in self.calls]}, ensure_ascii=False)
+
+
+def read_answer(text: str) -> Answer:
+    """Return the answer that was written as `text`; any other text is taken for what was said."""
+    try:
+        found = json.loads(text)
+        content, calls = found["content"], tuple(ToolCall(**call) for call in found["calls"])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return Answer(text)
+    parts = [content, *(part for call in calls for part in (call.id, call.name, call.arguments))]
+    return Answer(content, calls) if all(isinstance(part, str) for part in parts) else Answer(text)
+
+
+def read_arguments(text: str) -> dict[str, Any] | str:  # Any: JSON
+    """Return the arguments of a call, or what is wrong with them; NaN and infinities are no JSON."""
+    try:
+        found = json.loads(text)
+        json.dumps(found, allow_nan=False)
+    except (ValueError, RecursionError) as error:
+        return f"its arguments are no JSON: {str(error)[:120] or 'nested too deep'}"
+    return found if isinstance(found, dict) else "its arguments are no JSON object"
+
+
+def read_reply(text: str) -> Answer | str:
+    """Return the calls in a reply of a model with a chat template, or the fault of the first malformed call.
+
+    A call is JSON with a name and arguments: the whole reply, or the text in ``<tool_call> </tool_call>`` as the
+    templates of Hermes and Qwen ask for; the last end may be missing. A thought in ``<think> </think>`` may precede it.
+    """
+    answer = _THOUGHT.sub("", text, count=1) if _THOUGHT.match(text) else text
+    bodies = _CALL.findall(answer) or ([answer] if answer.strip().startswith("{") else [])
+    calls = [_read_call(body, number) for number, body in enumerate(bodies)]
+    if wrong := [call for call in calls if isinstance(call, str)]:
+        return wrong[0]
+    return Answer(answer, tuple(call for call in calls if isinstance(call, ToolCall)))
+
+
+def write_reply(action: str) -> str:
+    """Return a reply with the call that an action is."""
+    return f"<tool_call>\n{action}\n</tool_call>"
+
+
+def _read_call(body: str, number: int) -> ToolCall | str:
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        return f"its call is not valid JSON: {str(error)[:120] or 'nested too deep'}"
+    if not isinstance(found, dict) or not isinstance(found.get("name"), str):
+        return "its call is not a JSON object with a name and arguments"
+    arguments = found.get("arguments", found.get("parameters", {}))  # Llama's templates ask for parameters
+    return ToolCall(f"call_{number}", found["name"], arguments if isinstance(arguments, str) else json.dumps(arguments))
+
+
+TOOL, ARGUMENT = "act", "action"
+_MOST_CHOICES = 100  # admissible actions that the tool lists
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what servers take for a name
+_SHOWN = 200  # characters of what was wrong
+_NOT_CARRIED_OUT = "Not carried out: one call is carried out at a turn, and another came first."
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """What an answer comes to."""
+
+    parsed: Parsed
+    calls: tuple[ToolCall, ...]  # those that can be said again, the one that counts first; none: it is text
+
+
+@dataclass(frozen=True)
+class Offer:
+    """Tools of one turn; without any of the environment's, one that takes an action as text."""
+
+    observation: Observation
+
+    @cached_property
+    def tools(self) -> tuple[Schema, ...]:
+        """What the server is told."""
+        if self.observation.tools:
+            return self.observation.tools
+        argument: dict[str, object] = {"type": "string"}
+        actions = dict.fromkeys(self.observation.admissible or ())
+        if 0 < len(actions) <= _MOST_CHOICES:
+            argument["enum"] = list(actions)
+        return (function_schema(TOOL, "Carry out one action in the environment.", {ARGUMENT: argument}, [ARGUMENT]),)
+
+    def read(self, answer: Answer) -> Called:
+        """Return what an answer comes to; nothing in it raises."""
+        if not answer.calls:
+            return Called(invalid(f"it calls no tool. Call one of: {', '.join(self._names())[:_SHOWN]}"), ())
+        first, *others = answer.calls
+        arguments = read_arguments(first.arguments)
+        parsed = self._parsed(first, arguments)
+        again = [call for each in (first, *others) if (call := _sayable(each)) is not None]
+        return Called(parsed, tuple(again) if _sayable(first) is not None else ())
+
+    def _parsed(self, call: ToolCall, arguments: dict[str, Any] | str) -> Parsed:  # Any: JSON
+        named = call.name[:64]
+        if call.name not in (names := self._names()):
+            return invalid(f"there is no tool {named!r}. Call one of: {', '.join(names)[:_SHOWN]}")
+        if isinstance(arguments, str):
+            return invalid(f"in the call of {named}, {arguments}")
+        if wrong := self._misfit(call.name, arguments):
+            return invalid(f"the call of {named} does not fit its schema: {wrong}")
+        if self.observation.tools:
+            return Parsed(json.dumps({"name": call.name, "arguments": arguments}, ensure_ascii=False), is_valid=True)
+        action = arguments[ARGUMENT].strip()
+        return Parsed(action, is_valid=True) if action else invalid(f"in the call of {named}, {ARGUMENT} is empty")
+
+    def _names(self) -> list[str]:
+        return [str(tool["function"]["name"]) for tool in self.tools]
+
+    def _misfit(self, name: str, arguments: dict[str, Any]) -> str:  # Any: JSON
+        """Return in what arguments do not fit a tool's schema; "": they do."""
+        schema = next(tool["function"].get("parameters") for tool in self.tools if tool["function"]["name"] == name)
+        try:
+            found = best_match(Draft202012Validator(schema or {}).iter_errors(arguments))
+        except RecursionError:
+            return "the arguments are nested too deep"
+        return "" if found is None else _in_words(found)
+
+
+def answers(calls: tuple[ToolCall, ...], shown: str) -> list[str]:
+    """Return the answer to each call that is said again: the first led to what is shown."""
+    return [shown, *[_NOT_CARRIED_OUT] * (len(calls) - 1)] if calls else []
+
+
+def _in_words(error: ValidationError) -> str:
+    where = ".".join(map(str, error.absolute_path))
+    if error.validator == "enum":
+        return f"{where}: {str(error.instance)[:_SHOWN]!r} is not one of those listed"
+    return f"{where}: {error.message[:_SHOWN]}" if where else error.message[:_SHOWN]
+
+
+def _sayable(call: ToolCall) -> ToolCall | None:
+    """Return a call with its arguments as plain JSON; None: a server could not read it."""
+    arguments = read_arguments(call.arguments)
+    if not _NAME.fullmatch(call.name) or isinstance(arguments, str):
+        return None
+    return ToolCall(call.id, call.name, json.dumps(arguments, ensure_ascii=False))

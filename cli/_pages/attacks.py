@@ -1,0 +1,29 @@
+"""docs/attacks.md: every hostile program, and which kind of sandbox promises to hold it; the tests try all of it."""
+
+from __future__ import annotations
+
+from cairn.core.plugins import SANDBOXES
+from cairn.sandboxes.attacks.attack import Attack, attacks
+
+_INTRODUCTION = """# Attacks on sandboxes
+
+Written by `cairn plugins --attacks` from `sandboxes/attacks/programs`. `tests/sandboxes/attacks` tries each of them on
+every kind of sandbox that works on the machine, and `cairn doctor --sandbox` on yours. "Held": what it aims at is out
+of its reach, nothing of it is left for the next program, and the session goes on; with names of limits: one of these
+ends it and is reported. "Not promised": nothing keeps a program from it, and it is not tried.
+
+"""
+
+
+def page() -> str:
+    """Return the page."""
+    kinds = SANDBOXES.ids()
+    lines = [("attack", "aims to", *kinds), ("---",) * (2 + len(kinds))]
+    lines += [(attack.name, attack.aim, *(_said(attack, kind) for kind in kinds)) for attack in attacks()]
+    return _INTRODUCTION + "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def _said(attack: Attack, kind: str) -> str:
+    if kind in attack.open_to:
+        return "not promised"
+    return f"held: {', '.join(sorted(attack.limits))}" if attack.limits else "held"

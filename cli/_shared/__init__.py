@@ -1,0 +1,1 @@
+"""What several commands use: output, progress, tables and completion."""

@@ -1,0 +1,71 @@
+"""Shows a run's plan: memory by part and role, expected speed, and whether it fits."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from cairn.cli._shared.output import show_table
+
+if TYPE_CHECKING:
+    from cairn.trainer.plan.learning import LearningSetting
+    from cairn.trainer.plan.plan import Plan
+
+_GIB = 1 << 30
+
+
+def show_plan(plan: Plan) -> None:
+    """Print it for people."""
+    shape, device = plan.shape, plan.device
+    trained = f"{shape.adapters / 1e6:.1f} M of them as adapters" if shape.adapters else "all of them trained"
+    typer.echo(f"model    {shape.parameters / 1e9:.3f} B parameters, {trained}")
+    count = f"{device.count} x " if device.count > 1 else ""
+    typer.echo(f"device   {count}{device.name}, {device.memory / _GIB:.1f} GiB")
+    typer.echo()
+    show_table(("setting", "value", ""), [(each.name, str(each.value), _mark(each)) for each in plan.settings])
+    for role in plan.roles:
+        typer.echo(f"\n{role.name}, {role.devices} of them, each:")
+        rows = [(name, _gib(size)) for name, size in role.parts.items() if size]
+        show_table(("part", "GiB"), [*rows, ("all", _gib(role.total)), ("room", _gib(plan.room))])
+    typer.echo()
+    if plan.sampled_per_second is not None and plan.sequences is not None:
+        typer.echo(f"cache    {plan.sequences:,.1f} sequences of full length")
+        rate = _round(plan.sampled_per_second)
+        typer.echo(f"sampling about {rate} tokens/s with sequences of half that length, without environments' time")
+    typer.echo(f"learning about {_round(plan.learned_per_second)} tokens/s")
+    for note in plan.notes:
+        typer.secho(note, fg="yellow", err=True)
+    for problem in plan.problems:
+        typer.secho(f"does not fit: {problem}", fg="red", err=True)
+
+
+def plan_tables(plan: Plan) -> dict[str, Any]:  # Any: JSON
+    """Return it as JSON-ready tables, in bytes."""
+    return {
+        "fits": not plan.problems,
+        "problems": plan.problems,
+        "settings": [asdict(each) for each in plan.settings],
+        "notes": plan.notes,
+        "parameters": plan.shape.parameters,
+        "trained": plan.shape.trained,
+        "device": {"name": plan.device.name, "count": plan.device.count, "memory": plan.device.memory},
+        "room": plan.room,
+        "roles": [{"name": r.name, "devices": r.devices, "parts": r.parts, "total": r.total} for r in plan.roles],
+        "cached_sequences": plan.sequences,
+        "sampled_per_second": plan.sampled_per_second,
+        "learned_per_second": plan.learned_per_second,
+    }
+
+
+def _mark(setting: LearningSetting) -> str:
+    return "default for pretrained models" if setting.source == "pretrained default" else ""
+
+
+def _gib(size: float) -> str:
+    return f"{size / _GIB:,.2f}"
+
+
+def _round(value: float) -> str:
+    return f"{float(f'{value:.2g}'):,.0f}"

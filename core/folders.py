@@ -1,0 +1,85 @@
+"""Folders on disk: a manifest of SHA-256 hashes that detects torn or changed files, and a lock for one writer."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from cairn.core.errors import CairnError
+
+FILE = "manifest.json"
+
+
+def write_manifest(folder: Path) -> None:
+    """Write the hashes of all files of the folder, without those of its sub-folders."""
+    (folder / FILE).write_text(json.dumps(_hashes(folder)))
+
+
+def check_manifest(folder: Path) -> str:
+    """Return the fault of a folder that has a manifest; "": its files are those that the manifest lists.
+
+    Raises:
+        OSError: there is no manifest, or a file cannot be read.
+    """
+    try:
+        expected = json.loads((folder / FILE).read_text())
+    except ValueError:
+        return f"its {FILE} is not JSON"
+    found = _hashes(folder)
+    if expected == found:
+        return ""
+    names = set(expected) if isinstance(expected, dict) else set()
+    lost, extra = sorted(names - set(found)), sorted(set(found) - names)
+    if lost or extra:
+        return f"its files do not match its manifest: missing {lost[:3]}, unexpected {extra[:3]}"
+    changed = [name for name in sorted(found) if expected[name] != found[name]]
+    return f"its files do not match its manifest: {', '.join(changed[:3])} changed"
+
+
+def file_hash(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    files = sorted(path for path in folder.iterdir() if path.is_file() and path.name != FILE)
+    return {path.name: file_hash(path) for path in files}
+
+
+_FILE = ".lock"
+
+
+@contextmanager
+def writing_to(folder: Path, kind: str) -> Iterator[None]:
+    """Make the folder if it is missing and hold its lock; `kind` is for messages, such as "a run".
+
+    The lock file names the process and the machine of its holder. A file that a killed process left behind holds
+    nothing. On a network file system without locks, processes on other machines are not noticed.
+
+    Raises:
+        CairnError: another process holds it, or the folder cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        opened = (folder / _FILE).open("a+", encoding="utf-8")
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise CairnError(f"Cannot write {kind} to {str(folder)!r}: {why}. Name another place: --folder DIR") from error
+    with opened as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            holder = lock.read(200).strip() or "another process"
+            raise CairnError(f"{str(folder)!r} is being written by {holder}; wait for it, or end it") from None
+        lock.truncate(0)
+        lock.write(f"process {os.getpid()} on {socket.gethostname()}\n")
+        lock.flush()
+        yield

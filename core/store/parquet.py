@@ -1,0 +1,309 @@
+"""A run's store as a folder of Parquet files, and back: for pandas, Polars, DuckDB and Hugging Face's `datasets`.
+
+One file a table, named as `core.store.schema` names it. ``turns`` has each turn's texts, token ids, logprobs, picture
+and advantages beside its numbers, ``episodes`` what the last step led to. ``README.md`` has the header by which
+``datasets.load_dataset(FOLDER, "turns")`` finds the files. Anchors are unsigned 64-bit integers. Texts, tokens and
+pictures that were forgotten to make room are nulls. Half characters (lone surrogates), which Parquet cannot hold,
+become question marks; all else is read back as it was.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, fields
+from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cairn.core.errors import CairnError, MissingExtraError
+from cairn.core.records import Note, Observation, Turn
+from cairn.core.store import read
+from cairn.core.store.blobs import Body, pack
+from cairn.core.store.read import EpisodeRow, TurnRow
+from cairn.core.store.rows import text
+from cairn.core.store.schema import signed
+from cairn.core.store.store import RunStore
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_AT_ONCE = 256  # episodes in a row group
+_PLAIN = ("meta", "updates", "metrics", "environments", "checkpoints", "events")  # tables without episodes
+_CARD = """---
+configs:
+{configs}---
+Episodes of a run of Cairn: `turns` has one row a turn, `episodes` one an episode, `metrics` one a step and name.
+"""
+Cells = dict[str, Any]  # Any: what a column holds
+
+
+def export_run(store: RunStore, folder: Path) -> dict[str, int]:
+    """Read all of a run's file, write its tables into a new folder, and return how many rows each has.
+
+    Raises:
+        CairnError: the folder is there, or the run's file is damaged.
+        MissingExtraError: PyArrow is not installed.
+    """
+    pa, parquet = _arrow()
+    with _made_whole(folder) as place:
+        store.check()
+        place.mkdir()
+        counts = {name: _write_plain(store, name, place) for name in _PLAIN}
+        counts |= {"episodes": 0, "turns": 0}
+        schemas = {"episodes": _episode_schema(pa), "turns": _turn_schema(pa)}
+        with ExitStack() as stack:
+            writers = {
+                name: stack.enter_context(parquet.ParquetWriter(place / f"{name}.parquet", schema))
+                for name, schema in schemas.items()
+            }
+            for chunk in _chunks(store):
+                for name, cells in zip(schemas, _cells_of(store, chunk), strict=True):
+                    writers[name].write_table(pa.Table.from_pylist(cells, schemas[name]))
+                    counts[name] += len(cells)
+        listed = "".join(f"- config_name: {name}\n  data_files: {name}.parquet\n" for name in sorted(counts))
+        (place / "README.md").write_text(_CARD.format(configs=listed), encoding="utf-8")
+    return counts
+
+
+def import_run(folder: Path, path: Path) -> RunStore:
+    """Make a new run store of what `export_run` wrote, and return it.
+
+    Raises:
+        CairnError: files are missing or are no such tables, or the store is there already.
+        MissingExtraError: PyArrow is not installed.
+    """
+    pa, _ = _arrow()
+    missing = [name for name in (*_PLAIN, "episodes", "turns") if not (folder / f"{name}.parquet").is_file()]
+    if missing:
+        raise CairnError(f"{str(folder)!r} has no {missing[0]}.parquet; expected what cairn export wrote")
+    with _made_whole(path) as place:
+        try:
+            with RunStore(place) as store:
+                _read_back(store, folder)
+        except (pa.ArrowException, KeyError, OverflowError, TypeError, ValueError) as error:
+            raise CairnError(f"{str(folder)!r} holds no run that cairn export wrote: {error!r}") from error
+    return RunStore(path)
+
+
+@contextmanager
+def _made_whole(place: Path) -> Iterator[Path]:
+    """Give where to make what is moved to `place` when it is whole; if it fails, nothing of it is left.
+
+    Raises:
+        CairnError: the place is taken.
+    """
+    if place.exists():
+        raise CairnError(f"{str(place)!r} is there already; name a new folder")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=place.parent, prefix=f".{place.name}-") as beside:
+        made = Path(beside) / place.name
+        yield made
+        made.rename(place)
+
+
+# -- out ---------------------------------------------------------------------------------------------------------------
+
+
+def _arrow() -> tuple[Any, Any]:  # Any: modules without types
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtraError("Parquet files", "export") from None
+    return pyarrow, pyarrow.parquet
+
+
+def _chunks(store: RunStore) -> Iterator[list[EpisodeRow]]:
+    offset = 0
+    while chunk := read.episodes(store, limit=_AT_ONCE, offset=offset):
+        yield chunk
+        offset += len(chunk)
+
+
+def _cells_of(store: RunStore, chunk: Sequence[EpisodeRow]) -> tuple[list[Cells], list[Cells]]:
+    episodes, turns = [], []
+    rows = read.turns(store, [row.id for row in chunk])
+    for row, episode in zip(chunk, read.whole_episodes(store, chunk), strict=True):
+        is_kept = store.body(row.id) is not None
+        ends = _end_cells(episode.final) if is_kept and episode.final is not None else {}
+        episodes.append({**asdict(row), **ends})
+        credit = read.advantages(store, row.id)
+        for turn, found in zip(rows[row.id], episode.turns, strict=True):
+            advantages = {name: float(values[turn.turn]) for name, values in credit.items()}
+            turns.append({**_turn_cells(turn, advantages), **(_text_cells(found) if is_kept else {})})
+    return episodes, turns
+
+
+def _end_cells(final: Observation) -> Cells:
+    return {"final_text": text(final.text), "final_image": final.image}
+
+
+def _turn_cells(row: TurnRow, advantages: dict[str, float]) -> Cells:
+    return {
+        **asdict(row),
+        "channels": json.dumps(row.channels),
+        "acted": None if row.acted is None else list(row.acted),
+        "advantages": json.dumps(advantages),
+    }
+
+
+def _text_cells(turn: Turn) -> Cells:
+    return {
+        "observation": text(turn.observation.text),
+        "reply": text(turn.reply_text),
+        "notes": json.dumps([(note.kind, note.text) for note in turn.notes]),
+        "image": turn.observation.image,
+        "prompt_ids": turn.prompt_ids,
+        "reply_ids": turn.reply_ids,
+        "reply_logprobs": turn.reply_logprobs,
+    }
+
+
+def _write_plain(store: RunStore, name: str, folder: Path) -> int:
+    pa, parquet = _arrow()
+    schema = _plain_schema(pa, store, name)
+    rows = store.rows(f"SELECT * FROM {name}")
+    cells = [dict(zip(schema.names, row, strict=True)) for row in rows]
+    parquet.write_table(pa.Table.from_pylist(cells, schema), folder / f"{name}.parquet")
+    return len(rows)
+
+
+# -- columns -----------------------------------------------------------------------------------------------------------
+
+_KINDS = {
+    "int": "int64", "int | None": "int64", "float": "float64", "float | None": "float64", "bool": "bool_",
+    "bool | None": "bool_", "str": "string", "str | None": "string", "Any": "string", "dict[str, float]": "string",
+}  # fmt: skip
+_ANCHORS = ("anchor", "final_anchor")
+
+
+def _plain_schema(pa: Any, store: RunStore, name: str) -> pa.Schema:  # Any: PyArrow, which has no types
+    kinds = {"INTEGER": pa.int64(), "REAL": pa.float64(), "TEXT": pa.string()}
+    return pa.schema([(row[1], kinds[row[2]]) for row in store.rows(f"PRAGMA table_info({name})")])
+
+
+def _columns(pa: Any, row: type) -> list[tuple[str, Any]]:  # Any: PyArrow, which has no types
+    found = []
+    for field in fields(row):
+        kind = "uint64" if field.name in _ANCHORS else _KINDS.get(str(field.type), "")
+        found.append((field.name, getattr(pa, kind)() if kind else pa.list_(pa.int64())))
+    return found
+
+
+def _episode_schema(pa: Any) -> pa.Schema:  # Any: as above
+    return pa.schema([*_columns(pa, EpisodeRow), ("final_text", pa.string()), ("final_image", pa.binary())])
+
+
+def _turn_schema(pa: Any) -> pa.Schema:  # Any: as above
+    ids, logprobs = pa.list_(pa.int32()), pa.list_(pa.float32())
+    more = [
+        ("observation", pa.string()), ("reply", pa.string()), ("notes", pa.string()), ("image", pa.binary()),
+        ("prompt_ids", ids), ("reply_ids", ids), ("reply_logprobs", logprobs), ("advantages", pa.string()),
+    ]  # fmt: skip
+    return pa.schema([*_columns(pa, TurnRow), *more])
+
+
+# -- back --------------------------------------------------------------------------------------------------------------
+
+
+def _read_back(store: RunStore, folder: Path) -> None:
+    pa, _ = _arrow()
+    turns: dict[int, list[Cells]] = {}
+    for cells in _cells(folder, "turns", _turn_schema(pa)):
+        turns.setdefault(cells["episode"], []).append(cells)
+    episodes = _cells(folder, "episodes", _episode_schema(pa))
+    for name in _PLAIN:
+        store.insert(name, _cells(folder, name, _plain_schema(pa, store, name)))
+    tasks = {key: number for number, key in enumerate(dict.fromkeys(map(_task, episodes)), 1)}
+    store.insert("tasks", [dict(zip(("id", *_OF_TASK), (number, *key), strict=True)) for key, number in tasks.items()])
+    for at in range(0, len(episodes), _AT_ONCE):
+        chunk = episodes[at : at + _AT_ONCE]
+        store.insert("episodes", [_episode_row(each, tasks[_task(each)]) for each in chunk])
+        found: dict[str, list[Cells]] = {}
+        for table, row in chain.from_iterable(_rows_of(each, turns.get(each["id"], [])) for each in chunk):
+            found.setdefault(table, []).append(row)
+        for table, added in found.items():
+            store.insert(table, added)
+    for rows in _chunks(store):
+        list(read.whole_episodes(store, rows))  # raises where they are no records
+
+
+def _cells(folder: Path, name: str, schema: Any) -> list[Cells]:  # Any: PyArrow, as above
+    """Return a table's rows, whatever the order of its columns.
+
+    Raises:
+        CairnError: it lacks columns, or has others.
+    """
+    _, parquet = _arrow()
+    file = folder / f"{name}.parquet"
+    table = parquet.read_table(file)
+    missing = [f"no {each!r}" for each in schema.names if each not in table.column_names]
+    unknown = [f"an unknown {each!r}" for each in table.column_names if each not in schema.names]
+    if missing or unknown:
+        raise CairnError(f"{str(file)!r} has other columns than cairn export writes: {', '.join([*missing, *unknown])}")
+    rows: list[Cells] = table.select(schema.names).cast(schema).to_pylist()
+    return rows
+
+
+_OF_TASK = ("env", "task", "split", "type")
+
+
+def _task(cells: Cells) -> tuple[str, ...]:
+    return tuple(cells[name] for name in _OF_TASK)
+
+
+def _episode_row(cells: Cells, task: int) -> Cells:
+    final = cells["final_anchor"]
+    row = {field.name: cells[field.name] for field in fields(EpisodeRow) if field.name not in _OF_TASK}
+    return {**row, "task": task, "final_anchor": None if final is None else signed(final)}
+
+
+def _turn_row(cells: Cells) -> Cells:
+    return {
+        **{field.name: cells[field.name] for field in fields(TurnRow)},
+        "anchor": signed(cells["anchor"]),
+        "channels": None if cells["channels"] == "{}" else cells["channels"],
+        "acted": None if cells["acted"] is None else json.dumps(cells["acted"]),
+    }
+
+
+def _rows_of(episode: Cells, turns: Sequence[Cells]) -> Iterator[tuple[str, Cells]]:
+    """Give the rows of an episode's turns with their tables, and those of texts unless these were forgotten."""
+    number = {"episode": episode["id"]}
+    for each in turns:
+        yield "turns", _turn_row(each)
+    credit = [json.loads(each["advantages"]) for each in turns]
+    for method in credit[0] if credit else ():
+        values = np.array([each[method] for each in credit], np.float64)
+        yield "advantages", {**number, "method": method, "values": values.tobytes()}
+    if len(turns) < episode["turns"] or any(each["observation"] is None for each in turns):
+        return
+    yield "bodies", {**number, **dict(zip(_BODY, pack(_body(episode, turns)), strict=True))}
+    for t, png in enumerate([*(each["image"] for each in turns), episode["final_image"]]):
+        if png is not None:
+            yield "images", {**number, "turn": t, "png": png}
+
+
+_BODY = ("texts", "prompt_ids", "reply_ids", "reply_logprobs")
+
+
+def _body(episode: Cells, turns: Sequence[Cells]) -> Body:
+    notes = [json.loads(each["notes"]) for each in turns]
+    return Body(
+        observations=tuple(each["observation"] for each in turns),
+        replies=tuple(each["reply"] for each in turns),
+        final=episode["final_text"],
+        notes=tuple(tuple(Note(kind=kind, text=said) for kind, said in each) for each in notes),
+        prompt_ids=_joined(turns, "prompt_ids", np.int32),
+        reply_ids=_joined(turns, "reply_ids", np.int32),
+        reply_logprobs=_joined(turns, "reply_logprobs", np.float32),
+    )
+
+
+def _joined(turns: Sequence[Cells], name: str, kind: type) -> Any:  # Any: an array of that type
+    return np.array([value for each in turns for value in each[name] or ()], kind)

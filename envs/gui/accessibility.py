@@ -1,0 +1,123 @@
+"""What is on a page: its accessibility tree, as Chromium works it out, and a number for each element to act on.
+
+Roles and names are Chromium's own (ARIA); values, states and places come with them. An element's number follows from
+its role, its name and how many such come before it, and from nothing else: it stays the same while the page changes
+around it, and equal pages have equal numbers in any browser.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+from cairn.core.keys import text_key
+from cairn.sandboxes.browser.tab import Tab
+
+_MOST_NODES = 20_000
+_RANGES = (1_000, 10_000, 100_000, 1_000_000_000)  # of numbers; the next where those of one are taken
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """An element, or a text, that can be seen."""
+
+    parent: int  # place among the nodes; -1: none
+    role: str  # ARIA's, "text" for texts, "generic" for elements without one
+    name: str  # accessible name; of a text, the text
+    value: str | None  # of a field; None: it has none
+    states: tuple[str, ...]
+    box: tuple[int, int, int, int]  # x, y, width, height in pixels of the window
+    options: tuple[str, ...]  # of a list to choose from
+    bid: str  # "" where nothing can be done with it
+    is_volatile: bool = False  # its document says that no future follows from it, as from a time that is shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """A document as it is shown."""
+
+    title: str
+    url: str
+    nodes: tuple[Node, ...]  # parents before children, in the document's order
+    left: int  # how many more there are than were read
+    scroll: tuple[int, int]  # pixels right and down
+    size: tuple[int, int]  # of the window, in pixels
+    height: int  # of the document, in pixels
+    held: str  # hash of what does not show: texts as they are, carets, selections, places scrolled to inside
+    volatile: tuple[str, ...] = ()  # names in the address from which, so the document says, no future follows
+
+    def place(self, bid: str) -> int | None:
+        """Return where an element stands among the nodes; None: there is no such element."""
+        return next((at for at, node in enumerate(self.nodes) if node.bid == bid), None) if bid else None
+
+    def is_in_sight(self, node: Node) -> bool:
+        """Return whether some of it lies in the window."""
+        x, y, width, height = node.box
+        return x < self.size[0] and y < self.size[1] and x + width > 0 and y + height > 0
+
+
+@cache
+def reader() -> str:
+    """Return the script that reads documents."""
+    return Path(__file__).with_name("reader.js").read_text()
+
+
+async def look(tab: Tab, *, everything: bool = False) -> View:
+    """Read the document of a tab; with `everything`, what has no role and nothing inside can be acted on too."""
+    found = await tab.call(reader(), f"cairn.look({json.dumps(everything)}, {_MOST_NODES})")
+    rows = found["rows"]
+    bids = _numbers([(row[1], row[2]) if row[5] else None for row in rows])
+    nodes = tuple(_node(row, bid) for row, bid in zip(rows, bids, strict=True))
+    return View(
+        title=found["title"],
+        url=tab.driven.url,
+        nodes=nodes,
+        left=found["left"],
+        scroll=tuple(found["scroll"]),
+        size=tuple(found["size"]),
+        height=found["height"],
+        held=found["held"],
+        volatile=tuple(found["volatile"]),
+    )
+
+
+def _node(row: Sequence[Any], bid: str) -> Node:  # Any: JSON, as reader.js has it
+    parent, role, name, value, states, _, box, options, is_volatile = row
+    return Node(
+        parent=parent,
+        role=role,
+        name=name,
+        value=value,
+        states=tuple(states),
+        box=tuple(box),
+        options=tuple(options or ()),
+        bid=bid,
+        is_volatile=is_volatile,
+    )
+
+
+@lru_cache(100_000)
+def _code(role: str, name: str, count: int) -> int:
+    return text_key(json.dumps((role, name, count)))
+
+
+def _numbers(keys: Sequence[tuple[str, str] | None]) -> list[str]:
+    """Return a number for each key, "" for None; no two are equal."""
+    seen: Counter[tuple[str, str]] = Counter()
+    taken: set[int] = set()
+    numbers = []
+    for key in keys:
+        if key is None:
+            numbers.append("")
+            continue
+        seen[key] += 1
+        code = _code(*key, seen[key])
+        number = next(n for size in _RANGES if (n := code % size) not in taken)
+        taken.add(number)
+        numbers.append(str(number))
+    return numbers

@@ -1,0 +1,129 @@
+"""A page as text: one line for what has something to say, indented by what it stands in, elements with their numbers.
+
+Whatever the page says stands in quotation marks, so that no page can write lines of ours.
+
+::
+
+    [417] link "Inbox" (selected)
+    table "Inbox: 2 mails"
+      row
+        [80] link "Garden fence"
+        "2031-05-04"
+    [903] searchbox "Search": "fence"
+
+A list's options have a quarter of the budget. The budget cuts what is least useful first: texts out of sight, the
+farthest first, then long texts in sight, then elements out of sight, then what is in sight, the last first. What was
+left out is counted at the end.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import accumulate
+
+from cairn.envs.gui.accessibility import Node, View
+
+CHARS_PER_TOKEN = 4  # an estimate: environments know no tokenizer
+_STRUCTURE = {
+    "alert", "alertdialog", "article", "cell", "columnheader", "dialog", "grid", "gridcell", "heading", "img", "image",
+    "list", "listitem", "main", "menu", "menubar", "navigation", "radiogroup", "region", "row", "rowheader", "status",
+    "tab", "table", "tablist", "tabpanel", "tree", "form", "group", "search", "figure", "progressbar", "meter", "math",
+}  # fmt: skip
+_PLAIN = {"list", "main", "form", "row", "cell", "gridcell", "listitem", "navigation", "group", "region", "article"}
+
+
+def tell(view: View, token_budget: int) -> str:
+    """Return a page's lines, and a last one for what the budget left out."""
+    most = token_budget * CHARS_PER_TOKEN
+    kept, num_cut = _within(view, _lines(view, most // 4), most)
+    said = [line for _, line in kept]
+    num_cut += view.left
+    if num_cut:
+        said.append(f"({num_cut} more lines are left out for length.)")
+    return "\n".join(said)
+
+
+def quoted(text: str) -> str:
+    """Return what somebody wrote, on one line and in quotation marks."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _lines(view: View, most_of_options: int) -> list[tuple[Node, str]]:
+    """Return nodes that say something, with their lines, in order; of a list's options so many characters."""
+    depths: list[int] = []
+    found: list[tuple[Node, str]] = []
+    for node in view.nodes:
+        depth = depths[node.parent] if node.parent >= 0 else 0
+        says = _says(view, node, most_of_options)
+        depths.append(depth + bool(says))
+        if says:
+            found.append((node, "  " * min(depth, 12) + says))
+    return found
+
+
+def _says(view: View, node: Node, most_of_options: int) -> str:
+    """Return what a node adds to what stands around it; "" for nothing."""
+    if node.role == "text":
+        return "" if _is_named_after(view, node) else quoted(node.name)
+    parts = [f"[{node.bid}]"] if node.bid else []
+    is_plain = (
+        not node.bid and node.role in _PLAIN and (not node.name or node.role in ("row", "cell", "gridcell", "listitem"))
+    )
+    if not node.bid and (node.role not in _STRUCTURE or (is_plain and node.role not in ("row", "listitem"))):
+        return ""
+    parts.append(node.role)
+    if node.name and not is_plain:
+        parts.append(quoted(node.name))
+    said = " ".join(parts)
+    if node.value is not None:
+        said += f": {quoted(node.value)}"
+    if node.options:
+        said += f" of {_choices(node.options, most_of_options)}"
+    return f"{said} ({', '.join(node.states)})" if node.states else said
+
+
+def _choices(options: Sequence[str], most: int) -> str:
+    """Return a list's first options, in so many characters, and how many more there are."""
+    said = [quoted(each) for each in options]
+    ends = accumulate(len(each) + len(", ") for each in said)
+    num_told = sum(end <= most for end in ends)
+    more = len(said) - num_told
+    return ", ".join(said[:num_told]) + (f" and {more} more" if more else "")
+
+
+def _is_named_after(view: View, text: Node) -> bool:
+    """Return whether an element around a text has said it already, in its name."""
+    parent, said = text.parent, " ".join(text.name.split())
+    while parent >= 0:
+        node = view.nodes[parent]
+        is_told = node.bid or (node.role in _STRUCTURE and node.role not in _PLAIN)
+        if is_told and said in node.name:
+            return True
+        parent = node.parent
+    return False
+
+
+def _within(view: View, lines: list[tuple[Node, str]], most: int) -> tuple[list[tuple[Node, str]], int]:
+    """Return what fits into so many characters, in order, and how many lines do not."""
+    if sum(len(line) + 1 for _, line in lines) <= most:
+        return lines, 0
+    order = sorted(range(len(lines)), key=lambda at: _use(view, lines[at], at))
+    kept: set[int] = set()
+    room = most
+    for at in order:
+        needs = len(lines[at][1]) + 1
+        if needs <= room:
+            kept.add(at)
+            room -= needs
+    return [lines[at] for at in sorted(kept)], len(lines) - len(kept)
+
+
+def _use(view: View, line: tuple[Node, str], at: int) -> tuple[int, int]:
+    """Return a line's place in the order of usefulness, the most useful first."""
+    node, said = line
+    if view.is_in_sight(node):
+        return (0 if node.bid or len(said) < 200 else 2), at
+    _, y, _, height = node.box
+    away = max(-(y + height), y - view.size[1], 0)
+    return (1 if node.bid else 3), away

@@ -1,0 +1,262 @@
+"""Leases environments to episodes, inside the process or each in a worker process, and replaces those that fail.
+
+A leased environment that raises, hangs, dies, outgrows its memory or returns garbage raises `EnvironmentFailure`, and
+one whose sandbox or scoring failed a failure of that; its episode is the caller's to mark as failed, and the next lease
+gets a fresh environment. Results do not depend on the kind of pool. Time and memory are limited only in worker
+processes: nothing inside the process can be interrupted.
+Not a sandbox: an environment is trusted code that may have faults.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+import weakref
+from collections import Counter
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, Literal, Protocol, TypeVar
+
+from pydantic import Field
+
+from cairn.core.config import Config
+from cairn.core.errors import CairnError, EnvironmentFailure, EpisodeFailure, RewardFailure, SandboxFailure
+from cairn.envs import registry
+from cairn.envs.base import EnvMeta
+from cairn.envs.pool.host import Failure, World, checked_text
+from cairn.envs.pool.validation import checked_reset, checked_step
+from cairn.envs.pool.worker_process import Limits, WorkerProcess
+
+T = TypeVar("T")
+
+
+_OF_OTHERS: dict[str, type[EpisodeFailure]] = {"sandbox": SandboxFailure, "reward": RewardFailure}
+
+
+class KeepConfig(Config):
+    """How environments are kept."""
+
+    kind: Literal["inside", "processes"] = Field(
+        "inside", description="Inside this process (fast, trusting), or each in a process of its own (slower, limited)."
+    )
+    threads: int | None = Field(
+        None,
+        ge=0,
+        description="Environments that may be at work at once, in threads; 0: one after another, in the caller's, as "
+        "runs need that are to be equal bit for bit. None: all worker processes; inside, as many as there are cores "
+        "where environments wait for other processes (a sandbox, a browser), else 0.",
+    )
+    restart_limit: int = Field(100, ge=0, description="Failed environments that are replaced before the pool gives up.")
+    limits: Limits = Limits()
+
+
+class PoolConfig(KeepConfig):
+    """How many environments are kept, and how."""
+
+    size: int = Field(
+        1, ge=1, description="Environments that may be leased at the same time; each starts when it is first needed."
+    )
+
+
+class Seat(Protocol):
+    """One environment that can be leased, wherever it runs."""
+
+    meta: EnvMeta
+    turn_limit: int
+
+    def call(self, operation: str, **arguments: Any) -> Any:  # Any: each operation has its own
+        """Carry out one operation; see `_world.World.call`."""
+
+    def kill(self) -> None:
+        """End it, with everything that it started."""
+
+
+class EnvHandle:
+    """A leased environment: the calls of a `TextEnv`, with its faults turned into `EpisodeFailure`."""
+
+    def __init__(self, pool: EnvPool, seat: Seat) -> None:
+        self.meta = seat.meta
+        self.turn_limit = seat.turn_limit
+        self._scores = (float(seat.meta.reward_range[0]), float(seat.meta.reward_range[1]))
+        self._pool = pool
+        self._seat: Seat | None = seat
+
+    def tasks(self) -> list[str]:
+        """Return the task ids of the configured split."""
+        return self._call(lambda answer: [checked_text(name) for name in answer], "tasks")
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        """Start an episode, as `TextEnv.reset` does."""
+        return self._call(lambda answer: checked_reset(answer, self._scores), "reset", seed=seed, options=options)
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Carry out one action, as `TextEnv.step` does."""
+        if not isinstance(action, str):
+            raise TypeError(f"{self.meta.name}: an action is text, got {type(action).__name__}")
+        return self._call(lambda answer: checked_step(answer, self._scores), "step", action=action)
+
+    def oracle(self, name: str | None = None) -> str:
+        """Return the named oracle's next action."""
+        return self._call(checked_text, "oracle", name=name)
+
+    def snapshot(self) -> int:
+        """Keep a snapshot of the environment and return its number; it is forgotten with the lease."""
+        return self._call(int, "snapshot")
+
+    def restore(self, snapshot: int) -> None:
+        """Go back to a snapshot of this lease."""
+        self._call(lambda answer: None, "restore", number=snapshot)
+
+    def close(self) -> None:
+        """Give the environment back to its pool; again is allowed."""
+        self._pool.release(self)
+
+    def __enter__(self) -> EnvHandle:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _call(self, check: Callable[[Any], T], operation: str, **arguments: Any) -> T:
+        if self._seat is None:
+            raise EnvironmentFailure(f"{self.meta.name}: this lease is over; take another from the pool")
+        try:
+            return check(self._seat.call(operation, **arguments))
+        except Failure as failure:
+            raise self._pool._lose(self, failure) from failure
+
+
+class EnvPool:
+    """Environments of one kind and configuration; safe to use from several threads."""
+
+    def __init__(
+        self,
+        env_id: str,
+        config: Mapping[str, Any] | None = None,
+        pool: PoolConfig | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        """Start nothing yet. `environ` holds extra environment variables for worker processes."""
+        self.config = pool or PoolConfig()
+        self.failures: Counter[str] = Counter()  # by cause: raised, hung, ...; see `_world.Failure`
+        self.restarts = 0
+        self._env_id = env_id
+        self._address = registry.address(env_id) if self.config.kind == "processes" else env_id
+        self._env_config = dict(config or {})
+        self._environ = dict(environ or {})
+        self._lock = threading.Lock()
+        self._seats: set[Seat] = set()
+        self._free: queue.LifoQueue[Seat | None] = queue.LifoQueue()  # None: a place whose environment is yet to start
+        for _ in range(self.config.size):
+            self._free.put(None)
+        self._finalizer = weakref.finalize(self, _kill_all, self._seats)
+
+    @property
+    def threads(self) -> int:
+        """How many environments may be at work at once, each in a thread; 0: one after another, in the caller's own."""
+        if self.config.threads is not None:
+            return self.config.threads
+        if self.config.kind == "processes":
+            return self.config.size
+        return len(os.sched_getaffinity(0)) if registry.load(self._env_id).meta.waits else 0
+
+    def lease(self, timeout_s: float | None = None) -> EnvHandle:
+        """Return an environment, warm if there is one; waits while all are leased.
+
+        Raises:
+            CairnError: none came free in `timeout_s`, the pool is closed or gave up, or the configuration is wrong.
+            EpisodeFailure: the environment could not be built.
+        """
+        try:
+            seat = self._free.get(timeout=timeout_s)
+        except queue.Empty:
+            raise CairnError(
+                f"No environment {self._env_id!r} came free in {timeout_s:g} s; all {self.config.size} are leased"
+            ) from None
+        try:
+            seat = self._ready(seat)
+        except BaseException:  # interrupts too: the place must be free again; raised again
+            self._free.put(None)
+            raise
+        return EnvHandle(self, seat)
+
+    def release(self, handle: EnvHandle) -> None:
+        """Take an environment back; one that failed is not there any more."""
+        seat, handle._seat = handle._seat, None
+        if seat is not None:
+            self._free.put(seat)
+
+    def close(self) -> None:
+        """Kill every environment, leased ones too; further leases are refused."""
+        self._finalizer()
+        self._free.put(None)  # wakes a waiting lease, which is refused and wakes the next
+
+    def __enter__(self) -> EnvPool:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _ready(self, seat: Seat | None) -> Seat:
+        """Return an environment without snapshots: this one, or a new one if this one failed between two leases."""
+        if not self._finalizer.alive:
+            raise CairnError(f"The pool of {self._env_id!r} is closed")
+        if seat is not None:
+            try:
+                seat.call("begin")
+            except Failure as failure:
+                self._discard(seat, failure.cause)
+            else:
+                return seat
+        try:
+            return self._start()
+        except Failure as failure:
+            raise self._failed(None, failure) from failure
+
+    def _start(self) -> Seat:
+        if self.restarts > self.config.restart_limit:
+            counts = ", ".join(f"{cause} {count}" for cause, count in sorted(self.failures.items()))
+            raise CairnError(
+                f"Environment {self._env_id!r} failed {self.restarts} times ({counts}); the pool gives up, "
+                f"restart_limit is {self.config.restart_limit}"
+            )
+        seat: Seat
+        if self.config.kind == "processes":
+            seat = WorkerProcess(self._address, self._env_config, self.config.limits, self._environ)
+        else:
+            seat = World(self._address, self._env_config)
+        with self._lock:
+            self._seats.add(seat)
+        return seat
+
+    def _lose(self, handle: EnvHandle, failure: Failure) -> EpisodeFailure:
+        """End a lease whose environment failed; its place is free again at once."""
+        seat, handle._seat = handle._seat, None
+        error = self._failed(seat, failure)
+        self._free.put(None)
+        return error
+
+    def _failed(self, seat: Seat | None, failure: Failure) -> EpisodeFailure:
+        self._discard(seat, failure.cause)
+        if of_other := _OF_OTHERS.get(failure.cause):
+            return of_other(f"{failure.cause} of environment {self._env_id!r}: {failure}")
+        return EnvironmentFailure(f"environment {self._env_id!r} {failure.cause}: {failure}")
+
+    def _discard(self, seat: Seat | None, cause: str) -> None:
+        with self._lock:
+            self.failures[cause] += 1
+            self.restarts += 1
+            if seat is not None:
+                self._seats.discard(seat)
+        if seat is not None:
+            seat.kill()
+
+
+def _kill_all(seats: set[Seat]) -> None:
+    while seats:
+        seats.pop().kill()

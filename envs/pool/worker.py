@@ -1,0 +1,81 @@
+"""One environment in a process of its own: reads requests from a socket, answers each, ends when the socket closes.
+
+Run by `envs.pool.worker_process` as ``python -m cairn.envs.pool.worker FD``. Standard output belongs to the
+environment, not to the protocol. The process limits its own memory and dies when its parent does, even in the middle of
+a call.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import socket
+import sys
+import threading
+import time
+from dataclasses import asdict
+from typing import Any
+
+import gymnasium
+
+from cairn.core.errors import CairnError
+from cairn.envs.pool import wire
+from cairn.envs.pool.host import Failure, World
+
+_MAX_REQUEST = 1 << 28
+
+
+def serve(sock: socket.socket) -> None:
+    """Answer requests until the other side is gone; the first one opens the environment."""
+    worlds: list[World] = []
+    while True:
+        try:
+            request = wire.receive(sock, _MAX_REQUEST, None)
+        except wire.WireError:
+            return
+        answer = _answer(worlds, request)
+        try:
+            wire.send(sock, answer)
+        except (TypeError, ValueError, RecursionError) as error:
+            wire.send(sock, {"error": "garbage", "message": f"the answer is not JSON: {error}"})
+
+
+def _answer(worlds: list[World], request: dict[str, Any]) -> dict[str, Any]:
+    operation = request.pop("do")
+    try:
+        return {"value": worlds[0].call(operation, **request) if worlds else _open(worlds, **request)}
+    except gymnasium.error.ResetNeeded as error:
+        return {"error": "ResetNeeded", "message": str(error)}
+    except CairnError as error:
+        return {"error": type(error).__name__, "message": str(error)}
+    except Failure as failure:
+        return {"error": failure.cause, "message": str(failure)}
+    except KeyboardInterrupt:
+        return {"error": "raised", "message": f"KeyboardInterrupt (in {operation}())"}
+
+
+def _open(worlds: list[World], address: str, config: dict[str, Any], memory_bytes: int) -> dict[str, Any]:
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    limit = memory_bytes if most == resource.RLIM_INFINITY else min(memory_bytes, most)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    worlds.append(World(address, config))
+    return {"meta": asdict(worlds[0].meta), "turn_limit": worlds[0].turn_limit}
+
+
+def _die_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(1)
+
+
+def main() -> None:
+    """Serve on the socket whose number is the first argument."""
+    sock = socket.socket(fileno=int(sys.argv[1]))
+    sock.set_inheritable(False)
+    threading.Thread(target=_die_with, args=(os.getppid(),), daemon=True).start()
+    os.dup2(2, 1)
+    serve(sock)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""Laws of who wins: the oracle does; hostile text, one constant word and chance do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from cairn.envs.base import TextEnv
+from cairn.envs.properties.subject import Frame, LawBroken, Policy, Subject, constant, last, oracle, require, wander
+
+NUM_TASKS = 64
+MAX_CONSTANT_SHARE = 0.05  # of tasks that an agent may solve by always saying the same
+MAX_RANDOM_SHARE = 0.5  # of tasks that an agent may solve by choosing at random
+CONSTANTS = ("", "look", "0", "yes")
+
+HOSTILE = (
+    "",
+    " \t\r\n",
+    "\x00",
+    "look\x00around",
+    "".join(map(chr, range(32))) + "\x7f\x80\x9f",
+    "\ud800",
+    "go to \udfff\ud800",
+    "A" * (1 << 20),
+    "go to " * 170_000,
+    "\n" * 10_000,
+    "<script>alert(1)</script></s><|im_end|>",
+    "{}[]()\\'\"`$(reboot);--%s%d{0}{task}",
+    "\uff2c\uff2f\uff2f\uff2b \ufb01 \u0130 \xdf \u202e\u200b\u0301\U0001f600",
+    "success done=true reward=1 score=1",
+    "-1",
+    "9" * 5000,
+    "1e309 nan inf",
+    "../../../../etc/passwd",
+)
+
+
+def oracle_succeeds(subject: Subject) -> str:
+    """Every oracle succeeds, or reaches the best score there is, by the public actions, on the promised share."""
+    promised = subject.env.meta.oracle_success
+    chosen = subject.episodes if promised == 1 else subject.all_episodes  # few episodes say little of 0.8
+    episodes = chosen(NUM_TASKS)
+    shares = []
+    for name in subject.env.meta.oracles:
+        share, lost = _share(subject, partial(_same, oracle(name)), episodes)
+        require(
+            share >= promised, f"oracle {name!r} solved {share:.0%}, promised {promised:.0%}; first lost task: {lost!r}"
+        )
+        shares.append(f"{name} {share:.0%}")
+    return f"{', '.join(shares)} of {len(episodes)} episodes"
+
+
+def constant_agent(subject: Subject) -> str:
+    """An agent that always says the same solves almost nothing."""
+    episodes = subject.episodes(NUM_TASKS)
+    shares = {word: _share(subject, partial(_same, constant(word)), episodes)[0] for word in CONSTANTS}
+    word, share = max(shares.items(), key=lambda item: item[1])
+    require(
+        share < MAX_CONSTANT_SHARE, f"always saying {word!r} solves {share:.0%}, allowed below {MAX_CONSTANT_SHARE:.0%}"
+    )
+    return f"at most {share:.0%} solved"
+
+
+def random_agent(subject: Subject) -> str:
+    """An agent that acts at random solves less than half."""
+    share, _ = _share(subject, lambda task, seed: wander("random agent", task, seed), subject.episodes(NUM_TASKS))
+    require(share < MAX_RANDOM_SHARE, f"acting at random solves {share:.0%}, allowed below {MAX_RANDOM_SHARE:.0%}")
+    return f"{share:.0%} solved"
+
+
+def _same(policy: Policy, task: str, seed: int) -> Policy:
+    return policy
+
+
+def _share(
+    subject: Subject, policy: Callable[[str, int], Policy], episodes: list[tuple[str, int]]
+) -> tuple[float, str | None]:
+    """Return the share of episodes solved, or played as well as they can be, and the first task that was not."""
+    env = subject.env
+    lost = []
+    for task, seed in episodes:
+        info = last(env, task, seed, policy(task, seed)).info
+        if not info["success"] and (env.can_solve(task) or info["score"] < env.best_score(task)):
+            lost.append(task)
+    return 1 - len(lost) / len(episodes), lost[0] if lost else None
+
+
+def hostile_text(subject: Subject) -> str:
+    """Text of any kind never raises, never wins and never ends a task, and the oracle can still go on from there."""
+    env = subject.env
+    count = 0
+    for task, seed in subject.episodes(8):
+        _, info = env.reset(seed=seed, options={"task": task})
+        for action in _attacks(env, info["admissible_actions"]):
+            count += 1
+            if env.turn >= env.turn_limit - 1:
+                env.reset(seed=seed, options={"task": task})
+            _attack(env, task, action)
+        _check_goes_on(env, task, seed)
+    return f"{count} texts"
+
+
+def _attacks(env: TextEnv, actions: tuple[str, ...] | None) -> Iterator[str]:
+    """Yield the fixed texts, then some that look like admissible actions but are not."""
+    yield from HOSTILE
+    for action in (actions or ())[:3]:
+        yield f"{action}\x00"
+        yield f"{action} {action} {action}"
+        yield f"please {action} and win"
+        yield '{"action": "' + action + '"}'
+
+
+def _attack(env: TextEnv, task: str, action: str) -> None:
+    said = f"task {task!r}, hostile text {action!r:.60}"
+    try:
+        text, reward, is_terminated, _, info = env.step(action)
+    except Exception as error:  # any error breaks the law; the report says which
+        raise LawBroken(f"{said}: raised {type(error).__name__}: {error}") from error
+    require(
+        isinstance(text, str) and isinstance(reward, (int, float)), f"{said}: got {text!r:.80} and reward {reward!r}"
+    )
+    require(len(text) <= 1 << 20, f"{said}: answered with {len(text)} characters")
+    require(not info["success"], f"{said}: it won")
+    require(not is_terminated, f"{said}: it ended the task")
+
+
+def _check_goes_on(env: TextEnv, task: str, seed: int) -> None:
+    """After three hostile texts the oracle must still win, unless the turns run out."""
+    hostile = iter(HOSTILE[5:8])
+    follow = oracle(env.meta.oracles[0])
+    end: Frame = last(env, task, seed, lambda e, text, info: next(hostile, None) or follow(e, text, info))
+    won = end.info["success"] or end.is_truncated or env.meta.oracle_success < 1
+    require(
+        won, f"task {task!r}: after hostile text the oracle no longer succeeds; the last text was {end.text!r:.120}"
+    )

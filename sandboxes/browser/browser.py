@@ -1,0 +1,250 @@
+"""A real browser for environments: one Chromium a process, and in it isolated pages that are kept warm.
+
+A page reaches the sites that its lease names, which are applications of this process, and nothing else: no host, no
+port of this machine, no file. What crashes or hangs fails its episode only, and is replaced. Beside a Chromium that has
+grown past its memory another is started; who has a page of it takes one of the other, and it ends with its last page.
+
+Not kept from documents: faults of Chromium itself. Its own sandbox is on wherever this process is not root, unless
+`chromium_sandbox` says otherwise.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections import deque
+from collections.abc import Coroutine, Iterator
+from typing import Any, TypeVar
+
+from playwright.async_api import BrowserContext
+from playwright.async_api import Error as PlaywrightError
+from pydantic import Field
+
+from cairn.core.config import Config
+from cairn.core.errors import SandboxFailure
+from cairn.sandboxes.browser.chromium import Launched, launched
+from cairn.sandboxes.browser.find import find_browser
+from cairn.sandboxes.browser.gate import Gate
+from cairn.sandboxes.browser.loop import Loop
+from cairn.sandboxes.browser.page import Page
+
+T = TypeVar("T")
+_START_S, _END_S = 60.0, 10.0
+_LOOK_S = 10.0  # from one look at the memory to the next: it takes milliseconds
+_PAGE_BYTES = 64 << 20  # that a page may take, beside what the browser may
+
+
+class BrowserConfig(Config):
+    """Which browser, how large its pages are, and when it is replaced."""
+
+    path: str | None = Field(None, description="Chromium or Chrome; None: Playwright's own, or one on the PATH.")
+    width: int = Field(1024, ge=100, description="Of a page, in pixels.")
+    height: int = Field(768, ge=100, description="Of a page, in pixels.")
+    keep: int = Field(2, ge=0, description="Pages that wait warm for a lease; each costs some processor time.")
+    caches: bool = Field(True, description="Whether pages keep from lease to lease what a site says never changes.")
+    leases: int = Field(200, ge=1, description="After so many a page is replaced.")
+    memory_bytes: int = Field(
+        3 << 30,
+        ge=1 << 28,
+        description="Of all its processes, and 64 MiB for each leased page; beyond, the browser is replaced.",
+    )
+    step_s: float = Field(20.0, gt=0, description="Seconds after which a page hangs.")
+    chromium_sandbox: bool | None = Field(
+        None, description="Whether Chromium's own sandbox is on; None: wherever this process is not root."
+    )
+
+
+class Browser:
+    """One Chromium and its pages; any thread may lease one."""
+
+    def __init__(self, config: BrowserConfig | None = None) -> None:
+        """Start nothing yet."""
+        self.config = config or BrowserConfig()
+        self.replaced = 0  # pages and browsers that crashed, hung or grew too large
+        self._path = find_browser(self.config.path)
+        self._lock = threading.Lock()
+        self._loop: Loop | None = None
+        self._running: Launched | None = None  # whose pages are given
+        self._of: dict[Page, Launched] = {}
+        self._idle: list[Page] = []
+        self._let_go = deque[Page]()  # and not taken back yet
+        self._look_at = 0.0  # when to look at the memory
+
+    @contextlib.contextmanager
+    def lease(self) -> Iterator[Page]:
+        """Give a page that nobody else has; it comes back when the block ends."""
+        page = self.take()
+        try:
+            yield page
+        finally:
+            self.give_back(page)
+
+    def take(self) -> Page:
+        """Return a page that nobody else has; `Page.begin` makes it new.
+
+        Raises:
+            ConfigError: the browser cannot have its own sandbox here.
+            MissingProgramError: it lacks a library.
+            SandboxFailure: it does not start for another reason.
+        """
+        self._take_back()
+        self._renew()
+        with self._lock:
+            running = self._started()
+            running.num_leased += 1
+            if self._idle:
+                return self._idle.pop()
+        try:
+            page = self.run(self._new_page(running), _START_S)
+        except SandboxFailure:
+            self._leave(running)
+            raise
+        with self._lock:
+            self._of[page] = running
+        return page
+
+    def has(self, page: Page) -> bool:
+        """Return whether a page is well, and of the browser whose pages are given now."""
+        self._take_back()
+        if time.monotonic() >= self._look_at:
+            self._renew()
+        with self._lock:
+            running = self._running
+            is_there = running is not None and running.chromium.is_connected() and self._of.get(page) is running
+            return is_there and page.is_well
+
+    def is_worn(self, page: Page) -> bool:
+        """Return whether a page has had its leases: who has it takes another, as this one has grown."""
+        return page.leases >= self.config.leases
+
+    def give_back(self, page: Page, *, is_well: bool = True) -> None:
+        """Keep a page for the next lease, or end it: one that is not well, or has had its leases."""
+        self._take_back()
+        running = self._of.get(page)
+        if running is not None and not self._is_kept(page, running, is_well):  # else it went with the browser
+            self._end(page)
+            self._leave(running)
+
+    def let_go(self, page: Page) -> None:
+        """Have a page given back at the next call; waits for nothing, so the garbage collector may call it anywhere."""
+        self._let_go.append(page)
+
+    def run(self, work: Coroutine[Any, Any, T], timeout_s: float | None = None) -> T:  # Any: what coroutines take
+        """Carry out something with a page in the browser's own event loop.
+
+        Raises:
+            SandboxFailure: the page crashed, hangs, or is gone. It is not to be kept.
+        """
+        assert self._loop is not None
+        try:
+            return self._loop.run(work, self.config.step_s if timeout_s is None else timeout_s)
+        except TimeoutError:
+            raise SandboxFailure("A page of the browser hangs") from None
+        except PlaywrightError as error:
+            raise SandboxFailure(f"A page of the browser failed: {error.message.splitlines()[0]:.300}") from error
+
+    def close(self) -> None:
+        """End the browser and its pages."""
+        with self._lock:
+            ends = {*self._of.values(), *([self._running] if self._running else [])}
+            for page in self._of:
+                self._end(page)
+            for running in ends:
+                self._end(running)
+            if self._loop is not None:
+                self._loop.close()
+            self._loop = self._running = None
+            self._idle, self._of = [], {}
+
+    # -- helpers -----------------------------------------------------------------------------------------------------
+
+    def _take_back(self) -> None:
+        while page := self._next_let_go():
+            self.give_back(page)
+
+    def _next_let_go(self) -> Page | None:
+        with self._lock:
+            return self._let_go.popleft() if self._let_go else None
+
+    def _is_kept(self, page: Page, running: Launched, is_well: bool) -> bool:
+        with self._lock:
+            is_kept = running is self._running and is_well and not self.is_worn(page)
+            if is_kept and len(self._idle) < self.config.keep:
+                self._idle.append(page)
+                running.num_leased -= 1
+                return True
+            del self._of[page]
+            self.replaced += not is_well
+            return False
+
+    def _leave(self, running: Launched) -> None:
+        """A page has gone: its browser goes with the last one, if there is another in its place."""
+        with self._lock:
+            running.num_leased -= 1
+            is_last = running is not self._running and running.num_leased == 0
+        if is_last:
+            self._end(running)
+
+    def _renew(self) -> None:
+        """Give no more pages of a browser that is gone, or has grown."""
+        running, self._look_at = self._running, time.monotonic() + _LOOK_S
+        if running is None or not self._is_spent(running):
+            return
+        with self._lock:
+            if self._running is not running:  # another thread was here
+                return
+            self.replaced += 1
+            self._running, idle, self._idle = None, self._idle, []
+            for page in idle:
+                del self._of[page]
+            is_unused = running.num_leased == 0
+        for page in idle:
+            self._end(page)
+        if is_unused:
+            self._end(running)
+
+    def _is_spent(self, running: Launched) -> bool:
+        if not running.chromium.is_connected():
+            return True
+        try:
+            taken = self.run(running.memory_bytes(), _END_S)
+        except SandboxFailure:  # it does not answer: what drives it may have died
+            return True
+        return taken > self.config.memory_bytes + running.num_leased * _PAGE_BYTES
+
+    def _end(self, thing: Page | Launched) -> None:
+        with contextlib.suppress(SandboxFailure):  # it hangs, or is gone
+            self.run(thing.close(), _END_S)
+
+    def _started(self) -> Launched:
+        if self._running is None:
+            self._loop = self._loop or Loop("cairn-browser")
+            work = launched(self._path, has_sandbox=self.config.chromium_sandbox)
+            self._running = self.run(work, _START_S)
+        return self._running
+
+    async def _new_page(self, running: Launched) -> Page:
+        gate = Gate(keeps=self.config.caches)
+        await gate.start()
+        context = await self._context(running, gate)
+        return Page(context, gate, lambda: self._context(running, gate), running.framing)
+
+    async def new_context(self, gate: Gate) -> BrowserContext:
+        """Return a context of a page's size that reaches what the gate answers for, with nothing open."""
+        assert self._running is not None
+        return await self._context(self._running, gate)
+
+    async def _context(self, running: Launched, gate: Gate) -> BrowserContext:
+        return await running.chromium.new_context(
+            proxy={"server": gate.url, "bypass": "<-loopback>"},
+            viewport={"width": self.config.width, "height": self.config.height},
+            service_workers="block",
+            accept_downloads=False,
+            locale="en-US",
+            timezone_id="UTC",
+        )
+
+    def memory_bytes(self) -> int:
+        """Return the memory of all its processes: what each has for itself."""
+        return 0 if self._running is None else self.run(self._running.memory_bytes(), _END_S)

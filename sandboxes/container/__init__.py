@@ -1,0 +1,1 @@
+"""Sandboxes in containers: the Docker engine and the streams to programs in it."""

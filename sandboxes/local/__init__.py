@@ -1,0 +1,1 @@
+"""Sandboxes that are processes of this machine: places, users, control groups and system call filters."""

@@ -1,0 +1,128 @@
+"""A place in folders of its own on this machine's disk, for the kinds of sandbox that can mount nothing.
+
+The process that makes the folder holds a lock on it. A folder without a lock belongs to a process that was killed; the
+next start of a session removes it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from cairn.core.errors import SandboxFailure
+from cairn.sandboxes.base import Limits
+from cairn.sandboxes.inside import files
+from cairn.sandboxes.local.place import INSIDE, MODULES, LocalPlace
+from cairn.sandboxes.local.users import SessionUser
+from cairn.sandboxes.records import LimitName
+
+_PREFIX = "cairn-sandbox-"
+_OF_PROGRAMS = ("work", "tmp")  # folders that programs can write to
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class FolderPlace:
+    """A supervisor among the host's processes; it confines each program by itself, as far as it is told to."""
+
+    def __init__(
+        self,
+        python: str,
+        limits: Limits,
+        user: SessionUser | None,
+        confinement: Mapping[str, Any] | None,  # Any: JSON
+        filter_: bytes,
+    ) -> None:
+        """Make the folders and start the supervisor.
+
+        `user`: whom programs run as, released with the place; None: the user of this process.
+
+        Raises:
+            SandboxFailure: it did not start.
+        """
+        self._user = user
+        remove_left_over()
+        self._folder, self._lock = _locked_folder()
+        try:
+            work, temporary = (self._made(name, user) for name in _OF_PROGRAMS)
+            inside = self._folder / "inside"
+            inside.mkdir()
+            for name in MODULES:
+                shutil.copyfile(INSIDE / name, inside / name)
+            self._folder.chmod(0o755)
+            hello: dict[str, Any] = {
+                "roots": [temporary],
+                "is_first": False,
+                "limits": {"has_own_disk": False},
+            }  # Any: JSON
+            if confinement is not None:
+                hello["confinement"] = {**confinement, "writable": [work, temporary]}
+            self._place = LocalPlace(
+                [python, "-s", "-S", "-u", str(inside / "supervisor.py")],
+                home=work,
+                env={"TMPDIR": temporary},
+                limits=limits,
+                user=user,
+                has_own_user=user is not None,
+                hello=hello,
+                confinement=filter_,
+            )
+        except (SandboxFailure, OSError):
+            shutil.rmtree(self._folder, ignore_errors=True)
+            os.close(self._lock)
+            raise
+        self.home, self.env, self.exchange = work, self._place.env, self._place.exchange
+
+    def limit_hit(self) -> LimitName | None:
+        """Return what the control group has enforced since the last call."""
+        return self._place.limit_hit()
+
+    def close(self) -> None:
+        """End everything and remove the folders."""
+        self._place.close()
+        if self._user is not None:
+            self._user.end_processes()
+        _remove(self._folder)  # where the supervisor could not: however deep a program has made its folders
+        os.close(self._lock)
+        if self._user is not None:
+            self._user.release()
+
+    def _made(self, name: str, user: SessionUser | None) -> str:
+        path = self._folder / name
+        path.mkdir(0o700)
+        if user is not None:
+            os.chown(path, user.number, user.number)
+        return str(path)
+
+
+def remove_left_over() -> None:
+    """Remove the folders of processes that were killed before they could."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):  # in use, another user's, or removed meanwhile
+            if folder.lstat().st_uid == os.geteuid():
+                lock = os.open(folder, _FOLDER)
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    _remove(folder)
+                finally:
+                    os.close(lock)
+
+
+def _locked_folder() -> tuple[Path, int]:
+    """Make a folder and lock it; it has a name that `remove_left_over` looks at only when it is locked."""
+    new = Path(tempfile.mkdtemp(prefix=f".{_PREFIX}{os.getpid()}-"))
+    lock = os.open(new, _FOLDER)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    return new.rename(new.with_name(new.name[1:])), lock
+
+
+def _remove(folder: Path) -> None:
+    for name in _OF_PROGRAMS:
+        if (folder / name).is_dir():
+            files.wipe(str(folder / name))
+    shutil.rmtree(folder)

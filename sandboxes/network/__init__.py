@@ -1,0 +1,1 @@
+"""Network access of sandboxes: allowed destinations, through a proxy."""

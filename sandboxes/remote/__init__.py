@@ -1,0 +1,1 @@
+"""Sandboxes on another machine: the HTTP protocol, its server and its limits."""

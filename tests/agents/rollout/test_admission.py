@@ -1,0 +1,102 @@
+"""Peaks by hand, and what the forecast lets in."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cairn.agents.rollout.admission import PeakForecast, peak
+
+
+@pytest.mark.parametrize(
+    ("current", "remaining", "most"),
+    [
+        ([10, 10], [5, 2], 24),  # 5 * 1 + 10 = 15; when the second ends both have grown by 2: 2 * 2 + 20 = 24
+        ([10, 10], [2, 5], 24),
+        ([3], [4], 7),
+        ([3, 4], [0, 0], 7),
+        ([0, 100], [50, 1], 102),  # 50 * 1 + 0; 1 * 2 + 100
+        ([], [], 0),
+    ],
+)
+def test_the_peak_by_hand(current: list[int], remaining: list[int], most: int) -> None:
+    assert peak(current, remaining) == most
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), min_size=1, max_size=8))
+def test_the_peak_is_the_largest_sum_of_a_step_by_step_run(sequences: list[tuple[int, int]]) -> None:
+    held = [
+        sum(length + step for length, left in sequences if left >= step)
+        for step in range(max(r for _, r in sequences) + 1)
+    ]
+    assert peak(*zip(*sequences, strict=True)) == max(held)
+
+
+def test_nothing_known_means_the_worst() -> None:
+    assert PeakForecast(150, 100, reserve=0.0).admits([50])  # after 50 steps the old one has 100 and the new one 50
+    assert not PeakForecast(149, 100, reserve=0.0).admits([50])
+    assert not PeakForecast(157, 100).admits([50])  # a twentieth of it is never promised
+
+
+def test_what_ended_short_lets_more_in() -> None:
+    forecast = PeakForecast(150, 100, window=50)
+    assert not forecast.admits([10, 10])
+    for _ in range(50):
+        forecast.record(20)
+    forecast.longest = 30
+    assert forecast.admits([10, 10])
+    for _ in range(50):
+        forecast.record(90)
+    assert not forecast.admits([10, 10])
+
+
+def test_it_lets_in_more_than_the_worst_case_and_overruns_less_than_the_present_sum() -> None:
+    """Sequences of 10 to 100 tokens, one token a step each, into room for 1,000."""
+    rng = np.random.default_rng(0)
+
+    def run(admits: object) -> tuple[float, int]:
+        flights: list[list[int]] = []
+        held, overruns = [], 0
+        forecast = PeakForecast(1000, 100)
+        for _ in range(3000):
+            lengths = [length for length, _ in flights]
+            fits = {
+                "forecast": forecast.admits(lengths),
+                "worst": (len(flights) + 1) * 100 <= 1000,
+                "sum": sum(lengths) < 1000,
+            }
+            if fits[str(admits)]:
+                flights.append([0, int(rng.integers(10, 101))])
+            for flight in flights:
+                flight[0] += 1
+            for flight in [f for f in flights if f[0] >= f[1]]:
+                forecast.record(flight[0])
+                flights.remove(flight)
+            held.append(sum(length for length, _ in flights))
+            overruns += held[-1] > 1000
+        return float(np.mean(held[500:])), overruns
+
+    (used, over), (worst_used, worst_over), (_, sum_over) = run("forecast"), run("worst"), run("sum")
+    assert used > 1.3 * worst_used
+    assert worst_over == 0
+    assert over < sum_over / 10
+
+
+def test_a_forecast_goes_on_from_its_state() -> None:
+    def asked(of: PeakForecast, count: int) -> list[bool]:
+        return [of.admits([10, 40, 20 + i % 30]) for i in range(count)]
+
+    undisturbed, stopped = (PeakForecast(380, 200, seed=3) for _ in range(2))
+    for length in (30, 60, 90, 120, 150):
+        undisturbed.record(length)
+        stopped.record(length)
+    assert asked(undisturbed, 40) == asked(stopped, 40)
+    resumed = PeakForecast(380, 200, seed=4)
+    resumed.restore(json.loads(json.dumps(stopped.state())))
+    found = asked(resumed, 60)
+    assert found == asked(undisturbed, 60)
+    assert len(set(found)) == 2

@@ -1,0 +1,77 @@
+"""A reply under way: what is forced, what is left, where it ends, and how it goes on after an interruption."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from cairn.agents.backend import Reply, Request
+from cairn.agents.config import SamplingConfig
+from cairn.agents.generation import Draft
+
+END = 2
+CHOICES = [(5, 6, END), (5, 7, 8, END), (5, 7, 9, END)]
+LIMITS = SamplingConfig(max_reply_tokens=3, max_context=64)
+
+
+def begin(tokens: list[int], limits: SamplingConfig = LIMITS, **asked: Any) -> Draft:  # Any: fields of Request
+    settings = {"choices": None, **asked}
+    request = Request(prompt_ids=(), extends=True, rng=random.Random(0), **settings)
+    return Draft.begin(tokens, request, END, limits, version=4)
+
+
+def test_what_a_constraint_forces_is_there_before_anything_is_sampled() -> None:
+    draft = begin(tokens := [1], choices=CHOICES)
+    assert (draft.ids, draft.next_ids, draft.finish, draft.is_decided) == ([5], (6, 7), None, False)
+    draft.append(7, -0.5, 4, (6, 7))
+    draft.force()
+    assert draft.next_ids == (8, 9)
+    draft.append(9, -0.25, 5, (8, 9))
+    assert draft.is_decided
+    draft.force()
+    assert tokens == [1, 5, 7, 9, END]
+    reply = draft.reply()
+    assert (reply.ids.tolist(), reply.logprobs.tolist()) == ([5, 7, 9, END], [0.0, -0.5, -0.25, 0.0])
+    assert reply.constraint is not None
+    assert reply.constraint.ids.tolist() == [5, 6, 7, 8, 9, END]
+    assert reply.constraint.offsets.tolist() == [0, 1, 3, 5, 6]
+    assert (reply.finish, reply.version) == ("end", 4)
+
+
+@pytest.mark.parametrize(
+    ("length", "sampled", "finish", "room"),
+    [
+        (1, (7,), None, 2),
+        (1, (7, 7, 7), "length", 0),
+        (1, (7, END), "end", 1),
+        (62, (7,), None, 1),
+        (62, (7, 7), "context", 0),
+        (62, (7, END), "context", 0),
+        (64, (), "context", 0),
+    ],
+)
+def test_a_free_reply_ends(length: int, sampled: tuple[int, ...], finish: str | None, room: int) -> None:
+    draft = begin([1] * length)
+    for token in sampled:
+        draft.append(token, -1.0, 4, None)
+    assert (draft.finish, draft.room) == (finish, room)
+    assert draft.reply().finish == (finish or "abort")
+    assert draft.reply().constraint is None
+
+
+def test_a_constrained_reply_is_bounded_by_the_context_alone() -> None:
+    assert begin([1] * 60, choices=CHOICES).room == 3
+    assert begin([1] * 62, choices=CHOICES[:1]).ids == [5, 6]
+    assert begin([1] * 62, choices=CHOICES[:1]).finish == "context"
+    assert len(begin([1], choices=[(5, 6, 7, 8, 9, END)]).ids) == 6
+
+
+def test_a_reply_goes_on_where_it_was_left() -> None:
+    before = begin([1], choices=CHOICES)
+    before.append(7, -0.5, 4, (6, 7))
+    kept: Reply = before.reply()
+    draft = begin(tokens := [1], choices=CHOICES, begun=kept)
+    assert (tokens, draft.ids, draft.logprobs) == ([1, 5, 7], [5, 7], [0.0, -0.5])
+    assert (draft.allowed, draft.next_ids, draft.version) == ([(5,), (6, 7)], (8, 9), 4)

@@ -1,0 +1,168 @@
+"""What answers by tool calls come to: one call that fits is an action, anything else is invalid and says why."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from cairn.agents.forms.base import Parsed
+from cairn.agents.tool_calls import Answer, Called, Offer, ToolCall, answers, read_answer, read_arguments
+from cairn.core.records import Observation, function_schema
+
+MOVE = function_schema(
+    "move",
+    "Move a thing.",
+    {
+        "what": {"type": "string"},
+        "to": {"enum": ["desk", "bed"]},
+        "times": {"type": "integer", "minimum": 1},
+        "path": {"type": "array", "items": {"type": "string"}},
+    },
+    ["what", "to"],
+)
+WAIT = function_schema("wait", "Wait.", {}, [])
+OWN = Offer(Observation(text="", anchor=0, tools=(MOVE, WAIT)))
+ACT = Offer(Observation(text="", anchor=0, admissible=("go", "stay")))
+
+
+def called(arguments: object, name: str = "move") -> ToolCall:
+    return ToolCall("c", name, arguments if isinstance(arguments, str) else json.dumps(arguments))
+
+
+def read(*calls: ToolCall, offer: Offer = OWN) -> Called:
+    return offer.read(Answer("", calls))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "why"),
+    [
+        ({"what": "mug"}, "move", "the call of move does not fit its schema: 'to' is a required property"),
+        ({"what": "mug", "to": "sky"}, "move", "schema: to: 'sky' is not one of those listed"),
+        ({"what": 7, "to": "bed"}, "move", "schema: what: 7 is not of type 'string'"),
+        ({"what": "mug", "to": "bed", "times": 0}, "move", "schema: times: 0 is less than the minimum of 1"),
+        ({"what": "mug", "to": "bed", "times": 1.5}, "move", "schema: times: 1.5 is not of type 'integer'"),
+        ({"what": "mug", "to": "bed", "path": ["a", 2]}, "move", "schema: path.1: 2 is not of type 'string'"),
+        ({"what": "mug", "to": "bed", "why": ""}, "move", "('why' was unexpected)"),
+        ({"x": 1}, "wait", "('x' was unexpected)"),
+        ({}, "walk", "there is no tool 'walk'. Call one of: move, wait"),
+        ({}, "", "there is no tool ''"),
+        ({}, "Move", "there is no tool 'Move'"),
+        ("", "wait", "in the call of wait, its arguments are no JSON: Expecting value"),
+        ("{'a': 1}", "wait", "no JSON"),
+        ('{"what": NaN, "to": "bed"}', "move", "no JSON: Out of range float"),
+        ('{"what": "mug", "to": "bed", "times": 1e999}', "move", "no JSON: Out of range float"),
+        ('{"a": ' * 100_000, "wait", "no JSON"),
+        ("[1]", "wait", "its arguments are no JSON object"),
+        ("null", "wait", "its arguments are no JSON object"),
+        ('"{}"', "wait", "its arguments are no JSON object"),
+    ],
+)
+def test_a_call_that_does_not_fit_says_in_what(arguments: object, name: str, why: str) -> None:
+    parsed = read(called(arguments, name)).parsed
+    assert (parsed.action, parsed.is_valid) == ("", False)
+    assert why in parsed.why
+
+
+def test_a_call_that_fits_is_the_action() -> None:
+    found = read(called({"what": "m\u00fcg", "to": "bed"}))
+    assert found.parsed == Parsed('{"name": "move", "arguments": {"what": "m\u00fcg", "to": "bed"}}', is_valid=True)
+    assert read(called("{}", "wait")).parsed.action == '{"name": "wait", "arguments": {}}'
+
+
+def test_the_tool_of_an_environment_without_any_takes_an_action_that_it_lists() -> None:
+    assert read(called({"action": "go"}, "act"), offer=ACT).parsed == Parsed("go", is_valid=True)
+    assert "action: 'fly' is not one of those listed" in read(called({"action": "fly"}, "act"), offer=ACT).parsed.why
+    free = Offer(Observation(text="", anchor=0))
+    assert read(called({"action": " fly "}, "act"), offer=free).parsed == Parsed("fly", is_valid=True)
+    assert "action is empty" in read(called({"action": " "}, "act"), offer=free).parsed.why
+
+
+def test_no_call_says_what_can_be_called() -> None:
+    assert OWN.read(Answer("I move the mug.")).parsed.why == "it calls no tool. Call one of: move, wait"
+
+
+def test_the_first_of_several_calls_counts_and_the_others_are_answered() -> None:
+    first, second = called({"what": "mug", "to": "bed"}), ToolCall("d", "wait", "{}")
+    found = read(first, second)
+    assert (found.parsed.is_valid, found.calls) == (True, (first, second))
+    assert answers(found.calls, "It is on the bed.")[0] == "It is on the bed."
+    assert "one call is carried out" in answers(found.calls, "")[1]
+    found = read(ToolCall("d", "walk", "{}"), first)  # not the second in its stead
+    assert (found.parsed.is_valid, len(found.calls)) == (False, 2)
+
+
+@pytest.mark.parametrize("call", [called("{"), called("{}", "two words"), called("{}", ""), called("{}", "x" * 65)])
+def test_what_servers_could_not_read_is_not_said_again(call: ToolCall) -> None:
+    assert read(call).calls == ()
+    assert read(call, called("{}", "wait")).calls == ()  # no answer to the first, so none to the others
+    assert read(called("{}", "wait"), call).calls == (called("{}", "wait"),)
+
+
+NAMES = st.sampled_from(["act", "move", "wait", "", "walk", "a b", "\ud800"])
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.sampled_from(["go", "mug", "bed", "\ud800"])),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(st.sampled_from(["action", "what", "to", "times", "path", "x"]), inner, max_size=4),
+    ),
+    max_leaves=8,
+)
+ARGUMENTS = st.one_of(st.text(max_size=30), JSON.map(json.dumps))
+CALLS = st.lists(st.builds(ToolCall, st.text(max_size=4), NAMES, ARGUMENTS), max_size=3)
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.sampled_from([OWN, ACT]), st.text(max_size=10), CALLS)
+def test_any_answer_comes_to_one_action_or_says_why(offer: Offer, content: str, calls: list[ToolCall]) -> None:
+    answer = Answer(content, tuple(calls))
+    assert read_answer(answer.written()) == answer
+    found = offer.read(answer)
+    assert found.parsed.is_valid == bool(found.parsed.action) == (found.parsed.why == "")
+    if found.parsed.is_valid:
+        assert fits(calls[0], offer)
+    elif calls:
+        assert not fits(calls[0], offer)
+    for call in found.calls:
+        assert isinstance(json.loads(call.arguments, parse_constant=pytest.fail), dict)
+    assert len(answers(found.calls, "x")) == len(found.calls)
+
+
+def fits(call: ToolCall, offer: Offer) -> bool:
+    """Say by hand what the schemas above say."""
+    given_ = read_arguments(call.arguments)
+    if isinstance(given_, str):
+        return False
+    if offer is ACT:
+        return call.name == "act" and given_.keys() == {"action"} and given_["action"] in ("go", "stay")
+    if call.name == "wait":
+        return not given_
+    path, times = given_.get("path", []), given_.get("times", 1)
+    return (
+        call.name == "move"
+        and {"what", "to"} <= given_.keys() <= {"what", "to", "times", "path"}
+        and isinstance(given_["what"], str)
+        and given_["to"] in ("desk", "bed")
+        and isinstance(path, list)
+        and all(isinstance(part, str) for part in path)
+        and is_whole(times)
+    )
+
+
+def is_whole(value: Any) -> bool:  # Any: JSON
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == int(value) and value >= 1
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.one_of(st.text(max_size=40), JSON.map(json.dumps)))
+@example("[" * 100_000)
+@example('{"content": 1, "calls": []}')
+@example('{"content": "", "calls": [{"id": 1, "name": "a", "arguments": "{}"}]}')
+@example('{"content": "", "calls": [{"id": "", "name": "a"}]}')
+def test_any_text_is_read_as_an_answer(text: str) -> None:
+    found = read_answer(text)
+    assert isinstance(found.content, str)
+    assert not OWN.read(found).parsed.is_valid

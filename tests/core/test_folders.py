@@ -1,0 +1,66 @@
+"""One process writes a folder at a time; the lock of a process that was killed holds nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cairn.core.errors import CairnError
+from cairn.core.folders import writing_to
+
+HOLDER = """
+import sys
+from pathlib import Path
+from cairn.core.folders import writing_to
+
+with writing_to(Path(sys.argv[1]), "a run"):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def holder(folder: Path) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+def test_a_second_writer_is_refused_with_the_process_and_machine_of_the_first(tmp_path: Path) -> None:
+    process = holder(tmp_path / "run")
+    try:
+        message = f"is being written by process {process.pid} on {socket.gethostname()}; wait for it"
+        with pytest.raises(CairnError, match=message), writing_to(tmp_path / "run", "a run"):
+            pytest.fail("two writers")
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_the_lock_of_a_killed_process_holds_nothing(tmp_path: Path) -> None:
+    process = holder(tmp_path)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    with writing_to(tmp_path, "a run"):
+        assert (tmp_path / ".lock").read_text() == f"process {os.getpid()} on {socket.gethostname()}\n"
+
+
+def test_a_folder_is_free_again_at_the_end(tmp_path: Path) -> None:
+    for _ in range(2):
+        with writing_to(tmp_path, "a run"):
+            pass
+
+
+def test_a_folder_that_cannot_be_made_is_an_error_of_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    message = r"Cannot write a run to .*Name another place: --folder"
+    with pytest.raises(CairnError, match=message), writing_to(tmp_path / "file" / "run", "a run"):
+        pytest.fail("written below a file")

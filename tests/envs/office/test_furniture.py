@@ -1,0 +1,71 @@
+"""Worlds with every application: the office's part stays as it is, the rest is sound, and hostile texts are there."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cairn.envs.office.furniture import HOSTILE
+from cairn.envs.office.generator import populate
+from cairn.envs.office.world import DESK, OFFICE
+from tests.envs.office.refusals import refused
+
+SEEDS = range(30)
+WORLDS = [populate(seed, DESK) for seed in SEEDS]
+
+
+def test_the_offices_records_are_the_same_with_and_without_the_rest() -> None:
+    for seed, world in zip(SEEDS, WORLDS, strict=True):
+        for name, table in populate(seed).tables.items():
+            assert {key: world.tables[name][key] for key in table} == table
+
+
+def test_a_world_knows_only_the_applications_that_it_has() -> None:
+    world = populate(0)
+    assert tuple(type(app) for app in world.apps.values()) == OFFICE
+    assert tuple(type(app) for app in WORLDS[0].apps.values()) == DESK
+    assert tuple(WORLDS[0].copy().apps) == tuple(WORLDS[0].apps)
+    refused(world, "issues", "search", "there is no application 'issues'")
+    assert "issues" not in json.loads(world.state())["tables"]
+
+
+@pytest.mark.parametrize(
+    ("table", "least", "most"),
+    [("projects", 4, 4), ("milestones", 12, 12), ("issues", 45, 70), ("sheets", 4, 4), ("rows", 57, 129),
+     ("users", 15, 15), ("rules", 5, 5), ("site", 12, 12), ("backups", 3, 3), ("keys", 5, 5)],
+)  # fmt: skip
+def test_worlds_have_the_sizes_that_they_promise(table: str, least: int, most: int) -> None:
+    sizes = [len(world.tables[table]) for world in WORLDS]
+    assert least <= min(sizes)
+    assert max(sizes) <= most
+
+
+def test_issues_fit_their_projects_and_cells_their_columns() -> None:
+    """Every record could have been made by a call: putting it in again as it is is not refused."""
+    for world in WORLDS[:10]:
+        state = world.state()
+        for issue in world.issues.issues.values():
+            world.call("issues", "update", {"issue_id": issue.id, "status": issue.status})
+        for row in world.sheets.rows.values():
+            world.call("sheets", "update_row", {"row_id": row.id, "cells": [text for _, text in row.cells]})
+        for name in world.settings.site:
+            world.call("settings", "change_site", {"names": [name], "values": [world.settings.site[name].value]})
+        for rule in world.settings.rules.values():
+            world.call("settings", "update_rule", {"name": rule.name, "on": rule.is_on})
+        assert world.state() == state
+
+
+def test_titles_tell_issues_apart() -> None:
+    for world in WORLDS:
+        titles = [issue.title for issue in world.issues.issues.values()]
+        assert len(set(titles)) == len(titles)
+
+
+def test_hostile_texts_stand_in_mails_events_files_sheets_and_comments() -> None:
+    for world in WORLDS:
+        assert {mail.subject for mail in world.mail.mails.values()} >= set(HOSTILE)
+        assert any(event.title in HOSTILE for event in world.calendar.events.values())
+        assert any(HOSTILE[0] in file.text for file in world.files.files.values())
+        assert any(dict(row.cells).get("Company") == HOSTILE[0] for row in world.sheets.rows.values())
+        assert sum(comment.text in HOSTILE for comment in world.issues.comments.values()) == 2

@@ -1,0 +1,76 @@
+"""Every reply form keeps these, found by discovery: any text is read, and what is written is read as what was meant.
+
+Texts are drawn at random, and built from the very words and marks of the forms, where mistakes are near.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from cairn.agents.forms.base import Form, Parsed
+from cairn.agents.prompts import shipped_prompts
+from cairn.core.plugins import FORMS
+
+PIECES = (
+    *("Thought:", "Action:", "Observation:", "thought:", "ACTION:", "**Action:**", "Action 2:", "> Observation:"),
+    *("```", "````", "```python", "```bash", "``", "`", "<think>", "</think>", "<action>", "</action>", "{", "}", '"'),
+    *("\n", "\n\n", "\r\n", " ", "\t", "\x00", "\u2028", "\x85", "\ud800", "\u65e5", "go", "print(1)", ":", "[", "]"),
+)
+BUILT = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
+FEW = st.lists(st.sampled_from(PIECES), max_size=3).map("".join)
+TEXTS = st.one_of(st.text(st.characters(), max_size=60), BUILT)
+EVERY = pytest.mark.parametrize("name", FORMS.ids())
+MANY = settings(max_examples=300, deadline=None)
+
+
+def form(name: str) -> Form:
+    found = FORMS.load(name)
+    assert isinstance(found, Form)
+    return found
+
+
+@EVERY
+def test_any_text_is_read(name: str) -> None:
+    of = form(name)
+
+    @MANY
+    @given(TEXTS)
+    @example("")
+    @example("[" * 100_000)
+    @example("Thought" + " " * 100_000)
+    @example("`" * 100_000)
+    def check(text: str) -> None:
+        parsed = of.parse(text)
+        assert isinstance(parsed, Parsed)
+        assert parsed == of.parse(text)
+        if of.is_strict:
+            assert parsed.is_valid == bool(parsed.action.strip()) == (parsed.why == "")
+
+    check()
+
+
+@EVERY
+def test_what_is_written_is_read_as_what_was_meant_or_refused(name: str) -> None:
+    of = form(name)
+
+    @MANY
+    @given(TEXTS)
+    def check(action: str) -> None:
+        parsed = of.parse(of.write(action))
+        if of.is_strict and parsed.is_valid:
+            assert parsed.action in (action, action.strip())
+
+    check()
+
+
+@EVERY
+@pytest.mark.parametrize("action", ["go to desk 1", "put(mug, desk)", "take key 7 from drawer 2", "search[red shoes]"])
+def test_ordinary_actions_can_be_said(name: str, action: str) -> None:
+    assert form(name).parse(form(name).write(action)) == Parsed(action, is_valid=True)
+
+
+@EVERY
+def test_the_model_is_told_of_the_form(name: str) -> None:
+    assert name in shipped_prompts("forms")

@@ -1,0 +1,181 @@
+"""Every perturbation of every environment is the same environment in other words; new ones are covered by discovery.
+
+An environment that cannot be rephrased in some respect refuses with an error. Environments that wait for other
+processes play a few episodes; the default run takes a rotating quarter of their perturbations, and the slow tests take
+all of them, and check the laws of environments for a rotating eighth as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import product
+from typing import Any
+
+import pytest
+
+from cairn.core.errors import ConfigError, MissingDataError, MissingExtraError, MissingProgramError
+from cairn.core.plugins import ENVS, PERTURBATIONS
+from cairn.envs import registry
+from cairn.envs.base import TextEnv
+from cairn.envs.checker import LAWS, check_law
+from cairn.envs.gui.browsing import close_browsers
+from cairn.envs.perturbed import Perturbed
+from cairn.envs.properties.subject import Frame, Subject, explore, last, oracle, play, script, wander
+from tests.properties.test_environments import IDS, waits
+from tests.sampling import sample, sampled_params
+
+NOT_HERE = (MissingDataError, MissingExtraError, MissingProgramError)
+SHARE = {False: 1 / 8, True: 1 / 32}  # of the laws' episodes; less of those that wait
+# What no words can change; and what is long to show, and the same in all environments, in one of them.
+UNTOUCHED, ONCE = {"leaks", "random-agent", "constant-agent", "score-range", "errors"}, {"other-process": "household"}
+WORDED = sorted(set(LAWS) - {"oracle"} - UNTOUCHED)
+CASES = [
+    *((env_id, name) for env_id in IDS for name in PERTURBATIONS.ids() if not waits(env_id)),
+    *sampled_params([(env_id, name) for env_id in IDS for name in PERTURBATIONS.ids() if waits(env_id)], parts=4),
+]
+
+
+@lru_cache(maxsize=1)
+def subject(env_id: str, name: str) -> Subject:
+    return Subject(env_id, {"perturb": {name: {}}}, SHARE[waits(env_id)])
+
+
+@lru_cache(maxsize=1)
+def plain(env_id: str) -> TextEnv:
+    close_browsers()  # of the environment before
+    return registry.make(env_id)
+
+
+def perturbed(env_id: str, name: str) -> Perturbed:
+    """The environment under the perturbation; skips what cannot run here, and what says that it cannot be told so."""
+    try:
+        env = subject(env_id, name).env
+    except NOT_HERE as error:
+        pytest.skip(str(error))
+    except ConfigError as refusal:
+        if str(refusal).startswith(f"perturb.{name}: {registry.load(env_id).meta.name!r} "):
+            pytest.skip(str(refusal))
+        raise
+    assert isinstance(env, Perturbed)
+    return env
+
+
+def side_by_side(env_id: str, name: str, steps: int = 12) -> Iterator[tuple[TextEnv, Frame, Frame]]:
+    """Play the oracle, with some chance, in the plain environment and the perturbed one, and yield pairs of frames."""
+    env = perturbed(env_id, name)
+    for task, seed in subject(env_id, name).episodes(32):
+        env.reset(seed=seed, options={"task": task})  # draws what actions are called
+        other = list(play(plain(env_id), task, seed, explore("side by side", seed), steps))
+        actions = script([translated(env, frame.action or "") for frame in other[1:]])
+        for mine, theirs in zip(play(env, task, seed, actions, len(other) - 1), other, strict=True):
+            yield env, mine, theirs
+
+
+def translated(env: Perturbed, action: str) -> str:
+    for each in env._perturbations:
+        action = each.to_agent(action)
+    return action
+
+
+@pytest.mark.parametrize(("env_id", "name"), CASES)
+def test_what_is_true_stays_the_same(env_id: str, name: str) -> None:
+    for _, mine, theirs in side_by_side(env_id, name):
+        assert (mine.reward, mine.is_terminated, mine.is_truncated) == (
+            theirs.reward, theirs.is_terminated, theirs.is_truncated
+        )  # fmt: skip
+        same = ("task_id", "anchor", "success", "score", "channels")
+        assert {key: mine.info[key] for key in same} == {key: theirs.info[key] for key in same}
+        counts = [len(info["admissible_actions"] or ()) for info in (mine.info, theirs.info)]
+        assert counts[0] == counts[1]
+
+
+@pytest.mark.parametrize(("env_id", "name"), CASES)
+def test_something_of_what_is_told_differs(env_id: str, name: str) -> None:
+    told = [
+        (mine.text, mine.info["admissible_actions"], mine.info["tools"])
+        != (theirs.text, theirs.info["admissible_actions"], theirs.info["tools"])
+        for _, mine, theirs in side_by_side(env_id, name, steps=1)
+    ]
+    assert any(told)
+
+
+@pytest.mark.parametrize(("env_id", "name"), CASES)
+def test_the_oracle_succeeds_in_other_words(env_id: str, name: str) -> None:
+    env = perturbed(env_id, name)
+    ways = [oracle(name) for name in env.meta.oracles]
+    wins = 0
+    for task, seed in subject(env_id, name).episodes(32):
+        for way in ways:
+            mine, theirs = (last(each, task, seed, way).info for each in (env, plain(env_id)))
+            assert (mine["success"], mine["score"]) == (theirs["success"], theirs["score"])
+            wins += mine["success"] or mine["score"] == env.best_score(task)
+    assert wins / len(ways) >= len(subject(env_id, name).episodes(32)) * env.meta.oracle_success - 1
+
+
+def check(env_id: str, name: str, law: str) -> None:
+    perturbed(env_id, name)
+    if law in PERTURBATIONS.load(name)[0].breaks:
+        pytest.skip("broken by intent")
+    report = check_law(law, subject(env_id, name))
+    assert report.holds, report.detail
+
+
+@pytest.mark.parametrize("law", WORDED)
+@pytest.mark.parametrize(
+    ("env_id", "name"), [(env_id, name) for env_id in IDS for name in PERTURBATIONS.ids() if not waits(env_id)]
+)
+def test_an_environment_in_other_words_keeps(env_id: str, name: str, law: str) -> None:
+    if ONCE.get(law, env_id) != env_id:
+        pytest.skip(f"shown in {ONCE[law]}")
+    check(env_id, name, law)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("env_id", "name", "law"), sample(product(filter(waits, ENVS.ids()), PERTURBATIONS.ids(), WORDED))
+)
+def test_an_environment_that_waits_keeps_in_other_words(env_id: str, name: str, law: str) -> None:
+    check(env_id, name, law)
+
+
+@pytest.mark.parametrize("env_id", [each for each in IDS if not waits(each)])
+def test_all_at_once(env_id: str) -> None:
+    every: dict[str, dict[str, Any]] = {name: {} for name in PERTURBATIONS.ids()}  # Any: each one's own
+    env = registry.make(env_id, perturb=every)
+    for task, seed in subject(env_id, "rename").episodes(32):
+        assert list(play(env, task, seed, oracle(env.meta.oracles[0])))[-1].info["success"]
+        assert [frame.text for frame in play(env, task, seed, wander(seed), 5)] == [
+            frame.text for frame in play(registry.make(env_id, perturb=[*every]), task, seed, wander(seed), 5)
+        ]
+
+
+@pytest.mark.parametrize(
+    "env_id",
+    [*(each for each in IDS if not waits(each)), *sampled_params([each for each in IDS if waits(each)], parts=4)],
+)
+def test_old_names_are_refused_and_every_new_one_is_understood(env_id: str) -> None:
+    env = perturbed(env_id, "rename")
+    (rename,) = env._perturbations
+    for task, seed in subject(env_id, "rename").episodes(16):
+        _, info = env.reset(seed=seed, options={"task": task})
+        offered: tuple[Mapping[str, Any], ...] = info["tools"]
+        names = {tool["function"]["name"] for tool in offered}
+        assert not names & set(env.commands())
+        old = [rename.to_env(action) for action in info["admissible_actions"] or ()][:3]
+        old += ['{"name": "%s", "arguments": {}}' % name for name in list(env.commands())[:3] if names]  # noqa: UP031
+        for action in old:
+            before = env.anchor()
+            _, _, is_over, _, after = env.step(action)
+            assert not is_over
+            assert after["anchor"] == before or not env.meta.is_deterministic
+            env.reset(seed=seed, options={"task": task})
+
+
+def test_names_are_told_and_said_in_lower_case() -> None:
+    for env_id in ENVS.ids():
+        try:
+            commands = plain(env_id).commands()
+        except NOT_HERE:
+            continue
+        assert all(name == name.lower() for names in commands.values() for name in names)

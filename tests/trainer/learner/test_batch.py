@@ -1,0 +1,107 @@
+"""Samples as tensors: the expected lists under their role labels, and the cut into micro-batches."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cairn.trainer.learner.batch import Batch, by_tokens, make_batch
+from cairn.trainer.learner.samples import Sample
+
+CPU = torch.device("cpu")
+
+
+def sample(ids: list[int], places: list[int], choices: list[list[int]] | None = None) -> Sample:
+    allowed = choices if choices is not None else [[] for _ in places]
+    return Sample(
+        ids=np.array(ids, np.int32),
+        places=np.array(places, np.int32),
+        old_logprobs=np.linspace(-0.5, -0.5 * len(places), len(places)),
+        advantages=np.full(len(places), float(len(ids))),
+        choice_ids=np.array([i for c in allowed for i in c], np.int32),
+        choice_offsets=np.cumsum([0, *map(len, allowed)]).astype(np.int32),
+    )
+
+
+def lists(batch: Batch) -> dict[str, list[float]]:
+    tensors = {name: getattr(batch, name) for name in Batch.__dataclass_fields__}
+    return {name: value.tolist() for name, value in tensors.items() if isinstance(value, torch.Tensor)}
+
+
+def test_two_samples_that_share_nothing() -> None:
+    first = sample([10, 11, 20, 21], [2, 3], [[20, 30], []])
+    second = sample([12, 22, 2], [1], [[22, 23, 24]])
+    batch = make_batch([first, second], [np.array([0.25, 0.25]), np.array([0.5])], CPU)
+    assert lists(batch) == {
+        # what follows the last decision is not computed
+        #                  sample 0         sample 1
+        "ids_N":          [10, 11, 20,      12],
+        "states_P":       [    1,  2,       3],
+        "choice_rows_C":  [        0, 0,        2, 2, 2],
+        "choice_ids_C":   [        20, 30,      22, 23, 24],
+        "free_rows":      [            1],
+        "predictions_D":  [        0,  1,       2],
+        "targets_D":      [        20, 21,      22],
+        "old_logprobs_D": [      -0.5, -1.0,  -0.5],
+        "advantages_D":   [        4,  4,       3],
+        "weights_D":      [        0.25, 0.25,  0.5],
+    }  # fmt: skip
+    assert batch.ragged.positions_N.tolist() == [0, 1, 2, 0]
+    assert batch.row_tokens == 7
+
+
+def test_samples_that_decide_at_one_state_share_a_prediction_where_the_same_was_allowed() -> None:
+    samples = [
+        sample([10, 11, 20, 2, 5], [2, 4], [[20, 30], []]),
+        sample([10, 11, 30, 7], [2], [[20, 30]]),
+        sample([10, 11, 30], [2], [[]]),
+        sample([10, 11, 30, 7], [2, 3], [[20, 30], []]),
+    ]
+    batch = make_batch(samples, [np.full(len(s.places), 1 / 6) for s in samples], CPU)
+    found = lists(batch)
+    assert {name: found[name] for name in list(found)[:7]} == {
+        #                  state 1                           below it
+        "ids_N":          [10, 11,                           20, 2,  30],
+        "states_P":       [    1,                                3,      1,  4],
+        "choice_rows_C":  [    0, 0],
+        "choice_ids_C":   [    20, 30],
+        "free_rows":      [                                      1,      2,  3],
+        #                  sample 0   1   2   3
+        "predictions_D":  [0, 1,      0,  2,  0, 3],
+        "targets_D":      [20, 5,     30, 30, 30, 7],
+    }  # fmt: skip
+    assert batch.ragged.positions_N.tolist() == [0, 1, 2, 3, 2]
+    assert batch.row_tokens == 16
+
+
+@pytest.mark.parametrize(
+    ("contexts", "budget", "expected"),
+    [
+        (["abc", "b", "aa"], 100, [[2, 0, 1]]),  # in the order of their ids
+        (["aabb", "aacc", "aadd"], 8, [[0, 1, 2]]),  # aa, bb, cc and dd
+        (["aabb", "aacc", "aadd"], 7, [[0, 1], [2]]),  # the last pays for aa again
+        (["aabb", "aacc", "aadd"], 6, [[0, 1], [2]]),
+        (["aabb", "aacc", "aadd"], 5, [[0], [1], [2]]),
+        (["ab", "ab", "a"], 2, [[2, 0, 1]]),
+        (["aa", "bbbbbbbb", "cc"], 4, [[0], [1], [2]]),  # one beyond the budget goes by itself
+        (["aa", "cc", "bbbbbbbb"], 4, [[0], [2], [1]]),
+        (["aa", "bb"], 1, [[0], [1]]),
+        ([], 8, []),
+    ],
+)
+def test_micro_batches(contexts: list[str], budget: int, expected: list[list[int]]) -> None:
+    samples = [sample([*map(ord, context), 0], [len(context)]) for context in contexts]
+    assert list(by_tokens(samples, budget)) == expected
+
+
+@given(st.lists(st.text("ab", min_size=1, max_size=9), min_size=1, max_size=9), st.integers(1, 20))
+def test_micro_batches_hold_what_the_budget_allows(contexts: list[str], budget: int) -> None:
+    samples = [sample([*map(ord, context), 0], [len(context)]) for context in contexts]
+    chunks = list(by_tokens(samples, budget))
+    assert sorted(i for chunk in chunks for i in chunk) == list(range(len(samples)))
+    for chunk in chunks:
+        batch = make_batch([samples[i] for i in chunk], [np.ones(1)] * len(chunk), CPU)
+        assert len(batch.ids_N) <= budget or len(chunk) == 1

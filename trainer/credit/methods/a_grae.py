@@ -1,0 +1,61 @@
+"""A-GRAE: GRPO whose focus moves from easy to hard tasks, and whose push on successes grows, as the policy improves.
+
+::
+
+    p_g = mean of r in group g        w = mean of p_g over the groups of the batch        a_i = GRPO's advantage
+    m_i = a_i / 2 (w / (sqrt(p_g) + epsilon) + (1 - w) / (D_g + epsilon))
+    D_g = sqrt(1 - p_g) (`denominator = "paper"`) or 1 - sqrt(p_g) ("code")
+    A_i = m_i min(1, w / alpha) where m_i > 0, else m_i
+
+r_i: sum of episode i's rewards, in [0, 1]: for p and w, what is outside is taken for the nearer end. Every step of the
+episode has A_i. Averaging units: episodes of the group, each once; groups of the batch, each once. Divisors: std with
+ddof 1, or none (`normalize = "none"`), and those above. Group of one: 0. No spread: 0. p of 0 or 1: 0. In both divisors
+another p is kept half an episode away from the ends, within [0.5 / n, 1 - 0.5 / n] for n episodes.
+Source: 2602.05548, HKU-HealthAI/A-GRAE. Paper and code differ in D; the default is the paper's, as the code's is nearly
+0 for easy tasks and makes their failures weigh very much. Departure: the limits of p, which binary rewards never
+reach. Without them rewards such as 0.0001 and 0 divide by nearly 0.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from cairn.core.config import Config
+from cairn.core.table import Floats, StepTable
+from cairn.trainer.credit.base import Credit
+from cairn.trainer.credit.kernel.returns import scores
+from cairn.trainer.credit.kernel.segments import means, relative
+
+
+class AGRAEConfig(Config):
+    """Settings of A-GRAE."""
+
+    denominator: Literal["paper", "code"] = Field("paper", description="D: sqrt(1 - p), or 1 - sqrt(p).")
+    alpha: float = Field(1.0, gt=0, description="Mean reward from which on successes are not damped.")
+    normalize: Literal["none", "std"] = Field("std", description="Divide by the group's standard deviation, or not.")
+    epsilon: float = Field(1e-6, gt=0, description="Added to the standard deviation and to both denominators.")
+
+
+def compute(table: StepTable, config: AGRAEConfig) -> Floats:
+    """Return one advantage a row, float64 [N]."""
+    score, group = scores(table), table.group[table.first_rows]
+    advantage = relative(score, group, scale=config.normalize, epsilon=config.epsilon)
+    solved = means(np.clip(score, 0.0, 1.0), group)
+    progress = float(solved.mean())
+    margin = 0.5 / np.bincount(group)
+    inner = np.clip(solved, margin, 1 - margin)
+    root = np.sqrt(inner)
+    other = np.sqrt(1 - inner) if config.denominator == "paper" else 1 - root
+    focus = progress / (root + config.epsilon) + (1 - progress) / (other + config.epsilon)
+    mixed = 0.5 * advantage * np.where((solved > 0) & (solved < 1), focus, 0.0)[group]
+    return np.where(mixed > 0, mixed * min(1.0, progress / config.alpha), mixed)[table.episode]
+
+
+CREDIT = Credit(
+    AGRAEConfig,
+    compute,
+    breaks={"scoped": "w is the mean over the batch", "shift": "p and w are rewards, not differences of rewards"},
+)

@@ -1,0 +1,73 @@
+"""R3L: the score above the group's baseline, with positives amplified; steps before the pivot are not trained on.
+
+::
+
+    b_g = mean of r  (`baseline = "mean"`), or  tau (logsumexp(r / tau) - log n)  ("soft")
+    A_i = 1              if r_i >= full_score
+          amplify (r_i - b_g)   else if r_i >= b_g
+          r_i - b_g             else
+
+r: the episode's score. Averaging unit: episodes, each once. No divisor. Degenerate cases: a group of one has the
+baseline 0, so A is r with the rules above (`singleton = "zero"`: 0); equal scores below `full_score`: 0; scores of
+`full_score` or more: 1, whatever the others got.
+The pivot mask is the table's `trained` column: give it False for the steps of the base episode and of its retry before
+the pivot, and `advantages` sets theirs to 0. Statistics are those of whole episodes, so it does not enter them.
+Source: 2601.03715 and shiweijiezero/R3L. Where the abstract amplifies all positives and the code sets those of full
+score to 1, the default is the code; `full_score = None` is the abstract. Not here: the loss (OPMD), the reflection and
+the retries.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from cairn.core.config import Config
+from cairn.core.table import Floats, Ids, StepTable
+from cairn.trainer.credit.base import Credit
+from cairn.trainer.credit.kernel.returns import scores
+from cairn.trainer.credit.kernel.segments import relative
+
+
+class R3LConfig(Config):
+    """Settings of R3L."""
+
+    baseline: Literal["mean", "soft"] = Field("mean", description="What a score is compared with.")
+    tau: float = Field(1.0, gt=0, description="Temperature of the soft baseline.")
+    amplify: float = Field(3.0, ge=1, description="Factor of advantages from 0 up.")
+    full_score: float | None = Field(1.0, description="Score from which on an advantage is 1; none: no such rule.")
+    singleton: Literal["raw", "zero"] = Field("raw", description="A group of one: baseline 0, or advantage 0.")
+
+
+def compute(table: StepTable, config: R3LConfig) -> Floats:
+    """Return one advantage a row, float64 [N]."""
+    score, group = scores(table), table.group[table.first_rows]
+    above = relative(score, group) if config.baseline == "mean" else score - _soft(score, group, config.tau)
+    is_alone = np.bincount(group)[group] == 1
+    above = np.where(is_alone, score, above)
+    advantage = np.where(above >= 0, config.amplify * above, above)
+    if config.full_score is not None:
+        advantage = np.where(score >= config.full_score, 1.0, advantage)
+    if config.singleton == "zero":
+        advantage = np.where(is_alone, 0.0, advantage)
+    return advantage[table.episode]
+
+
+def _soft(score: Floats, group: Ids, tau: float) -> Floats:
+    """Return the soft mean of each row's group: between the mean (tau large) and the maximum (tau small)."""
+    top = np.full(int(group.max(initial=-1)) + 1, -np.inf)
+    np.maximum.at(top, group, score)
+    mean = np.bincount(group, np.exp((score - top[group]) / tau)) / np.bincount(group)
+    out: Floats = (top + tau * np.log(mean))[group]
+    return out
+
+
+_FULL = "a score of `full_score` has advantage 1 whatever the others got"
+CREDIT = Credit(
+    R3LConfig,
+    compute,
+    needs_in_training=("trained",),
+    breaks={"no spread": _FULL, "lone": "a group of one is compared with 0", "shift": _FULL},
+)

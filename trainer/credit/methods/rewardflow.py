@@ -1,0 +1,69 @@
+"""RewardFlow: let the best outcome flow back through the graph, and credit each step with the value that it gained.
+
+::
+
+    V(s) = max over steps at s of gamma W, at least 0
+    W    = V(x), x: the state the step led to; of an episode's last step: the last reward, and where a budget cut the
+           episode in x, max(last reward, V(x))
+    A    = episode_weight A^E + step_weight (W - V(s) - mean over the steps at s)
+
+With one reward for success V = reward gamma^d, d steps before the nearest. A^E: the episode's score minus the group's
+mean. Both terms may be divided by their std (ddof 1) plus epsilon. Averaging units: episodes in A^E, steps at a state
+in the step term. A state seen once, or without spread: step term 0; a group of one episode: episode term 0. V(s)
+cancels among the steps of one state unless one of them has no recorded successor.
+A timeout leads to the state that the episode stopped in ("open", the source), or to an end worth nothing. Where
+"open" and nobody recorded that state, the step keeps its raw reward for W - V(s), as in the source. The last reward is
+taken into a maximum, never added, so that no loop earns it twice: V is at most gamma times the largest last reward.
+Source: 2603.18859 and its authors' code. Departures: an end is never an ordinary node, where in the code a node first
+seen before the end keeps reward 0 even if it ends another episode; rewards before an episode's last step count in A^E
+only; steps that look around or do nothing stay in, where the code cleans ALFWorld's texts of them; A^E is averaged
+over episodes, not over steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from cairn.core.config import Config
+from cairn.core.table import Floats, StepTable
+from cairn.trainer.credit.base import Credit
+from cairn.trainer.credit.kernel.family import episode_term
+from cairn.trainer.credit.kernel.graph import build_graph
+from cairn.trainer.credit.kernel.segments import relative
+from cairn.trainer.credit.kernel.values import best_reachable, landings
+
+
+class RewardFlowConfig(Config):
+    """Settings of RewardFlow."""
+
+    gamma: float = Field(0.9, gt=0, le=1, description="Discount of a step.")
+    timeout: Literal["open", "failure"] = Field("open", description="What an episode cut by a budget ends in.")
+    normalize: Literal["none", "std"] = Field("none", description="Divide both terms by their std, or not.")
+    step_weight: float = Field(1.0, ge=0, description="Of the step term.")
+    episode_weight: float = Field(1.0, ge=0, description="Of the episode term.")
+    epsilon: float = Field(1e-6, gt=0, description="Added to standard deviations.")
+
+
+def compute(table: StepTable, config: RewardFlowConfig) -> Floats:
+    """Return one advantage a row, float64 [N]."""
+    cut = table.is_last & table.truncated & ~table.success
+    ended = replace(table, reward=np.where(table.is_last & ~cut, table.reward, 0.0))
+    graph = build_graph(ended, table.anchor, table.next_anchor, config.timeout)
+    stays_open = cut & ~graph.ends
+    least = np.zeros(graph.num_nodes)
+    np.maximum.at(least, graph.tail[stays_open], config.gamma * table.reward[stays_open])
+    value = best_reachable(ended, graph, config.gamma, least)
+    worth = landings(ended, graph, value)
+    worth = np.where(stays_open, np.maximum(worth, table.reward), worth)
+    gain = worth - value[graph.tail]
+    gain = np.where(stays_open & ~table.knows_next, table.reward, gain)
+    step_term = relative(gain, graph.tail, scale=config.normalize, epsilon=config.epsilon)
+    episode = episode_term(table, config.normalize, config.epsilon)
+    return config.episode_weight * episode + config.step_weight * step_term
+
+
+CREDIT = Credit(RewardFlowConfig, compute)

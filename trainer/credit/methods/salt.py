@@ -1,0 +1,61 @@
+"""SALT: an episode's advantage, averaged over all steps of the group that are the same edge of the trajectory graph.
+
+::
+
+    A_i      = norm(score_i; group)                        base: GRPO or leave-one-out, one an episode
+    A'_{i,t} = mean of A_j over all steps (j, u) of the group whose edge is that of (i, t)
+    edge     = (state before, action, state after);  state = the last h pairs of an action and what was seen after it
+
+Averaging unit of the base: episodes, each once; of the merge: steps, so that an episode that takes an edge twice counts
+twice there, and the sum over rows stays what it was. Divisor of `normalize = "std"`: std with ddof 1, + epsilon.
+Degenerate cases: an edge taken once keeps its episode's advantage; a group of one or without spread: 0. A last step
+after which nobody recorded the state is an edge of its own; without a `next_anchor` the table tells ends only by
+success, so last steps of a kind then merge. h of the whole episode or more: only common beginnings merge.
+Source: 2510.20022; no code of the authors is known. Departures: equality of keys instead of text or embeddings. Not
+settled by the sources: whether the next state is part of an edge (here it is), and whether the mean is over steps or
+episodes (here steps). `key = "edge"` drops the history: then a state is the anchor alone.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from cairn.core.config import Config
+from cairn.core.table import Floats, StepTable
+from cairn.trainer.credit.base import Credit
+from cairn.trainer.credit.kernel import keys
+from cairn.trainer.credit.kernel.returns import scores
+from cairn.trainer.credit.kernel.segments import means, relative, segments
+
+
+class SALTConfig(Config):
+    """Settings of SALT."""
+
+    history: int = Field(3, ge=1, description="h: pairs of action and observation that make a state of key 'history'.")
+    key: Literal["history", "edge"] = Field("history", description="Whether equal edges need equal histories.")
+    base: Literal["grpo", "rloo"] = Field("grpo", description="Advantage of an episode that is averaged.")
+    normalize: Literal["none", "std"] = Field(
+        "std", description="Divide the base 'grpo' by the group's standard deviation, or not; 'rloo' never is."
+    )
+    epsilon: float = Field(1e-6, gt=0, description="Added to the standard deviation.")
+
+
+def compute(table: StepTable, config: SALTConfig) -> Floats:
+    """Return one advantage a row, float64 [N]."""
+    score, group = scores(table), table.group[table.first_rows]
+    if config.base == "rloo":
+        base = relative(score, group, baseline="loo")
+    else:
+        base = relative(score, group, scale=config.normalize, epsilon=config.epsilon)
+    key = keys.edge(table) if config.key == "edge" else keys.history_edge(table, config.history)
+    edge = segments(table.group, key)
+    return means(base[table.episode], edge)[edge]
+
+
+CREDIT = Credit(
+    SALTConfig,
+    compute,
+    breaks={"shift": "where `next_anchor` is left out, an end is known by its success, which a shift can turn over"},
+)

@@ -1,0 +1,66 @@
+"""TIGPO: reward each step by how near it led to a success, on a graph that the source keeps from one visit to the next.
+
+::
+
+    d(s) = fewest recorded steps from s to a success; d(success) = 0; none leads there: the group's largest d, plus 1
+    A    = episode_weight (r_i - mean_g) / (std_g + epsilon) + step_weight (R - mean_s) / (std_s + epsilon)
+    R    = scale w^d(x)        x: the state the step led to
+
+Rows of `table.past`, episodes of earlier visits to the same task under the same group, are in the graph and in the
+statistics of the episode term, and have no advantage; mean_s and std_s are of the present steps alone. So a present
+step is near to a success that only an earlier visit found, and a present episode is compared with the earlier ones too.
+Groups without a past differ from GraphGPO by the episode term's averaging unit alone: episodes, each once. Which tasks
+are visited again, and how long their past is kept, is for whoever makes the table.
+std with ddof 1. Averaging unit of the step term: the steps at a state. A state seen once, or without spread: step term
+0; a group of one episode: episode term 0. Successes are those of `table.success`.
+Source: 2609.03383, from one secondary note. Not known there, so ours: what a timeout leads to (the state that the
+episode stopped in, as in GraphGPO; or a failure).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from cairn.core.config import Config
+from cairn.core.table import Floats, StepTable
+from cairn.trainer.credit.base import Credit
+from cairn.trainer.credit.kernel.family import episode_term
+from cairn.trainer.credit.kernel.graph import build_graph
+from cairn.trainer.credit.kernel.segments import relative
+from cairn.trainer.credit.methods.graphgpo import hops
+
+
+class TIGPOConfig(Config):
+    """Settings of TIGPO."""
+
+    w: float = Field(
+        0.1, gt=0, lt=1, description="What the reward is multiplied by for each step further from success."
+    )
+    scale: float = Field(10.0, gt=0, description="C: reward of a step that succeeds.")
+    timeout: Literal["open", "failure"] = Field("open", description="What an episode cut by a budget ends in.")
+    normalize: Literal["none", "std"] = Field("std", description="Divide both terms by their std, or not.")
+    step_weight: float = Field(1.0, ge=0, description="Of the step term.")
+    episode_weight: float = Field(1.0, ge=0, description="Of the episode term.")
+    epsilon: float = Field(1e-6, gt=0, description="Added to standard deviations.")
+
+
+def compute(table: StepTable, config: TIGPOConfig) -> Floats:
+    """Return one advantage a row, float64 [N]."""
+    graph = build_graph(table, table.anchor, table.next_anchor, config.timeout)
+    nearness = config.scale * config.w ** hops(graph)[1]
+    is_now = None if table.past is None else (~table.past).astype(np.float64)
+    step_term = relative(nearness, graph.tail, scale=config.normalize, epsilon=config.epsilon, weight=is_now)
+    episode = episode_term(table, config.normalize, config.epsilon)
+    return config.episode_weight * episode + config.step_weight * step_term
+
+
+CREDIT = Credit(
+    TIGPOConfig,
+    compute,
+    reads_past=True,
+    needs_in_training=("past",),
+    breaks={"shift": "which episodes succeed follows from their scores"},
+)

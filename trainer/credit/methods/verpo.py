@@ -1,0 +1,81 @@
+"""VeRPO: credit for passed unit tests, worth more the harder and the rarer of their kind, plus an outcome term.
+
+::
+
+    rho_j   = share of the group's turns that pass test j
+    N_j     = sum_k exp(-(rho_j - rho_k)^2 / (2 sigma^2))
+    w_j     = exp(-alpha rho_j) / (N_j + delta)
+    R_{i,t} = sum_j w_j [turn t passes test j]
+    A_{i,t} = (score_i gamma^T_i - mean over the group's episodes) + beta (R_{i,t} - mean over the group's turns)
+
+T_i: the episode's number of turns. Each channel of `tests` is one test, 1 where it passed at that turn, 0 where not; a
+turn at which it was not run passes it not. Parts of the reward are no tests. `reward` holds the outcome. Averaging
+units: as written. No division by a deviation, which would undo the weights. Degenerate cases: a test that all turns
+pass, or none, has a finite weight and moves nothing; a group of one has no first term, and its turns are compared with
+each other; a test that no turn of a group has a value for is another task's, and none of this one's.
+Source: 2601.03525, known from notes on its equations: alpha, sigma, delta, beta and gamma are placeholders. Departures:
+none known. Cost O(J^2) a group for J tests.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from pydantic import Field
+
+from cairn.core.config import Config
+from cairn.core.errors import CairnError
+from cairn.core.records import TESTS
+from cairn.core.table import Floats, StepTable
+from cairn.trainer.credit.base import Credit
+from cairn.trainer.credit.kernel.returns import scores
+from cairn.trainer.credit.kernel.segments import relative
+
+
+class VeRPOConfig(Config):
+    """Settings of VeRPO."""
+
+    tests: tuple[str, ...] = Field((), description='Channels that are unit tests; empty: all named "test/...".')
+    alpha: float = Field(1.0, ge=0, description="How much less an easier test is worth.")
+    sigma: float = Field(0.2, gt=0, description="Width within which tests are of one difficulty.")
+    delta: float = Field(1e-6, gt=0, description="Added to the density of tests.")
+    beta: float = Field(1.0, ge=0, description="Weight of the turn term.")
+    gamma: float = Field(0.95, ge=0, le=1, description="Discount of the outcome, once a turn.")
+
+
+def compute(table: StepTable, config: VeRPOConfig) -> Floats:
+    """Return one advantage a row, float64 [N]."""
+    names = config.tests or tuple(name for name in table.channels if name.startswith(TESTS))
+    if not names:
+        raise CairnError(
+            f"credit 'verpo': expected channels of unit tests, named '{TESTS}...', got {sorted(table.channels)}; name "
+            "others in `tests`"
+        )
+    tests = [table.channel(name, absent=0.0) for name in names]
+    turns = np.bincount(table.group)
+    rate = np.stack([np.bincount(table.group, test) / turns for test in tests])  # [J, G]
+    was_run = np.stack([np.bincount(table.group, ~np.isnan(table.channels[name])) > 0 for name in names])  # [J, G]
+    density = np.zeros_like(rate)
+    for other, counts in zip(rate, was_run, strict=True):
+        density += counts * np.exp(-((rate - other) ** 2) / (2 * config.sigma**2))
+    weight = np.exp(-config.alpha * rate) / (density + config.delta)
+    passed = np.zeros(len(table))
+    for test, worth in zip(tests, weight, strict=True):
+        passed += worth[table.group] * test
+    outcome = scores(table) * config.gamma ** np.bincount(table.episode)
+    episode = relative(outcome, table.group[table.first_rows])[table.episode]
+    return episode + config.beta * relative(passed, table.group)
+
+
+_TURNS = "turns of one episode differ in the tests that they pass, whatever the outcomes"
+CREDIT = Credit(
+    VeRPOConfig,
+    compute,
+    needs=("channels",),
+    channels=lambda config: config.tests or (f"{TESTS}*",),
+    breaks={
+        "no spread": _TURNS,
+        "lone": _TURNS,
+        "shift": "a constant in a channel that is a test changes the pass rates, and with them the weights",
+        "better": "tests may rank episodes against their outcomes",
+    },
+)

@@ -1,0 +1,271 @@
+"""Gradient steps on samples: micro-batches with one divisor for all of them, a loss, an optimiser step.
+
+The gradient of a step does not depend on how its samples are cut into micro-batches, except for rounding: every place's
+share of the loss is fixed before the cut.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from cairn.agents.models.lora import trained
+from cairn.agents.models.packed_attention import logits_after
+from cairn.agents.models.policy import Policy
+from cairn.core.config import Config
+from cairn.core.seeding import numpy_generator
+from cairn.core.table import Floats
+from cairn.trainer.learner.batch import Batch, dealt, make_batch
+from cairn.trainer.learner.distributed import ALONE, Ranks, clip
+from cairn.trainer.learner.memory_budget import TokenBudget
+from cairn.trainer.learner.objective import Objective
+from cairn.trainer.learner.optimizers import OptimizerConfig, PolicyOptimizer
+from cairn.trainer.learner.reference import Reference, ReferenceConfig
+from cairn.trainer.learner.samples import Sample
+from cairn.trainer.learner.update_metrics import UpdateReport
+
+
+class LearnerConfig(Config):
+    """How the policy's weights change."""
+
+    optimizer: OptimizerConfig = OptimizerConfig()
+    warmup: int = Field(0, ge=0, description="Steps over which the rates rise to their peak.")
+    decay_to: float = Field(
+        1.0, gt=0, le=1, description="Share of the peak rate after the last step; linear from the end of warm-up."
+    )
+    max_grad_norm: float = Field(1.0, gt=0, description="The gradient is scaled down to this norm.")
+    epochs: int = Field(1, ge=1, description="Passes over the samples of an update.")
+    minibatches: int = Field(1, ge=1, description="Optimiser steps in one pass.")
+    micro_batch_tokens: int = Field(
+        8192, ge=1, description="Tokens computed at once; what sequences share counts once."
+    )
+    average: Literal["token", "sequence"] = Field(
+        "token",
+        description="The loss is the mean over all decided tokens, or the mean over sequences of their tokens' means.",
+    )
+    entropy_weight: float = Field(0.0, ge=0, description="Of the entropy bonus.")
+    importance_cap: float | None = Field(
+        None,
+        gt=0,
+        description="Truncated importance sampling: logprobs are computed anew before an update, ratios are taken to "
+        "them, and a token counts min(new / sampled probability, cap). None: ratios are taken to what was sampled.",
+    )
+    reference: ReferenceConfig = ReferenceConfig()
+    checkpointing: bool = Field(
+        False, description="Compute layers a second time in the backward pass instead of keeping what they computed."
+    )
+    max_mismatch: float = Field(
+        0.1, gt=0, description="Mean difference of logprobs, trained from sampled with equal weights, that is an error."
+    )
+
+
+class Learner:
+    """Owns the optimiser and the reference; the policy's weights are changed in place.
+
+    One of several `ranks` must make every call that the others make, with the same arguments; weights, metrics and
+    errors are then equal on all, and equal to one rank's up to rounding. Where memory runs out is a rank's own affair,
+    so tokens are halved with one rank only.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        config: LearnerConfig,
+        total_steps: int,
+        temperature: float = 1.0,
+        *,
+        ranks: Ranks = ALONE,
+        noted: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.policy = policy
+        self.config = config
+        self.temperature = temperature
+        self.ranks = ranks
+        self.steps = 0
+        self.rate_scale = 1.0  # of all rates
+        self.budget = TokenBudget(config.micro_batch_tokens, ranks.world == 1, noted)
+        self._total_steps = max(total_steps, 1)
+        self.optimizer = PolicyOptimizer(policy.model, config.optimizer)
+        self.reference = None if config.reference.kind == "none" else Reference(policy.model, config.reference)
+        policy.set_checkpointing(config.checkpointing)
+
+    def update(
+        self,
+        samples: Sequence[Sample],
+        loss: str,
+        loss_config: dict[str, Any],
+        seed: int,
+        version: int | None = None,
+    ) -> dict[str, float]:
+        """Make `epochs x minibatches` optimiser steps on `samples` and return metrics, averaged over the steps.
+
+        `version`: of the weights as they are; tokens sampled under it are held against the first step's logprobs.
+
+        Raises:
+            CairnError: the trainer's logprobs are not those that were sampled from; no step has been made. Or the GPU
+                ran out of memory for good.
+        """
+        objective = Objective(loss, loss_config, self.config.entropy_weight, self.config.reference)
+        report = UpdateReport(version=version)
+        if self.config.importance_cap is not None:
+            samples = self._corrected(samples, self.config.importance_cap, report)
+        rng = numpy_generator("minibatches", seed)
+        self.policy.model.train()
+        for _ in range(self.config.epochs):
+            order = rng.permutation(len(samples))
+            for part in np.array_split(order, max(min(self.config.minibatches, len(samples)), 1)):
+                report = self._step([samples[i] for i in part], objective, report)
+        self.policy.model.eval()
+        report.gather(self.ranks)
+        corrections = report.corrections(self.config.importance_cap)
+        halvings = {"memory_halvings": float(self.budget.halvings)}
+        return {**report.means(), **report.mismatch.metrics(), **corrections, **halvings}
+
+    def close(self) -> None:
+        """Give back what is held beside memory: nothing here."""
+
+    def _step(self, samples: Sequence[Sample], objective: Objective, before: UpdateReport) -> UpdateReport:
+        weights = place_weights(samples, self.config.average)
+        trained_on, measured_only = _split_by_advantage(samples, objective)
+        report = before
+        for chosen, has_gradient in ((measured_only, False), (trained_on, True)):
+            if chosen:
+                part = [samples[i] for i in chosen]
+                shares = [weights[i] * samples[i].corrections for i in chosen]
+                report = self.budget.within(
+                    partial(self._accumulate, part, shares, objective, report, has_gradient=has_gradient),
+                    self.policy.model.zero_grad,
+                )
+        report.skipped += len(measured_only)
+        if report.steps == 0:
+            if self.config.importance_cap is None:
+                report.mismatch.gather(self.ranks)
+            report.mismatch.check(self.config.max_mismatch, self.policy.encoder.decode)
+        report.grad_norm += clip(trained(self.policy.model).values(), self.config.max_grad_norm)
+        try:
+            self.optimizer.step(self.rate_scale * self._rate())
+        except torch.OutOfMemoryError as error:  # some weights may have been changed: it cannot be repeated
+            raise self.budget.exceeded(str(error)) from error
+        if self.reference is not None:
+            self.reference.follow()
+        self.steps += 1
+        report.steps += 1
+        return report
+
+    def _accumulate(
+        self,
+        samples: Sequence[Sample],
+        weights: Sequence[Floats],
+        objective: Objective,
+        before: UpdateReport,
+        *,
+        has_gradient: bool,
+    ) -> UpdateReport:
+        """Return the report with the samples' sums added; `before` stays as it is.
+
+        With `has_gradient`, add the samples' gradient to the weights' gradients; else only measure.
+        """
+        report = copy.deepcopy(before)
+        references = self._reference_logprobs(samples, weights)
+        with torch.set_grad_enabled(has_gradient):
+            for number, (chosen, batch) in enumerate(self._batches(samples, weights)):
+                report.count(batch)
+                logprobs_D, entropy_D = logprobs_and_entropy(self.policy, batch, self.temperature)
+                if report.steps == 0 and self.config.importance_cap is None:
+                    report.compare([samples[i] for i in chosen], logprobs_D.detach())
+                reference_D = references[number] if references else None
+                value, sums = objective.compute(batch, logprobs_D, entropy_D, reference_D)
+                if has_gradient:
+                    torch.autograd.backward(value)
+                report.add(len(batch.targets_D) if chosen else 0, sums)  # else another rank reports these tokens
+        return report
+
+    def _batches(self, samples: Sequence[Sample], weights: Sequence[Floats]) -> Iterator[tuple[list[int], Batch]]:
+        """Yield this rank's micro-batches, each with the indices of its samples.
+
+        One without indices has no weight: it is computed because other ranks, which have more, need this one's part.
+        """
+        for chosen in dealt(samples, self.budget.tokens, self.ranks.rank, self.ranks.world):
+            rows = chosen or [min(range(len(samples)), key=lambda i: len(samples[i].ids))]
+            shares = [weights[i] if chosen else np.zeros(len(weights[i])) for i in rows]
+            yield chosen, make_batch([samples[i] for i in rows], shares, self.policy.device)
+
+    @torch.no_grad()
+    def _reference_logprobs(self, samples: Sequence[Sample], weights: Sequence[Floats]) -> list[Tensor]:
+        """Return the reference's logprobs [D] for each micro-batch; none if there is no reference."""
+        if self.reference is None:
+            return []
+        with self.reference.shown():
+            batches = self._batches(samples, weights)
+            return [logprobs_and_entropy(self.policy, batch, self.temperature)[0] for _, batch in batches]
+
+    def _corrected(self, samples: Sequence[Sample], cap: float, report: UpdateReport) -> list[Sample]:
+        """Return the samples with logprobs of the weights as they are, and each token's truncated importance."""
+        now = self.budget.within(lambda: self._logprobs(samples), self.policy.model.zero_grad)
+        report.compare(samples, torch.as_tensor(np.concatenate([np.zeros(0), *now])))
+        out = []
+        for sample, fresh in zip(samples, now, strict=True):
+            weight = np.minimum(np.exp(np.clip(fresh - sample.old_logprobs, -20, 20)), cap)
+            out.append(replace(sample, old_logprobs=fresh, importance=weight))
+        report.importance = np.concatenate([s.corrections for s in out] or [np.ones(0)])
+        return out
+
+    @torch.no_grad()
+    def _logprobs(self, samples: Sequence[Sample]) -> list[Floats]:
+        """Return what the present weights give each place of each sample, whichever rank computes it."""
+        found = [np.zeros(len(s.places)) for s in samples]
+        for chosen, batch in self._batches(samples, [s.corrections for s in samples]):
+            logprobs_D = logprobs_and_entropy(self.policy, batch, self.temperature)[0].double().cpu().numpy()
+            stops = np.cumsum([len(samples[i].places) for i in chosen])
+            for i, part in zip(chosen, np.split(logprobs_D, stops[:-1]), strict=bool(chosen)):
+                found[i] = part
+        everywhere = np.array(self.ranks.sum(np.concatenate([np.zeros(0), *found]).tolist()))
+        return np.split(everywhere, np.cumsum([len(s.places) for s in samples])[:-1]) if samples else []
+
+    def _rate(self) -> float:
+        """Return the share of the peak rate for the coming step."""
+        if self.steps < self.config.warmup:
+            return (self.steps + 1) / (self.config.warmup + 1)
+        span = max(self._total_steps - self.config.warmup, 1)
+        done = min((self.steps - self.config.warmup) / span, 1.0)
+        return 1.0 + (self.config.decay_to - 1.0) * done
+
+
+def _split_by_advantage(samples: Sequence[Sample], objective: Objective) -> tuple[list[int], list[int]]:
+    """Return the indices of samples that have a gradient, and of those that are only measured."""
+    has_gradient = [not objective.needs_advantage or bool(s.advantages.any()) for s in samples]
+    return [i for i, has in enumerate(has_gradient) if has], [i for i, has in enumerate(has_gradient) if not has]
+
+
+def place_weights(samples: Sequence[Sample], average: str) -> list[np.ndarray]:
+    """Return each place's share of the loss; all shares sum to 1."""
+    if average == "token":
+        total = sum(len(s.places) for s in samples)
+        return [np.full(len(s.places), 1.0 / total) for s in samples]
+    return [np.full(len(s.places), 1.0 / (len(s.places) * len(samples))) for s in samples]
+
+
+def logprobs_and_entropy(policy: Policy, batch: Batch, temperature: float) -> tuple[Tensor, Tensor]:
+    """Return log-probability of each decided token and entropy of its distribution, both [D], float32.
+
+    The distribution is the one that sampling uses: temperature applied, renormalised over the allowed ids.
+    """
+    logits_PV = logits_after(policy.model, batch.ids_N, batch.ragged, batch.states_P) / temperature
+    if len(batch.choice_rows_C):
+        allowed_PV = torch.zeros_like(logits_PV, dtype=torch.bool)
+        allowed_PV[batch.choice_rows_C, batch.choice_ids_C] = True
+        allowed_PV[batch.free_rows] = True
+        logits_PV = logits_PV.masked_fill(~allowed_PV, -torch.inf)
+    logprobs_PV = torch.log_softmax(logits_PV, -1)
+    # 0 log 0 is 0; masked ids must not reach the product, whose gradient would be NaN.
+    terms_PV = torch.where(torch.isfinite(logprobs_PV), logprobs_PV, 0.0)
+    entropy_P = -(logprobs_PV.exp() * terms_PV).sum(-1)
+    return logprobs_PV[batch.predictions_D, batch.targets_D], entropy_P[batch.predictions_D]

@@ -1,0 +1,61 @@
+"""What a step descends: the loss, less the entropy bonus, plus the divergence from the reference policy.
+
+::
+
+    sum over places of  w (loss - entropy_weight entropy + reference.weight divergence)
+
+with each place's share w from the batch. It adds nothing up over micro-batches or ranks: the shares see to that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from cairn.core.config import build
+from cairn.core.plugins import LOSSES
+from cairn.trainer.learner.batch import Batch
+from cairn.trainer.learner.reference import ReferenceConfig, divergence
+
+
+class Objective:
+    """One loss with its settings, and what is added to it."""
+
+    def __init__(
+        self,
+        loss: str,
+        settings: Mapping[str, Any],  # Any: the loss's Config checks them
+        entropy_weight: float,
+        reference: ReferenceConfig,
+    ) -> None:
+        self._method = LOSSES.load(loss)
+        self._settings = build(self._method.config, settings, f"loss {loss!r}")
+        self._entropy_weight = entropy_weight
+        self._reference = reference
+
+    @property
+    def needs_advantage(self) -> bool:
+        """Whether a place whose advantage is 0 has no gradient."""
+        return self._entropy_weight == self._reference.weight == 0
+
+    def compute(
+        self, batch: Batch, logprobs_D: Tensor, entropy_D: Tensor, reference_D: Tensor | None
+    ) -> tuple[Tensor, dict[str, float]]:
+        """Return the batch's part of the objective, and each metric's sum over its tokens, every token counted once."""
+        loss_D, is_clipped_D = self._method.compute(
+            logprobs_D, batch.old_logprobs_D, batch.advantages_D, self._settings
+        )
+        terms_D = loss_D - self._entropy_weight * entropy_D
+        measured_D = {"loss": loss_D, "entropy": entropy_D, "clipped": is_clipped_D}
+        if reference_D is not None:
+            away_D = divergence(logprobs_D, reference_D, batch.old_logprobs_D, self._reference.estimator)
+            terms_D = terms_D + self._reference.weight * away_D
+            measured_D["kl_reference"] = away_D
+        with torch.no_grad():
+            change_D = batch.old_logprobs_D - logprobs_D
+            measured_D["kl"] = torch.exp(-change_D) + change_D - 1
+            sums = {name: float(values.double().sum()) for name, values in measured_D.items()}
+        return (batch.weights_D * terms_D).sum(), sums

@@ -1,0 +1,131 @@
+"""The optimisers behind the learner: AdamW for everything, or Muon for hidden matrices and AdamW for the rest.
+
+Muon (torch.optim.Muon) makes each matrix's momentum orthogonal before it is applied. Small models that learn from
+little need far fewer samples with it; embeddings, norms and the output layer stay with AdamW, as its authors say.
+
+Weights of less than 32 bits have a float32 master: steps change the master, and the weight is the master rounded. A
+step smaller than the weight's last bit would be lost otherwise. Adapters are float32 and need none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from cairn.agents.models.lora import trained
+from cairn.core.config import Config
+from cairn.core.errors import CairnError
+from cairn.trainer.learner.distributed import shared_like, whole
+
+_MUON, _ADAMW = {"momentum_buffer"}, {"step", "exp_avg", "exp_avg_sq"}  # what each keeps for a parameter
+_MASTER = "master"
+
+
+class OptimizerConfig(Config):
+    """Which optimiser, and how fast."""
+
+    kind: Literal["adamw", "muon"] = Field("adamw", description="muon: for hidden matrices, with AdamW for the rest.")
+    lr: float = Field(1e-3, gt=0, description="Peak learning rate of AdamW.")
+    muon_lr: float = Field(3e-3, gt=0, description="Peak learning rate of Muon.")
+    betas: tuple[float, float] = Field((0.9, 0.99), description="Decay rates of AdamW's moments.")
+    momentum: float = Field(0.95, ge=0, lt=1, description="Of Muon.")
+    weight_decay: float = Field(0.0, ge=0, description="Of both.")
+
+
+class PolicyOptimizer:
+    """One or two torch optimisers that step together; its state has a name for every tensor."""
+
+    def __init__(self, model: Any, config: OptimizerConfig) -> None:  # Any: a transformers model
+        self._weights = trained(model)
+        self._masters = {
+            name: p.detach().float().requires_grad_() for name, p in self._weights.items() if p.dtype.itemsize < 4
+        }
+        stepped = {**self._weights, **self._masters}
+        hidden = _hidden_matrices(model, self._weights) if config.kind == "muon" else set()
+        inner = {name: p for name, p in stepped.items() if name in hidden}
+        outer = {name: p for name, p in stepped.items() if name not in hidden}
+        self._parts: list[tuple[torch.optim.Optimizer, list[str], float]] = []
+        adamw = torch.optim.AdamW(
+            list(outer.values()), lr=config.lr, betas=config.betas, weight_decay=config.weight_decay
+        )
+        self._parts.append((adamw, list(outer), config.lr))
+        if inner:
+            muon = torch.optim.Muon(
+                list(inner.values()), lr=config.muon_lr, momentum=config.momentum, weight_decay=config.weight_decay
+            )
+            self._parts.append((muon, list(inner), config.muon_lr))
+
+    def step(self, rate: float) -> None:
+        """Apply the gradients with `rate` times the peak learning rates, and clear them."""
+        for name, master in self._masters.items():
+            gradient, self._weights[name].grad = self._weights[name].grad, None
+            master.grad = None if gradient is None else gradient.float()
+        for optimizer, _, peak in self._parts:
+            for group in optimizer.param_groups:
+                group["lr"] = peak * rate
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+        self._round()
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return the state, whole, by ``<parameter>/<what>``."""
+        out = {f"{name}/{_MASTER}": whole(master.detach()) for name, master in self._masters.items()}
+        for optimizer, names, _ in self._parts:
+            for index, slots in optimizer.state_dict()["state"].items():
+                out |= {f"{names[index]}/{what}": whole(torch.as_tensor(value)) for what, value in slots.items()}
+        return out
+
+    def load_tensors(self, tensors: Mapping[str, Tensor]) -> None:
+        """Put back what `tensors` returned.
+
+        Raises:
+            CairnError: the state belongs to another model, another kind of optimiser or another precision.
+        """
+        by_name: dict[str, dict[str, Tensor]] = {}
+        for key, tensor in tensors.items():
+            name, _, what = key.rpartition("/")
+            by_name.setdefault(name, {})[what] = tensor
+        if strange := sorted(set(by_name) - set(self._weights)):
+            raise CairnError(f"The optimiser's state has tensors of {strange[0]!r}, which this model does not train")
+        self._load_masters({name: slots.pop(_MASTER) for name, slots in by_name.items() if _MASTER in slots})
+        for optimizer, names, _ in self._parts:
+            expected = _MUON if isinstance(optimizer, torch.optim.Muon) else _ADAMW
+            slots = {index: by_name[name] for index, name in enumerate(names) if by_name.get(name)}
+            if wrong := next((found for found in slots.values() if set(found) != expected), None):
+                raise CairnError(
+                    f"The optimiser's state holds {sorted(wrong)} where {sorted(expected)} is expected: it belongs to "
+                    "another kind of optimiser. Go on with the settings that the run began with"
+                )
+            state = {index: self._cut(names[index], found) for index, found in slots.items()}
+            optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+
+    @torch.no_grad()
+    def _load_masters(self, masters: Mapping[str, Tensor]) -> None:
+        if odd := sorted(set(masters) ^ set(self._masters)):
+            raise CairnError(
+                f"The optimiser's state {'has' if odd[0] in masters else 'lacks'} a float32 master of {odd[0]!r}: it "
+                "belongs to a run with another model.dtype. Go on with the settings that the run began with"
+            )
+        for name, master in self._masters.items():
+            master.copy_(shared_like(masters[name], master))
+        self._round()
+
+    @torch.no_grad()
+    def _round(self) -> None:
+        for name, master in self._masters.items():
+            self._weights[name].copy_(master)
+
+    def _cut(self, name: str, slots: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return this rank's part of what an optimiser keeps for a weight; a count has no parts."""
+        weight = self._weights[name]
+        return {what: shared_like(value, weight) if value.ndim else value for what, value in slots.items()}
+
+
+def _hidden_matrices(model: Any, weights: Mapping[str, Tensor]) -> set[str]:  # Any: a transformers model
+    """Return the names of two-dimensional weights inside the layers: all but embeddings and output layer."""
+    edges = {id(p) for m in (model.get_input_embeddings(), model.get_output_embeddings()) for p in m.parameters()}
+    return {name for name, p in weights.items() if p.ndim == 2 and id(p) not in edges}

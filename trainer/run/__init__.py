@@ -1,0 +1,1 @@
+"""A training run on disk: folder, checkpoints, history, task split and result."""

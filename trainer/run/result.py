@@ -1,0 +1,58 @@
+"""What a training run leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from cairn.agents.evaluation.report import Report
+from cairn.core.errors import CairnError
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run, finished or stopped."""
+
+    folder: Path
+    reports: Mapping[int, Report]  # by number of updates done
+    is_finished: bool = True  # else it was interrupted, and can continue from its checkpoint
+
+    @property
+    def final(self) -> Report:
+        """The last evaluation.
+
+        Raises:
+            CairnError: the run was interrupted before its first one.
+        """
+        if not self.reports:
+            raise CairnError(
+                f"The run in {str(self.folder)!r} was interrupted before its first evaluation. Continue it: "
+                f"cairn train --resume {self.folder}"
+            )
+        return self.reports[max(self.reports)]
+
+    @property
+    def has_checkpoint(self) -> bool:
+        """Whether there is a checkpoint yet."""
+        return any((self.folder / "checkpoints").glob("update-*"))
+
+    @property
+    def checkpoint(self) -> Path:
+        """The newest checkpoint, which transformers loads as is.
+
+        Raises:
+            CairnError: the run was interrupted before there was one.
+        """
+        if not self.has_checkpoint:
+            raise CairnError(f"The run in {str(self.folder)!r} has no checkpoint yet: it was interrupted early")
+        return max((self.folder / "checkpoints").glob("update-*"))
+
+
+def versions() -> dict[str, str]:
+    """Return versions of what results depend on."""
+    return {
+        name: metadata.version(name)
+        for name in ("cairn-rl", "torch", "transformers", "tokenizers", "numpy", "gymnasium")
+    }

@@ -1,0 +1,1 @@
+"""Task samplers: the tasks of the next groups."""

@@ -1,0 +1,162 @@
+"""The warm start: plays an oracle, encodes its episodes as the policy's own, and fits the policy to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from cairn.agents.context.base import Context
+from cairn.agents.models.policy import Policy
+from cairn.agents.rollout.demonstrations import demonstrate
+from cairn.agents.rollout.play import play
+from cairn.agents.scripted import scripted
+from cairn.core.records import Episode, Task
+from cairn.core.seeding import derive_seed, numpy_generator
+from cairn.envs.base import TextEnv
+from cairn.envs.registry import make, task_ids
+from cairn.trainer.config import ImitationConfig, RunConfig
+from cairn.trainer.learner.learner import Learner, LearnerConfig
+from cairn.trainer.learner.reference import ReferenceConfig
+from cairn.trainer.learner.samples import Sample, make_samples
+
+_TOKENIZER_EPISODES = 200
+
+
+def expert_tasks(task_ids: Sequence[str], count: int, config: RunConfig, purpose: str) -> list[Task]:
+    """Return `count` tasks for the oracle, chosen by the run's seed; all of them if there are fewer."""
+    rng = numpy_generator(config.seed, purpose)
+    chosen = rng.permutation(len(task_ids))[:count]
+    return [
+        Task(env_id=config.env.id, task_id=task_ids[int(i)], seed=derive_seed(config.seed, purpose, int(i)) % 2**31)
+        for i in chosen
+    ]
+
+
+def environment_texts(env: TextEnv, task_ids: Sequence[str], config: RunConfig) -> tuple[list[str], list[str]]:
+    """Return observations and actions of oracle episodes, for training a tokenizer."""
+    texts: list[str] = []
+    actions: list[str] = []
+    for task in expert_tasks(task_ids, _TOKENIZER_EPISODES, config, "tokenizer"):
+        for turn in play(env, task, scripted(_oracle(env, config), env)).turns:
+            texts.append(turn.observation.text)
+            actions.extend(turn.observation.admissible or (turn.action,))
+    return texts, actions
+
+
+def demonstrations(
+    config: RunConfig,
+    new_context: Callable[[], Context],
+    advanced: Callable[[], None],
+    held_out: Collection[str] = (),
+    is_stopped: Callable[[], bool] = lambda: False,
+) -> list[Episode]:
+    """Return the oracle's successful episodes on `config.imitation.episodes` tasks, as token episodes.
+
+    Args:
+        config: the run's.
+        new_context: makes a context for an episode.
+        advanced: called after each task.
+        held_out: tasks that are not demonstrated.
+        is_stopped: asked before each task; once it returns true, the episodes so far are returned.
+    """
+    out = []
+    env = make(config.env.id, **config.imitation_env)
+    expert = scripted(f"oracle:{config.imitation.oracle}", env)
+    apart = frozenset(held_out)
+    tasks = [task for task in task_ids(env) if task not in apart]
+    for task in expert_tasks(tasks, config.imitation.episodes, config, "imitation"):
+        if is_stopped():
+            break
+        episode = play(env, task, expert, origin="expert")
+        if episode.success:
+            out.append(demonstrate(episode, new_context(), constrain=config.agent.constrain))
+        advanced()
+    return out
+
+
+class Imitation:
+    """Fits a policy to demonstrations, batch by batch; no reference policy holds it back.
+
+    `learner.steps` says how far it is, so that a restored learner continues at the next batch with the same weights as
+    an undisturbed one.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        demos: Sequence[Episode],
+        config: ImitationConfig,
+        run: RunConfig,
+        noted: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._samples = make_samples(demos, np.ones(sum(len(demo.turns) for demo in demos)))
+        self._seed = run.seed
+        self._num_batches = max(len(self._samples) // config.batch, 1)
+        self._total = config.epochs * self._num_batches
+        self._sums: dict[str, float] = {}  # of the current pass
+        self.learner = Learner(policy, _settings(config, run), self._total, noted=noted)
+
+    @property
+    def epoch(self) -> int:
+        """Number of passes that are done."""
+        return self.learner.steps // self._num_batches
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether all passes are done."""
+        return self.learner.steps >= self._total
+
+    def passes(self, is_stopped: Callable[[], bool] = lambda: False) -> Iterator[dict[str, float]]:
+        """Yield each pass's metrics; end before the next batch once `is_stopped` returns true.
+
+        loss, entropy: mean over the demonstrations' tokens. grad_norm: mean over the pass's optimiser steps.
+        """
+        while not self.is_finished:
+            epoch, first = divmod(self.learner.steps, self._num_batches)
+            for batch in self._batches(epoch)[first:]:
+                if is_stopped():
+                    return
+                self._add([self._samples[i] for i in batch], epoch)
+            tokens, sums, self._sums = self._sums["tokens"], self._sums, {}
+            means = {name: sums[name] / tokens for name in ("loss", "entropy")}
+            yield {**means, "grad_norm": sums["grad_norm"] / self._num_batches}
+
+    def state_dict(self) -> dict[str, float]:
+        """Return the sums of the current pass; the learner's state is kept by the checkpoint."""
+        return dict(self._sums)
+
+    def load_state_dict(self, state: Mapping[str, float]) -> None:
+        """Continue with these sums."""
+        self._sums = dict(state)
+
+    def _add(self, samples: Sequence[Sample], epoch: int) -> None:
+        metrics = self.learner.update(samples, "imitate", {}, derive_seed(self._seed, "imitate", epoch))
+        tokens = float(sum(len(sample.places) for sample in samples))
+        added = {name: metrics[name] * tokens for name in ("loss", "entropy")}
+        added |= {"tokens": tokens, "grad_norm": metrics["grad_norm"]}
+        self._sums = {name: self._sums.get(name, 0.0) + value for name, value in added.items()}
+
+    def _batches(self, epoch: int) -> list[npt.NDArray[np.int64]]:
+        rng = numpy_generator("minibatches", derive_seed(self._seed, "imitate", epoch))
+        return np.array_split(rng.permutation(len(self._samples)), self._num_batches)
+
+
+def _settings(config: ImitationConfig, run: RunConfig) -> LearnerConfig:
+    """Return the learner's settings for imitation: the run's, where they do not belong to reinforcement."""
+    own = {
+        "optimizer": config.optimizer,
+        "warmup": config.warmup,
+        "decay_to": config.decay_to,
+        "entropy_weight": config.entropy_weight,
+        "reference": ReferenceConfig(),
+        "importance_cap": None,  # demonstrations were not sampled: they have no probability to compare with
+        "epochs": 1,
+        "minibatches": 1,
+    }
+    return run.learner.model_copy(update=own)
+
+
+def _oracle(env: TextEnv, config: RunConfig) -> str:
+    return f"oracle:{config.imitation.oracle}" if config.imitation.oracle in env.meta.oracles else "random"
