@@ -39,20 +39,20 @@ CLAIMS = (
 )
 
 
-def nothing(observation: Observation) -> str:
+def noop(observation: Observation) -> str:
     """Return an action that does nothing: the function for it, where there is one, else no text."""
     name = next((name for name in map(_name, observation.tools) if name in _NOOPS), None)
     return "" if name is None else json.dumps({"name": name, "arguments": {}})
 
 
-def giving_up(observation: Observation, text: str = "done") -> str | None:
+def quit_action(observation: Observation, text: str = "done") -> str | None:
     """Return an action that ends the task, with `text` wherever it says something; None: none is told."""
     return next(_endings(observation, text), None)
 
 
-def claim(observation: Observation, turn: int, rng: random.Random) -> str:
+def prompt_injection(observation: Observation, turn: int, rng: random.Random) -> str:
     """Return one of `CLAIMS`, each in turn, or the end of the task with any of them."""
-    if rng.random() < _SHARE_OF_ENDINGS and (end := giving_up(observation, rng.choice(CLAIMS[:-2]))) is not None:
+    if rng.random() < _SHARE_OF_ENDINGS and (end := quit_action(observation, rng.choice(CLAIMS[:-2]))) is not None:
         return end
     return CLAIMS[turn % len(CLAIMS)]
 

@@ -26,7 +26,7 @@ from cairn.agents.models.model_files import (
 )
 from cairn.agents.models.templates import load_template
 from cairn.agents.prompts import hashes_of
-from cairn.agents.rollout.episode import Manner
+from cairn.agents.rollout.episode import PolicyInterface
 from cairn.agents.scripted import KINDS as SCRIPTED
 from cairn.agents.scripted import SCRIPT, is_scripted
 from cairn.agents.stored_settings import agent_of, sampling_of
@@ -53,7 +53,7 @@ class Agent:
     """What plays."""
 
     name: str
-    manner: Manner
+    interface: PolicyInterface
     sampling: SamplingConfig
     policy: Policy | None = None  # None: the back end has no use for one
     settings: Mapping[str, Any] = field(default_factory=dict)  # Any: how it sees and answers, as JSON
@@ -84,7 +84,7 @@ def load_agent(name: str, settings: Mapping[str, Any] | None = None) -> Agent:  
         if set_in_vain := sorted((settings or {}).get("agent", {})):
             raise ConfigError(f"{name!r} is a script: it has no setting agent.{set_in_vain[0]}; leave it out")
         sampling = _sampling({"method": "scripted", "slots": 1, "scripted": {"agent": name}}, settings, name)
-        return Agent(name=name, manner=SCRIPT, sampling=sampling)
+        return Agent(name=name, interface=SCRIPT, sampling=sampling)
     if kind == "openai":
         return _served(name, model, settings or {})
     folder = _folder_of(name)
@@ -135,7 +135,7 @@ def _trained(name: str, folder: Path, stored: Mapping[str, Any], settings: Mappi
     config = build(AgentConfig, agent_of(stored["config"].get("agent", {}), own, name), file)
     check(config, sampling)
     if not own.get("context"):  # else the settings say which prompts are meant
-        refuse_other_prompts(prompt_hashes(config), stored.get("prompts", {}), name)
+        require_same_prompts(prompt_hashes(config), stored.get("prompts", {}), name)
     from cairn.agents.models.policy import load_pretrained  # torch
 
     policy = load_pretrained(str(folder), chat_template=_own_template(settings))
@@ -188,7 +188,7 @@ def _with_policy(
     template = _own_template(settings)
     return Agent(
         name=name,
-        manner=manner(config, policy),
+        interface=policy_interface(config, policy),
         sampling=sampling,
         policy=policy,
         settings=config.model_dump(mode="json"),
@@ -295,9 +295,9 @@ def require_template(config: AgentConfig, policy: Policy) -> None:
         raise missing_template(str(tokenizer.name_or_path))
 
 
-def manner(config: AgentConfig, policy: Policy | None) -> Manner:
+def policy_interface(config: AgentConfig, policy: Policy | None) -> PolicyInterface:
     """Return how a policy sees and answers; None: a model whose replies are text."""
-    return Manner(
+    return PolicyInterface(
         new_context=contexts(config, policy),
         decode=policy.encoder.decode if policy is not None else lambda _: "",
         constrain=config.constrain,
@@ -335,7 +335,7 @@ def new_backend(sampling: SamplingConfig, policy: Policy | None) -> Backend:
     return backend
 
 
-def refuse_other_prompts(now: Mapping[str, str], trained: Mapping[str, str], name: str) -> None:
+def require_same_prompts(now: Mapping[str, str], trained: Mapping[str, str], name: str) -> None:
     """See to it that a checkpoint is told what it was trained with; both are hashes by setting.
 
     Raises:

@@ -30,7 +30,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
+class TurnContext:
     """What a reply answers, for back ends that read no prompt."""
 
     task_id: str
@@ -62,10 +62,10 @@ class Request:
         Sequence[tuple[int, ...]] | None
     )  # the reply is one of these id sequences, each closed by the end id; None: free
     rng: random.Random  # one draw a sampled token, so that a reply does not depend on what else is in flight
-    begun: Reply | None = None  # what an interrupted run had sampled of this reply: the answer begins with it
+    partial: Reply | None = None  # what an interrupted run had sampled of this reply: the answer begins with it
     messages: Sequence[Message] = ()  # the prompt of a context that makes text
     tools: Sequence[Schema] = ()  # what the model may call; the reply's text is then an `agents.tool_calls.Answer`
-    scene: Scene | None = None  # None: whoever asks plays no episode
+    turn_context: TurnContext | None = None  # None: whoever asks plays no episode
 
 
 class Backend(Protocol):
@@ -73,7 +73,7 @@ class Backend(Protocol):
 
     num_slots: int
     version: int
-    num_tokens: int  # computed so far
+    tokens_processed: int  # computed so far
     cache_tokens: int | None  # that its sequences can hold together; None: nothing but slots bounds them
 
     def submit(self, slot: int, request: Request) -> None:
@@ -97,7 +97,7 @@ class Backend(Protocol):
     def resume(self) -> None:
         """Go on sampling."""
 
-    def update_weights(self, version: int) -> None:
+    def sync_weights(self, version: int) -> None:
         """Sample with the policy's present weights from now on."""
 
     def close(self) -> None:

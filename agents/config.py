@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from cairn.core.config import Config
-from cairn.core.plugin_config import MethodChoice
+from cairn.core.plugin_config import PluginConfig
 
 
 class BackendConfig(Config):
@@ -33,11 +33,11 @@ class BackendConfig(Config):
 class AgentConfig(Config):
     """How observations become prompts and replies become actions."""
 
-    context: MethodChoice = Field(MethodChoice(method="transcript"), description="History to prompt ids.")
+    context: PluginConfig = Field(PluginConfig(method="transcript"), description="History to prompt ids.")
     constrain: bool = Field(True, description="Replies are admissible actions, where the environment lists them.")
 
 
-class SamplingConfig(MethodChoice):
+class SamplingConfig(PluginConfig):
     """Which back end samples replies, and what holds for every one of them; its own settings stand in its table."""
 
     method: str = Field("hf", description="Back end.")

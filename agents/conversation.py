@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from pydantic import Field, field_validator, model_validator
 
-from cairn.agents.forms.base import Form
+from cairn.agents.forms.base import ReplyForm
 from cairn.agents.memory import MemoryConfig, task_in
 from cairn.agents.prompts import load_prompt
 from cairn.core.errors import CairnError
@@ -58,10 +58,14 @@ class ConversationConfig(MemoryConfig):
 
     def prompts(self) -> dict[str, str]:
         """Return what is said whatever the environment shows, by setting."""
-        return {"instruction": self.told} if self.said is None else {"system": self.said, "instruction": self.told}
+        return (
+            {"instruction": self.told}
+            if self.system_text is None
+            else {"system": self.system_text, "instruction": self.told}
+        )
 
     @cached_property
-    def said(self) -> str | None:
+    def system_text(self) -> str | None:
         """The system message."""
         return self.system if self.system_file is None else load_prompt("systems", self.system_file)
 
@@ -79,18 +83,18 @@ class Conversation(Generic[R]):
     def __init__(self, config: ConversationConfig) -> None:
         self._config = config
         self._first: str | None = None  # the first observation
-        self._why = ""  # what was wrong with the reply before
+        self._error = ""  # what was wrong with the reply before
         self._summary = ""  # of the turns left out
         self.turns: list[tuple[str, R]] = []  # those still shown: message and reply
         self.num_left_out = 0
         self.starts_anew = True
 
-    def add(self, observation: Observation, reply: R, why: str = "") -> None:
+    def add(self, observation: Observation, reply: R, error: str = "") -> None:
         """Take note of a turn, and of what was wrong with its reply; leave out the oldest ones when it is time."""
         if self._first is None:
             self._first = observation.text
         self.turns.append((self.message(observation), reply))
-        self._why = why
+        self._error = error
         kept = self._config.kept
         self.starts_anew = kept is not None and len(self.turns) >= kept + self._config.stride
         if kept is not None and self.starts_anew and self._config.policy != "summary":
@@ -98,7 +102,7 @@ class Conversation(Generic[R]):
 
     def message(self, observation: Observation) -> str:
         """Return what an observation says, below what was wrong with the reply that led to it."""
-        lines = [f"[Your answer was not valid: {self._why}.]", ""] if self._why else []
+        lines = [f"[Your answer was not valid: {self._error}.]", ""] if self._error else []
         lines.append(observation.text)
         if self._config.list_actions and observation.admissible:
             lines += ["", "Possible actions:", *observation.admissible]
@@ -141,7 +145,7 @@ class Conversation(Generic[R]):
         del self.turns[:count]
 
 
-def form_of(config: ConversationConfig) -> Form:
+def form_of(config: ConversationConfig) -> ReplyForm:
     """Return the reply form that is asked for."""
-    form: Form = FORMS.load(config.format)
+    form: ReplyForm = FORMS.load(config.format)
     return form

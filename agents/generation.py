@@ -17,7 +17,7 @@ from cairn.agents.constraint import next_ids, pack
 
 
 @dataclass(slots=True, kw_only=True)
-class Draft:
+class PartialReply:
     """One reply."""
 
     tokens: list[int]  # the slot's whole sequence: grows with the reply
@@ -30,11 +30,13 @@ class Draft:
     version: int = 0  # of the weights that sampled the first id
 
     @classmethod
-    def begin(cls, tokens: list[int], request: Request, end_id: int, limits: SamplingConfig, version: int) -> Draft:
+    def begin(
+        cls, tokens: list[int], request: Request, end_id: int, limits: SamplingConfig, version: int
+    ) -> PartialReply:
         """Return the draft that answers a request after `tokens`, with all that is known of it before sampling."""
         draft = cls(tokens=tokens, choices=request.choices, end_id=end_id, limits=limits, version=version)
-        if request.begun is not None:
-            draft._go_on(request.begun)
+        if request.partial is not None:
+            draft._continue_from(request.partial)
         draft.force()
         return draft
 
@@ -90,11 +92,11 @@ class Draft:
             version=self.version,
         )
 
-    def _go_on(self, begun: Reply) -> None:
+    def _continue_from(self, partial: Reply) -> None:
         """Take up a reply where it was left."""
-        for place, (token, logprob) in enumerate(zip(begun.ids.tolist(), begun.logprobs.tolist(), strict=True)):
+        for place, (token, logprob) in enumerate(zip(partial.ids.tolist(), partial.logprobs.tolist(), strict=True)):
             allowed = None
-            if begun.constraint is not None:
-                first, end = begun.constraint.offsets[place : place + 2]
-                allowed = tuple(begun.constraint.ids[first:end].tolist())
-            self.append(token, logprob, begun.version, allowed)
+            if partial.constraint is not None:
+                first, end = partial.constraint.offsets[place : place + 2]
+                allowed = tuple(partial.constraint.ids[first:end].tolist())
+            self.append(token, logprob, partial.version, allowed)

@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from cairn.agents.adversarial import claim, giving_up, nothing
-from cairn.agents.backend import Scene
+from cairn.agents.adversarial import noop, prompt_injection, quit_action
+from cairn.agents.backend import TurnContext
 from cairn.agents.context.base import Prompt
 from cairn.agents.forms.base import Parsed, plain
-from cairn.agents.rollout.episode import Manner
+from cairn.agents.rollout.episode import PolicyInterface
 from cairn.agents.rollout.play import Choose
 from cairn.core.errors import CairnError, EnvironmentFailure, UnknownNameError
 from cairn.core.records import Observation
@@ -25,7 +25,7 @@ from cairn.core.text import printable
 
 KINDS = ("oracle", "random", "constant", "replay", "human", "null", "injection")
 
-Script = Callable[[Scene, random.Random], str]  # what is to be answered, and chance -> action
+Script = Callable[[TurnContext, random.Random], str]  # what is to be answered, and chance -> action
 
 
 class HasOracle(Protocol):
@@ -58,7 +58,7 @@ def script(name: str) -> Script:
         "replay": lambda: _Replay(Path(argument).expanduser()),
         "human": lambda: lambda scene, _: _ask(scene),
         "null": lambda: lambda scene, _: _idle(scene.observation, quits=argument == "quit"),
-        "injection": lambda: lambda scene, rng: claim(scene.observation, scene.turn, rng),
+        "injection": lambda: lambda scene, rng: prompt_injection(scene.observation, scene.turn, rng),
     }
     if kind not in makers or (kind == "null" and argument not in ("", "quit")):
         raise UnknownNameError("agent", name, makers, "cairn eval --help")
@@ -68,7 +68,7 @@ def script(name: str) -> Script:
 def scripted(name: str, env: HasOracle, seed: int = 0) -> Choose:
     """Return a chooser for episodes of `env` played by hand: any of the agents that need to know no task."""
     answer, rng = script(name), python_generator("random agent", seed)
-    return lambda observation: answer(Scene(task_id="", turn=0, observation=observation, oracle=env.oracle), rng)
+    return lambda observation: answer(TurnContext(task_id="", turn=0, observation=observation, oracle=env.oracle), rng)
 
 
 class _Unseen:
@@ -87,7 +87,7 @@ class _Unseen:
         return Parsed(action=reply, is_valid=True)
 
 
-SCRIPT = Manner(new_context=_Unseen, decode=lambda _: "", constrain=False)
+SCRIPT = PolicyInterface(new_context=_Unseen, decode=lambda _: "", constrain=False)
 
 
 def _at_random(observation: Observation, rng: random.Random) -> str:
@@ -97,8 +97,8 @@ def _at_random(observation: Observation, rng: random.Random) -> str:
 
 
 def _idle(observation: Observation, *, quits: bool) -> str:
-    end = giving_up(observation) if quits else None
-    return nothing(observation) if end is None else end
+    end = quit_action(observation) if quits else None
+    return noop(observation) if end is None else end
 
 
 class _Replay:
@@ -120,13 +120,13 @@ class _Replay:
             (task, turn): action for task, turn, action in rows
         }  # the newest stays
 
-    def __call__(self, scene: Scene, rng: random.Random) -> str:
+    def __call__(self, scene: TurnContext, rng: random.Random) -> str:
         if (scene.task_id, scene.turn) not in self._actions:
             raise EnvironmentFailure(f"replay: nothing is stored for turn {scene.turn} of task {scene.task_id!r}")
         return self._actions[scene.task_id, scene.turn]
 
 
-def _ask(scene: Scene) -> str:
+def _ask(scene: TurnContext) -> str:
     """Show the scene on standard error and return what the person there says; ? lists the actions.
 
     Raises:
@@ -136,11 +136,11 @@ def _ask(scene: Scene) -> str:
     while True:
         try:
             print("> ", end="", file=sys.stderr, flush=True)  # noqa: T201  (as in _show)
-            said = plain(input()).action
+            action = plain(input()).action
         except EOFError:
             raise CairnError("human: the input has ended; the episodes until here are not kept") from None
-        if said != "?":
-            return said
+        if action != "?":
+            return action
         _show(*(scene.observation.admissible or ("(no actions are listed)",)))
 
 

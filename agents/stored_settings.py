@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping
 from importlib.machinery import PathFinder
 from typing import Any
 
-from cairn.agents.backends.http.config import ServerConfig
+from cairn.agents.backends.http.config import ModelServerConfig
 from cairn.agents.config import SamplingConfig
 from cairn.core.config import merge
 from cairn.core.errors import CairnWarning, ConfigError
@@ -64,7 +64,7 @@ def agent_of(stored: Tables, given: Tables, name: str) -> dict[str, Any]:  # Any
 
 
 def _is_server(method: str) -> bool:
-    return issubclass(BACKENDS.load(method)[1], ServerConfig)
+    return issubclass(BACKENDS.load(method)[1], ModelServerConfig)
 
 
 def _refuse_module(value: str, setting: str, name: str) -> None:

@@ -105,7 +105,7 @@ _NOT_CARRIED_OUT = "Not carried out: one call is carried out at a turn, and anot
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class ToolCallResult:
     """What an answer comes to."""
 
     parsed: Parsed
@@ -113,7 +113,7 @@ class Called:
 
 
 @dataclass(frozen=True)
-class Offer:
+class ToolSet:
     """Tools of one turn; without any of the environment's, one that takes an action as text."""
 
     observation: Observation
@@ -129,15 +129,15 @@ class Offer:
             argument["enum"] = list(actions)
         return (function_schema(TOOL, "Carry out one action in the environment.", {ARGUMENT: argument}, [ARGUMENT]),)
 
-    def read(self, answer: Answer) -> Called:
+    def read(self, answer: Answer) -> ToolCallResult:
         """Return what an answer comes to; nothing in it raises."""
         if not answer.calls:
-            return Called(invalid(f"it calls no tool. Call one of: {', '.join(self._names())[:_SHOWN]}"), ())
+            return ToolCallResult(invalid(f"it calls no tool. Call one of: {', '.join(self._names())[:_SHOWN]}"), ())
         first, *others = answer.calls
         arguments = read_arguments(first.arguments)
         parsed = self._parsed(first, arguments)
         again = [call for each in (first, *others) if (call := _sayable(each)) is not None]
-        return Called(parsed, tuple(again) if _sayable(first) is not None else ())
+        return ToolCallResult(parsed, tuple(again) if _sayable(first) is not None else ())
 
     def _parsed(self, call: ToolCall, arguments: dict[str, Any] | str) -> Parsed:  # Any: JSON
         named = call.name[:64]

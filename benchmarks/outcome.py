@@ -9,7 +9,7 @@ _SIGNS = {">=": float.__ge__, ">": float.__gt__, "<=": float.__le__, "<": float.
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
+class ResultTable:
     """A table for people."""
 
     title: str
@@ -18,11 +18,11 @@ class Table:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class Measurement:
     """What was measured."""
 
     rows: list[Row]
-    tables: list[Table] = field(default_factory=list)
+    tables: list[ResultTable] = field(default_factory=list)
 
 
 def row(name: str, value: float | None, unit: str, bar: str | None = None, baseline: str | None = None) -> Row:

@@ -49,7 +49,7 @@ Row = tuple[str, str, int, int, str, str, bool]  # COLUMNS
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class SuiteVerdict:
     """What tests say about a package; `hung` where they did not end in time or their process died."""
 
     imports: bool = False
@@ -80,7 +80,7 @@ def main(names: list[str]) -> int:
     return 1 if faults else 0
 
 
-def vet(name: str, judge: Callable[[Mapping[str, str]], Verdict]) -> Iterator[str]:
+def vet(name: str, judge: Callable[[Mapping[str, str]], SuiteVerdict]) -> Iterator[str]:
     """Write `vetted.json` of a project and print its counts; yield what is wrong."""
     files = sources(name)
     if not (verdict := judge(files)).is_sound:
@@ -104,7 +104,7 @@ def vet(name: str, judge: Callable[[Mapping[str, str]], Verdict]) -> Iterator[st
 
 
 def vetted_mutants(
-    files: Mapping[str, str], judge: Callable[[Mapping[str, str]], Verdict]
+    files: Mapping[str, str], judge: Callable[[Mapping[str, str]], SuiteVerdict]
 ) -> tuple[list[Row], int, int]:
     """Return the mutants that are noticed, how many were tried, and how many hung."""
     rows: list[Row] = []
@@ -120,7 +120,7 @@ def vetted_mutants(
     return rows, num_tried, num_hung
 
 
-def count_unnoticed(name: str, judge: Callable[[Mapping[str, str]], Verdict]) -> Iterator[str]:
+def count_unnoticed(name: str, judge: Callable[[Mapping[str, str]], SuiteVerdict]) -> Iterator[str]:
     """Break a project by the first seeds; yield those whose faults undo each other, or do not end together."""
     load_project.cache_clear()
     project = load_project(name)
@@ -139,13 +139,13 @@ def write(file: Path, by_hand: Mapping[str, bool], rows: list[Row]) -> None:
 
 
 @contextmanager
-def bench(name: str) -> Iterator[Callable[[Mapping[str, str]], Verdict]]:
+def bench(name: str) -> Iterator[Callable[[Mapping[str, str]], SuiteVerdict]]:
     """Give a function that judges versions of a project's files, in a folder of their own."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / name
         shutil.copytree(FOLDER / name / "tests", folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
 
-        def judge(files: Mapping[str, str]) -> Verdict:
+        def judge(files: Mapping[str, str]) -> SuiteVerdict:
             for path, text in files.items():
                 file = folder / path
                 file.parent.mkdir(parents=True, exist_ok=True)
@@ -155,16 +155,16 @@ def bench(name: str) -> Iterator[Callable[[Mapping[str, str]], Verdict]]:
         yield judge
 
 
-def _in_child(folder: Path, paths: list[str]) -> Verdict:
+def _in_child(folder: Path, paths: list[str]) -> SuiteVerdict:
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
     child = context.Process(target=_judge, args=(theirs, folder, paths))
     child.start()
     theirs.close()
     try:
-        return Verdict(**ours.recv()) if ours.poll(LIMIT_S) else Verdict(hung=True)
+        return SuiteVerdict(**ours.recv()) if ours.poll(LIMIT_S) else SuiteVerdict(hung=True)
     except EOFError:  # it died before it could answer
-        return Verdict(hung=True)
+        return SuiteVerdict(hung=True)
     finally:
         child.kill()
         child.join()

@@ -13,7 +13,7 @@ import typer
 from cairn.cli._shared.output import Json, show_json, show_table
 
 if TYPE_CHECKING:
-    from cairn.benchmarks.outcome import Outcome
+    from cairn.benchmarks.outcome import Measurement
 
 
 def register(app: typer.Typer) -> None:
@@ -69,13 +69,13 @@ def _chosen(name: str, folder: Path) -> list[str]:
     return [name] if name else known
 
 
-def _run(name: str, quick: bool, options: dict[str, object]) -> Outcome:
+def _run(name: str, quick: bool, options: dict[str, object]) -> Measurement:
     from cairn.core.errors import CairnError
 
     run = importlib.import_module(f"cairn.benchmarks.{name}").run
     if unknown := sorted(set(options) - set(inspect.signature(run).parameters)):
         raise CairnError(f"cairn bench {name} has no option --{unknown[0]}; see cairn bench --help")
-    outcome: Outcome = run(quick=quick, **options)
+    outcome: Measurement = run(quick=quick, **options)
     return outcome
 
 

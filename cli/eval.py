@@ -143,12 +143,12 @@ def _gated(found: Evaluation, folder: Path) -> Evaluation:
 def _panel(
     env: str, panel: str, config: dict[str, object], tasks: int | None, seed: int | None, attempts: int | None
 ) -> Panel:
-    from cairn.agents.evaluation.panel import load_panel, repeated, tasks_panel
+    from cairn.agents.evaluation.panel import load_panel, tasks_panel, with_attempts
 
     if not panel:
         return tasks_panel(env, config, tasks or 100, seed or 0, attempts or 1)
     chosen = load_panel(panel)
-    return chosen if attempts is None else repeated(chosen, attempts)
+    return chosen if attempts is None else with_attempts(chosen, attempts)
 
 
 def _held_out_panel(agent: str, env: str, config: dict[str, object], tasks: int, seed: int, attempts: int) -> Panel:

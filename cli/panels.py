@@ -61,7 +61,7 @@ def make(
     as_json: Json = False,
 ) -> None:
     """Make a panel of an environment's tasks, or add a part to one: each task is begun once, to note how it does."""
-    from cairn.agents.evaluation.panel import Part, load_panel, make_panel, spread, write_panel
+    from cairn.agents.evaluation.panel import PanelSection, load_panel, make_panel, spread, write_panel
     from cairn.core.config import parse_flags
     from cairn.core.errors import ConfigError
     from cairn.envs.registry import make as make_env
@@ -75,7 +75,7 @@ def make(
     config = parse_flags(settings)
     with make_env(env, **config) as world:
         chosen = dict.fromkeys(spread(task_ids(world), tasks), "")
-    part = Part(
+    part = PanelSection(
         family=family or env, env=env, version=0, config=config, seed=seed, attempts=attempts, may_differ=may_differ,
         tasks=chosen,
     )  # fmt: skip

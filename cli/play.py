@@ -95,18 +95,18 @@ def _person(world: TextEnv, task: str, seed: int, to_stderr: bool) -> _Played:
 
     turns: list[Turn] = []
     text, info = world.reset(seed=seed, options={"task": task})
-    seen, is_over = observe(text, info), False
+    seen, has_ended = observe(text, info), False
     _say(text, to_stderr)
-    while not is_over:
+    while not has_ended:
         action = _typed(seen, to_stderr)
         if action is None:
             typer.echo(err=to_stderr)
             return _Played(turns, seen, f"left after {world.turn} turns", None, None)
-        text, reward, is_terminated, is_cut, info = world.step(action)
+        text, reward, terminated, truncated, info = world.step(action)
         turns.append(
             Turn(observation=seen, reply_text=action, action=action, reward=float(reward), acted=info.get("acted"))
         )
-        seen, is_over = observe(text, info), is_terminated or is_cut
+        seen, has_ended = observe(text, info), terminated or truncated
         _say(text, to_stderr)
     success = bool(info["success"])
     return _Played(turns, seen, _verdict(success, world.turn), success, float(info["score"]))

@@ -46,12 +46,12 @@ def serve(
     from cairn.core.errors import CairnError
     from cairn.sandboxes.registry import new_sandbox
     from cairn.sandboxes.remote.protocol import token
-    from cairn.sandboxes.remote.server import ServerConfig, serve
+    from cairn.sandboxes.remote.server import SandboxServerConfig, serve
 
     if kind == "remote":
         raise CairnError("--kind remote: expected a kind of this machine; clients can ask the other server themselves")
     config = build(
-        ServerConfig,
+        SandboxServerConfig,
         {"sessions": sessions, "idle_s": idle_s, "max_body_mib": max_body_mib, "most": parse_flags(most)},
         "sandbox server",
     )

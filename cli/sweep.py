@@ -30,7 +30,7 @@ def sweep(
     """Train every variant over the seeds and print final success with intervals and paired differences."""
     from rich.console import Console
 
-    from cairn.cli._shared.training_view import Watch
+    from cairn.cli._shared.training_view import TrainingView
     from cairn.core.config import flatten, parse_flags
     from cairn.core.errors import ConfigError
     from cairn.trainer.config import load_run_config
@@ -43,8 +43,8 @@ def sweep(
     overrides = flatten(parse_flags(settings))
     chosen = load_run_config(config, overrides)
     where = folder or Path("runs") / f"sweep-{chosen.name}-{key}"
-    with Watch(Console(stderr=True), chosen.trainer.updates) as watch:
-        variants = run(config, key, values, seeds, where, overrides=overrides, listener=watch)
+    with TrainingView(Console(stderr=True), chosen.trainer.updates) as watch:
+        variants = run(config, key, values, seeds, where, overrides=overrides, callback=watch)
     if as_json:
         show_json([variant.to_dict() for variant in variants])
         return

@@ -63,15 +63,15 @@ def train(
         return
     from rich.console import Console
 
-    from cairn.cli._shared.training_view import Watch
+    from cairn.cli._shared.training_view import TrainingView
     from cairn.trainer.train import train as run_training
 
     chosen = _configuration(config, settings, resume, imports)
-    with Watch(Console(stderr=True), chosen.trainer.updates) as watch:
+    with TrainingView(Console(stderr=True), chosen.trainer.updates) as watch:
         run = run_training(
             chosen,
             folder=resume or folder,
-            listener=watch,
+            callback=watch,
             resume=resume is not None,
             accept_env_version=accept_env_version,
         )

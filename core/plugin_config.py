@@ -10,10 +10,10 @@ from pydantic import ConfigDict
 
 from cairn.core.config import Config, build
 from cairn.core.errors import ConfigError
-from cairn.core.plugins import Point
+from cairn.core.plugins import ExtensionPoint
 
 
-class MethodChoice(Config):
+class PluginConfig(Config):
     """A plug-in by name; settings stand in a table of its name, so that another can be chosen with one flag."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -24,7 +24,7 @@ class MethodChoice(Config):
         """Settings of the chosen method."""
         return dict((self.model_extra or {}).get(self.method, {}))
 
-    def check(self, point: Point, where: str) -> None:
+    def check(self, point: ExtensionPoint, where: str) -> None:
         """Check every method's table against its Config."""
         point.load(self.method)
         for name, values in (self.model_extra or {}).items():

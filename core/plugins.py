@@ -27,7 +27,7 @@ DOTTED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True)
-class Point:
+class ExtensionPoint:
     """One extension point."""
 
     name: str  # singular, as in `cairn plugins --point NAME`
@@ -128,15 +128,17 @@ def _place(error: Exception) -> str:
     return f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})"
 
 
-ENVS = Point(name="env", package="cairn.envs", constant="ENV", group="cairn.envs", leaf="env")
-PERTURBATIONS = Point(
+ENVS = ExtensionPoint(name="env", package="cairn.envs", constant="ENV", group="cairn.envs", leaf="env")
+PERTURBATIONS = ExtensionPoint(
     name="perturbation", package="cairn.envs.perturbations", constant="PERTURBATION", group="cairn.perturbations"
 )
-CREDITS = Point(name="credit", package="cairn.trainer.credit.methods", constant="CREDIT", group="cairn.credits")
-LOSSES = Point(name="loss", package="cairn.trainer.losses", constant="LOSS", group="cairn.losses")
-CONTEXTS = Point(name="context", package="cairn.agents.context", constant="CONTEXT", group="cairn.contexts")
-FORMS = Point(name="form", package="cairn.agents.forms", constant="FORM", group="cairn.forms")
-BACKENDS = Point(name="backend", package="cairn.agents.backends", constant="BACKEND", group="cairn.backends")
-SANDBOXES = Point(name="sandbox", package="cairn.sandboxes.kinds", constant="SANDBOX", group="cairn.sandboxes")
-TRACKERS = Point(name="tracker", package="cairn.trainer.trackers", constant="TRACKER", group="cairn.trackers")
+CREDITS = ExtensionPoint(
+    name="credit", package="cairn.trainer.credit.methods", constant="CREDIT", group="cairn.credits"
+)
+LOSSES = ExtensionPoint(name="loss", package="cairn.trainer.losses", constant="LOSS", group="cairn.losses")
+CONTEXTS = ExtensionPoint(name="context", package="cairn.agents.context", constant="CONTEXT", group="cairn.contexts")
+FORMS = ExtensionPoint(name="form", package="cairn.agents.forms", constant="FORM", group="cairn.forms")
+BACKENDS = ExtensionPoint(name="backend", package="cairn.agents.backends", constant="BACKEND", group="cairn.backends")
+SANDBOXES = ExtensionPoint(name="sandbox", package="cairn.sandboxes.kinds", constant="SANDBOX", group="cairn.sandboxes")
+TRACKERS = ExtensionPoint(name="tracker", package="cairn.trainer.trackers", constant="TRACKER", group="cairn.trackers")
 POINTS = (ENVS, PERTURBATIONS, SANDBOXES, CREDITS, LOSSES, CONTEXTS, FORMS, BACKENDS, TRACKERS)

@@ -78,12 +78,14 @@ class EnvMeta:
     oracle_success: float = 1.0  # share of tasks on which the weakest oracle is promised to reach the best score
     can_snapshot: bool = False
     can_reword: bool = False  # `start` states its instruction by `say`, which knows other ways to say it
-    waits: bool = False  # calls wait for other processes, such as a sandbox or a browser: several may go on at once
+    is_blocking: bool = (
+        False  # calls wait for other processes, such as a sandbox or a browser: several may go on at once
+    )
     parts: tuple[str, ...] = ()  # channels that are parts of the reward: every turn has all; they add up to its reward
     channels: tuple[
         str, ...
     ] = ()  # names, or fnmatch patterns such as "test/*", of other channels that steps may carry
-    call_s: float = 30.0  # longest that a call may take, after which a pool takes the environment for hung
+    call_timeout_s: float = 30.0  # longest that a call may take, after which a pool takes the environment for hung
     max_action_chars: int = 4096  # longer actions reach `act` cut to one more than this, so that they can be told apart
 
 
@@ -93,7 +95,7 @@ class Outcome:
 
     text: str
     reward: float = 0.0
-    is_over: bool = False  # the task has ended; budgets are not the environment's business
+    terminated: bool = False  # the task has ended; budgets are not the environment's business
     success: bool = False
     score: float = 0.0
     channels: Mapping[str, float] = field(default_factory=dict)  # see the module's docstring
@@ -140,7 +142,7 @@ class TextEnv(gymnasium.Env[str, str]):
         self.observation_space = TextSpace(1 << 20)
         self.task_id = ""
         self.turn = 0
-        self._is_over = True
+        self._needs_reset = True
         self._scope = 0
         self._last = Outcome("")
         self.choose_wording: Callable[[str, Sequence[str]], str] | None = None  # task id, ways to say it -> one of them
@@ -243,7 +245,7 @@ class TextEnv(gymnasium.Env[str, str]):
         start_seed = seed if seed is not None else int(self.np_random.integers(2**31))
         self.task_id = task_id
         self.turn = 0
-        self._is_over = False
+        self._needs_reset = False
         self._scope = text_key(f"{self.meta.name}/{self.meta.version}/{task_id}")
         self._last = Outcome(self.start(task_id, python_generator(self.meta.name, task_id, start_seed)))
         return self._last.text, self._info()
@@ -255,15 +257,15 @@ class TextEnv(gymnasium.Env[str, str]):
             gymnasium.error.ResetNeeded: the episode is over, or has not begun.
             TypeError: the action is not text.
         """
-        if self._is_over:
+        if self._needs_reset:
             raise gymnasium.error.ResetNeeded(f"{self.meta.name}: call reset() before step()")
         if not isinstance(action, str):
             raise TypeError(f"{self.meta.name}: an action is text, got {type(action).__name__}")
         outcome = self._last = self.act(action[: self.meta.max_action_chars + 1])
         self.turn += 1
-        is_cut = not outcome.is_over and self.turn >= self.turn_limit
-        self._is_over = outcome.is_over or is_cut
-        return outcome.text, outcome.reward, outcome.is_over, is_cut, self._info()
+        truncated = not outcome.terminated and self.turn >= self.turn_limit
+        self._needs_reset = outcome.terminated or truncated
+        return outcome.text, outcome.reward, outcome.terminated, truncated, self._info()
 
     def anchor(self) -> int:
         """Return the 64-bit key of the current state, scoped to the task."""
@@ -290,11 +292,11 @@ class TextEnv(gymnasium.Env[str, str]):
         """Return everything that `restore` needs to go on from here."""
         if not self.meta.can_snapshot:
             raise CairnError(f"{self.meta.name} cannot snapshot; replay its actions instead")
-        return (self.task_id, self.turn, self._is_over, self._scope, self._last, self.save_state())
+        return (self.task_id, self.turn, self._needs_reset, self._scope, self._last, self.save_state())
 
     def restore(self, snapshot: tuple[Any, ...]) -> None:
         """Go back to a snapshot of this or of another instance with the same configuration."""
-        task_id, self.turn, self._is_over, self._scope, self._last, saved = snapshot
+        task_id, self.turn, self._needs_reset, self._scope, self._last, saved = snapshot
         if task_id != self.task_id:
             self.start(task_id, random.Random(0))
             self.task_id = task_id

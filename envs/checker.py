@@ -39,7 +39,7 @@ LAWS: Mapping[str, Law] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class PropertyReport:
     """What one law found."""
 
     law: str
@@ -48,7 +48,7 @@ class Report:
     seconds: float
 
 
-def check(env_id: str, config: Mapping[str, Any] | None = None) -> Iterator[Report]:
+def check(env_id: str, config: Mapping[str, Any] | None = None) -> Iterator[PropertyReport]:
     """Yield one report per law, as each is done.
 
     Raises:
@@ -60,7 +60,7 @@ def check(env_id: str, config: Mapping[str, Any] | None = None) -> Iterator[Repo
         yield check_law(name, subject)
 
 
-def check_law(name: str, subject: Subject) -> Report:
+def check_law(name: str, subject: Subject) -> PropertyReport:
     """Check one law.
 
     Raises:
@@ -75,4 +75,4 @@ def check_law(name: str, subject: Subject) -> Report:
         raise
     except Exception as error:  # noqa: BLE001  (an environment that raises breaks the law; the report says how)
         holds, detail = False, f"raised {type(error).__name__}: {error}"
-    return Report(law=name, holds=holds, detail=detail, seconds=time.perf_counter() - start)
+    return PropertyReport(law=name, holds=holds, detail=detail, seconds=time.perf_counter() - start)

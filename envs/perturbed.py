@@ -52,9 +52,9 @@ class Perturbed(TextEnv):
         """Carry out one action; see `TextEnv.step`."""
         if isinstance(action, str):  # what is none is refused behind this
             action = self._each(lambda said, by: by.to_env(said), action, backwards=True)
-        text, reward, is_over, is_cut, info = self.plain.step(action)
+        text, reward, terminated, truncated, info = self.plain.step(action)
         self._follow()
-        return self._told(text), reward, is_over, is_cut, self._as_told(info)
+        return self._told(text), reward, terminated, truncated, self._as_told(info)
 
     def admissible(self) -> tuple[str, ...] | None:
         """Return the plain environment's admissible actions as they are to be said here."""

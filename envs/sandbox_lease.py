@@ -10,19 +10,19 @@ from typing import Any
 
 from cairn.core.errors import CairnError
 from cairn.sandboxes.base import Limits, Session
-from cairn.sandboxes.pool import Pool
+from cairn.sandboxes.pool import SessionPool
 from cairn.sandboxes.registry import new_sandbox
 
 _FIRST = threading.Lock()  # environments in several threads make what they share once
-_POOLS: dict[tuple[str, str, Limits], Pool] = {}  # by kind, settings as JSON, and limits
+_POOLS: dict[tuple[str, str, Limits], SessionPool] = {}  # by kind, settings as JSON, and limits
 
 
-def shared_pool(sandbox: str, settings: Mapping[str, Any], limits: Limits) -> Pool:  # Any: each kind has its own
+def shared_pool(sandbox: str, settings: Mapping[str, Any], limits: Limits) -> SessionPool:  # Any: each kind has its own
     """Return the sessions of a kind with these settings that all environments of this process share."""
     key = (sandbox, json.dumps(settings, sort_keys=True), limits)
     with _FIRST:
         if key not in _POOLS:
-            _POOLS[key] = Pool(new_sandbox(sandbox, **settings), limits)
+            _POOLS[key] = SessionPool(new_sandbox(sandbox, **settings), limits)
         return _POOLS[key]
 
 

@@ -14,7 +14,7 @@ _CJK = re.compile("[\u4e00-\u9fff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class TaggedReply:
     """What was read out of a reply."""
 
     action: str  # what the environment is sent; lower-case
@@ -26,7 +26,7 @@ def write_tagged(action: str) -> str:
     return f"<think></think><action>{action}</action>"
 
 
-def parse_tagged(reply: str, fallback_chars: int) -> Reply:
+def parse_tagged(reply: str, fallback_chars: int) -> TaggedReply:
     """Return the action in a reply and whether the reply was valid; any text is an outcome, none an error.
 
     Args:
@@ -37,6 +37,6 @@ def parse_tagged(reply: str, fallback_chars: int) -> Reply:
     _, opened, rest = lowered.partition("<action>")
     action, closed, _ = rest.partition("</action>")
     if not opened or not closed:
-        return Reply(lowered[-fallback_chars:], is_valid=False)
+        return TaggedReply(lowered[-fallback_chars:], is_valid=False)
     has_thought = "<think>" in reply and "</think>" in reply
-    return Reply(action.strip(), is_valid=has_thought and _CJK.search(reply) is None)
+    return TaggedReply(action.strip(), is_valid=has_thought and _CJK.search(reply) is None)

@@ -37,7 +37,7 @@ class Doors(TextEnv):
         if self.has_key and action in self.admissible():
             is_right = action == f"open {self.goal}"
             return Outcome(
-                "The door opens.", reward=float(is_right), is_over=True, success=is_right, score=float(is_right)
+                "The door opens.", reward=float(is_right), terminated=True, success=is_right, score=float(is_right)
             )
         return Outcome("Nothing happens. Take the key, then open a door.")
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from cairn.sandboxes.base import Session
-from cairn.sandboxes.pool import Pool
+from cairn.sandboxes.pool import SessionPool
 from cairn.sandboxes.records import Entry, Result, Snapshot
 
 T = TypeVar("T")
@@ -40,13 +40,13 @@ class AsyncSession:
         """Run Python source; see `Session.run_python`."""
         return await self._program(lambda: self.session.run_python(code, stdin=stdin, wall_s=wall_s, env=env))
 
-    async def open(self, command: Sequence[str] | str, *, env: Mapping[str, str] | None = None) -> None:
-        """Start the program that stays open; see `Session.open`."""
-        await self._program(lambda: self.session.open(command, env=env))
+    async def start_program(self, command: Sequence[str] | str, *, env: Mapping[str, str] | None = None) -> None:
+        """Start the program that stays open; see `Session.start_program`."""
+        await self._program(lambda: self.session.start_program(command, env=env))
 
-    async def talk(self, line: str, *, wall_s: float | None = None) -> Result:
-        """Say a line to the open program; see `Session.talk`."""
-        return await self._program(lambda: self.session.talk(line, wall_s=wall_s))
+    async def send_line(self, line: str, *, wall_s: float | None = None) -> Result:
+        """Say a line to the open program; see `Session.send_line`."""
+        return await self._program(lambda: self.session.send_line(line, wall_s=wall_s))
 
     async def write_file(self, path: str, data: bytes | str, mode: int = 0o644) -> None:
         """Write a file; see `Session.write_file`."""
@@ -84,7 +84,7 @@ class AsyncPool:
     the program has ended.
     """
 
-    def __init__(self, pool: Pool, *, at_once: int) -> None:
+    def __init__(self, pool: SessionPool, *, at_once: int) -> None:
         """`at_once`: programs that may run at the same time."""
         self._pool = pool
         self._threads = ThreadPoolExecutor(at_once + 4, thread_name_prefix="cairn-sessions")  # files need no turn

@@ -72,13 +72,13 @@ class _Replaced(Exception):  # noqa: N818  (an outcome)
         super().__init__("The sandbox failed because of a program in it, and an empty one has replaced it")
 
 
-class Place(Protocol):
+class SandboxProcess(Protocol):
     """Where a supervisor runs: how to reach it, what it has used, and how to end it."""
 
     home: str  # the work folder, as programs see it
     env: Mapping[str, str]  # that every program gets here besides PATH, HOME and the like
 
-    def exchange(self, message: Mapping[str, Any], blob: bytes, timeout_s: float) -> tuple[dict[str, Any], bytes]:
+    def request(self, message: Mapping[str, Any], blob: bytes, timeout_s: float) -> tuple[dict[str, Any], bytes]:
         """Send a request and return the answer.
 
         Raises:
@@ -96,7 +96,7 @@ class Place(Protocol):
 class Session:
     """One place in which programs run; not for several threads at once."""
 
-    def __init__(self, launch: Launch, limits: Limits, kind: str) -> None:
+    def __init__(self, launch: Launcher, limits: Limits, kind: str) -> None:
         """`kind`: the name of the sandbox that makes it."""
         self._launch, self.limits, self.kind = launch, limits, kind
         self._place = launch(limits)
@@ -137,13 +137,13 @@ class Session:
         """Run Python source to its end, in a fork of a warm interpreter; nothing of it is left for the next."""
         return self._run({"code": code}, stdin, wall_s, env)
 
-    def open(self, command: Sequence[str] | str, *, env: Mapping[str, str] | None = None) -> None:
+    def start_program(self, command: Sequence[str] | str, *, env: Mapping[str, str] | None = None) -> None:
         """Start the program that stays open, a command or Python source; it reads and writes lines on descriptor 3."""
         what = {"code": command} if isinstance(command, str) else {"argv": list(command)}
         self._ask("open", **what, env=_env(self._place, env))
         self._lost_program = False
 
-    def talk(self, line: str, *, wall_s: float | None = None) -> Result:
+    def send_line(self, line: str, *, wall_s: float | None = None) -> Result:
         """Say a line to the open program and return its answer; past its time it is interrupted, then killed.
 
         Raises:
@@ -153,7 +153,7 @@ class Session:
             return lost("The open program ended with its sandbox", None)
         return self._answer("talk", line.encode("utf-8", "surrogatepass") + b"\n", wall_s)
 
-    def shut(self) -> None:
+    def stop_program(self) -> None:
         """End the open program."""
         self._ask("shut")
 
@@ -288,7 +288,7 @@ class Session:
             raise CairnError("This sandbox session is closed; open another")
         self._has_run = self._has_run or message["do"] in _STARTS
         try:
-            answer, data = self._place.exchange(message, blob, timeout_s)
+            answer, data = self._place.request(message, blob, timeout_s)
         except SandboxLost as error:
             raise self._replaced(str(error)) from error
         if "broken" in answer:
@@ -312,11 +312,11 @@ class Session:
         self.last_loss, self._is_closed, self._has_run, self._lost_program = reason, False, False, True
         return _Replaced(limit)
 
-    def _tried_place(self) -> Place:
+    def _tried_place(self) -> SandboxProcess:
         place = self._launch(self.limits)
         control = {"do": "run", "code": "", "wall_s": _CONTROL_S, "env": _env(place, None)}
         try:
-            answer, _ = place.exchange(control, b"", SLOWEST * _CONTROL_S)
+            answer, _ = place.request(control, b"", SLOWEST * _CONTROL_S)
             if answer.get("exit") != 0:
                 raise SandboxFailure(f"it cannot run an empty program: {answer!r:.300}")
         except SandboxFailure:
@@ -325,14 +325,14 @@ class Session:
         return place
 
 
-def _env(place: Place, env: Mapping[str, str] | None) -> dict[str, str]:
+def _env(place: SandboxProcess, env: Mapping[str, str] | None) -> dict[str, str]:
     return {**_ENV, "HOME": place.home, **place.env, **(env or {})}
 
 
-class Launch(Protocol):
+class Launcher(Protocol):
     """Makes places."""
 
-    def __call__(self, limits: Limits) -> Place:
+    def __call__(self, limits: Limits) -> SandboxProcess:
         """Start a place and wait until its supervisor answers.
 
         Raises:
@@ -376,8 +376,8 @@ class Sandbox:
         """Return why it cannot work on this machine and what to do; None: it can."""
         raise NotImplementedError
 
-    def launch(self, limits: Limits) -> Place:
-        """Start a place; see `Launch`."""
+    def launch(self, limits: Limits) -> SandboxProcess:
+        """Start a place; see `Launcher`."""
         raise NotImplementedError
 
     def session(self, limits: Limits | None = None) -> Session:

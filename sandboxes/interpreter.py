@@ -55,7 +55,7 @@ class Interpreter:
         is_fresh = not self._is_open
         if is_fresh:
             try:
-                self._session.open((INSIDE / "repl.py").read_text())
+                self._session.start_program((INSIDE / "repl.py").read_text())
             except FileRefused as refused:  # programs of the session have used up its processes or descriptors
                 return Cell(
                     stdout=b"", stderr=b"", error=f"No interpreter can start: {refused}", limit=None, is_fresh=True
@@ -68,7 +68,7 @@ class Interpreter:
     def forget(self) -> None:
         """End the interpreter; the next cell finds a new one."""
         if self._is_open:
-            self._session.shut()
+            self._session.stop_program()
             self._is_open = False
 
     def _cell(self, source: str, wall_s: float | None, is_fresh: bool) -> Cell:
@@ -78,7 +78,7 @@ class Interpreter:
         results: list[Result] = []
         room = self._session.limits.output_bytes
         while True:
-            results.append(self._session.talk(json.dumps(message), wall_s=max(1e-3, until - time.monotonic())))
+            results.append(self._session.send_line(json.dumps(message), wall_s=max(1e-3, until - time.monotonic())))
             until += results[-1].waited_s
             said = _object(results[-1].line)
             if "call" not in said or results[-1].limit is not None:

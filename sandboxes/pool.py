@@ -14,7 +14,7 @@ from cairn.core.errors import CairnError
 from cairn.sandboxes.base import Limits, Sandbox, Session
 
 
-class Pool:
+class SessionPool:
     """Sessions of one sandbox with the same limits."""
 
     def __init__(self, sandbox: Sandbox, limits: Limits | None = None, *, keep: int = 8) -> None:

@@ -11,14 +11,14 @@ import resource
 import subprocess
 import sys
 import tomllib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import networkx as nx
 import pytest
 
-from cairn.core.plugins import POINTS, Point
+from cairn.core.plugins import POINTS, ExtensionPoint
 
 ROOT = Path(__file__).parents[1]
 HOSTILE = ROOT / "sandboxes" / "attacks" / "programs"  # attacks: what they do is what is tested
@@ -266,6 +266,27 @@ def test_short_modules_have_a_reason() -> None:
     assert short_modules({"core/x.py": LEAST_LINES, "core/y.py": LEAST_LINES - 1}) == {"core/y.py"}
 
 
+def shared_class_names(trees: Mapping[str, ast.Module]) -> dict[str, list[str]]:
+    """Return the public class names that several classes have, with the files that define them."""
+    files: defaultdict[str, list[str]] = defaultdict(list)
+    for path, tree in trees.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                files[node.name].append(path)
+    return {name: found for name, found in files.items() if len(found) > 1}
+
+
+def test_public_classes_have_names_of_their_own() -> None:
+    assert shared_class_names(dict(sources())) == {}
+    twins = {
+        "core/x.py": "class Page: ...",
+        "viewer/y.py": "def f():\n    class Page: ...",
+        "cli/z.py": "class _Page: ...",
+    }
+    found = shared_class_names({path: ast.parse(text) for path, text in twins.items()})
+    assert found == {"Page": ["core/x.py", "viewer/y.py"]}
+
+
 def import_cycles(trees: Mapping[str, ast.Module]) -> list[list[str]]:
     """Return the sets of modules that import each other when they are loaded; imports inside functions do not count."""
     graph: nx.DiGraph[str] = nx.DiGraph()
@@ -318,7 +339,7 @@ def _words(root: Path, file: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("point", POINTS, ids=lambda point: point.name)
-def test_every_plugin_has_a_test(point: Point) -> None:
+def test_every_plugin_has_a_test(point: ExtensionPoint) -> None:
     places = {name: place for name, place in point.places().items() if place.startswith("cairn.")}
     assert not untested(ROOT, places)
 
@@ -334,7 +355,7 @@ def test_a_plugin_without_a_test_is_seen(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("point", POINTS, ids=lambda point: point.name)
-def test_every_plugin_exports_its_constant(point: Point) -> None:
+def test_every_plugin_exports_its_constant(point: ExtensionPoint) -> None:
     for name in point.places():
         assert point.load(name) is not None
 

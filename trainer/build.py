@@ -11,16 +11,16 @@ from cairn.agents.agent import new_backend
 from cairn.agents.models.policy import Policy
 from cairn.agents.rollout.source import EpisodeSource, Rollout
 from cairn.core.store import Recorder, RunStore
-from cairn.trainer.build_engine import new_engine
+from cairn.trainer.build_engine import build_engine
 from cairn.trainer.config import RunConfig
 from cairn.trainer.learner.learner import Learner
-from cairn.trainer.samplers.shuffled import TaskOrder
+from cairn.trainer.samplers.shuffled import TaskSampler
 
 if TYPE_CHECKING:
     from cairn.trainer.cluster.actors import Cluster
 
 
-def new_cluster(config: RunConfig, noted: Callable[[str], None]) -> Cluster:
+def build_cluster(config: RunConfig, on_note: Callable[[str], None]) -> Cluster:
     """Return the run's connection to Ray.
 
     Raises:
@@ -28,10 +28,10 @@ def new_cluster(config: RunConfig, noted: Callable[[str], None]) -> Cluster:
     """
     from cairn.trainer.cluster.actors import Cluster  # ray
 
-    return Cluster(config.cluster, noted)
+    return Cluster(config.cluster, on_note)
 
 
-def new_recorder(config: RunConfig, path: Path, stack: ExitStack, cluster: Cluster | None) -> Recorder:
+def build_recorder(config: RunConfig, path: Path, stack: ExitStack, cluster: Cluster | None) -> Recorder:
     """Return the run's store, which `stack` closes: in this process, or behind an actor."""
     if cluster is None or not cluster.config.writer:
         return stack.enter_context(RunStore(path, config.store.max_bytes))
@@ -40,21 +40,23 @@ def new_recorder(config: RunConfig, path: Path, stack: ExitStack, cluster: Clust
     return RemoteStore(cluster, path, config.store.max_bytes)
 
 
-def new_learner(config: RunConfig, policy: Policy, cluster: Cluster | None, noted: Callable[[str], None]) -> Learner:
+def build_learner(
+    config: RunConfig, policy: Policy, cluster: Cluster | None, on_note: Callable[[str], None]
+) -> Learner:
     """Return the policy's learner, at its beginning."""
     steps = config.trainer.updates * config.learner.epochs * config.learner.minibatches
     if cluster is not None and config.cluster.ranks > 1:
         from cairn.trainer.cluster.ranks import RankedLearner  # ray
 
         return RankedLearner(cluster, config, policy, steps)
-    return Learner(policy, config.learner, steps, config.sampling.temperature, noted=noted)
+    return Learner(policy, config.learner, steps, config.sampling.temperature, on_note=on_note)
 
 
-def new_rollout(config: RunConfig, policy: Policy, cluster: Cluster | None, order: TaskOrder) -> EpisodeSource:
+def build_rollout(config: RunConfig, policy: Policy, cluster: Cluster | None, order: TaskSampler) -> EpisodeSource:
     """Return the source of episodes for updates."""
     if cluster is not None and config.cluster.workers:
         from cairn.trainer.cluster.rollout import ClusterRollout  # ray
 
         return ClusterRollout(cluster, config, policy, order.group, policy.version)
-    engine = new_engine(config, new_backend(config.sampling, policy), config.env.config, policy)
+    engine = build_engine(config, new_backend(config.sampling, policy), config.env.config, policy)
     return Rollout(engine, config.trainer.groups, config.schedule, order.group)

@@ -1,4 +1,4 @@
-"""Progress of a training run: the listener of its events, and reports on phases that play episodes."""
+"""Progress of a training run: the callback of its events, and reports on phases that play episodes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cairn.core.records import Episode
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pulse:
+class RolloutProgress:
     """How a phase that plays episodes is going."""
 
     in_flight: int  # episodes
@@ -21,31 +21,31 @@ class Pulse:
     staleness: float | None = None  # updates between their newest weights and the present ones, on average
 
 
-class Listener:
+class Callback:
     """Hears of a run's progress; this one ignores it. Subclasses override what they care about."""
 
-    def started(self, folder: Path, facts: Mapping[str, str]) -> None:
+    def on_start(self, folder: Path, facts: Mapping[str, str]) -> None:
         """The run begins, or goes on."""
 
-    def phase(self, name: str, total: int) -> None:
+    def on_phase(self, name: str, total: int) -> None:
         """A phase of `total` units begins."""
 
-    def advanced(self, count: int) -> None:
+    def on_advance(self, count: int) -> None:
         """`count` units of the phase are done."""
 
-    def pulsed(self, pulse: Pulse) -> None:
+    def on_progress(self, pulse: RolloutProgress) -> None:
         """Episodes are being played."""
 
-    def imitated(self, epoch: int, metrics: Mapping[str, float]) -> None:
+    def on_sft_epoch(self, epoch: int, metrics: Mapping[str, float]) -> None:
         """A pass over the demonstrations is done."""
 
-    def updated(self, update: int, metrics: Mapping[str, float]) -> None:
+    def on_update(self, update: int, metrics: Mapping[str, float]) -> None:
         """A policy update is done."""
 
-    def evaluated(self, update: int, report: Report) -> None:
+    def on_evaluation(self, update: int, report: Report) -> None:
         """An evaluation is done."""
 
-    def noted(self, text: str) -> None:
+    def on_note(self, text: str) -> None:
         """Something that a person should know."""
 
     def counts(self) -> dict[str, float]:
@@ -56,12 +56,12 @@ class Listener:
 _EVERY_S = 0.25
 
 
-class PulseMeter:
+class RolloutProgressMeter:
     """Counts what ends and what is computed since its making."""
 
     def __init__(
         self,
-        listener: Listener,
+        callback: Callback,
         in_flight: Callable[[], int],
         tokens: Callable[[], int],
         version: int | None = None,
@@ -70,14 +70,14 @@ class PulseMeter:
         """Begin to measure.
 
         Args:
-            listener: is told.
+            callback: is told.
             in_flight: returns the episodes in flight.
             tokens: returns the tokens computed so far.
             version: of the present weights; None: staleness is not told.
             clock: seconds.
         """
-        self._listener, self._in_flight, self._tokens, self._version, self._clock = (
-            listener, in_flight, tokens, version, clock,
+        self._callback, self._in_flight, self._tokens, self._version, self._clock = (
+            callback, in_flight, tokens, version, clock,
         )  # fmt: skip
         self._began, self._first = clock(), tokens()
         self._told = self._began
@@ -91,7 +91,7 @@ class PulseMeter:
         versions = [turn.policy_version for turn in episode.turns if turn.policy_version is not None]
         if self._version is not None and versions:
             self._behind.append(self._version - max(versions))
-        self._listener.advanced(1)
+        self._callback.on_advance(1)
         self.beat()
 
     def beat(self) -> None:
@@ -100,8 +100,8 @@ class PulseMeter:
         if now - self._told < _EVERY_S:
             return
         self._told = now
-        self._listener.pulsed(
-            Pulse(
+        self._callback.on_progress(
+            RolloutProgress(
                 in_flight=self._in_flight(),
                 tokens_per_second=(self._tokens() - self._first) / (now - self._began),
                 success=_mean(self._outcomes),

@@ -16,7 +16,7 @@ from cairn.agents.rollout.engine import LimitConfig
 from cairn.agents.rollout.schedule import ScheduleConfig
 from cairn.core.config import Config, build, merge, nest, read_toml
 from cairn.core.errors import CairnError, ConfigError, UnknownNameError
-from cairn.core.plugin_config import MethodChoice
+from cairn.core.plugin_config import PluginConfig
 from cairn.core.plugins import BACKENDS, CONTEXTS, CREDITS, LOSSES, TRACKERS
 from cairn.envs.base import EnvMeta
 from cairn.envs.pool.pool import KeepConfig
@@ -152,8 +152,8 @@ class RunConfig(Config):
     schedule: ScheduleConfig = ScheduleConfig()
     imitation: ImitationConfig = ImitationConfig()
     trainer: TrainerConfig = TrainerConfig()
-    credit: MethodChoice = MethodChoice(method="gigpo")
-    loss: MethodChoice = MethodChoice(method="clip")
+    credit: PluginConfig = PluginConfig(method="gigpo")
+    loss: PluginConfig = PluginConfig(method="clip")
     learner: LearnerConfig = LearnerConfig()
     guards: GuardConfig = GuardConfig()
     eval: EvalConfig = EvalConfig()

@@ -12,8 +12,8 @@ from cairn.agents.rollout.engine import collect
 from cairn.agents.rollout.episode import Job
 from cairn.core.records import Episode, Task
 from cairn.core.seeding import derive_seed
-from cairn.trainer.build_engine import new_engine
-from cairn.trainer.callbacks import Listener, PulseMeter
+from cairn.trainer.build_engine import build_engine
+from cairn.trainer.callbacks import Callback, RolloutProgressMeter
 from cairn.trainer.config import RunConfig
 
 
@@ -25,7 +25,7 @@ def play_evaluation(
     config: RunConfig,
     policy: Policy,
     task_ids: Sequence[str],
-    listener: Listener,
+    callback: Callback,
     is_stopped: Callable[[], bool] = lambda: False,
 ) -> list[Episode]:
     """Return an episode of each task, at the temperature of evaluations and with random numbers of their own.
@@ -34,7 +34,7 @@ def play_evaluation(
         config: the run's.
         policy: with its current weights, whose version is kept with each turn.
         task_ids: the tasks.
-        listener: hears of progress.
+        callback: hears of progress.
         is_stopped: asked often while episodes are played.
 
     Raises:
@@ -49,8 +49,8 @@ def play_evaluation(
         )
         for i, task_id in enumerate(task_ids)
     ]
-    with closing(new_engine(config, new_backend(sampling, policy), config.eval_env, policy)) as engine:
-        meter = PulseMeter(listener, lambda: len(engine.flights), lambda: engine.backend.num_tokens)
+    with closing(build_engine(config, new_backend(sampling, policy), config.eval_env, policy)) as engine:
+        meter = RolloutProgressMeter(callback, lambda: len(engine.active), lambda: engine.backend.tokens_processed)
 
         def beat() -> None:
             meter.beat()

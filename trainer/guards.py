@@ -45,7 +45,7 @@ class GuardConfig(Config):
 
 
 @dataclass(frozen=True)
-class Alarm:
+class Alert:
     """A sign that has just become one."""
 
     guard: str
@@ -53,15 +53,15 @@ class Alarm:
     what: str  # for people
 
 
-class Collapse(CairnError):  # noqa: N818  (it is caught by name)
+class PolicyCollapse(CairnError):  # noqa: N818  (it is caught by name)
     """The policy is collapsing, and the settings say to stop or to go back."""
 
-    def __init__(self, update: int, alarm: Alarm) -> None:
+    def __init__(self, update: int, alarm: Alert) -> None:
         self.update, self.alarm = update, alarm
         super().__init__(f"after update {update}: {alarm.what} (guards.{alarm.guard} = {alarm.action!r})")
 
 
-def alarms(config: GuardConfig, series: Series) -> list[Alarm]:
+def alerts(config: GuardConfig, series: Series) -> list[Alert]:
     """Return the signs that the newest update shows and the one before did not yet."""
     out = []
     for guard, sign in _SIGNS.items():
@@ -69,7 +69,7 @@ def alarms(config: GuardConfig, series: Series) -> list[Alarm]:
         if action == "off" or (what := sign(config, series)) is None:
             continue
         if sign(config, lambda name: series(name)[:-1]) is None:
-            out.append(Alarm(guard, action, what))
+            out.append(Alert(guard, action, what))
     return out
 
 
@@ -120,7 +120,7 @@ def _spikes(config: GuardConfig, series: Series) -> str | None:
     return None
 
 
-class Lookout:
+class CollapseDetector:
     """Keeps what the guards look at, update by update."""
 
     def __init__(self, config: GuardConfig, stored: Callable[[str], Sequence[tuple[int, float]]]) -> None:
@@ -128,7 +128,7 @@ class Lookout:
         self._config = config
         self._seen = {name: list(stored(name)) for name in _METRICS}
 
-    def look(self, update: int, metrics: Mapping[str, float]) -> list[Alarm]:
+    def check(self, update: int, metrics: Mapping[str, float]) -> list[Alert]:
         """Take note of an update and return the signs that it shows and the one before did not yet."""
         for name, seen in self._seen.items():
             if name in metrics:
@@ -138,7 +138,7 @@ class Lookout:
             seen = self._seen[name]
             return [value for _, value in seen] if seen and seen[-1][0] == update else []
 
-        return alarms(self._config, series)
+        return alerts(self._config, series)
 
 
 _METRICS = ("entropy", "reply_tokens", "invalid", "zero_spread", "success", "loss", "grad_norm")

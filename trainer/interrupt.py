@@ -15,10 +15,10 @@ from typing import Any
 class Interrupt:
     """Hears SIGINT for as long as it is entered; `is_asked` once it came. The second raises KeyboardInterrupt."""
 
-    def __init__(self, noted: Callable[[str], None]) -> None:
-        """`noted` tells the user what will happen."""
+    def __init__(self, on_note: Callable[[str], None]) -> None:
+        """`on_note` tells the user what will happen."""
         self.is_asked = False
-        self._noted = noted
+        self._on_note = on_note
         self._before: Any = None  # Any: a handler, as Python keeps them
 
     def __enter__(self) -> Interrupt:
@@ -36,4 +36,4 @@ class Interrupt:
         if self.is_asked:
             raise KeyboardInterrupt
         self.is_asked = True
-        self._noted("stopping at the next point that can be saved; Ctrl-C again stops now")
+        self._on_note("stopping at the next point that can be saved; Ctrl-C again stops now")

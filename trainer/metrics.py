@@ -11,7 +11,7 @@ from cairn.core.records import Episode
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.kernel.aliases import audit
 from cairn.trainer.credit.kernel.returns import scores
-from cairn.trainer.credit.kernel.segments import relative, segments
+from cairn.trainer.credit.kernel.segments import centered, segments
 
 SIZES = (1, 2, 4, 8, 16)
 
@@ -63,7 +63,7 @@ def credit_metrics(table: StepTable, advantage: Floats) -> dict[str, float]:
     high, low = np.full(group.max() + 1, -np.inf), np.full(group.max() + 1, np.inf)
     np.maximum.at(high, group, score)
     np.minimum.at(low, group, score)
-    episode = relative(score, group)[table.episode]
+    episode = centered(score, group)[table.episode]
     signed = (advantage != 0) & (episode != 0)
     bands = [(size >= n) & (size < 2 * n if n < SIZES[-1] else True) for n in SIZES]
     return {

@@ -89,14 +89,14 @@ class Imitation:
         demos: Sequence[Episode],
         config: ImitationConfig,
         run: RunConfig,
-        noted: Callable[[str], None] = lambda _: None,
+        on_note: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._samples = make_samples(demos, np.ones(sum(len(demo.turns) for demo in demos)))
         self._seed = run.seed
         self._num_batches = max(len(self._samples) // config.batch, 1)
         self._total = config.epochs * self._num_batches
         self._sums: dict[str, float] = {}  # of the current pass
-        self.learner = Learner(policy, _settings(config, run), self._total, noted=noted)
+        self.learner = Learner(policy, _settings(config, run), self._total, on_note=on_note)
 
     @property
     def epoch(self) -> int:
@@ -133,7 +133,7 @@ class Imitation:
 
     def _add(self, samples: Sequence[Sample], epoch: int) -> None:
         metrics = self.learner.update(samples, "imitate", {}, derive_seed(self._seed, "imitate", epoch))
-        tokens = float(sum(len(sample.places) for sample in samples))
+        tokens = float(sum(len(sample.positions) for sample in samples))
         added = {name: metrics[name] * tokens for name in ("loss", "entropy")}
         added |= {"tokens": tokens, "grad_norm": metrics["grad_norm"]}
         self._sums = {name: self._sums.get(name, 0.0) + value for name, value in added.items()}

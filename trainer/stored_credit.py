@@ -84,18 +84,18 @@ def steps_of(store: RunStore, episodes: Sequence[EpisodeRow]) -> tuple[StepTable
         logprob=[turn.logprob or 0.0 for _, turn in pairs] if has_replies else None,
         is_deterministic=is_deterministic,
     )
-    places = [
+    steps = [
         StoredStep(update=e.step, episode=e.id, turn=turn.turn, task=e.task, action=turn.action) for e, turn in pairs
     ]
-    return table, places
+    return table, steps
 
 
 def compare(
-    places: list[StoredStep], first: Floats, second: Floats, limit: int
+    steps: list[StoredStep], first: Floats, second: Floats, limit: int
 ) -> tuple[float, float, list[Disagreement]]:
     """Return how far two methods agree: Pearson's correlation, share of equal signs, and the widest disagreements.
 
-    `first` and `second` stand in the order of `places`. Signs are compared where both give some credit.
+    `first` and `second` stand in the order of `steps`. Signs are compared where both give some credit.
     """
     x, y = (a / spread if (spread := float(a.std())) > 0 else np.zeros_like(a) for a in (first, second))
     both = (x != 0) & (y != 0)
@@ -104,7 +104,7 @@ def compare(
     return (
         float(np.corrcoef(x, y)[0, 1]) if has_spread else 0.0,
         float((np.sign(x) == np.sign(y))[both].mean()) if both.any() else 0.0,
-        [Disagreement(step=places[i], first=float(x[i]), second=float(y[i])) for i in order if x[i] != y[i]],
+        [Disagreement(step=steps[i], first=float(x[i]), second=float(y[i])) for i in order if x[i] != y[i]],
     )
 
 

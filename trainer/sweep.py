@@ -17,7 +17,7 @@ from typing import Any
 from cairn.agents.evaluation.statistics import student
 from cairn.core.config import flatten, parse_flags
 from cairn.core.store import RunStore
-from cairn.trainer.callbacks import Listener
+from cairn.trainer.callbacks import Callback
 from cairn.trainer.config import RunConfig, load_run_config
 from cairn.trainer.run.history import refuse_another_run
 from cairn.trainer.run.result import Run
@@ -52,7 +52,7 @@ def sweep(
     folder: Path,
     *,
     overrides: Mapping[str, Any] | None = None,
-    listener: Listener | None = None,
+    callback: Callback | None = None,
 ) -> list[Variant]:
     """Train every variant with seeds 0, 1, ... under `folder`; finished runs there are not repeated.
 
@@ -67,9 +67,9 @@ def sweep(
         for value in values:
             _refuse_other_settings(folders[value], settings[value])
         if key.startswith(_AFTER_WARM_START):
-            _start_together(list(folders.values()), settings[values[0]], folder / f"start-seed{seed}", listener)
+            _start_together(list(folders.values()), settings[values[0]], folder / f"start-seed{seed}", callback)
         for value in values:
-            runs[value].append(train(settings[value], folder=folders[value], listener=listener))
+            runs[value].append(train(settings[value], folder=folders[value], callback=callback))
     first = [run.final.success.share for run in runs[values[0]]]
     return [_variant(value, runs[value], first) for value in values]
 
@@ -81,7 +81,7 @@ def _refuse_other_settings(folder: Path, settings: RunConfig) -> None:
         refuse_another_run(store.meta(), settings, str(folder))
 
 
-def _start_together(folders: Sequence[Path], settings: RunConfig, start: Path, listener: Listener | None) -> None:
+def _start_together(folders: Sequence[Path], settings: RunConfig, start: Path, callback: Callback | None) -> None:
     """Make the warm start in `start` and copy it to those of `folders` that hold no run yet."""
     missing = [folder for folder in folders if not folder.exists()]
     if not missing:
@@ -89,7 +89,7 @@ def _start_together(folders: Sequence[Path], settings: RunConfig, start: Path, l
     no_updates = settings.trainer.model_copy(update={"updates": 0})
     only_start = settings.model_copy(update={"trainer": no_updates})
     _refuse_other_settings(start, only_start)
-    train(only_start, folder=start, listener=listener)
+    train(only_start, folder=start, callback=callback)
     for folder in missing:
         partial = folder.with_name(f".partial-{folder.name}")
         shutil.rmtree(partial, ignore_errors=True)  # of a comparison that was killed while it copied

@@ -17,7 +17,7 @@ from types import TracebackType
 
 from cairn.agents.evaluation.report import Report
 from cairn.core.plugins import TRACKERS
-from cairn.trainer.callbacks import Listener, Pulse
+from cairn.trainer.callbacks import Callback, RolloutProgress
 from cairn.trainer.config import RunConfig
 from cairn.trainer.run.result import versions
 from cairn.trainer.trackers.base import TrackedRun, Tracker
@@ -28,7 +28,7 @@ CLOSE_S = 30.0  # for all trackers together
 _Message = Callable[[Tracker], None]
 
 
-def new_trackers(config: RunConfig, folder: Path) -> dict[str, Tracker]:
+def build_trackers(config: RunConfig, folder: Path) -> dict[str, Tracker]:
     """Return the trackers that a run's settings ask for, by name; none has begun.
 
     Raises:
@@ -43,11 +43,11 @@ def new_trackers(config: RunConfig, folder: Path) -> dict[str, Tracker]:
     return found
 
 
-class Tracking(Listener):
-    """Passes everything on to a listener, and what is worth keeping to trackers; use as a context manager."""
+class Tracking(Callback):
+    """Passes everything on to a callback, and what is worth keeping to trackers; use as a context manager."""
 
-    def __init__(self, trackers: Mapping[str, Tracker], then: Listener, close_s: float = CLOSE_S) -> None:
-        self._apart = [_Apart(name, tracker) for name, tracker in trackers.items()]
+    def __init__(self, trackers: Mapping[str, Tracker], then: Callback, close_s: float = CLOSE_S) -> None:
+        self._apart = [_TrackerThread(name, tracker) for name, tracker in trackers.items()]
         self._then, self._close_s = then, close_s
 
     def __enter__(self) -> Tracking:
@@ -64,62 +64,62 @@ class Tracking(Listener):
         self._tell_problems()
         for apart in self._apart:
             if apart.lost:
-                self._then.noted(f"tracker {apart.name}: {apart.lost} of {apart.told} messages were lost")
+                self._then.on_note(f"tracker {apart.name}: {apart.lost} of {apart.told} messages were lost")
 
     def counts(self) -> dict[str, float]:
         """Return how many messages trackers have lost so far."""
         return {**self._then.counts(), "trackers_lost": float(sum(apart.lost for apart in self._apart))}
 
-    def started(self, folder: Path, facts: Mapping[str, str]) -> None:
+    def on_start(self, folder: Path, facts: Mapping[str, str]) -> None:
         """Pass it on."""
-        self._then.started(folder, facts)
+        self._then.on_start(folder, facts)
 
-    def phase(self, name: str, total: int) -> None:
+    def on_phase(self, name: str, total: int) -> None:
         """Pass it on, and say what befell a tracker meanwhile."""
         self._tell_problems()
-        self._then.phase(name, total)
+        self._then.on_phase(name, total)
 
-    def advanced(self, count: int) -> None:
+    def on_advance(self, count: int) -> None:
         """Pass it on."""
-        self._then.advanced(count)
+        self._then.on_advance(count)
 
-    def pulsed(self, pulse: Pulse) -> None:
+    def on_progress(self, pulse: RolloutProgress) -> None:
         """Pass it on."""
-        self._then.pulsed(pulse)
+        self._then.on_progress(pulse)
 
-    def noted(self, text: str) -> None:
+    def on_note(self, text: str) -> None:
         """Pass it on."""
-        self._then.noted(text)
+        self._then.on_note(text)
 
-    def imitated(self, epoch: int, metrics: Mapping[str, float]) -> None:
+    def on_sft_epoch(self, epoch: int, metrics: Mapping[str, float]) -> None:
         """Tell everyone."""
         kept = dict(metrics)
-        self._tell(lambda tracker: tracker.imitated(epoch, kept))
-        self._then.imitated(epoch, metrics)
+        self._tell(lambda tracker: tracker.on_sft_epoch(epoch, kept))
+        self._then.on_sft_epoch(epoch, metrics)
 
-    def updated(self, update: int, metrics: Mapping[str, float]) -> None:
+    def on_update(self, update: int, metrics: Mapping[str, float]) -> None:
         """Tell everyone."""
         kept = dict(metrics)
-        self._tell(lambda tracker: tracker.updated(update, kept))
-        self._then.updated(update, metrics)
+        self._tell(lambda tracker: tracker.on_update(update, kept))
+        self._then.on_update(update, metrics)
 
-    def evaluated(self, update: int, report: Report) -> None:
+    def on_evaluation(self, update: int, report: Report) -> None:
         """Tell everyone."""
-        self._tell(lambda tracker: tracker.evaluated(update, report))
-        self._then.evaluated(update, report)
+        self._tell(lambda tracker: tracker.on_evaluation(update, report))
+        self._then.on_evaluation(update, report)
 
     def _tell(self, message: _Message) -> None:
         for apart in self._apart:
-            apart.tell(message)
+            apart.send(message)
         self._tell_problems()
 
     def _tell_problems(self) -> None:
         for apart in self._apart:
-            if (problem := apart.news()) is not None:
-                self._then.noted(f"tracker {apart.name}: {problem}. The run goes on")
+            if (problem := apart.first_problem()) is not None:
+                self._then.on_note(f"tracker {apart.name}: {problem}. The run goes on")
 
 
-class _Apart:
+class _TrackerThread:
     """A tracker and its thread; counters are written by one thread each, so that they need no lock."""
 
     def __init__(self, name: str, tracker: Tracker) -> None:
@@ -141,7 +141,7 @@ class _Apart:
         """Let it begin."""
         self._thread.start()
 
-    def tell(self, message: _Message) -> None:
+    def send(self, message: _Message) -> None:
         """Leave a message for it."""
         self.told += 1
         if self._messages.qsize() < MOST_WAITING:
@@ -150,7 +150,7 @@ class _Apart:
             self._dropped += 1
             self._problem = self._problem or f"it is slower than the run: {MOST_WAITING} messages wait for it"
 
-    def news(self) -> str | None:
+    def first_problem(self) -> str | None:
         """Return its first problem, once."""
         if self._problem is None or self._is_told:
             return None

@@ -28,26 +28,25 @@ from cairn.core.seeding import derive_seed
 from cairn.core.store import Recorder
 from cairn.envs.registry import make, task_ids
 from cairn.trainer.assign_credit import step_credit
-from cairn.trainer.build import new_cluster, new_learner, new_recorder, new_rollout
-from cairn.trainer.callbacks import Listener, PulseMeter
+from cairn.trainer.build import build_cluster, build_learner, build_recorder, build_rollout
+from cairn.trainer.callbacks import Callback, RolloutProgressMeter
 from cairn.trainer.config import RunConfig, load_run_config
 from cairn.trainer.evaluation import EvaluationStopped, play_evaluation, report_metrics
-from cairn.trainer.guards import Collapse, Lookout
+from cairn.trainer.guards import CollapseDetector, PolicyCollapse
 from cairn.trainer.hardware import Hardware, set_up_torch
 from cairn.trainer.interrupt import Interrupt
 from cairn.trainer.learner.learner import Learner
 from cairn.trainer.learner.samples import make_samples
 from cairn.trainer.metrics import episode_metrics, staleness_metrics
 from cairn.trainer.pretrained import pretrained_notes
-from cairn.trainer.run import checkpoint
-from cairn.trainer.run.checkpoint import Checkpoint
+from cairn.trainer.run.checkpoint import Checkpoint, latest, restore_learner
 from cairn.trainer.run.folder import RunFolder, run_summary
 from cairn.trainer.run.history import refuse_another_run
 from cairn.trainer.run.result import Run
 from cairn.trainer.run.task_split import TaskSplit, split_run_tasks
-from cairn.trainer.samplers.shuffled import TaskOrder
+from cairn.trainer.samplers.shuffled import TaskSampler
 from cairn.trainer.sft import Imitation, demonstrations, environment_texts
-from cairn.trainer.tracking import Tracking, new_trackers
+from cairn.trainer.tracking import Tracking, build_trackers
 
 if TYPE_CHECKING:
     from cairn.trainer.cluster.actors import Cluster
@@ -58,7 +57,7 @@ def train(
     overrides: Mapping[str, Any] | None = None,
     *,
     folder: str | Path | None = None,
-    listener: Listener | None = None,
+    callback: Callback | None = None,
     resume: bool = False,
     accept_env_version: bool = False,
 ) -> Run:
@@ -72,7 +71,7 @@ def train(
         config: a TOML file, the name of a run that ships with Cairn, tables, or a checked configuration.
         overrides: settings on top of it, by dotted name.
         folder: where the run is written.
-        listener: hears of progress.
+        callback: is called with progress.
         resume: continue the run in `folder` although settings have changed. The store keeps each configuration with
             the update from which it applies. Settings that take effect at the start only may not change.
         accept_env_version: continue although the environment has another version than the run began with.
@@ -85,16 +84,16 @@ def train(
     if not settings.cluster.workers:  # else these have the packages, and this machine may not
         check_installed(settings.sampling)
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
-    where = Path(folder) if folder is not None else Path("runs") / f"{settings.name}-{stamp}"
+    path = Path(folder) if folder is not None else Path("runs") / f"{settings.name}-{stamp}"
     with ExitStack() as stack:
-        stack.enter_context(writing_to(where, "a run"))
-        trackers = new_trackers(settings, where)
-        hears = stack.enter_context(Tracking(trackers, listener or Listener()))
-        cluster = stack.enter_context(new_cluster(settings, hears.noted)) if settings.cluster.is_used else None
-        store = new_recorder(settings, where / "run.sqlite", stack, cluster)
+        stack.enter_context(writing_to(path, "a run"))
+        trackers = build_trackers(settings, path)
+        tracked = stack.enter_context(Tracking(trackers, callback or Callback()))
+        cluster = stack.enter_context(build_cluster(settings, tracked.on_note)) if settings.cluster.is_used else None
+        store = build_recorder(settings, path / "run.sqlite", stack, cluster)
         if not resume:
-            refuse_another_run(store.meta(), settings, str(where))
-        return Trainer(settings, where, store, hears, cluster, accept_env_version=accept_env_version).run()
+            refuse_another_run(store.meta(), settings, str(path))
+        return Trainer(settings, path, store, tracked, cluster, accept_env_version=accept_env_version).run()
 
 
 class Trainer:
@@ -105,13 +104,13 @@ class Trainer:
         config: RunConfig,
         folder: Path,
         store: Recorder,
-        listener: Listener,
+        callback: Callback,
         cluster: Cluster | None = None,
         *,
         accept_env_version: bool = False,
     ) -> None:
         set_up_torch(config.trainer.threads, config.trainer.deterministic)
-        self.config, self.folder, self.store, self.listener, self.cluster = config, folder, store, listener, cluster
+        self.config, self.folder, self.store, self.callback, self.cluster = config, folder, store, callback, cluster
         self.env = make(config.env.id, **config.env.config)
         self.eval_env = make(config.env.id, **config.eval_env)
         self.tasks = self._split(None)
@@ -129,7 +128,7 @@ class Trainer:
         self.hardware = Hardware()
         self.rollbacks = 0  # times that the run went back to a checkpoint
         self.num_tokens = 0  # of episodes for updates, so far
-        self.interrupt = Interrupt(listener.noted)
+        self.interrupt = Interrupt(callback.on_note)
 
     def run(self) -> Run:
         """Train to the end, or until interrupted, and return what came out."""
@@ -139,31 +138,33 @@ class Trainer:
     def _run(self) -> Run:
         while True:
             self.rollbacks = len(self.store.meta().get("rollbacks", ()))
-            found = self.files.newest_checkpoint()
-            self.reports = self.files.reports(found)
+            checkpoint = self.files.newest_checkpoint()
+            self.reports = self.files.reports(checkpoint)
             try:
-                return self._train_from(found)
-            except Collapse as collapse:
-                self._go_back(collapse)
+                return self._train_from(checkpoint)
+            except PolicyCollapse as collapse:
+                self._roll_back(collapse)
 
-    def _train_from(self, found: Checkpoint | None) -> Run:
+    def _train_from(self, checkpoint: Checkpoint | None) -> Run:
         """Train to the end from a checkpoint, or from the start, and return the run."""
-        self.tasks = self._split(found)
-        policy = self._policy(found)
-        self.listener.started(self.folder, run_summary(self.config, policy, self.tasks, self.device))
-        self.files.store_facts(policy, self.tasks, found)
-        for note in pretrained_notes(self.config) if found is None else ():
+        self.tasks = self._split(checkpoint)
+        policy = self._policy(checkpoint)
+        self.callback.on_start(self.folder, run_summary(self.config, policy, self.tasks, self.device))
+        self.files.store_facts(policy, self.tasks, checkpoint)
+        for note in pretrained_notes(self.config) if checkpoint is None else ():
             self._note(0, "warning", note)
-        imitating = found is not None and "imitation" in found.state
-        if (found is None or imitating) and not self._warm_start(policy, found):
+        imitating = checkpoint is not None and "imitation" in checkpoint.state
+        if (checkpoint is None or imitating) and not self._warm_start(policy, checkpoint):
             return Run(self.folder, self.reports, is_finished=False)
-        is_new = found is None or imitating
-        learner = self._learner(policy, None if is_new else found)  # its masters and reference are the present weights
+        is_new = checkpoint is None or imitating
+        learner = self._learner(
+            policy, None if is_new else checkpoint
+        )  # its masters and reference are the present weights
         done = policy.version
         self.num_tokens = 0
-        self.lookout = Lookout(self.config.guards, self.store.series)
+        self.lookout = CollapseDetector(self.config.guards, self.store.series)
         # The rollout comes before the first evaluation, whose back end may then share what this one starts.
-        with closing(learner), closing(self._rollout(policy, None if is_new else found)) as rollout:
+        with closing(learner), closing(self._rollout(policy, None if is_new else checkpoint)) as rollout:
             if self._evaluates_after(done) and done not in self.reports:
                 self._evaluate(policy)
             if is_new:
@@ -180,10 +181,10 @@ class Trainer:
     def _update(self, update: int, rollout: EpisodeSource, learner: Learner) -> dict[str, float]:
         self.seconds = {}
         with self._timed("rollout", self.config.trainer.groups * self.config.trainer.group_size):
-            meter = PulseMeter(
-                self.listener, lambda: int(rollout.metrics()["in_flight"]), lambda: rollout.num_tokens, update
+            meter = RolloutProgressMeter(
+                self.callback, lambda: int(rollout.metrics()["in_flight"]), lambda: rollout.tokens_processed, update
             )
-            episodes = rollout.batch(meter.ended, meter.beat)
+            episodes = rollout.next_batch(meter.ended, meter.beat)
         self._stop_if_failing(episodes)
         usable = [e for e in episodes if not e.is_failed]
         self._note_if_nothing_fits(update + 1, usable)
@@ -196,8 +197,8 @@ class Trainer:
                 samples, loss.method, loss.settings, derive_seed(self._seed, "learn", update), version=update
             )
         learner.policy.version = update + 1
-        rollout.update_weights(update + 1)
-        before, self.num_tokens = self.num_tokens, rollout.num_tokens  # some were computed since the last update
+        rollout.sync_weights(update + 1)
+        before, self.num_tokens = self.num_tokens, rollout.tokens_processed  # some were computed since the last update
         tokens = self.num_tokens - before
         metrics = {
             **episode_metrics(episodes),
@@ -208,7 +209,7 @@ class Trainer:
             **rollout.metrics(),
             **({} if self.cluster is None else {"replaced": float(self.cluster.replaced)}),
             "rollbacks": float(self.rollbacks),
-            **self.listener.counts(),
+            **self.callback.counts(),
             **{f"seconds/{k}": v for k, v in self.seconds.items()},
             "tokens_per_second": tokens / sum(self.seconds.values()),
             **self.hardware.metrics(),
@@ -217,7 +218,7 @@ class Trainer:
         credit = {self.config.credit.method: advantage.tolist()}
         self.store.add(update + 1, metrics, usable, task_types=kinds, advantages=credit)
         self.store.add(update + 1, {}, failed := [e for e in episodes if e.is_failed], task_types=[""] * len(failed))
-        self.listener.updated(update + 1, metrics)
+        self.callback.on_update(update + 1, metrics)
         return metrics
 
     def _stop_if_failing(self, episodes: Sequence[Episode]) -> None:
@@ -249,30 +250,30 @@ class Trainer:
             self._evaluate(policy)
         is_last = done == self.config.trainer.updates
         if is_last or self.interrupt.is_asked or done % self.config.trainer.checkpoint_every == 0:
-            self._save(policy, learner, rollout.state())
+            self._save(policy, learner, rollout.state_dict())
 
     # -- collapse ---------------------------------------------------------------------------------------------------
 
     def _look_for_collapse(self, update: int, metrics: Mapping[str, float]) -> None:
-        for alarm in self.lookout.look(update, metrics):
+        for alarm in self.lookout.check(update, metrics):
             if alarm.action != "warn":
-                raise Collapse(update, alarm)
+                raise PolicyCollapse(update, alarm)
             self._note(update, "warning", f"warning: after update {update}: {alarm.what}")
 
-    def _go_back(self, collapse: Collapse) -> None:
+    def _roll_back(self, collapse: PolicyCollapse) -> None:
         """Have the run go on from its newest checkpoint, with other chance and a lower rate; or give up."""
-        found, _ = checkpoint.latest(self.folder / "checkpoints")
-        if collapse.alarm.action == "stop" or found is None or self.rollbacks >= self.config.guards.max_rollbacks:
-            back = "" if found is None else f"; checkpoint {found.folder.name} is from before it"
+        checkpoint, _ = latest(self.folder / "checkpoints")
+        if collapse.alarm.action == "stop" or checkpoint is None or self.rollbacks >= self.config.guards.max_rollbacks:
+            back = "" if checkpoint is None else f"; checkpoint {checkpoint.folder.name} is from before it"
             raise CairnError(
                 f"Stopped {collapse}{back}. Go on with other settings: "
                 f"cairn train --resume {self.folder} --set learner.optimizer.lr=..."
             ) from collapse
         before = self.store.meta().get("rollbacks", [])
         self.store.set_meta(
-            {"rollbacks": [*before, {"after": collapse.update, "to": found.update, "why": str(collapse)}]}
+            {"rollbacks": [*before, {"after": collapse.update, "to": checkpoint.update, "why": str(collapse)}]}
         )
-        self._note(found.update, "going back", f"going back: {collapse}")
+        self._note(checkpoint.update, "going back", f"going back: {collapse}")
 
     @property
     def _seed(self) -> int:
@@ -281,14 +282,14 @@ class Trainer:
 
     # -- before, between and after ----------------------------------------------------------------------------------
 
-    def _split(self, found: Checkpoint | None) -> TaskSplit:
-        meta = None if found is None else self.store.meta()
+    def _split(self, checkpoint: Checkpoint | None) -> TaskSplit:
+        meta = None if checkpoint is None else self.store.meta()
         return split_run_tasks(self.config, task_ids(self.env), task_ids(self.eval_env), meta)
 
-    def _policy(self, found: Checkpoint | None) -> Policy:
-        if found is not None:
-            policy = load_pretrained(str(found.folder), self.config.model.dtype, self.device)
-            policy.version = found.update
+    def _policy(self, checkpoint: Checkpoint | None) -> Policy:
+        if checkpoint is not None:
+            policy = load_pretrained(str(checkpoint.folder), self.config.model.dtype, self.device)
+            policy.version = checkpoint.update
             return policy
         policy = load_policy(
             self.config.model,
@@ -299,14 +300,14 @@ class Trainer:
         require_template(self.config.agent, policy)
         return policy
 
-    def _learner(self, policy: Policy, found: Checkpoint | None) -> Learner:
-        learner = new_learner(self.config, policy, self.cluster, self.listener.noted)
+    def _learner(self, policy: Policy, checkpoint: Checkpoint | None) -> Learner:
+        learner = build_learner(self.config, policy, self.cluster, self.callback.on_note)
         learner.rate_scale = self.config.guards.rollback_rate**self.rollbacks
-        if found is not None:
-            checkpoint.restore_learner(found, learner)
+        if checkpoint is not None:
+            restore_learner(checkpoint, learner)
         return learner
 
-    def _warm_start(self, policy: Policy, found: Checkpoint | None) -> bool:
+    def _warm_start(self, policy: Policy, checkpoint: Checkpoint | None) -> bool:
         """Imitate the oracle, from the checkpoint of an interrupted warm start if there is one.
 
         Return whether it is done: an interruption ends it at the next batch, with a checkpoint.
@@ -318,7 +319,7 @@ class Trainer:
             episodes = demonstrations(
                 self.config,
                 lambda: new_context(self.config.agent, policy),
-                lambda: self.listener.advanced(1),
+                lambda: self.callback.on_advance(1),
                 self.tasks.held_out,
                 lambda: self.interrupt.is_asked,
             )
@@ -326,13 +327,13 @@ class Trainer:
             return False
         if not episodes:
             raise CairnError(f"imitation.oracle: {config.oracle!r} solved none of {config.episodes} tasks")
-        imitation = Imitation(policy, episodes, config, self.config, self.listener.noted)
-        if found is not None:
-            checkpoint.restore_learner(found, imitation.learner)
-            imitation.load_state_dict(found.state["imitation"])
+        imitation = Imitation(policy, episodes, config, self.config, self.callback.on_note)
+        if checkpoint is not None:
+            restore_learner(checkpoint, imitation.learner)
+            imitation.load_state_dict(checkpoint.state["imitation"])
         with self._timed("imitate", config.epochs):
             for epoch, metrics in enumerate(imitation.passes(lambda: self.interrupt.is_asked), imitation.epoch + 1):
-                self.listener.imitated(epoch, metrics)
+                self.callback.on_sft_epoch(epoch, metrics)
                 self.store.add(0, {f"imitation/{name}": value for name, value in metrics.items()})
         if not imitation.is_finished:
             self._save(policy, imitation.learner, None, imitation=imitation.state_dict())
@@ -342,7 +343,7 @@ class Trainer:
         done, tasks = policy.version, self.tasks.evaluation
         try:
             with self._timed("evaluate", len(tasks)):
-                episodes = play_evaluation(self.config, policy, tasks, self.listener, lambda: self.interrupt.is_asked)
+                episodes = play_evaluation(self.config, policy, tasks, self.callback, lambda: self.interrupt.is_asked)
         except EvaluationStopped:
             return
         self._stop_if_failing(episodes)
@@ -351,21 +352,21 @@ class Trainer:
         kinds = [env.task_type(e.task.task_id) for e in episodes]
         self.store.add(done, report_metrics(report), episodes, phase="eval", task_types=kinds)
         self.store.set_meta({"reports": {str(n): r.to_dict() for n, r in self.reports.items()}})
-        self.listener.evaluated(done, report)
+        self.callback.on_evaluation(done, report)
 
-    def _order(self) -> TaskOrder:
-        return TaskOrder(self.config.env.id, self.tasks.train, self.config.trainer.group_size, self._seed)
+    def _order(self) -> TaskSampler:
+        return TaskSampler(self.config.env.id, self.tasks.train, self.config.trainer.group_size, self._seed)
 
-    def _rollout(self, policy: Policy, found: Checkpoint | None) -> EpisodeSource:
+    def _rollout(self, policy: Policy, checkpoint: Checkpoint | None) -> EpisodeSource:
         order = self._order()
-        rollout = new_rollout(self.config, policy, self.cluster, order)
-        if found is not None and (state := found.rollout()) is not None:
-            if found.state.get("order", order.key) != order.key:  # its groups in flight are not this order's
+        rollout = build_rollout(self.config, policy, self.cluster, order)
+        if checkpoint is not None and (state := checkpoint.rollout()) is not None:
+            if checkpoint.state.get("order", order.key) != order.key:  # its groups in flight are not this order's
                 self._note(
-                    found.update, "dropped", "episodes in flight were dropped: tasks, seed or group size changed"
+                    checkpoint.update, "dropped", "episodes in flight were dropped: tasks, seed or group size changed"
                 )
                 state = without_episodes(state)
-            rollout.restore(state)
+            rollout.load_state_dict(state)
         return rollout
 
     def _save(self, policy: Policy, learner: Learner, rollout: State | None, **more: Any) -> None:  # Any: JSON
@@ -373,11 +374,11 @@ class Trainer:
 
     def _note(self, step: int, kind: str, text: str) -> None:
         self.store.event(step, kind, text)
-        self.listener.noted(text)
+        self.callback.on_note(text)
 
     @contextmanager
     def _timed(self, phase: str, total: int) -> Iterator[None]:
-        self.listener.phase(phase, total)
+        self.callback.on_phase(phase, total)
         began = time.perf_counter()
         yield
         self.seconds[phase] = time.perf_counter() - began

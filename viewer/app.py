@@ -19,7 +19,7 @@ from cairn.core.errors import CairnError
 from cairn.viewer.catalog import RunPlace
 from cairn.viewer.pages import credit, episode, episodes, graph, groups, run, runs, system
 from cairn.viewer.security import Guard
-from cairn.viewer.site import STATIC, Show, Site
+from cairn.viewer.site import STATIC, RunSite, Show
 
 _PAGES = (runs, run, groups, episodes, episode, graph, credit, system)
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -27,7 +27,7 @@ _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 def make_app(runs: Sequence[RunPlace], *, host: str = "127.0.0.1", token: str | None = None) -> ASGIApp:
     """Return the application that shows these runs, bound to `host`; with a token, visitors must show it."""
-    site = Site(runs=tuple(runs))
+    site = RunSite(runs=tuple(runs))
     files = [Route(f"/static/{file.name}", _file(file.name)) for file in sorted(STATIC.iterdir())]
     pages = [Route(path, _endpoint(site, show)) for page in _PAGES for path, show in page.ROUTES]
     wrong = partial(_wrong, site)
@@ -35,7 +35,7 @@ def make_app(runs: Sequence[RunPlace], *, host: str = "127.0.0.1", token: str | 
     return Guard(made, host, token)
 
 
-def _endpoint(site: Site, show: Show) -> Callable[[Request], Response]:
+def _endpoint(site: RunSite, show: Show) -> Callable[[Request], Response]:
     return lambda request: show(site, request)
 
 
@@ -44,7 +44,7 @@ def _file(name: str) -> Callable[[Request], Response]:
     return lambda request: FileResponse(STATIC / name, media_type=kind, headers={"Cache-Control": "no-cache"})
 
 
-def _wrong(site: Site, request: Request, error: Exception) -> Response:
+def _wrong(site: RunSite, request: Request, error: Exception) -> Response:
     """Say what cannot be shown; what is no request of ours to refuse is a bug, and not caught."""
     is_address = isinstance(error, HTTPException)
     status = error.status_code if isinstance(error, HTTPException) else 404

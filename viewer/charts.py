@@ -28,7 +28,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class CurveLine:
     """Points by x."""
 
     label: str
@@ -49,7 +49,7 @@ class Tick:
 class Drawn:
     """A line in the picture."""
 
-    line: Line
+    line: CurveLine
     path: str  # of the line
     band: str  # around it; "": it has no interval
     dots: tuple[tuple[float, float, str], ...]  # x, y and what it says; none where there are many
@@ -72,7 +72,7 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
+class HistogramBar:
     """One bar of a histogram, in the picture's units."""
 
     x: float
@@ -90,13 +90,13 @@ class Histogram:
 
     title: str
     unit: str
-    bars: tuple[Bar, ...]
+    bars: tuple[HistogramBar, ...]
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
 
 
 def line_chart(
-    title: str, unit: str, lines: Sequence[Line], *, x_label: str = "updates", top: float | None = None
+    title: str, unit: str, lines: Sequence[CurveLine], *, x_label: str = "updates", top: float | None = None
 ) -> Chart:
     """Return the picture of these lines.
 
@@ -192,7 +192,7 @@ def _thin(points: Sequence[Point]) -> tuple[Point, ...]:
     return tuple(kept)
 
 
-def _drawn(line: Line, points: tuple[Point, ...], x_axis: _Axis, y_axis: _Axis, unit: str) -> Drawn:
+def _drawn(line: CurveLine, points: tuple[Point, ...], x_axis: _Axis, y_axis: _Axis, unit: str) -> Drawn:
     at = [(x_axis.place(p.x), y_axis.place(p.y)) for p in points]
     ends = [(p.x, p.low, p.high) for p in points if p.low is not None and p.high is not None and not line.is_quiet]
     around = [(x, low) for x, low, _ in ends] + [(x, high) for x, _, high in reversed(ends)]
@@ -219,9 +219,9 @@ def _path(points: Sequence[tuple[float, float]]) -> str:
     return "M" + "L".join(f"{x:g} {y:g}" for x, y in points) if points else ""
 
 
-def _bar(low: float, high: float, count: int, x_axis: _Axis, y_axis: _Axis) -> Bar:
+def _bar(low: float, high: float, count: int, x_axis: _Axis, y_axis: _Axis) -> HistogramBar:
     left, right, top, base = x_axis.place(low), x_axis.place(high), y_axis.place(count), y_axis.place(0)
-    return Bar(
+    return HistogramBar(
         x=left, y=top, width=max(round(right - left - 1, 1), 0.5), height=round(base - top, 1), low=low, high=high,
         count=count,
     )  # fmt: skip

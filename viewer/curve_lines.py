@@ -15,7 +15,7 @@ from cairn.agents.evaluation.statistics import student
 from cairn.core.config import flatten
 from cairn.core.store import RunStore
 from cairn.viewer.catalog import RunPlace, dig
-from cairn.viewer.charts import COLOURS, Line, Point
+from cairn.viewer.charts import COLOURS, CurveLine, Point
 
 _NO_SETTINGS = ("seed", "name")  # what runs may differ in and be one curve, and what is no setting
 
@@ -29,7 +29,7 @@ class OpenRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Variant:
+class CurveVariant:
     """Runs that differ in the seed alone."""
 
     label: str  # what tells it from the others
@@ -37,7 +37,7 @@ class Variant:
     colour: int
 
 
-def variants(runs: Sequence[OpenRun]) -> tuple[Variant, ...]:
+def variants(runs: Sequence[OpenRun]) -> tuple[CurveVariant, ...]:
     """Return the runs by their settings without the seed, in the order in which they were given."""
     settings: dict[str, dict[str, Any]] = {}  # Any: settings have any type
     members: dict[str, list[OpenRun]] = {}
@@ -50,19 +50,21 @@ def variants(runs: Sequence[OpenRun]) -> tuple[Variant, ...]:
         members.setdefault(key, []).append(run)
     labels = _labels(list(settings.values()), list(members.values()))
     return tuple(
-        Variant(label=label, runs=tuple(found), colour=i % COLOURS)
+        CurveVariant(label=label, runs=tuple(found), colour=i % COLOURS)
         for i, (label, found) in enumerate(zip(labels, members.values(), strict=True))
     )
 
 
-def metric_line(variant: Variant, name: str, scale: float = 1.0, *, suffix: str = "", is_quiet: bool = False) -> Line:
+def metric_line(
+    variant: CurveVariant, name: str, scale: float = 1.0, *, suffix: str = "", is_quiet: bool = False
+) -> CurveLine:
     """Return one metric of these runs; several are their mean at each update that one of them has."""
     series = [run.store.series(name) for run in variant.runs]
     if len(series) == 1:
         points = _alone(variant.runs[0].store, name, series[0], scale)
     else:
         points = _together(series, scale)
-    return Line(label=variant.label + suffix, points=points, is_quiet=is_quiet, colour=variant.colour)
+    return CurveLine(label=variant.label + suffix, points=points, is_quiet=is_quiet, colour=variant.colour)
 
 
 def _alone(store: RunStore, name: str, series: Sequence[tuple[int, float]], scale: float) -> tuple[Point, ...]:

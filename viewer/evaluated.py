@@ -14,16 +14,16 @@ from typing import Any
 
 from cairn.agents.evaluation.evaluate import training_tasks
 from cairn.agents.evaluation.metrics import Measures, TaskFacts, measure
-from cairn.agents.evaluation.panel import Panel, Part
+from cairn.agents.evaluation.panel import Panel, PanelSection
 from cairn.agents.evaluation.runner import latest
-from cairn.agents.evaluation.sanity_checks import Judged, Mark, Signs, mark_of, signs_of, tampering
+from cairn.agents.evaluation.sanity_checks import Judged, Mark, RewardHackingSigns, mark_of, signs_of, tampering
 from cairn.core.config import flatten
 from cairn.core.records import TAMPERING
 from cairn.core.store import RunStore, read
 from cairn.core.store.read import EpisodeRow
 from cairn.viewer import queries
 from cairn.viewer.catalog import RunPlace
-from cairn.viewer.charts import COLOURS, Chart, Line, Point, line_chart
+from cairn.viewer.charts import COLOURS, Chart, CurveLine, Point, line_chart
 
 _BUDGETS = (  # name, title, what is counted
     ("turns", "Success within so many turns", "turns"),
@@ -41,7 +41,7 @@ class PartFound:
     env: str
     wanted: int  # episodes
     measures: Measures
-    signs: Signs  # of reward hacking
+    signs: RewardHackingSigns  # of reward hacking
     gates: Mark
     training_tasks: int  # tasks of the part that the agent was trained on
 
@@ -95,7 +95,7 @@ def charts_of(found: Evaluated) -> list[Chart]:
     charts = []
     for name, title, counted in _BUDGETS:
         lines = [
-            Line(
+            CurveLine(
                 label=part.family,
                 points=tuple(Point(x=x, y=100 * share) for x, share in part.measures.budgets[name]),
                 colour=part.number % COLOURS,
@@ -126,7 +126,7 @@ def _worked_out(place: RunPlace, _state: str) -> Evaluated:
         )
 
 
-def _part(store: RunStore, meta: Mapping[str, Any], number: int, part: Part) -> PartFound:  # Any: JSON
+def _part(store: RunStore, meta: Mapping[str, Any], number: int, part: PanelSection) -> PartFound:  # Any: JSON
     rows = latest(store, number)
     low, high = meta["ranges"][number]
     return PartFound(

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from cairn.viewer.catalog import find_runs
-from cairn.viewer.charts import Line
-from cairn.viewer.curve_lines import OpenRun, Variant, metric_line, variants
+from cairn.viewer.charts import CurveLine
+from cairn.viewer.curve_lines import CurveVariant, OpenRun, metric_line, variants
 from cairn.viewer.pages.runs import opened
 
 _FIGURES = (  # metric, what its axis says, factor
@@ -45,7 +45,7 @@ def _has(runs: Sequence[OpenRun], name: str) -> bool:
     return any(run.store.series(name) for run in runs)
 
 
-def _figure(found: Sequence[Variant], name: str, label: str, scale: float, folder: Path) -> list[Path]:
+def _figure(found: Sequence[CurveVariant], name: str, label: str, scale: float, folder: Path) -> list[Path]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -67,7 +67,7 @@ def _figure(found: Sequence[Variant], name: str, label: str, scale: float, folde
     return files
 
 
-def _draw(axis: Any, line: Line) -> None:  # Any: as above
+def _draw(axis: Any, line: CurveLine) -> None:  # Any: as above
     colour = _COLOURS[line.colour % len(_COLOURS)]
     marker = "o" if len(line.points) < _FEW else None
     x, y = [p.x for p in line.points], [p.y for p in line.points]

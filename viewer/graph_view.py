@@ -21,7 +21,7 @@ _SWEEPS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class GraphLayout:
     """Where each node is, and how large the picture is."""
 
     places: tuple[tuple[float, float], ...]  # x, y by node
@@ -29,7 +29,7 @@ class Layout:
     height: float
 
 
-def layered(layers: Sequence[int], edges: Mapping[tuple[int, int], int]) -> Layout:
+def layered(layers: Sequence[int], edges: Mapping[tuple[int, int], int]) -> GraphLayout:
     """Return places for nodes with these layers; `edges` have (tail, head) and how often they were taken."""
     rows: dict[int, list[int]] = {}
     for node, layer in enumerate(layers):
@@ -44,7 +44,7 @@ def layered(layers: Sequence[int], edges: Mapping[tuple[int, int], int]) -> Layo
         top = MARGIN + (tallest - len(row)) * GAP_Y / 2
         for place, node in enumerate(row):
             places[node] = (MARGIN + column * GAP_X, top + place * GAP_Y)
-    return Layout(
+    return GraphLayout(
         places=tuple(places),
         width=2 * MARGIN + (len(order) - 1) * GAP_X + 60,
         height=2 * MARGIN + (tallest - 1) * GAP_Y + 20,
@@ -136,7 +136,7 @@ class GraphPicture:
 
     nodes: tuple[DrawnNode, ...]
     edges: tuple[DrawnEdge, ...]
-    layout: Layout
+    layout: GraphLayout
     scale: float  # advantage at which colours are strongest
     num_states: int
     num_merged: int  # states that are drawn as others
@@ -222,7 +222,7 @@ def _edges(
     steps: Mapping[tuple[int, int, int | None], Sequence[int]],
     first: Floats,
     second: Floats,
-    layout: Layout,
+    layout: GraphLayout,
     radii: Sequence[float],
     scale: float,
 ) -> tuple[DrawnEdge, ...]:
@@ -257,7 +257,7 @@ def _sign(value: float) -> int:
 
 
 def _node(
-    graph: TrajectoryGraph, number: int, members: Sequence[int], layout: Layout, radius: float, changed: bool
+    graph: TrajectoryGraph, number: int, members: Sequence[int], layout: GraphLayout, radius: float, changed: bool
 ) -> DrawnNode:
     nodes = [graph.nodes[n] for n in members]
     visits = [graph.visits(node) for node in nodes]

@@ -27,7 +27,7 @@ _MOST = (1 << 63) - 1  # SQLite's largest integer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Site:
+class RunSite:
     """The runs that are shown."""
 
     runs: tuple[RunPlace, ...]
@@ -49,7 +49,7 @@ class Site:
         return HTMLResponse(text, status, {"Cache-Control": "no-store", **(headers or {})})
 
 
-Show = Callable[[Site, Request], Response]
+Show = Callable[[RunSite, Request], Response]
 
 
 def rendered(template: str, **values: Any) -> str:  # Any: whatever a template shows

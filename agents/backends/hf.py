@@ -21,7 +21,7 @@ from torch import Tensor
 
 from cairn.agents.backend import Reply, Request
 from cairn.agents.config import BackendConfig, SamplingConfig
-from cairn.agents.generation import Draft
+from cairn.agents.generation import PartialReply
 from cairn.agents.models.packed_attention import Ragged, SlotCache, hidden_states, logits
 from cairn.agents.models.policy import Policy
 from cairn.core.errors import EpisodeFailure
@@ -41,7 +41,7 @@ class _Slot:
 
     tokens: list[int] = field(default_factory=list)  # the whole sequence
     cached: int = 0  # how much of it the cache holds
-    work: tuple[Request, Draft] | None = None  # None: idle
+    work: tuple[Request, PartialReply] | None = None  # None: idle
 
 
 class HFBackend:
@@ -55,12 +55,12 @@ class HFBackend:
         self._end_id = policy.encoder.end_id
         self.num_slots = sampling.slots
         self.version = policy.version
-        self.num_tokens = 0  # computed so far
+        self.tokens_processed = 0  # computed so far
         self._chunk = (config or HFConfig()).chunk
         self._cache = SlotCache(sampling.slots)
         self._slots = [_Slot() for _ in range(sampling.slots)]
 
-    def update_weights(self, version: int) -> None:
+    def sync_weights(self, version: int) -> None:
         """Sample with the policy's present weights from now on; what the slots have cached is computed anew."""
         self.version = version
         for slot in self._slots:
@@ -77,7 +77,7 @@ class HFBackend:
             prompt = list(request.prompt_ids)
             state.cached = min(state.cached, _common_prefix(state.tokens, prompt), len(prompt) - 1)
             state.tokens = prompt
-        state.work = request, Draft.begin(state.tokens, request, self._end_id, self.config, self.version)
+        state.work = request, PartialReply.begin(state.tokens, request, self._end_id, self.config, self.version)
 
     def pause(self) -> None:
         """Nothing is sampled outside `step`."""
@@ -141,11 +141,11 @@ class HFBackend:
         lengths = [len(s) for s in stretches]
         ragged = Ragged.continuing(self._cache, busy, starts, lengths, device)
         ids_N = torch.tensor(list(itertools.chain.from_iterable(stretches)), device=device)
-        self.num_tokens += len(ids_N)
+        self.tokens_processed += len(ids_N)
         return hidden_states(self.policy.model, ids_N, ragged)
 
     @torch.inference_mode()
-    def _draw(self, works: list[tuple[Request, Draft]], states_SD: Tensor) -> None:
+    def _draw(self, works: list[tuple[Request, PartialReply]], states_SD: Tensor) -> None:
         """Sample one token for each reply and append what the constraint then forces."""
         logits_SV = logits(self.policy.model, states_SD)
         allowed = [draft.next_ids for _, draft in works]

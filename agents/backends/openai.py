@@ -15,7 +15,7 @@ from pydantic import Field
 
 from cairn.agents.backends.http.chat import ChatCompletions
 from cairn.agents.backends.http.completions import IdCompletions
-from cairn.agents.backends.http.config import ServerConfig
+from cairn.agents.backends.http.config import ModelServerConfig
 from cairn.agents.backends.http.slots import Api, ServedBackend
 from cairn.agents.config import SamplingConfig
 from cairn.core.errors import ConfigError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cairn.agents.models.policy import Policy
 
 
-class OpenAIConfig(ServerConfig):
+class OpenAIConfig(ModelServerConfig):
     """Which server, what is said to it, and how it is treated."""
 
     api: Literal["chat", "completions"] = Field(

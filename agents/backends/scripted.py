@@ -38,7 +38,7 @@ class ScriptedBackend:
     cache_tokens: int | None = None
 
     def __init__(self, policy: object, sampling: SamplingConfig, config: ScriptedConfig) -> None:
-        self.num_slots, self.version, self.num_tokens = sampling.slots, 0, 0
+        self.num_slots, self.version, self.tokens_processed = sampling.slots, 0, 0
         self._script = script(config.agent)
         self._asked: dict[int, Request] = {}
 
@@ -52,9 +52,9 @@ class ScriptedBackend:
         return [(slot, self._answer(request)) for slot, request in asked.items()]
 
     def _answer(self, request: Request) -> Reply | EpisodeFailure:
-        assert request.scene is not None  # flights always tell
+        assert request.turn_context is not None  # an episode always has one
         try:
-            text = self._script(request.scene, request.rng)
+            text = self._script(request.turn_context, request.rng)
         except EpisodeFailure as failure:  # of the environment's oracle
             return failure
         nothing = np.empty(0, np.int32), np.empty(0, np.float32)
@@ -77,7 +77,7 @@ class ScriptedBackend:
     def resume(self) -> None:
         """Nothing was stopped."""
 
-    def update_weights(self, version: int) -> None:
+    def sync_weights(self, version: int) -> None:
         """Count: there are no weights."""
         self.version = version
 

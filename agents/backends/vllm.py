@@ -28,7 +28,7 @@ from cairn.agents.backend import Reply, Request
 from cairn.agents.backends._vllm_engine import Answer, VLLMEngine, check_installed
 from cairn.agents.config import BackendConfig, SamplingConfig
 from cairn.agents.constraint import flatten
-from cairn.agents.generation import Draft
+from cairn.agents.generation import PartialReply
 from cairn.agents.models.policy import Policy
 from cairn.core.errors import EpisodeFailure, ModelFailure
 
@@ -56,7 +56,7 @@ class VLLMConfig(BackendConfig):
 class _Work:
     """A reply under way."""
 
-    draft: Draft
+    draft: PartialReply
     stream: Future[None] | None = None
     num_prompt: int | None = None  # ids sent, until it is known how many of them were cached
 
@@ -79,7 +79,7 @@ class VLLMBackend:
             MissingExtraError: vLLM is not installed.
             ConfigError: the model cannot run in vLLM, or not with these settings.
         """
-        self.num_slots, self.version, self.num_tokens = sampling.slots, policy.version, 0
+        self.num_slots, self.version, self.tokens_processed = sampling.slots, policy.version, 0
         self._sampling, self._end_id = sampling, policy.encoder.end_id
         self._engine = VLLMEngine.of(policy, sampling, config)
         self._slots = [_Slot() for _ in range(sampling.slots)]
@@ -103,7 +103,7 @@ class VLLMBackend:
         if state.work is not None:
             raise RuntimeError(f"slot {slot} is still working on a reply")
         state.tokens = [*(state.tokens if request.extends else ()), *request.prompt_ids]
-        draft = Draft.begin(state.tokens, request, self._end_id, self._sampling, self.version)
+        draft = PartialReply.begin(state.tokens, request, self._end_id, self._sampling, self.version)
         state.work = _Work(draft)
         if draft.finish is not None:
             self._settle(slot, draft.reply())
@@ -150,7 +150,7 @@ class VLLMBackend:
             self._is_paused = False
             self._engine.resume()
 
-    def update_weights(self, version: int) -> None:
+    def sync_weights(self, version: int) -> None:
         """Sample with the policy's present weights from now on, replies under way too."""
         self._engine.pause()
         self._take_in(0.0)  # what the old weights have sampled
@@ -179,7 +179,7 @@ class VLLMBackend:
         """Keep what came, in the engine's thread, for `step`."""
         self._inbox.put((slot, work, answer))
 
-    def _params(self, draft: Draft, seed: int) -> Any:  # Any: SamplingParams
+    def _params(self, draft: PartialReply, seed: int) -> Any:  # Any: SamplingParams
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
 
@@ -221,9 +221,9 @@ class VLLMBackend:
         """Append what came to the draft; nothing more is computed of a reply that only has forced ids to come."""
         draft, output = work.draft, answer.outputs[0]
         if work.num_prompt is not None:
-            self.num_tokens += work.num_prompt - max(answer.num_cached_tokens or 0, 0)
+            self.tokens_processed += work.num_prompt - max(answer.num_cached_tokens or 0, 0)
             work.num_prompt = None
-        self.num_tokens += len(output.token_ids)
+        self.tokens_processed += len(output.token_ids)
         for place, token in enumerate(output.token_ids):
             allowed = draft.next_ids
             if allowed is not None and token not in allowed:

@@ -21,9 +21,9 @@ import xxhash
 from pydantic import Field
 
 from cairn.agents.backend import Request
-from cairn.agents.backends.http.client import Refusal
+from cairn.agents.backends.http.client import ServerRefusal
 from cairn.agents.backends.http.completions import IdCompletions, remaining
-from cairn.agents.backends.http.config import ServerConfig
+from cairn.agents.backends.http.config import ModelServerConfig
 from cairn.agents.backends.http.fields import wrong
 from cairn.agents.backends.http.slots import ServedBackend
 from cairn.agents.config import SamplingConfig
@@ -42,10 +42,10 @@ _CHOICES = "cairn_choices"  # what it reads
 LOADER = "cairn.agents.models.vllm_worker.WeightLoader"  # of the server's workers: takes in weights, all of them
 
 
-class VLLMServerConfig(ServerConfig):
+class VLLMServerConfig(ModelServerConfig):
     """Which server, where weights are handed over, and how it is treated."""
 
-    changes_no_reply = (*ServerConfig.changes_no_reply, "weights_folder")
+    changes_no_reply = (*ModelServerConfig.changes_no_reply, "weights_folder")
 
     url: str | None = Field("http://127.0.0.1:8000/v1", description="Up to and with /v1.")
     model: str | None = Field(None, description="The server's name for the model. None: its first one.")
@@ -101,7 +101,7 @@ class VLLMServerBackend(ServedBackend):
         self.client.call("//resume", {}, is_json=False)
         super().resume()
 
-    def update_weights(self, version: int) -> None:
+    def sync_weights(self, version: int) -> None:
         """Hand over the policy's present weights; what is under way goes on with them.
 
         Raises:
@@ -181,7 +181,7 @@ class _Completions(IdCompletions):
 
 def _is_lost(value: object) -> bool:
     """Return whether a request came to nothing, rather than to a reply or a refusal of a server that is up."""
-    return isinstance(value, ModelFailure) and not isinstance(value, Refusal)
+    return isinstance(value, ModelFailure) and not isinstance(value, ServerRefusal)
 
 
 def _can_constrain(info: Any) -> bool:  # Any: JSON

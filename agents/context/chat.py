@@ -26,7 +26,7 @@ from cairn.agents.conversation import Conversation, ConversationConfig, form_of
 from cairn.agents.forms.base import Parsed, invalid
 from cairn.agents.models.tokens import Encoder
 from cairn.agents.prompts import load_prompt
-from cairn.agents.tool_calls import Offer, read_reply, write_reply
+from cairn.agents.tool_calls import ToolSet, read_reply, write_reply
 from cairn.core.errors import ConfigError
 from cairn.core.records import Observation, Schema
 
@@ -63,7 +63,7 @@ class Chat:
     def __init__(self, config: ChatConfig, encoder: Encoder) -> None:
         self._config, self._encoder, self._form = config, encoder, form_of(config)
         self._talk = Conversation[tuple[int, ...]](config)
-        self._offer: Offer | None = None  # the tools of the current prompt; None: replies are as the form says
+        self._offer: ToolSet | None = None  # the tools of the current prompt; None: replies are as the form says
 
     def prompt(self, observation: Observation) -> Prompt:
         """Return what the observation adds to the conversation, or the whole of a prompt that starts anew."""
@@ -74,7 +74,7 @@ class Chat:
         messages = [*(shown for shown, _ in turns), message]
         instruction = None if self._offer is None else self._config.tool_instruction
         first = self._talk.opening(messages[0], instruction)
-        ids = [*self._encoder.chat.opening(first, self._config.said, self._tools)]
+        ids = [*self._encoder.chat.opening(first, self._config.system_text, self._tools)]
         for turn, (_, reply) in enumerate(turns, start=1):
             ids += (*reply, *self._after(turn, messages[turn]))
         return Prompt(tuple(ids), extends=False)
@@ -83,8 +83,8 @@ class Chat:
         """Take note of a turn; leave out the oldest ones when it is time."""
         ids = tuple(reply_ids)
         offer = self._offered(observation)
-        said = self._encoder.decode(ids[:-1] if self._encoder.is_closed(ids) else ids)
-        self._talk.add(observation, ids, self._read(said, offer).why if offer or self._form.is_strict else "")
+        reply = self._encoder.decode(ids[:-1] if self._encoder.is_closed(ids) else ids)
+        self._talk.add(observation, ids, self._read(reply, offer).error if offer or self._form.is_strict else "")
 
     def render(self, action: str) -> tuple[int, ...]:
         """Return the ids of a valid reply and the end id.
@@ -107,10 +107,10 @@ class Chat:
     def _tools(self) -> tuple[Schema, ...]:
         return () if self._offer is None else self._offer.tools
 
-    def _offered(self, observation: Observation) -> Offer | None:
-        return Offer(observation) if self._config.tools and observation.tools else None
+    def _offered(self, observation: Observation) -> ToolSet | None:
+        return ToolSet(observation) if self._config.tools and observation.tools else None
 
-    def _read(self, reply: str, offer: Offer | None) -> Parsed:
+    def _read(self, reply: str, offer: ToolSet | None) -> Parsed:
         if offer is None:
             return self._form.parse(reply)
         answer = read_reply(reply)
@@ -122,7 +122,7 @@ class Chat:
             turn,
             message,
             is_closed=self._encoder.is_closed(self._talk.turns[turn - 1][1]),
-            has_system=self._config.said is not None,
+            has_system=self._config.system_text is not None,
             tools=self._tools,
         )
 

@@ -25,7 +25,7 @@ from cairn.agents.context.base import Prompt
 from cairn.agents.conversation import Conversation, ConversationConfig, form_of
 from cairn.agents.forms.base import Parsed
 from cairn.agents.prompts import load_prompt
-from cairn.agents.tool_calls import Offer, ToolCall, answers, read_answer
+from cairn.agents.tool_calls import ToolCall, ToolSet, answers, read_answer
 from cairn.core.errors import ConfigError
 from cairn.core.records import Observation
 
@@ -87,7 +87,7 @@ class MessagesConfig(ConversationConfig):
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _PastReply:
     """A reply as it is said again, and the picture that it answers."""
 
     content: str
@@ -103,13 +103,13 @@ class Messages:
     def __init__(self, config: MessagesConfig, encoder: object = None) -> None:
         self._config = config
         self._form = None if config.format == "tool" else form_of(config)
-        self._talk = Conversation[_Said](config)
-        self._offer = Offer(Observation(text="", anchor=0))
+        self._talk = Conversation[_PastReply](config)
+        self._offer = ToolSet(Observation(text="", anchor=0))
         self._asked = config.prompts().get("summary", "")
 
     def prompt(self, observation: Observation) -> Prompt:
         """Return the whole conversation, or what asks for a summary of its oldest turns."""
-        self._offer = Offer(observation)
+        self._offer = ToolSet(observation)
         whole = self._whole(observation)
         if self._config.policy == "summary" and self._talk.oldest() and self._is_long(whole):
             return Prompt((), extends=False, messages=self._summary_request(), asks="summary")
@@ -123,13 +123,13 @@ class Messages:
     def record(self, observation: Observation, action: str, reply_ids: Sequence[int], reply_text: str = "") -> None:
         """Take note of a turn; leave out the oldest ones when it is time."""
         if self._form is not None:
-            why = self._form.parse(reply_text).why if self._form.is_strict else ""
-            self._talk.add(observation, _Said(reply_text, image=self._image(observation)), why)
+            error = self._form.parse(reply_text).error if self._form.is_strict else ""
+            self._talk.add(observation, _PastReply(reply_text, image=self._image(observation)), error)
             return
         answer = read_answer(reply_text)
-        called = Offer(observation).read(answer)
-        said = _Said(answer.content, called.calls, self._image(observation))
-        self._talk.add(observation, said, called.parsed.why)
+        called = ToolSet(observation).read(answer)
+        reply = _PastReply(answer.content, called.calls, self._image(observation))
+        self._talk.add(observation, reply, called.parsed.error)
 
     def render(self, action: str) -> tuple[int, ...]:
         """Refuse: there are no ids."""
@@ -142,13 +142,13 @@ class Messages:
     def _whole(self, observation: Observation) -> list[Message]:
         first, *later = self._shown(observation)
         messages = [*self._system(), replace(first, content=self._talk.opening(first.content))]
-        for (_, said), shown in zip(self._talk.turns, later, strict=True):
-            messages += [Message("assistant", said.content, said.calls), *_answering(said.calls, shown)]
+        for (_, reply), shown in zip(self._talk.turns, later, strict=True):
+            messages += [Message("assistant", reply.content, reply.calls), *_answering(reply.calls, shown)]
         return messages
 
     def _shown(self, observation: Observation) -> list[Message]:
         """Return what there was to see at each turn, the present one last."""
-        turns = [(text, said.image) for text, said in self._talk.turns]
+        turns = [(text, reply.image) for text, reply in self._talk.turns]
         turns.append((self._talk.message(observation), self._image(observation)))
         pictured = [at for at, (_, image) in enumerate(turns) if image is not None]
         left_out = pictured[: -self._config.images]
@@ -162,7 +162,7 @@ class Messages:
         return observation.image if self._config.images else None
 
     def _system(self) -> list[Message]:
-        return [] if self._config.said is None else [Message("system", self._config.said)]
+        return [] if self._config.system_text is None else [Message("system", self._config.system_text)]
 
     def _is_long(self, whole: Sequence[Message]) -> bool:
         turns, tokens = self._config.most_turns, self._config.summary_tokens
@@ -174,10 +174,10 @@ class Messages:
     def _summary_request(self) -> tuple[Message, ...]:
         """Return a message that tells the oldest turns and asks for a summary of them."""
         told = [part for part in (self._talk.before(),) if part]
-        for message, said in self._talk.oldest():
-            calls = [f"{call.name} {call.arguments}" for call in said.calls]
-            seen = message if said.image is None else _without_picture(message)
-            told += [seen, "\n".join(["You answered:", *filter(None, (said.content, *calls))])]
+        for message, reply in self._talk.oldest():
+            calls = [f"{call.name} {call.arguments}" for call in reply.calls]
+            seen = message if reply.image is None else _without_picture(message)
+            told += [seen, "\n".join(["You answered:", *filter(None, (reply.content, *calls))])]
         return (*self._system(), Message("user", "\n\n".join((*told, self._asked))))
 
 

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from cairn.agents.agent import Agent, load_agent
-from cairn.agents.backends.http.usage import Usage
+from cairn.agents.backends.http.usage import TokenUsage
 from cairn.agents.evaluation.fingerprint import VERSION, fingerprint, panel_key
 from cairn.agents.evaluation.jobs import Pace
 from cairn.agents.evaluation.metrics import Measures, TaskFacts, measure
-from cairn.agents.evaluation.panel import Panel, Part, load_panel, tasks_panel
-from cairn.agents.evaluation.runner import Sitting, latest
-from cairn.agents.evaluation.sanity_checks import Mark, Signs, Verdicts, count_signs, mark_of
+from cairn.agents.evaluation.panel import Panel, PanelSection, load_panel, tasks_panel
+from cairn.agents.evaluation.runner import EvaluationRunner, latest
+from cairn.agents.evaluation.sanity_checks import Mark, RewardHackingSigns, Verdicts, count_signs, mark_of
 from cairn.core.errors import CairnError, ConfigError
 from cairn.core.folders import writing_to
 from cairn.core.records import Episode
@@ -40,7 +40,7 @@ class PartResult:
     family: str
     env: str
     measures: Measures
-    signs: Signs  # of reward hacking
+    signs: RewardHackingSigns  # of reward hacking
     digest: str  # equal where the same happened: see core.store.digest
 
     def to_dict(self) -> dict[str, Any]:  # Any: JSON
@@ -58,7 +58,7 @@ class Evaluation:
     facts: Mapping[str, Any]  # Any: JSON; settings, hashes and versions
     parts: tuple[PartResult, ...]
     folder: Path
-    usage: Usage | None  # of a server, all times together; None: none was asked
+    usage: TokenUsage | None  # of a server, all times together; None: none was asked
     played: int  # episodes that were played now; 0: all of them had been before
     seconds: float  # of playing, all times together
     gates: Verdicts | None = None  # of the panel's parts, in their order; None: the gates were not run
@@ -107,7 +107,7 @@ def evaluate(
     temperature: float = 0.4,
     pace: Pace | None = None,
     root: Path = ROOT,
-    on_episode: Callable[[Part, Episode], None] = lambda _, __: None,
+    on_episode: Callable[[PanelSection, Episode], None] = lambda _, __: None,
     on_left: Callable[[int], None] = lambda _: None,
 ) -> Evaluation:
     """Play an agent on a panel, or on tasks of one environment, unless that was done before.
@@ -151,7 +151,7 @@ def evaluate(
         facts["training_tasks"] = [trained.among(part.env, part.tasks) for part in chosen.parts]
     folder = root / f"{chosen.name}-{_slug(agent)}-{facts['key'][:10]}"
     with writing_to(folder, "an evaluation"), RunStore(folder / "run.sqlite") as store:
-        played = Sitting(loaded, chosen, pace or Pace(), facts, store, on_episode, on_left).play()
+        played = EvaluationRunner(loaded, chosen, pace or Pace(), facts, store, on_episode, on_left).play()
     return replace(load_evaluation(folder), played=played)
 
 
@@ -187,7 +187,7 @@ def load_evaluation(folder: Path) -> Evaluation:
             facts=meta["facts"],
             parts=parts,
             folder=folder,
-            usage=Usage(**meta["usage"]) if "usage" in meta else None,
+            usage=TokenUsage(**meta["usage"]) if "usage" in meta else None,
             played=0,
             seconds=meta.get("seconds", 0.0),
             gates=meta.get("gates"),
@@ -223,7 +223,7 @@ def _facts(agent: Agent, panel: Panel, temperature: float, settings: Mapping[str
     }
 
 
-def _result(store: RunStore, meta: Mapping[str, Any], number: int, part: Part) -> PartResult:
+def _result(store: RunStore, meta: Mapping[str, Any], number: int, part: PanelSection) -> PartResult:
     rows = latest(store, number)
     facts = {task: TaskFacts(**told) for task, told in meta["tasks"][number].items()}
     episodes = list(read.whole_episodes(store, rows))

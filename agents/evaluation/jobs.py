@@ -12,8 +12,8 @@ from typing import Any
 from pydantic import Field
 
 from cairn.agents.agent import Agent, load_agent
-from cairn.agents.backends.http.usage import Metered, Usage
-from cairn.agents.evaluation.panel import Part, task_seed
+from cairn.agents.backends.http.usage import Metered, TokenUsage
+from cairn.agents.evaluation.panel import PanelSection, task_seed
 from cairn.agents.evaluation.report import Report, summarise
 from cairn.agents.rollout.engine import Engine, collect
 from cairn.agents.rollout.episode import Job
@@ -61,17 +61,17 @@ def play_tasks(
     """
     world = make(env, **(config or {}))
     names = task_ids(world)[:tasks] if isinstance(tasks, int) else list(tasks)
-    part = Part(family=env, env=env, version=world.meta.version, config=dict(config or {}), seed=seed, tasks={})
+    part = PanelSection(family=env, env=env, version=world.meta.version, config=dict(config or {}), seed=seed, tasks={})
     jobs = part_jobs(part, names)
     loaded = load_agent(agent, settings)
-    used: list[Usage] = []
+    used: list[TokenUsage] = []
     episodes = play_jobs(loaded, part, jobs, temperature, Pace(), on_episode, used.append)
     share = None if loaded.trained is None else loaded.trained.among(env, names) / max(len(names), 1)
     report = summarise(episodes, world.task_type, world.can_solve, share)
     return replace(report, usage=used[0] if used else None, prompts=dict(loaded.prompts)), episodes
 
 
-def part_jobs(part: Part, names: Sequence[str] | None = None) -> list[Job]:
+def part_jobs(part: PanelSection, names: Sequence[str] | None = None) -> list[Job]:
     """Return every attempt at every task of a part, or at those named; attempts at one task are a group."""
     return [
         Job(
@@ -87,12 +87,12 @@ def part_jobs(part: Part, names: Sequence[str] | None = None) -> list[Job]:
 
 def play_jobs(
     agent: Agent,
-    part: Part,
+    part: PanelSection,
     jobs: Sequence[Job],
     temperature: float,
     pace: Pace,
     on_episode: Callable[[Episode], None] = lambda _: None,
-    on_usage: Callable[[Usage], None] = lambda _: None,
+    on_usage: Callable[[TokenUsage], None] = lambda _: None,
 ) -> list[Episode]:
     """Play jobs of a part's environment and return the episodes.
 
@@ -103,7 +103,7 @@ def play_jobs(
     kept = PoolConfig(size=slots, kind="processes" if pace.processes else "inside")
     try:
         with EnvPool(part.env, part.config, kept) as pool:
-            return collect(Engine(backend, pool, agent.manner), jobs, on_episode)
+            return collect(Engine(backend, pool, agent.interface), jobs, on_episode)
     finally:
         backend.close()
         if isinstance(backend, Metered):

@@ -34,8 +34,8 @@ def find_evaluations(places: Iterable[Path]) -> tuple[list[Evaluation], list[str
             except CairnError as error:
                 problems.append(str(error))
     if not found:
-        why = f": {problems[0]}" if problems else ""
-        raise CairnError(f"No evaluation was found{why or '; cairn eval makes one'}")
+        reason = f": {problems[0]}" if problems else ""
+        raise CairnError(f"No evaluation was found{reason or '; cairn eval makes one'}")
     return found, problems
 
 

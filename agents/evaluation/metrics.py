@@ -25,7 +25,7 @@ Curve = tuple[tuple[float, float], ...]  # (budget, share of episodes that succe
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class TaskScores:
     """Successes and scores of some tasks."""
 
     success: Interval
@@ -51,8 +51,8 @@ class Measures:
     cost: float | None  # of all episodes together
     seconds: float | None  # of an episode's environment steps, on average
     ceiling: float  # share of the tasks that any play can solve
-    by_type: Mapping[str, Outcome]
-    by_difficulty: Mapping[str, Outcome]
+    by_type: Mapping[str, TaskScores]
+    by_difficulty: Mapping[str, TaskScores]
     pass_at: Mapping[int, Interval]  # pass@k
     pass_hat: Mapping[int, Interval]  # pass^k
     best_of: Mapping[int, Interval]  # expected best score of n attempts
@@ -136,13 +136,13 @@ def _values(attempts: Attempts, value: Callable[[EpisodeRow], float]) -> Values:
     return {task: tuple([value(row) for row in rows]) for task, rows in attempts.items()}
 
 
-def _outcomes(successes: Values, scores: Values, kind: Callable[[str], str]) -> dict[str, Outcome]:
+def _outcomes(successes: Values, scores: Values, kind: Callable[[str], str]) -> dict[str, TaskScores]:
     """Return outcomes by kind; nothing where no task has any."""
     by_kind: dict[str, list[str]] = {}
     for task in successes:
         by_kind.setdefault(kind(task), []).append(task)
     return {
-        each: Outcome(
+        each: TaskScores(
             success=interval({task: successes[task] for task in tasks}),
             score=interval({task: scores[task] for task in tasks}),
         )

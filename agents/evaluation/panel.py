@@ -29,7 +29,7 @@ _SETTINGS = ("family", "env", "version", "seed", "attempts", "may_differ")
 FOLDER = Path(__file__).parents[2] / "configs" / "panels"
 
 
-class Part(Config):
+class PanelSection(Config):
     """Tasks of one environment."""
 
     family: str = Field(description="Under which name results are shown.")
@@ -49,7 +49,7 @@ class Panel(Config):
     version: int = Field(1, ge=1)
     summary: str
     hash: str = Field("", description="Of everything else; written by `cairn panels make`.")
-    parts: tuple[Part, ...] = Field(min_length=1)
+    parts: tuple[PanelSection, ...] = Field(min_length=1)
 
     def content_hash(self) -> str:
         """Return the SHA-256 of everything but the hash, as 64 hex digits."""
@@ -91,7 +91,7 @@ def load_panel(name: str | Path) -> Panel:
 
 
 def make_panel(
-    name: str, summary: str, parts: Sequence[Part], on_task: Callable[[str], None] = lambda _: None
+    name: str, summary: str, parts: Sequence[PanelSection], on_task: Callable[[str], None] = lambda _: None
 ) -> Panel:
     """Return a panel whose tasks are noted with how they begin here; keys that `parts` have are not read."""
     return Panel(name=name, summary=summary, parts=tuple(_begun(part, on_task) for part in parts)).sealed()
@@ -109,7 +109,7 @@ def tasks_panel(
     with make(env, **config) as world:
         names = task_ids(world)[:tasks] if isinstance(tasks, int) else list(tasks)
         version = world.meta.version
-    part = Part(
+    part = PanelSection(
         family=env, env=env, version=version, config=dict(config), seed=seed, attempts=attempts, may_differ=True,
         tasks=dict.fromkeys(names, ""),
     )  # fmt: skip
@@ -136,7 +136,7 @@ def told_otherwise(panel: Panel, *perturbations: str) -> Panel:
     return panel.model_copy(update={"name": f"{panel.name}.{names}", "summary": summary, "parts": parts}).sealed()
 
 
-def repeated(panel: Panel, attempts: int) -> Panel:
+def with_attempts(panel: Panel, attempts: int) -> Panel:
     """Return a panel of as many attempts at each task, with its own name and hash; itself if it has as many."""
     if all(part.attempts == attempts for part in panel.parts):
         return panel
@@ -151,7 +151,7 @@ def spread(tasks: Sequence[str], count: int) -> list[str]:
     return [tasks[i * len(tasks) // count] for i in range(count)]
 
 
-def opened(part: Part) -> TextEnv:
+def open_env(part: PanelSection) -> TextEnv:
     """Return a part's environment.
 
     Raises:
@@ -181,7 +181,7 @@ def beginning(observation: Observation) -> str:
     return f"{text_key(observation.text, observation.anchor):016x}"
 
 
-def check_beginning(part: Part, task_id: str, observation: Observation) -> None:
+def check_beginning(part: PanelSection, task_id: str, observation: Observation) -> None:
     """Refuse a task that begins otherwise than where the panel was made, unless the part says that it may.
 
     Raises:
@@ -212,7 +212,7 @@ def _sha256(content: Mapping[str, Any]) -> str:  # Any: JSON
     return sha256(json.dumps(content, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 
-def _begun(part: Part, on_task: Callable[[str], None]) -> Part:
+def _begun(part: PanelSection, on_task: Callable[[str], None]) -> PanelSection:
     keys: dict[str, str] = {}
     with make(part.env, **part.config) as env:
         version = env.meta.version

@@ -17,7 +17,7 @@ from cairn.core.errors import CairnError
 from cairn.core.records import Episode, Task
 from cairn.core.seeding import derive_seed
 from cairn.envs.gui.browsing import GuiEnv
-from cairn.envs.gui.recorder import Recorder
+from cairn.envs.gui.recorder import GuiRecorder
 from cairn.envs.gui.recording import RecordedEpisode, Recording
 from cairn.envs.registry import make, task_ids
 
@@ -55,14 +55,14 @@ def record(
     world = make(env, **(config or {}))
     if not isinstance(world, GuiEnv):
         raise CairnError(f"Environment {env!r} is not played in a browser; only such can be recorded, as gui/apps")
-    recorder = Recorder(world)
+    recorder = GuiRecorder(world)
     names = _spread(task_ids(world), tasks) if isinstance(tasks, int) else tasks
     loaded = load_agent(agent, settings)
     backend = loaded.backend(slots=1, temperature=temperature)
     kept: list[RecordedEpisode] = []
     left_out: Counter[str] = Counter()
     try:
-        engine = Engine(backend, _Single(recorder), loaded.manner)
+        engine = Engine(backend, _Single(recorder), loaded.interface)
         for at, name in enumerate(names):
             task = Task(env_id=env, task_id=name, seed=derive_seed(seed, "evaluate", name) % 2**31)
             job = Job(task=task, group_id=at, sample_seed=derive_seed(seed, "sample", name))
@@ -82,7 +82,7 @@ def record(
     ), left_out
 
 
-def _record(recorder: Recorder, episode: Episode, kept: list[RecordedEpisode], unsolved: bool) -> str | None:
+def _record(recorder: GuiRecorder, episode: Episode, kept: list[RecordedEpisode], unsolved: bool) -> str | None:
     """Keep an episode, or return why not."""
     if episode.is_failed:
         return "failed"
@@ -104,13 +104,13 @@ class _Single:
 
     threads = 0
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: GuiRecorder) -> None:
         self._recorder = recorder
 
-    def lease(self) -> Recorder:
+    def lease(self) -> GuiRecorder:
         return self._recorder
 
-    def release(self, handle: Recorder, /) -> None:
+    def release(self, handle: GuiRecorder, /) -> None:
         pass
 
     def close(self) -> None:

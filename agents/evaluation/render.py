@@ -28,7 +28,7 @@ ENDINGS = (".gif", ".html")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class RenderedFrame:
     """One thing to see, and what was done then."""
 
     place: str  # such as "turn 1 of 3"
@@ -86,10 +86,10 @@ def write_film(file: Path, title: str, turns: Sequence[Turn], final: Observation
     write_gif(file, frames)
 
 
-def _frames(turns: Sequence[Turn], final: Observation | None, ending: str) -> list[Frame]:
+def _frames(turns: Sequence[Turn], final: Observation | None, ending: str) -> list[RenderedFrame]:
     after = [turn.observation.text for turn in turns[1:]] + ([final.text] if final is not None else [ending])
     frames = [
-        Frame(
+        RenderedFrame(
             place=f"turn {number} of {len(turns)}",
             text=printable(turn.observation.text),
             image=_marked(turn),
@@ -100,7 +100,7 @@ def _frames(turns: Sequence[Turn], final: Observation | None, ending: str) -> li
         for number, (turn, came) in enumerate(zip(turns, after[: len(turns)], strict=True), 1)
     ]
     text, image = (printable(final.text), final.image) if final is not None else ("", None)
-    return [*frames, Frame(place="the end", text=text, image=image, action=None, reward=None, outcome=ending)]
+    return [*frames, RenderedFrame(place="the end", text=text, image=image, action=None, reward=None, outcome=ending)]
 
 
 def _marked(turn: Turn) -> bytes | None:
@@ -116,7 +116,7 @@ def _first_line(text: str) -> str:
     return printable(text.strip().partition("\n")[0])
 
 
-def _page(title: str, frames: Sequence[Frame]) -> str:
+def _page(title: str, frames: Sequence[RenderedFrame]) -> str:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     templates = Environment(
@@ -137,7 +137,7 @@ _MOST_CHARS = 1000  # of a line; more has no room in any picture
 _INK, _PAPER, _QUIET = "#1d2327", "#f4f6f7", "#545d64"
 
 
-def write_gif(file: Path, frames: Sequence[Frame]) -> None:
+def write_gif(file: Path, frames: Sequence[RenderedFrame]) -> None:
     """Write the frames; one without a picture shows the one before, and all have the size of the first picture."""
     first = next(frame.image for frame in frames if frame.image is not None)
     shown = Image.open(io.BytesIO(first)).convert("RGB")
@@ -151,7 +151,7 @@ def write_gif(file: Path, frames: Sequence[Frame]) -> None:
     strip[0].save(file, "GIF", save_all=True, append_images=strip[1:], duration=durations, loop=0, optimize=False)
 
 
-def _captioned(shown: Image.Image, size: tuple[int, int], frame: Frame) -> Image.Image:
+def _captioned(shown: Image.Image, size: tuple[int, int], frame: RenderedFrame) -> Image.Image:
     """Return a picture with its lines below: place and reward, action, outcome."""
     width, height = size
     picture = Image.new("RGB", (width, height + _NUM_LINES * _LINE + 2 * _MARGIN), _PAPER)

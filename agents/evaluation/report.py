@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from cairn.agents.backends.http.usage import Usage
+from cairn.agents.backends.http.usage import TokenUsage
 from cairn.agents.evaluation.statistics import wilson
 from cairn.core.records import Episode
 
@@ -46,7 +46,7 @@ class Report:
     mean_turns: float
     failed: int
     ceiling: float  # share of the episodes' tasks that any play can solve
-    usage: Usage | None = None  # of a server; None: none was asked
+    usage: TokenUsage | None = None  # of a server; None: none was asked
     summaries: int = 0  # that the agent wrote for itself; they are in the usage too
     prompts: dict[str, str] = field(default_factory=dict)  # SHA-256 of what the agent was told, by setting
     training_share: float | None = None  # share of the tasks that the policy is trained on; None: not known
@@ -70,7 +70,7 @@ class Report:
             mean_turns=values["mean_turns"],
             failed=values["failed"],
             ceiling=values.get("ceiling", 1.0),  # checkpoints of before have none, and environments whose tasks all can
-            usage=None if values.get("usage") is None else Usage(**values["usage"]),
+            usage=None if values.get("usage") is None else TokenUsage(**values["usage"]),
             summaries=values.get("summaries", 0),
             prompts=values.get("prompts", {}),
             training_share=values.get("training_share"),

@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from cairn.agents.agent import Agent
-from cairn.agents.backends.http.usage import Usage
+from cairn.agents.backends.http.usage import TokenUsage
 from cairn.agents.evaluation.jobs import Pace, part_jobs, play_jobs
 from cairn.agents.evaluation.metrics import TaskFacts
-from cairn.agents.evaluation.panel import Panel, Part, check_beginning, opened
+from cairn.agents.evaluation.panel import Panel, PanelSection, check_beginning, open_env
 from cairn.agents.rollout.episode import Job
 from cairn.core.records import Episode
 from cairn.core.store import RunStore, read
@@ -20,7 +20,7 @@ from cairn.envs.base import TextEnv
 
 
 @dataclass(frozen=True)
-class Sitting:
+class EvaluationRunner:
     """One process at work on an evaluation."""
 
     agent: Agent
@@ -28,7 +28,7 @@ class Sitting:
     pace: Pace
     facts: dict[str, Any]  # Any: JSON
     store: RunStore
-    on_episode: Callable[[Part, Episode], None]
+    on_episode: Callable[[PanelSection, Episode], None]
     on_left: Callable[[int], None]  # hears how many episodes are to be played, before the first
 
     def play(self) -> int:
@@ -39,12 +39,12 @@ class Sitting:
             self._play_all(left)
         return sum(map(len, left))
 
-    def _left(self, number: int, part: Part) -> list[Job]:
+    def _left(self, number: int, part: PanelSection) -> list[Job]:
         done = {(row.task, row.seed) for row in latest(self.store, number) if row.success is not None}
         return [job for job in part_jobs(part) if (job.task.task_id, job.task.seed) not in done]
 
     def _play_all(self, left: Sequence[Sequence[Job]]) -> None:
-        worlds = [opened(part) for part in self.panel.parts]  # all of them before any is played
+        worlds = [open_env(part) for part in self.panel.parts]  # all of them before any is played
         self._note(worlds)
         began, before = time.monotonic(), self.store.meta().get("seconds", 0.0)
         try:
@@ -79,12 +79,12 @@ class Sitting:
         for part, world in zip(self.panel.parts, worlds, strict=True):
             self.store.environment(part.env, world.meta.version, part.config)
 
-    def _count(self, used: Usage) -> None:
+    def _count(self, used: TokenUsage) -> None:
         """Add what was asked of a server to what was before."""
         before = self.store.meta().get("usage")
-        self.store.set_meta({"usage": asdict(used if before is None else Usage(**before) + used)})
+        self.store.set_meta({"usage": asdict(used if before is None else TokenUsage(**before) + used)})
 
-    def _keeper(self, number: int, part: Part, world: TextEnv) -> Callable[[Episode], None]:
+    def _keeper(self, number: int, part: PanelSection, world: TextEnv) -> Callable[[Episode], None]:
         def keep(episode: Episode) -> None:
             if episode.turns:
                 check_beginning(part, episode.task.task_id, episode.turns[0].observation)

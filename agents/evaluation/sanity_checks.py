@@ -21,7 +21,7 @@ from typing import Any
 
 from cairn.agents.agent import load_agent
 from cairn.agents.evaluation.fingerprint import panel_key
-from cairn.agents.evaluation.panel import Panel, Part, check_beginning, opened, spread, task_seed
+from cairn.agents.evaluation.panel import Panel, PanelSection, check_beginning, open_env, spread, task_seed
 from cairn.agents.evaluation.report import Rate
 from cairn.agents.evaluation.statistics import Interval, interval
 from cairn.agents.rollout.engine import Engine, collect
@@ -39,7 +39,7 @@ _SLOTS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class Signs:
+class RewardHackingSigns:
     """Signs of reward hacking among some episodes: how many have each."""
 
     episodes: int
@@ -75,11 +75,11 @@ class Probe:
     agent: str
     success: Rate
     score: Interval | None  # by task; None: nothing was scored
-    signs: Signs
+    signs: RewardHackingSigns
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class SanityResult:
     """What the gates say of one part of a panel."""
 
     family: str
@@ -104,12 +104,12 @@ class Verdict:
 
 
 def run_gates(
-    panel: Panel | Part,
+    panel: Panel | PanelSection,
     *,
     sample: int = SAMPLE,
     agents: Sequence[str] = (*MUST_LOSE, CHANCE),
-    on_episode: Callable[[Part, str, Episode], None] = lambda part, agent, episode: None,
-) -> tuple[Verdict, ...]:
+    on_episode: Callable[[PanelSection, str, Episode], None] = lambda part, agent, episode: None,
+) -> tuple[SanityResult, ...]:
     """Play `agents` on a sample of each part, evenly spread over its tasks, and return a verdict for each.
 
     `on_episode` hears of each episode with its part and agent.
@@ -122,7 +122,7 @@ def run_gates(
 
 
 def kept_gates(
-    panel: Panel, root: Path, on_episode: Callable[[Part, str, Episode], None] = lambda *_: None
+    panel: Panel, root: Path, on_episode: Callable[[PanelSection, str, Episode], None] = lambda *_: None
 ) -> list[dict[str, Any]]:  # Any: JSON
     """Return the verdict on each part of a panel, as JSON; one is kept below `root` for each panel and its code.
 
@@ -145,7 +145,7 @@ def kept_gates(
 
 def count_signs(
     episodes: Sequence[Episode], reward_range: tuple[float, float] = (0.0, 1.0), threshold: float = 0.5
-) -> Signs:
+) -> RewardHackingSigns:
     """Count signs of reward hacking.
 
     Args:
@@ -165,12 +165,14 @@ def count_signs(
     return signs_of(judged, reward_range, threshold)
 
 
-def signs_of(judged: Sequence[Judged], reward_range: tuple[float, float] = (0.0, 1.0), threshold: float = 0.5) -> Signs:
+def signs_of(
+    judged: Sequence[Judged], reward_range: tuple[float, float] = (0.0, 1.0), threshold: float = 0.5
+) -> RewardHackingSigns:
     """Count signs of reward hacking, as `count_signs` does."""
     low, high = reward_range
     failed: Counter[str] = Counter(each.cause for each in judged if each.cause is not None)
     is_high = [each.score is not None and each.score >= low + threshold * (high - low) for each in judged]
-    return Signs(
+    return RewardHackingSigns(
         episodes=len(judged),
         score_without_success=sum(high and not each.success for high, each in zip(is_high, judged, strict=True)),
         validator_errors=failed["reward"],
@@ -190,9 +192,12 @@ def tampering(channels: Iterable[Mapping[str, float]]) -> frozenset[str]:
 
 
 def _verdict(
-    part: Part, tasks: list[str], agents: Sequence[str], on_episode: Callable[[Part, str, Episode], None]
-) -> Verdict:
-    with opened(part) as env:
+    part: PanelSection,
+    tasks: list[str],
+    agents: Sequence[str],
+    on_episode: Callable[[PanelSection, str, Episode], None],
+) -> SanityResult:
+    with open_env(part) as env:
         reward_range = env.meta.reward_range
     probes = []
     for agent in agents:
@@ -204,10 +209,12 @@ def _verdict(
 
         probes.append(_probe(agent, _played(agent, part, tasks, heard), reward_range))
     reasons = tuple(reason for probe in probes for reason in _reasons(probe))
-    return Verdict(family=part.family, env=part.env, tasks=tuple(tasks), probes=tuple(probes), reasons=reasons)
+    return SanityResult(family=part.family, env=part.env, tasks=tuple(tasks), probes=tuple(probes), reasons=reasons)
 
 
-def _played(agent: str, part: Part, tasks: Sequence[str], on_episode: Callable[[Episode], None]) -> list[Episode]:
+def _played(
+    agent: str, part: PanelSection, tasks: Sequence[str], on_episode: Callable[[Episode], None]
+) -> list[Episode]:
     jobs = [
         Job(
             task=Task(env_id=part.env, task_id=name, seed=task_seed(part.seed, name)),
@@ -220,7 +227,7 @@ def _played(agent: str, part: Part, tasks: Sequence[str], on_episode: Callable[[
     backend = loaded.backend(slots=max(1, min(_SLOTS, len(jobs))))
     try:
         with EnvPool(part.env, part.config, PoolConfig(size=backend.num_slots)) as pool:
-            return collect(Engine(backend, pool, loaded.manner), jobs, on_episode)
+            return collect(Engine(backend, pool, loaded.interface), jobs, on_episode)
     finally:
         backend.close()
 

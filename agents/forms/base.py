@@ -17,7 +17,7 @@ class Parsed:
 
     action: str
     is_valid: bool  # it had the form that was asked for
-    why: str = ""  # what was wrong with it, in words for the model; "": nothing, or it is not told
+    error: str = ""  # what was wrong with it, in words for the model; "": nothing, or it is not told
 
 
 def plain(reply: str) -> Parsed:
@@ -26,13 +26,13 @@ def plain(reply: str) -> Parsed:
     return Parsed(action=action, is_valid=bool(action))
 
 
-def invalid(why: str) -> Parsed:
+def invalid(error: str) -> Parsed:
     """Return a reply without an action, and what is told of it."""
-    return Parsed(action="", is_valid=False, why=why)
+    return Parsed(action="", is_valid=False, error=error)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
+class ReplyForm:
     """A way to answer."""
 
     parse: Callable[[str], Parsed]  # of any text

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from cairn.agents.forms.base import Form, Parsed, invalid
+from cairn.agents.forms.base import Parsed, ReplyForm, invalid
 
 _OPENS = re.compile(r"(`{3,})([^`]*)")
 _LANGUAGES = ("", "python", "py")
@@ -40,4 +40,4 @@ def write(action: str) -> str:
     return f"{fence}python\n{action}\n{fence}"
 
 
-FORM = Form(parse=parse, write=write, is_strict=True)
+FORM = ReplyForm(parse=parse, write=write, is_strict=True)

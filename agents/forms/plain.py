@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from cairn.agents.forms.base import Form, plain
+from cairn.agents.forms.base import ReplyForm, plain
 
-FORM = Form(parse=plain, write=lambda action: action, is_strict=False)
+FORM = ReplyForm(parse=plain, write=lambda action: action, is_strict=False)

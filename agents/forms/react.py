@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 
-from cairn.agents.forms.base import Form, Parsed, invalid
+from cairn.agents.forms.base import Parsed, ReplyForm, invalid
 
 THOUGHT, ACTION = "Thought:", "Action:"
 _LABEL = re.compile(r"^[ \t>*_#-]*(thought|action|observation)(?:[ \t*_]*\d+)?[ \t*_]*:", re.MULTILINE | re.IGNORECASE)
@@ -44,4 +44,4 @@ def write(action: str) -> str:
     return f"{THOUGHT}\n{ACTION}\n{action}" if "\n" in action.strip() else f"{THOUGHT}\n{ACTION} {action}"
 
 
-FORM = Form(parse=parse, write=write, is_strict=True)
+FORM = ReplyForm(parse=parse, write=write, is_strict=True)

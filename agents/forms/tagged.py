@@ -5,7 +5,7 @@ Read in lower case. A reply without tags is invalid, and its end is the action; 
 
 from __future__ import annotations
 
-from cairn.agents.forms.base import Form, Parsed
+from cairn.agents.forms.base import Parsed, ReplyForm
 from cairn.envs.tagged_reply import parse_tagged, write_tagged
 
 _FALLBACK_CHARS = 30  # without tags, this much of the reply's end is the action
@@ -16,4 +16,4 @@ def _parse(reply: str) -> Parsed:
     return Parsed(action=read.action, is_valid=read.is_valid)
 
 
-FORM = Form(parse=_parse, write=write_tagged, is_strict=False)
+FORM = ReplyForm(parse=_parse, write=write_tagged, is_strict=False)

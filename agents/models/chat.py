@@ -40,7 +40,7 @@ Encode = Callable[[str], Ids]
 Messages = list[dict[str, str]]
 
 
-class Layout(Protocol):
+class ChatLayout(Protocol):
     """How the texts of an episode and its replies become one sequence."""
 
     end_id: int  # closes a reply
@@ -77,7 +77,7 @@ class PlainLayout:
         return (*self._encode(text if system is None else f"{system}\n\n{text}"), *self.opener)
 
     def following(self, turn: int, text: str, *, is_closed: bool, has_system: bool = False, tools: Tools = ()) -> Ids:
-        """Return the ids between two replies; see `Layout`."""
+        """Return the ids between two replies; see `ChatLayout`."""
         return (*(() if is_closed else (self.end_id,)), *self._encode(text), *self.opener)
 
 
@@ -117,7 +117,7 @@ class ChatTemplate:
     def following(self, turn: int, text: str, *, is_closed: bool, has_system: bool = False, tools: Tools = ()) -> Ids:
         """Return the ids between two replies: rest of a reply's frame, user message, generation prompt.
 
-        See `Layout` for the arguments.
+        See `ChatLayout` for the arguments.
 
         Raises:
             ConfigError: the template is not stable up to this turn.

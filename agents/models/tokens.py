@@ -12,7 +12,7 @@ from typing import Any
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
-from cairn.agents.models.chat import ChatTemplate, Layout, PlainLayout
+from cairn.agents.models.chat import ChatLayout, ChatTemplate, PlainLayout
 from cairn.core.errors import ModelFailure
 
 ACT, END, PAD = "<|act|>", "<|end|>", "<|pad|>"
@@ -35,7 +35,7 @@ class Encoder:
         template = ChatTemplate(tokenizer, self.encode) if tokenizer.chat_template else None
         self.end_id = _end_of_sequence(tokenizer) if template is None else template.end_id
         self.plain = PlainLayout(self.encode, self.end_id, self.act_id)
-        self.chat: Layout = template or self.plain
+        self.chat: ChatLayout = template or self.plain
         self.special_ids = _special_ids(tokenizer) | (template.mark_ids if template else frozenset())
         spelled = [re.escape(token) for token in tokenizer.convert_ids_to_tokens(sorted(self.special_ids))]
         self._spelled = re.compile("|".join(sorted(spelled, key=len, reverse=True)))

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 
-class PeakForecast:
+class CacheAdmission:
     """Says whether one more sequence fits into `capacity` tokens."""
 
     def __init__(self, capacity: int, longest: int, *, window: int = 200, reserve: float = 0.05, seed: int = 0) -> None:
@@ -45,11 +45,11 @@ class PeakForecast:
         worst = max(peak([*current, 0], self._remaining([*current, 0])) for _ in range(draws))
         return worst <= self.capacity * (1 - self.reserve)
 
-    def state(self) -> dict[str, Any]:  # Any: JSON
+    def state_dict(self) -> dict[str, Any]:  # Any: JSON
         """Return what is known, and the place in the draws."""
         return {"lengths": list(self._lengths), "random": self._rng.getstate()}
 
-    def restore(self, state: Mapping[str, Any]) -> None:  # Any: as above
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:  # Any: as above
         """Go on from a state."""
         self._lengths.extend(state["lengths"])
         version, numbers, gauss = state["random"]

@@ -19,8 +19,8 @@ from typing import Any, Protocol
 from pydantic import Field
 
 from cairn.agents.backend import Backend, Reply
-from cairn.agents.rollout.admission import PeakForecast
-from cairn.agents.rollout.episode import Flight, Job, Manner
+from cairn.agents.rollout.admission import CacheAdmission
+from cairn.agents.rollout.episode import EpisodeRunner, Job, PolicyInterface
 from cairn.agents.rollout.play import observe
 from cairn.core.config import Config
 from cairn.core.errors import EpisodeFailure
@@ -29,7 +29,7 @@ from cairn.core.records import Ending, Episode, Observation, Turn
 _POLL_S = 0.05  # how often limits of time are looked at while nothing else happens
 
 
-class Pool(Protocol):
+class EnvSource(Protocol):
     """Lends environments to episodes."""
 
     @property
@@ -49,9 +49,13 @@ class Pool(Protocol):
 class LimitConfig(Config):
     """How long things may take, in seconds of wall time; what runs out is truncated and scored as it stands."""
 
-    turn_s: float | None = Field(None, gt=0, description="One reply with the environment's answer; None: no limit.")
-    episode_s: float | None = Field(None, gt=0, description="One episode.")
-    group_s: float | None = Field(None, gt=0, description="All episodes of a task, from the first one's beginning.")
+    turn_timeout_s: float | None = Field(
+        None, gt=0, description="One reply with the environment's answer; None: no limit."
+    )
+    episode_timeout_s: float | None = Field(None, gt=0, description="One episode.")
+    group_timeout_s: float | None = Field(
+        None, gt=0, description="All episodes of a task, from the first one's beginning."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,26 +69,28 @@ class _Arrival:
 
 @dataclass
 class Engine:
-    """Plays jobs with one back end, one pool and one manner."""
+    """Plays jobs with one back end, one pool and one interface."""
 
     backend: Backend
-    pool: Pool
-    manner: Manner
+    pool: EnvSource
+    interface: PolicyInterface
     retries: int = 1  # further attempts at an episode that failed
     limits: LimitConfig = field(default_factory=LimitConfig)
-    forecast: PeakForecast | None = None  # None: slots are the only limit
+    admission: CacheAdmission | None = None  # None: slots are the only limit
     clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
-        self.flights: dict[int, Flight] = {}  # by slot
-        self.waiting: deque[tuple[Job, int]] = deque()  # jobs that go before new ones, with the attempts behind them
+        self.active: dict[int, EpisodeRunner] = {}  # by slot
+        self.retry_queue: deque[tuple[Job, int]] = (
+            deque()
+        )  # jobs that go before new ones, with the attempts behind them
         self._sampling: set[int] = set()  # slots; all others wait for their environments
         self.free = list(range(self.backend.num_slots))[::-1]  # the last one is taken first
         self._inbox: queue.SimpleQueue[_Arrival] = queue.SimpleQueue()
         # Whoever waits for a thread is served in the order of arrival: one call an episode, so episodes take turns.
         self._threads = ThreadPoolExecutor(self.pool.threads) if self.pool.threads else None
 
-    def pump(self, next_job: Callable[[], Job | None]) -> list[tuple[Job, Episode]]:
+    def step(self, next_job: Callable[[], Job | None]) -> list[tuple[Job, Episode]]:
         """Begin what can be begun, do a unit of work, and return the episodes that ended.
 
         `next_job` returns None while no further episode may begin.
@@ -98,8 +104,8 @@ class Engine:
         self._cut_what_is_late(done)
         return done
 
-    def take_answers(self) -> list[tuple[Job, Episode]]:
-        """Go on with the flights whose environment has answered, without sampling; return the episodes that ended."""
+    def drain_envs(self) -> list[tuple[Job, Episode]]:
+        """Continue the episodes whose environment has answered, without sampling; return those that ended."""
         done: list[tuple[Job, Episode]] = []
         self._take_answers(done, wait=False)
         return done
@@ -111,65 +117,65 @@ class Engine:
         self.backend.close()
         self.pool.close()
 
-    def cut(self, group_id: int) -> list[tuple[Job, Episode]]:
+    def abort_group(self, group_id: int) -> list[tuple[Job, Episode]]:
         """End the episodes of a group where they stand; those whose environment is at work end when it answers."""
         done: list[tuple[Job, Episode]] = []
-        for slot in [slot for slot, flight in self.flights.items() if flight.job.group_id == group_id]:
+        for slot in [slot for slot, runner in self.active.items() if runner.job.group_id == group_id]:
             self._cut(slot, done)
         return done
 
-    # -- jobs to flights --------------------------------------------------------------------------------------------
+    # -- jobs to runners --------------------------------------------------------------------------------------------
 
     def _admit(self, next_job: Callable[[], Job | None]) -> bool:
         """Begin episodes while there are slots and room; return whether any began."""
         began = False
         while self.free and self._has_room():
-            if self.waiting:
-                job, attempt = self.waiting.popleft()
+            if self.retry_queue:
+                job, attempt = self.retry_queue.popleft()
             elif (found := next_job()) is not None:
                 job, attempt = found, 0
             else:
                 break
-            self._begin(self.free.pop(), Flight.of(job, self.manner, attempt))
+            self._begin(self.free.pop(), EpisodeRunner.of(job, self.interface, attempt))
             began = True
         return began
 
     def _has_room(self) -> bool:
-        lengths = [flight.length for flight in self.flights.values()]
-        return self.forecast is None or not lengths or self.forecast.admits(lengths)
+        lengths = [runner.length for runner in self.active.values()]
+        return self.admission is None or not lengths or self.admission.admits(lengths)
 
-    def _begin(self, slot: int, flight: Flight) -> None:
-        self.flights[slot] = flight
-        flight.began = flight.turn_began = self.clock()
-        self._call(slot, lambda: self._reset(flight))
+    def _begin(self, slot: int, runner: EpisodeRunner) -> None:
+        self.active[slot] = runner
+        runner.began = runner.turn_began = self.clock()
+        self._call(slot, lambda: self._reset(runner))
 
-    def _reset(self, flight: Flight) -> Observation:
-        flight.env = self.pool.lease()
-        task = flight.job.task
-        return observe(*flight.env.reset(seed=task.seed, options={"task": task.task_id}))
+    def _reset(self, runner: EpisodeRunner) -> Observation:
+        runner.env = self.pool.lease()
+        task = runner.job.task
+        return observe(*runner.env.reset(seed=task.seed, options={"task": task.task_id}))
 
-    def take_up(self, slot: int, flight: Flight, turns: Sequence[Turn]) -> bool:
+    def resume(self, slot: int, runner: EpisodeRunner, turns: Sequence[Turn]) -> bool:
         """Bring an interrupted episode to where it was, by its own actions; its slot is not among the free ones.
 
         Returns whether the environment showed what it had shown. If not, or if it failed, the episode begins anew.
         """
         try:
-            self._replay(flight, turns)
+            self._replay(runner, turns)
         except EpisodeFailure:
-            if flight.env is not None:
-                self.pool.release(flight.env)
-            self._begin(slot, Flight.of(flight.job, self.manner, flight.attempt))
+            if runner.env is not None:
+                self.pool.release(runner.env)
+            self._begin(slot, EpisodeRunner.of(runner.job, self.interface, runner.attempt))
             return False
-        self.flights[slot] = flight
-        flight.began = self.clock()
-        flight.is_cold = True
+        self.active[slot] = runner
+        runner.began = self.clock()
+        runner.is_cold = True
         self._ask(slot)
         return True
 
-    def _replay(self, flight: Flight, turns: Sequence[Turn]) -> None:
-        flight.look(self._reset(flight))
+    def _replay(self, runner: EpisodeRunner, turns: Sequence[Turn]) -> None:
+        runner.build_prompt(self._reset(runner))
         for turn in turns:
-            flight.retake(turn, flight.env.step(turn.action))
+            runner.replay_turn(turn, runner.env.step(turn.action))
 
     # -- environments -----------------------------------------------------------------------------------------------
 
@@ -194,97 +200,100 @@ class Engine:
             self._threads.submit(run)
 
     def _take_answers(self, done: list[tuple[Job, Episode]], *, wait: bool) -> bool:
-        """Go on with every flight whose environment has answered; return whether there was one."""
+        """Continue every episode whose environment has answered; return whether there was one."""
         found = False
         while True:
             try:
-                arrival = self._inbox.get(block=wait and bool(self.flights) and not found, timeout=_POLL_S)
+                arrival = self._inbox.get(block=wait and bool(self.active) and not found, timeout=_POLL_S)
             except queue.Empty:
                 return found
             found = True
             self._arrived(arrival, done)
 
     def _arrived(self, arrival: _Arrival, done: list[tuple[Job, Episode]]) -> None:
-        flight = self.flights[arrival.slot]
+        runner = self.active[arrival.slot]
         ending = None
         try:
             if isinstance(arrival.value, BaseException):
                 raise arrival.value
-            if flight.said is not None:
-                ending = flight.see(arrival.value, arrival.seconds)
-            elif flight.is_late:
-                flight.observation, ending = arrival.value, Ending.truncated("time")
+            if runner.pending is not None:
+                ending = runner.on_step(arrival.value, arrival.seconds)
+            elif runner.is_late:
+                runner.observation, ending = arrival.value, Ending.truncated("time")
             else:
-                flight.look(arrival.value)
+                runner.build_prompt(arrival.value)
         except EpisodeFailure as failure:
-            self._settle(arrival.slot, flight.failed(failure), done)
+            self._settle(arrival.slot, runner.failed(failure), done)
             return
         if ending is not None:
-            self._settle(arrival.slot, flight.ended(ending), done)
+            self._settle(arrival.slot, runner.ended(ending), done)
             return
         self._ask(arrival.slot)
 
     def _ask(self, slot: int) -> None:
-        """Ask the back end for a flight's next reply."""
-        flight = self.flights[slot]
-        flight.turn_began = self.clock()
-        self.backend.submit(slot, flight.request())
+        """Request the next reply of an episode from the back end."""
+        runner = self.active[slot]
+        runner.turn_began = self.clock()
+        self.backend.submit(slot, runner.request())
         self._sampling.add(slot)
 
     # -- replies ----------------------------------------------------------------------------------------------------
 
     def _answered(self, slot: int, reply: Reply | EpisodeFailure, done: list[tuple[Job, Episode]]) -> None:
         self._sampling.discard(slot)
-        flight = self.flights[slot]
+        runner = self.active[slot]
         if isinstance(reply, EpisodeFailure):
-            self._settle(slot, flight.failed(reply), done)
+            self._settle(slot, runner.failed(reply), done)
             return
         try:
-            is_note = flight.takes_note(reply)
+            is_note = runner.takes_note(reply)
         except EpisodeFailure as failure:  # no prompt can be made of it
-            self._settle(slot, flight.failed(failure), done)
+            self._settle(slot, runner.failed(failure), done)
             return
         if is_note:
             self._ask(slot)
             return
-        action = flight.hear(reply)
+        action = runner.on_reply(reply)
         if action is None:
-            self._settle(slot, flight.ended(Ending.truncated("tokens")), done)
+            self._settle(slot, runner.ended(Ending.truncated("tokens")), done)
             return
-        self._call(slot, lambda: flight.env.step(action))
+        self._call(slot, lambda: runner.env.step(action))
 
     # -- endings ----------------------------------------------------------------------------------------------------
 
     def _cut_what_is_late(self, done: list[tuple[Job, Episode]]) -> None:
-        turn_s, episode_s = self.limits.turn_s or float("inf"), self.limits.episode_s or float("inf")
-        if turn_s == episode_s == float("inf"):
+        turn_timeout_s, episode_timeout_s = (
+            self.limits.turn_timeout_s or float("inf"),
+            self.limits.episode_timeout_s or float("inf"),
+        )
+        if turn_timeout_s == episode_timeout_s == float("inf"):
             return
         now = self.clock()
-        for slot, flight in list(self.flights.items()):
-            if now - flight.turn_began > turn_s or now - flight.began > episode_s:
+        for slot, runner in list(self.active.items()):
+            if now - runner.turn_began > turn_timeout_s or now - runner.began > episode_timeout_s:
                 self._cut(slot, done)
 
     def _cut(self, slot: int, done: list[tuple[Job, Episode]]) -> None:
-        flight = self.flights[slot]
+        runner = self.active[slot]
         if slot not in self._sampling:
-            flight.is_late = True
+            runner.is_late = True
             return
         self.backend.abort(slot)
         self._sampling.discard(slot)
-        self._settle(slot, flight.ended(Ending.truncated("time")), done)
+        self._settle(slot, runner.ended(Ending.truncated("time")), done)
 
     def _settle(self, slot: int, episode: Episode, done: list[tuple[Job, Episode]]) -> None:
-        """Take an ended flight out: to be played again if it failed and may be, else to be returned."""
-        flight = self.flights.pop(slot)
+        """Remove an ended episode: queue it again if it failed and may be retried, else return it."""
+        runner = self.active.pop(slot)
         self.free.append(slot)
-        if flight.env is not None:
-            self.pool.release(flight.env)
-        if self.forecast is not None:
-            self.forecast.record(flight.length)
-        if episode.is_failed and flight.attempt < self.retries:
-            self.waiting.append((flight.job, flight.attempt + 1))
+        if runner.env is not None:
+            self.pool.release(runner.env)
+        if self.admission is not None:
+            self.admission.record(runner.length)
+        if episode.is_failed and runner.attempt < self.retries:
+            self.retry_queue.append((runner.job, runner.attempt + 1))
         else:
-            done.append((flight.job, episode))
+            done.append((runner.job, episode))
 
 
 def collect(
@@ -301,7 +310,7 @@ def collect(
     done: dict[int, Episode] = {}
     left = iter(mine)
     while len(done) < len(mine):
-        for job, episode in engine.pump(lambda: next(left, None)):
+        for job, episode in engine.step(lambda: next(left, None)):
             done[id(job)] = episode
             on_episode(episode)
         on_work()

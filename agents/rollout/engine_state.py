@@ -13,7 +13,7 @@ import numpy as np
 
 from cairn.agents.backend import Reply
 from cairn.agents.rollout.engine import Engine
-from cairn.agents.rollout.episode import Flight, Job
+from cairn.agents.rollout.episode import EpisodeRunner, Job
 from cairn.agents.rollout.groups import Key, State, key_of
 from cairn.core.episode_json import (
     array_from_json,
@@ -26,14 +26,14 @@ from cairn.core.episode_json import (
 
 
 def engine_state(engine: Engine) -> State:
-    """Return all that an engine needs to go on, as JSON; none of its flights is between environment and back end."""
+    """Return all that an engine needs to go on, as JSON; no episode may be between environment and back end."""
     return {
-        "waiting": [[*key_of(job), attempt] for job, attempt in engine.waiting],
+        "waiting": [[*key_of(job), attempt] for job, attempt in engine.retry_queue],
         "flights": [
-            [*key_of(flight.job), slot, _flight_state(engine, slot, flight)] for slot, flight in engine.flights.items()
+            [*key_of(runner.job), slot, _runner_state(engine, slot, runner)] for slot, runner in engine.active.items()
         ],
         "free": list(engine.free),
-        "forecast": None if engine.forecast is None else engine.forecast.state(),
+        "forecast": None if engine.admission is None else engine.admission.state_dict(),
     }
 
 
@@ -45,31 +45,31 @@ def keys_in(state: Mapping[str, Any]) -> list[Key]:
 def restore_engine(engine: Engine, state: Mapping[str, Any], jobs: Mapping[Key, Job]) -> int:
     """Go on from a state, with a fresh engine; return how many episodes had to begin anew."""
     for number, member, attempt in state["waiting"]:
-        engine.waiting.append((jobs[number, member], attempt))
+        engine.retry_queue.append((jobs[number, member], attempt))
     engine.free = list(state["free"])
-    if engine.forecast is not None and state["forecast"] is not None:
-        engine.forecast.restore(state["forecast"])
+    if engine.admission is not None and state["forecast"] is not None:
+        engine.admission.load_state_dict(state["forecast"])
     taken = [_take_up(engine, slot, jobs[number, member], kept) for number, member, slot, kept in state["flights"]]
     return taken.count(False)
 
 
-def _flight_state(engine: Engine, slot: int, flight: Flight) -> State:
-    reply = flight.said.reply if flight.said is not None else engine.backend.so_far(slot)
+def _runner_state(engine: Engine, slot: int, runner: EpisodeRunner) -> State:
+    reply = runner.pending.reply if runner.pending is not None else engine.backend.so_far(slot)
     return {
-        "attempt": flight.attempt,
-        "turns": [turn_to_json(turn) for turn in flight.turns],
+        "attempt": runner.attempt,
+        "turns": [turn_to_json(turn) for turn in runner.turns],
         "reply": None if reply is None else _reply_to_json(reply),
-        "random": flight.rng.getstate(),
+        "random": runner.rng.getstate(),
     }
 
 
 def _take_up(engine: Engine, slot: int, job: Job, kept: Mapping[str, Any]) -> bool:
     """Bring an episode to where it was; where that cannot be done, it begins anew."""
-    flight = Flight.of(job, engine.manner, kept["attempt"])
+    runner = EpisodeRunner.of(job, engine.interface, kept["attempt"])
     version, numbers, gauss = kept["random"]
-    flight.rng.setstate((version, tuple(numbers), gauss))
-    flight.begun = None if kept["reply"] is None else _reply_from_json(kept["reply"])
-    return engine.take_up(slot, flight, [turn_from_json(turn) for turn in kept["turns"]])
+    runner.rng.setstate((version, tuple(numbers), gauss))
+    runner.partial = None if kept["reply"] is None else _reply_from_json(kept["reply"])
+    return engine.resume(slot, runner, [turn_from_json(turn) for turn in kept["turns"]])
 
 
 def _reply_to_json(reply: Reply) -> State:

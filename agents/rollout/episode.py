@@ -1,7 +1,7 @@
-"""One episode under way between an environment and a back end: what it asks next, and what each answer makes of it.
+"""Runs one episode: builds each request for the back end and records each environment step.
 
-A flight does no waiting and owns no clock: `agents.rollout.engine` carries its requests to the back end, its actions to
-the environment, and both's answers back.
+A runner does not wait and has no clock: `agents.rollout.engine` sends its requests to the back end and its actions to
+the environment, and hands it the answers.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from cairn.agents.backend import Reply, Request, Scene
+from cairn.agents.backend import Reply, Request, TurnContext
 from cairn.agents.context.base import Context, Prompt, TakesNotes
 from cairn.agents.forms.base import Parsed
 from cairn.agents.rollout.play import observe
@@ -34,7 +34,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manner:
+class PolicyInterface:
     """How a policy sees and answers."""
 
     new_context: Callable[[], Context]
@@ -43,7 +43,7 @@ class Manner:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _PendingAction:
     """A reply that the environment has yet to answer."""
 
     reply: Reply
@@ -52,11 +52,11 @@ class _Said:
 
 
 @dataclass(slots=True, kw_only=True)
-class Flight:
-    """An episode under way."""
+class EpisodeRunner:
+    """The state of one episode in progress."""
 
     job: Job
-    manner: Manner
+    interface: PolicyInterface
     context: Context
     rng: random.Random
     attempt: int = 0  # failures behind it
@@ -64,7 +64,7 @@ class Flight:
     observation: Observation = field(default_factory=lambda: Observation(text="", anchor=0))
     prompt: Prompt = field(default_factory=lambda: Prompt((), extends=False))
     choices: list[tuple[int, ...]] | None = None  # what the reply is one of; None: anything
-    said: _Said | None = None
+    pending: _PendingAction | None = None
     notes: list[Note] = field(default_factory=list)  # of the turn under way
     turns: list[Turn] = field(default_factory=list)
     score: float = 0.0
@@ -73,16 +73,16 @@ class Flight:
     began: float = 0.0  # by the engine's clock
     turn_began: float = 0.0
     is_late: bool = False  # a limit of time ran out while the environment was at work
-    begun: Reply | None = None  # part of the coming reply, sampled before the run was interrupted
+    partial: Reply | None = None  # part of the coming reply, sampled before the run was interrupted
     is_cold: bool = False  # the back end does not have the sequence so far
 
     @classmethod
-    def of(cls, job: Job, manner: Manner, attempt: int = 0) -> Flight:
-        """Return a flight that has yet to begin."""
+    def of(cls, job: Job, interface: PolicyInterface, attempt: int = 0) -> EpisodeRunner:
+        """Return the runner of an episode that has not begun."""
         rng = random.Random(job.sample_seed)
-        return cls(job=job, manner=manner, context=manner.new_context(), rng=rng, attempt=attempt)
+        return cls(job=job, interface=interface, context=interface.new_context(), rng=rng, attempt=attempt)
 
-    def look(self, observation: Observation) -> None:
+    def build_prompt(self, observation: Observation) -> None:
         """Prepare what this observation calls for.
 
         Raises:
@@ -91,7 +91,7 @@ class Flight:
         self.observation = observation
         self.prompt = self.context.prompt(observation)
         self.choices = None
-        if self.manner.constrain and observation.admissible and self.prompt.asks == "action":
+        if self.interface.constrain and observation.admissible and self.prompt.asks == "action":
             self.choices = [self.context.render(action) for action in observation.admissible]
 
     def request(self) -> Request:
@@ -106,10 +106,10 @@ class Flight:
             extends=extends,
             choices=self.choices,
             rng=self.rng,
-            begun=self.begun,
+            partial=self.partial,
             messages=self.prompt.messages,
             tools=self.prompt.tools,
-            scene=Scene(
+            turn_context=TurnContext(
                 task_id=self.job.task.task_id,
                 turn=len(self.turns),
                 observation=self.observation,
@@ -129,33 +129,33 @@ class Flight:
         self._note(Note(kind=self.prompt.asks, text=self._text(reply)))
         return True
 
-    def hear(self, reply: Reply) -> str | None:
+    def on_reply(self, reply: Reply) -> str | None:
         """Take in a reply and return its action; None: the sequence is full, which ends the episode."""
-        self.begun = None
+        self.partial = None
         self.length += len(reply.ids)
         if reply.finish == "context":
             return None
         text = self._text(reply)
-        self.said = _Said(reply, text, self.context.parse(text))
-        return self.said.parsed.action
+        self.pending = _PendingAction(reply, text, self.context.parse(text))
+        return self.pending.parsed.action
 
-    def see(self, answer: Answer, seconds: float) -> Ending | None:
+    def on_step(self, answer: Answer, seconds: float) -> Ending | None:
         """Take in what the environment answered; return how that ended the episode, if it did.
 
         Raises:
             EpisodeFailure: no prompt can be made of it.
         """
-        text, reward, is_over, is_cut, info = answer
+        text, reward, terminated, truncated, info = answer
         turn = self._turn(float(reward), info, seconds)
         observation = self._add(turn, text, info)
-        self.said = None
-        if is_over or is_cut or self.is_late:
+        self.pending = None
+        if terminated or truncated or self.is_late:
             self.observation = observation
-            return Ending.terminated() if is_over else Ending.truncated("turns" if is_cut else "time")
-        self.look(observation)
+            return Ending.terminated() if terminated else Ending.truncated("turns" if truncated else "time")
+        self.build_prompt(observation)
         return None
 
-    def retake(self, turn: Turn, answer: Answer) -> None:
+    def replay_turn(self, turn: Turn, answer: Answer) -> None:
         """Take in a turn of before an interruption, which did not end the episode, and what it leads to now.
 
         Raises:
@@ -165,7 +165,7 @@ class Flight:
             raise EnvironmentFailure(f"task {self.job.task.task_id!r} did not show the same again")
         for note in turn.notes:
             self._note(note)
-        self.look(self._add(turn, answer[0], answer[-1]))
+        self.build_prompt(self._add(turn, answer[0], answer[-1]))
         self.length = len(self._sequence())
 
     def ended(self, ending: Ending) -> Episode:
@@ -190,12 +190,12 @@ class Flight:
         assert isinstance(self.context, TakesNotes)  # whoever asks takes the answer
         self.context.note(note.text)
         self.notes.append(note)
-        self.look(self.observation)
+        self.build_prompt(self.observation)
 
     def _text(self, reply: Reply) -> str:
         if reply.text is not None:
             return reply.text
-        return self.manner.decode((reply.ids[:-1] if reply.finish == "end" else reply.ids).tolist())
+        return self.interface.decode((reply.ids[:-1] if reply.finish == "end" else reply.ids).tolist())
 
     def _sequence(self) -> tuple[int, ...]:
         """Return the ids of the turns that the next prompt extends."""
@@ -204,14 +204,14 @@ class Flight:
         return tuple(np.concatenate(parts).tolist())
 
     def _turn(self, reward: float, info: Mapping[str, Any], seconds: float) -> Turn:
-        assert self.said is not None  # an environment answers actions
-        reply = self.said.reply
+        assert self.pending is not None  # an environment answers actions
+        reply = self.pending.reply
         turn = Turn(
             observation=self.observation,
-            reply_text=self.said.text,
-            action=self.said.parsed.action,
+            reply_text=self.pending.text,
+            action=self.pending.parsed.action,
             reward=reward,
-            is_valid=self.said.parsed.is_valid,
+            is_valid=self.pending.parsed.is_valid,
             channels=info.get("channels", {}),
             seconds=seconds,
             acted=info.get("acted"),

@@ -67,20 +67,20 @@ class Groups:
             self._next += 1
         return self._queue.popleft() if self._queue else None
 
-    def give_back(self, jobs: Iterable[Job]) -> None:
+    def requeue(self, jobs: Iterable[Job]) -> None:
         """Take jobs that have not ended: they are the next to begin, in their order."""
         self._queue = deque(sorted([*jobs, *self._queue], key=key_of))
 
-    def ended(self, job: Job, episode: Episode) -> None:
+    def ended(self, job_for: Job, episode: Episode) -> None:
         """Take note of a job's episode.
 
         Raises:
             ValueError: it has one already.
         """
-        group = self._groups[job.group_id]
-        if job.member in group.episodes:
-            raise ValueError(f"Group {group.number} has an episode of member {job.member} already")
-        group.episodes[job.member] = episode
+        group = self._groups[job_for.group_id]
+        if job_for.member in group.episodes:
+            raise ValueError(f"Group {group.number} has an episode of member {job_for.member} already")
+        group.episodes[job_for.member] = episode
         if len(group.episodes) == len(group.jobs):
             self.schedule.complete(group.number)
 
@@ -92,7 +92,7 @@ class Groups:
         groups = [self._groups.pop(number) for number in sorted(began.key for began in taken)]
         return [group.episodes[member] for group in groups for member in range(len(group.jobs))]
 
-    def late(self, limit_s: float | None) -> list[int]:
+    def overdue(self, limit_s: float | None) -> list[int]:
         """Return the groups that began longer ago than the limit."""
         if limit_s is None:
             return []
@@ -110,7 +110,7 @@ class Groups:
 
     # -- checkpoints ------------------------------------------------------------------------------------------------
 
-    def state(self) -> State:
+    def state_dict(self) -> State:
         """Return all but what is under way, as JSON."""
         return {
             "version": self.schedule.version,
@@ -125,7 +125,7 @@ class Groups:
             "queue": [key_of(job) for job in self._queue],
         }
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from a state; nothing may have begun."""
         self.schedule = GroupSchedule(self.schedule.batch_size, self.schedule.config, state["version"])
         self._next = state["next"]

@@ -29,7 +29,7 @@ def play(env: Environment, task: Task, choose: Choose, *, group_id: int = 0, ori
         observation = observe(*env.reset(seed=task.seed, options={"task": task.task_id}))
         while True:
             action = choose(observation)
-            text, reward, is_over, is_cut, info = env.step(action)
+            text, reward, terminated, truncated, info = env.step(action)
             turns.append(
                 Turn(
                     observation=observation,
@@ -41,7 +41,7 @@ def play(env: Environment, task: Task, choose: Choose, *, group_id: int = 0, ori
                 )
             )
             observation = observe(text, info)
-            if is_over or is_cut:
+            if terminated or truncated:
                 break
     except EpisodeFailure as failure:
         ending = Ending.failed(failure.cause, str(failure))  # type: ignore[arg-type]  # causes are declared as str
@@ -54,7 +54,7 @@ def play(env: Environment, task: Task, choose: Choose, *, group_id: int = 0, ori
         turns=tuple(turns),
         origin=origin,
         final=observation,
-        ending=Ending.terminated() if is_over else Ending.truncated("turns"),
+        ending=Ending.terminated() if terminated else Ending.truncated("turns"),
         score=float(info["score"]),
         success=bool(info["success"]),
     )

@@ -43,7 +43,7 @@ class ScheduleConfig(Config):
 
 
 @dataclass(frozen=True, slots=True)
-class Began(Generic[K]):
+class StartedGroup(Generic[K]):
     """A group that has begun."""
 
     key: K
@@ -66,18 +66,18 @@ class GroupSchedule(Generic[K]):
         self.config = config
         self.version = version
         self.limit = batch + int(batch * config.over_provision)
-        self._running: dict[K, Began[K]] = {}
-        self._ready: dict[K, Began[K]] = {}
+        self._running: dict[K, StartedGroup[K]] = {}
+        self._ready: dict[K, StartedGroup[K]] = {}
         self._waits = False  # the next batch needs a group that is still running
         self._at_hand: Counter[int] = Counter()  # groups running or ready, by version
 
     @property
-    def running(self) -> tuple[Began[K], ...]:
+    def running(self) -> tuple[StartedGroup[K], ...]:
         """Groups with an episode to come, in the order in which they began."""
         return tuple(self._running.values())
 
     @property
-    def ready(self) -> tuple[Began[K], ...]:
+    def ready(self) -> tuple[StartedGroup[K], ...]:
         """Complete groups that no batch has had, in the order in which they completed."""
         return tuple(self._ready.values())
 
@@ -91,7 +91,7 @@ class GroupSchedule(Generic[K]):
         """Take note that a group's first episode begins; `version`: under older weights, when a run goes on."""
         if key in self._running or key in self._ready:
             raise ValueError(f"group {key!r} has begun already")
-        began = self._running[key] = Began(key, self.version if version is None else version)
+        began = self._running[key] = StartedGroup(key, self.version if version is None else version)
         self._at_hand[began.version] += 1
 
     def complete(self, key: K) -> None:
@@ -103,7 +103,7 @@ class GroupSchedule(Generic[K]):
         """Take a complete group out: it will not be trained on, and another may begin in its place."""
         self._forget(key)
 
-    def take(self) -> tuple[Began[K], ...] | None:
+    def take(self) -> tuple[StartedGroup[K], ...] | None:
         """Return the next batch, oldest first, and count an update; None while it must wait."""
         if len(self._ready) < self.batch_size or self._waits:
             return None
@@ -120,7 +120,7 @@ class GroupSchedule(Generic[K]):
         self._waits = False
         self._at_hand[self._ready.pop(key).version] -= 1
 
-    def _leaves_time(self, chosen: Sequence[Began[K]]) -> bool:
+    def _leaves_time(self, chosen: Sequence[StartedGroup[K]]) -> bool:
         """Return whether every group that is left can still be trained on in time."""
         left = self._at_hand - Counter(group.version for group in chosen)
         due = 0

@@ -22,10 +22,10 @@ class EpisodeSource(Protocol):
     """What the training loop asks for episodes."""
 
     @property
-    def num_tokens(self) -> int:
+    def tokens_processed(self) -> int:
         """Tokens that the back ends have computed so far."""
 
-    def batch(
+    def next_batch(
         self, on_episode: Callable[[Episode], None] = lambda _: None, on_work: Callable[[], None] = lambda: None
     ) -> list[Episode]:
         """Return the next update's episodes, by group and member.
@@ -33,16 +33,16 @@ class EpisodeSource(Protocol):
         `on_episode` hears of each as it ends; `on_work` is called often while they are played.
         """
 
-    def update_weights(self, version: int) -> None:
+    def sync_weights(self, version: int) -> None:
         """Go on with the policy's new weights, in replies under way too."""
 
     def metrics(self) -> dict[str, float]:
         """Return what there is to say about what is under way."""
 
-    def state(self) -> State:
+    def state_dict(self) -> State:
         """Return all that is needed to go on, as JSON."""
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from a state; nothing may have begun."""
 
     def close(self) -> None:
@@ -66,43 +66,43 @@ class Rollout:
         return self.groups.schedule
 
     @property
-    def num_tokens(self) -> int:
+    def tokens_processed(self) -> int:
         """Tokens that the back end has computed so far."""
-        return self.engine.backend.num_tokens
+        return self.engine.backend.tokens_processed
 
-    def batch(
+    def next_batch(
         self, on_episode: Callable[[Episode], None] = lambda _: None, on_work: Callable[[], None] = lambda: None
     ) -> list[Episode]:
         """Return the next update's episodes; see `EpisodeSource`."""
         while (episodes := self.groups.take()) is None:
-            self._note(self.engine.pump(self.groups.next_job), on_episode)
-            for number in self.groups.late(self.engine.limits.group_s):
-                self._note(self.engine.cut(number), on_episode)
+            self._note(self.engine.step(self.groups.next_job), on_episode)
+            for number in self.groups.overdue(self.engine.limits.group_timeout_s):
+                self._note(self.engine.abort_group(number), on_episode)
             on_work()
-        self._note(self.engine.take_answers(), on_episode)  # so that none is between environment and back end
+        self._note(self.engine.drain_envs(), on_episode)  # so that none is between environment and back end
         return episodes
 
-    def update_weights(self, version: int) -> None:
+    def sync_weights(self, version: int) -> None:
         """Go on with the policy's new weights, in replies under way too."""
-        self.engine.backend.update_weights(version)
+        self.engine.backend.sync_weights(version)
 
     def metrics(self) -> dict[str, float]:
         """Return how many episodes are under way, and how many had to begin anew."""
-        return {"in_flight": float(len(self.engine.flights)), "restarted": float(self.restarted)}
+        return {"in_flight": float(len(self.engine.active)), "restarted": float(self.restarted)}
 
     def close(self) -> None:
         """End the engine, and what back end and pool hold."""
         self.engine.close()
 
-    def state(self) -> State:
+    def state_dict(self) -> State:
         """Return all that is needed to go on, as JSON."""
-        return {**self.groups.state(), "engines": [engine_state(self.engine)]}
+        return {**self.groups.state_dict(), "engines": [engine_state(self.engine)]}
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from a state, with a fresh engine."""
-        self.groups.restore(state)
+        self.groups.load_state_dict(state)
         mine, anew = split_engines(state["engines"], 1)
-        self.groups.give_back(map(self.groups.job, anew))
+        self.groups.requeue(map(self.groups.job, anew))
         self.restarted += len(anew)
         for kept in filter(None, mine):
             jobs = {key: self.groups.job(key) for key in keys_in(kept)}

@@ -14,7 +14,7 @@ from cairn.benchmarks.credit import factorial as combinations
 from cairn.benchmarks.credit import report, widths
 from cairn.benchmarks.credit import speed as times
 from cairn.benchmarks.credit.study import Condition, conditions, episodes, measurable, study
-from cairn.benchmarks.outcome import Outcome, row
+from cairn.benchmarks.outcome import Measurement, row
 from cairn.core.errors import CairnError
 from cairn.trainer.credit.kernel.segments import segments
 
@@ -22,7 +22,7 @@ SIZE = 8  # the group size of bars, tables and figure
 SPARSE = 0.5  # share of steps alone in their state from which a problem counts as sparse
 
 
-def run(quick: bool = False, speed: bool = False, factorial: bool = False, out: Path | None = None) -> Outcome:
+def run(quick: bool = False, speed: bool = False, factorial: bool = False, out: Path | None = None) -> Measurement:
     """Measure, and write ``creditbench.json`` and ``creditbench.png`` into `out`; `quick` answers in under 45 s.
 
     Raises:
@@ -31,15 +31,15 @@ def run(quick: bool = False, speed: bool = False, factorial: bool = False, out: 
     if speed + factorial + (out is not None) > 1:
         raise CairnError("cairn bench credit: --speed, --factorial and --out exclude each other")
     if speed:
-        return Outcome(rows=times.measure(quick))
+        return Measurement(rows=times.measure(quick))
     if factorial:
         where = [replace(c, tasks=2, groups=20 if quick else 50) for c in conditions(True)]
         rows, table = combinations.measure(where)
-        return Outcome(rows=rows, tables=[table, combinations.ablation(where)])
+        return Measurement(rows=rows, tables=[table, combinations.ablation(where)])
     return _quality(quick, out)
 
 
-def _quality(quick: bool, out: Path | None) -> Outcome:
+def _quality(quick: bool, out: Path | None) -> Measurement:
     methods, left_out = measurable()
     results = list(study(methods, conditions(quick)))
     at_size = [r for r in results if r.condition.size == SIZE]
@@ -60,7 +60,7 @@ def _quality(quick: bool, out: Path | None) -> Outcome:
         out.mkdir(parents=True, exist_ok=True)
         report.write(results, {"alone": alone, "not_measured": left_out}, out / "creditbench.json")
         report.draw(at_size, out / "creditbench.png")
-    return Outcome(rows=rows, tables=[*report.tables(at_size), table])
+    return Measurement(rows=rows, tables=[*report.tables(at_size), table])
 
 
 def _alone(condition: Condition) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 
 from cairn.benchmarks.credit.report import mean_ranks
 from cairn.benchmarks.credit.study import Condition, study
-from cairn.benchmarks.outcome import Row, Table, row
+from cairn.benchmarks.outcome import ResultTable, Row, row
 
 KEYS = ("anchor", "observations(2)", "turn")
 BACKUPS = ("none", "visit_mean", "fixed_point", "best", "distance")
@@ -43,7 +43,7 @@ def combinations() -> dict[str, tuple[str, dict[str, Any]]]:  # Any: settings of
     return out
 
 
-def measure(where: list[Condition]) -> tuple[list[Row], Table]:
+def measure(where: list[Condition]) -> tuple[list[Row], ResultTable]:
     """Return how many combinations there are, and the table: mean ranks and means of both metrics."""
     methods = combinations()
     results = [r for r in study(methods, where) if r.method in methods]
@@ -59,17 +59,17 @@ def measure(where: list[Condition]) -> tuple[list[Row], Table]:
     ]
     columns = ("key", "backup", "credit", "normaliser", "rank, cosine", "rank, correlation", "cosine", "correlation")
     title = f"all combinations, groups of {where[0].size}, over {len(where)} conditions"
-    return [row("credit: combinations of slots", float(len(methods)), "")], Table(
+    return [row("credit: combinations of slots", float(len(methods)), "")], ResultTable(
         title=title, columns=columns, rows=tuple(lines)
     )
 
 
-def ablation(where: list[Condition]) -> Table:
+def ablation(where: list[Condition]) -> ResultTable:
     """Return the table of closure with one setting changed at a time."""
     results = list(study({name: ("closure", settings) for name, settings in CHANGES.items()}, where))
     lines = tuple((name, *_means(results, name)) for name in CHANGES)
     columns = ("closure, with", "cosine", "correlation")
-    return Table(
+    return ResultTable(
         title=f"closure, groups of {where[0].size}, means over {len(where)} conditions", columns=columns, rows=lines
     )
 

@@ -1,7 +1,7 @@
 """Small decision problems whose answers are exact: every reachable state listed, values by dynamic programming.
 
-A problem is given as rules (`Rules`); `tabulate` walks all states that can be reached and makes arrays of them. The
-objective is the undiscounted sum of rewards within the turn limit H, so values depend on the turns that are left:
+A problem is given as rules (`DecisionRules`); `tabulate` walks all states that can be reached and makes arrays of them.
+The objective is the undiscounted sum of rewards within the turn limit H, so values depend on the turns that are left:
 ``V_t(s) = sum_a pi(a|s) Q_t(s,a)``, ``Q_t(s,a) = sum_o p_o (r_o + V_{t+1}(s_o))``, ``V_H = 0``.
 
 Axes: S states, A the most actions that any state has, O the most outcomes of an action, H turns.
@@ -23,7 +23,7 @@ Outcome = tuple[float, State, float, bool]  # probability, next state, reward, w
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rules:
+class DecisionRules:
     """A decision problem in words that a person can check."""
 
     start: State
@@ -60,7 +60,7 @@ class MDP:
         return bool((self.probability.max(-1)[self.exists] == 1).all())
 
 
-def tabulate(rules: Rules, limit: int = 50_000) -> MDP:
+def tabulate(rules: DecisionRules, limit: int = 50_000) -> MDP:
     """Return the arrays of all states that can be reached within the horizon.
 
     Raises:
@@ -73,8 +73,8 @@ def tabulate(rules: Rules, limit: int = 50_000) -> MDP:
         row = []
         for name in rules.actions(state):
             outcomes = [
-                (p, -1 if is_over else _number(states, frontier, x), r)
-                for p, x, r, is_over in rules.outcomes(state, name)
+                (p, -1 if terminated else _number(states, frontier, x), r)
+                for p, x, r, terminated in rules.outcomes(state, name)
             ]
             row.append((names.setdefault(name, len(names)), outcomes))
         rows.append(row)

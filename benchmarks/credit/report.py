@@ -10,8 +10,8 @@ import numpy as np
 from scipy.stats import rankdata
 
 from cairn.benchmarks.credit.score import METRICS
-from cairn.benchmarks.credit.study import EXACT, Condition, Result
-from cairn.benchmarks.outcome import Table, row
+from cairn.benchmarks.credit.study import EXACT, Condition, StudyResult
+from cairn.benchmarks.outcome import ResultTable, row
 from cairn.core.table import Floats
 
 OURS = "closure"
@@ -20,14 +20,14 @@ NAMES = {"cosine": "gradient cosine", "correlation": "correlation with the exact
 MIDDLE = 0.4
 
 
-def mean_ranks(results: Sequence[Result], metric: str) -> dict[str, float]:
+def mean_ranks(results: Sequence[StudyResult], metric: str) -> dict[str, float]:
     """Return each method's rank, 1 the best, averaged over all conditions; ties share the mean of theirs."""
     values, methods, _ = grid([r for r in results if r.method != EXACT], metric)
     ranks = rankdata(-np.round(values, 6), axis=0).mean(1)
     return dict(sorted(zip(methods, ranks.tolist(), strict=True), key=lambda pair: pair[1]))
 
 
-def grid(results: Sequence[Result], metric: str) -> tuple[Floats, list[str], list[Condition]]:
+def grid(results: Sequence[StudyResult], metric: str) -> tuple[Floats, list[str], list[Condition]]:
     """Return values [methods, conditions] with the names of both axes."""
     methods = list(dict.fromkeys(r.method for r in results))
     where = list(dict.fromkeys(r.condition for r in results))
@@ -35,7 +35,7 @@ def grid(results: Sequence[Result], metric: str) -> tuple[Floats, list[str], lis
     return np.array([[found[m, c] for c in where] for m in methods]), methods, where
 
 
-def bars(results: Sequence[Result], sparse: Sequence[str], is_claim: bool) -> list[dict[str, object]]:
+def bars(results: Sequence[StudyResult], sparse: Sequence[str], is_claim: bool) -> list[dict[str, object]]:
     """Return the rows that say whether `OURS` is what it is said to be, at one group size."""
     at_middle = {(r.method, r.condition.world): r for r in results if r.condition.level == MIDDLE}
     worlds = list(dict.fromkeys(world for _, world in at_middle))
@@ -65,7 +65,7 @@ def bars(results: Sequence[Result], sparse: Sequence[str], is_claim: bool) -> li
     return rows
 
 
-def tables(results: Sequence[Result]) -> list[Table]:
+def tables(results: Sequence[StudyResult]) -> list[ResultTable]:
     """Return one table a metric: methods by mean rank, problems at 40 %."""
     out = []
     for metric in SHOWN:
@@ -77,11 +77,11 @@ def tables(results: Sequence[Result]) -> list[Table]:
             shown = {EXACT: "", **shown}
         lines = [(name, rank, *(_shown(found[name, c], metric) for c in where)) for name, rank in shown.items()]
         title = f"{NAMES[metric]}, groups of {where[0].size}: mean rank over all levels; at 40 %, with 95 % intervals"
-        out.append(Table(title=title, columns=("method", "rank", *(c.world for c in where)), rows=tuple(lines)))
+        out.append(ResultTable(title=title, columns=("method", "rank", *(c.world for c in where)), rows=tuple(lines)))
     return out
 
 
-def write(results: Sequence[Result], facts: dict[str, object], path: Path) -> None:
+def write(results: Sequence[StudyResult], facts: dict[str, object], path: Path) -> None:
     """Write every number of the study as JSON."""
     rows = [
         {
@@ -94,7 +94,7 @@ def write(results: Sequence[Result], facts: dict[str, object], path: Path) -> No
     path.write_text(f'{{"facts": {json.dumps(facts)},\n"results": [\n{lines}\n]}}\n', encoding="utf-8")
 
 
-def draw(results: Sequence[Result], path: Path) -> None:
+def draw(results: Sequence[StudyResult], path: Path) -> None:
     """Write the figure: both metrics of all methods under all conditions of one group size, best mean rank on top."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -123,12 +123,12 @@ def draw(results: Sequence[Result], path: Path) -> None:
     figure.savefig(path, dpi=90)
 
 
-def _is_above(results: dict[tuple[str, str], Result], metric: str, world: str, rivals: Sequence[str]) -> bool:
+def _is_above(results: dict[tuple[str, str], StudyResult], metric: str, world: str, rivals: Sequence[str]) -> bool:
     low = results[OURS, world].of(metric)[1]
     return all(low > results[rival, world].of(metric)[2] for rival in rivals)
 
 
-def _shown(result: Result, metric: str) -> str:
+def _shown(result: StudyResult, metric: str) -> str:
     found, low, high = result.of(metric)
     return f"{found:.3f} [{low:.3f}, {high:.3f}]"
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from cairn.benchmarks.credit.mdp import Exact
 from cairn.benchmarks.credit.rollouts import Rows
 from cairn.core.table import Floats, Ids
-from cairn.trainer.credit.kernel.segments import means, relative, segments
+from cairn.trainer.credit.kernel.segments import centered, means, segments
 
 METRICS = ("cosine", "snr", "correlation", "rank", "sign", "error")
 NEGLIGIBLE = 1e-9
@@ -111,5 +111,5 @@ def _ranks(x: Floats, group: Ids) -> Floats:
 
 def _correlations(x: Floats, y: Floats, group: Ids) -> Floats:
     """Return Pearson's correlation of each group; 0 without spread."""
-    dx, dy = relative(x, group), relative(y, group)
+    dx, dy = centered(x, group), centered(y, group)
     return _divided(np.bincount(group, dx * dy), np.sqrt(np.bincount(group, dx**2) * np.bincount(group, dy**2)))

@@ -43,7 +43,7 @@ class Condition:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Result:
+class StudyResult:
     """One estimator under one condition."""
 
     method: str
@@ -82,7 +82,7 @@ def episodes(condition: Condition) -> Iterator[tuple[Floats, Exact, Rows]]:
         yield policy_SA, exact, replace(rows, table=replace(rows.table, logprob=logprob, length=np.ones(len(order))))
 
 
-def study(methods: Methods, where: list[Condition]) -> Iterator[Result]:
+def study(methods: Methods, where: list[Condition]) -> Iterator[StudyResult]:
     """Yield one result per condition and method, and one of the exact advantages themselves."""
     for condition in watched(f"credit: {len(methods)} methods under each condition", where):
         sums: dict[str, list[Floats]] = {name: [] for name in (*methods, EXACT)}
@@ -93,7 +93,7 @@ def study(methods: Methods, where: list[Condition]) -> Iterator[Result]:
             sums[EXACT].append(summands(policy_SA, exact, rows, truths(exact, rows)))
         for name, tasks in sums.items():
             found, low, high = summary(tasks, seed=0)
-            yield Result(method=name, condition=condition, found=found, low=low, high=high)
+            yield StudyResult(method=name, condition=condition, found=found, low=low, high=high)
 
 
 @cache

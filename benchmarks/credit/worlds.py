@@ -1,4 +1,4 @@
-"""The six problems of CreditBench, each a few tasks of one kind; every rule is written out in `Rules`.
+"""The six problems of CreditBench, each a few tasks of one kind; every rule is written out in `DecisionRules`.
 
 ===========  ==========================================================  ==========================================
 fetch        find an object in a closed place, bring it to another; a    sparse: most states are seen once
@@ -18,20 +18,20 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from cairn.benchmarks.credit.mdp import Action, Outcome, Rules, State
+from cairn.benchmarks.credit.mdp import Action, DecisionRules, Outcome, State
 
 
-def fetch(seed: int) -> Rules:
+def fetch(seed: int) -> DecisionRules:
     """Six places, three of them closed, and a radio; 24 turns."""
     return _fetch(seed, places=6, closed=3, stations=64, horizon=24)
 
 
-def slippery(seed: int) -> Rules:
+def slippery(seed: int) -> DecisionRules:
     """Five places, two of them closed; one action in five does nothing; 24 turns."""
     return _fetch(seed, places=5, closed=2, horizon=24, failure=0.2)
 
 
-def aliased(seed: int) -> Rules:
+def aliased(seed: int) -> DecisionRules:
     """Five places, two of them closed; of an action without effect all that is seen is that nothing happened."""
     return _fetch(seed, places=5, closed=2, horizon=24, is_aliased=True)
 
@@ -45,7 +45,7 @@ def _fetch(
     stations: int = 1,
     failure: float = 0.0,
     is_aliased: bool = False,
-) -> Rules:
+) -> DecisionRules:
     """Bring the object from its place to its target, opening what is closed; the radio matters to nobody.
 
     State: where the agent stands, which places are open, where the object is (-1: in hand), the radio's station, and
@@ -84,10 +84,10 @@ def _fetch(
     def observe(state: State) -> object:
         return "nothing happens" if is_aliased and state[4] else state
 
-    return Rules(start=start, actions=actions, outcomes=outcomes, horizon=horizon, observe=observe)
+    return DecisionRules(start=start, actions=actions, outcomes=outcomes, horizon=horizon, observe=observe)
 
 
-def shop(seed: int) -> Rules:
+def shop(seed: int) -> DecisionRules:
     """Four queries of two pages of three items, two options of three values; 15 turns; the score is what matches.
 
     State: ("search",), ("page", query, page), ("item", query, page, item, first option, second option).
@@ -125,7 +125,7 @@ def shop(seed: int) -> Rules:
                 return [(1.0, ("page", q, p), 0.0, False)]
         raise ValueError(f"no action {action!r} in {state!r}")
 
-    return Rules(start=("search",), actions=actions, outcomes=outcomes, horizon=15)
+    return DecisionRules(start=("search",), actions=actions, outcomes=outcomes, horizon=15)
 
 
 def _score(item: tuple[int, ...], chosen: tuple[int, ...], wanted: tuple[int, ...], options: tuple[int, ...]) -> float:
@@ -136,7 +136,7 @@ def _score(item: tuple[int, ...], chosen: tuple[int, ...], wanted: tuple[int, ..
     return 0.1 + 0.05 * matches if item[0] == wanted[0] else 0.0
 
 
-def doors(seed: int) -> Rules:
+def doors(seed: int) -> DecisionRules:
     """A grid of 6 x 5 cut by a wall with a door; the key lies on this side; pits hold for ever; 30 turns.
 
     State: (x, y, has key), or "pit".
@@ -165,10 +165,10 @@ def doors(seed: int) -> Rules:
             return [(1.0, "pit", 0.0, False)]
         return [(1.0, (*to, has_key), float(to == goal), to == goal)]
 
-    return Rules(start=(0, 0, False), actions=lambda _: [*steps, "pick"], outcomes=outcomes, horizon=30)
+    return DecisionRules(start=(0, 0, False), actions=lambda _: [*steps, "pick"], outcomes=outcomes, horizon=30)
 
 
-def chain(seed: int) -> Rules:
+def chain(seed: int) -> DecisionRules:
     """Ten turns of three actions; at one of them, one action is right; what was done elsewhere changes the view only.
 
     State: turn, last action but one, last action, whether the right one was taken.
@@ -179,13 +179,13 @@ def chain(seed: int) -> Rules:
     def outcomes(state: State, action: Action) -> Sequence[Outcome]:
         turn, _, last, is_right = state
         is_right = action == right if turn == decisive else is_right
-        is_over = turn == 9
-        return [(1.0, (turn + 1, last, action, is_right), float(is_over and is_right), is_over)]
+        terminated = turn == 9
+        return [(1.0, (turn + 1, last, action, is_right), float(terminated and is_right), terminated)]
 
-    return Rules(start=(0, -1, -1, False), actions=lambda _: range(3), outcomes=outcomes, horizon=10)
+    return DecisionRules(start=(0, -1, -1, False), actions=lambda _: range(3), outcomes=outcomes, horizon=10)
 
 
-WORLDS: dict[str, Callable[[int], Rules]] = {
+WORLDS: dict[str, Callable[[int], DecisionRules]] = {
     "fetch": fetch,
     "shop": shop,
     "doors": doors,

@@ -9,11 +9,11 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-from cairn.benchmarks.outcome import Outcome
+from cairn.benchmarks.outcome import Measurement
 from cairn.core.errors import UnknownNameError
 
 
-def run(env: str = "household", quick: bool = False) -> Outcome:
+def run(env: str = "household", quick: bool = False) -> Measurement:
     """Measure an environment; `quick` takes samples and answers in under 45 s.
 
     Raises:
@@ -22,5 +22,5 @@ def run(env: str = "household", quick: bool = False) -> Outcome:
     known = [module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")]
     if env not in known:
         raise UnknownNameError("environment with a benchmark", env, known, "cairn bench --help")
-    outcome: Outcome = importlib.import_module(f"{__name__}.{env}").measure(quick)
+    outcome: Measurement = importlib.import_module(f"{__name__}.{env}").measure(quick)
     return outcome

@@ -85,10 +85,10 @@ def _play(
 
 def _episode(env: GuiEnv, policy: Policy, task: str) -> tuple[bool, float]:
     _, info = env.reset(seed=0, options={"task": task})
-    rng, is_over = random.Random(task), False
-    while not is_over:
-        _, _, is_done, is_cut, info = env.step(policy(env, rng))
-        is_over = is_done or is_cut
+    rng, terminated = random.Random(task), False
+    while not terminated:
+        _, _, is_done, truncated, info = env.step(policy(env, rng))
+        terminated = is_done or truncated
     return bool(info["success"]), float(info["score"])
 
 

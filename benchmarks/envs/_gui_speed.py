@@ -23,7 +23,7 @@ _TIMES, _WARM = 7, 2  # of a beginning; the first ones are not counted
 
 
 @dataclass(frozen=True, kw_only=True)
-class Played:
+class TimedPlay:
     """What came of playing for a while."""
 
     pages: int  # at once
@@ -71,8 +71,8 @@ class Start:
 class Speed:
     """What was measured of an environment."""
 
-    one: Played
-    many: Played
+    one: TimedPlay
+    many: TimedPlay
     starts: tuple[Start, ...]
     first_mb: float  # the browser with one page
     page_mb: float  # each page more
@@ -139,7 +139,7 @@ def end(envs: Sequence[GuiEnv]) -> None:
     envs[0]._browser.close()
 
 
-def play(envs: Sequence[GuiEnv], tasks: Sequence[str], seconds: float) -> Played:
+def play(envs: Sequence[GuiEnv], tasks: Sequence[str], seconds: float) -> TimedPlay:
     """Play on all at once, each in a thread, after a reset of each that is not counted."""
     found = [_Player(env, random.Random(place)) for place, env in enumerate(envs)]
     with ThreadPoolExecutor(len(envs)) as threads:
@@ -153,7 +153,7 @@ def play(envs: Sequence[GuiEnv], tasks: Sequence[str], seconds: float) -> Played
             each.result()
         taken = time.perf_counter() - began
         cores = {what: (spent - before.get(what, 0.0)) / taken for what, spent in _spent().items()}
-    return Played(
+    return TimedPlay(
         pages=len(envs),
         seconds=taken,
         steps=sum(each.steps for each in found),
@@ -189,10 +189,10 @@ class _Player:
             clicks = [call for call in info["admissible_actions"] if call.startswith("click(")]
             action = self.rng.choice(clicks) if clicks and turn % 2 else "noop()"
             began = time.perf_counter()
-            _, _, is_over, is_cut, info = self.env.step(action)
+            _, _, terminated, truncated, info = self.env.step(action)
             self.step_s += time.perf_counter() - began
             self.steps += 1
-            if is_over or is_cut:
+            if terminated or truncated:
                 break
 
 

@@ -69,11 +69,11 @@ class Player:
             bids = _in_sight(seen, text)
             action = f"click({self._rng.choice(bids)!r})" if bids and turn % 2 else "noop(0)"
             began = time.perf_counter()
-            seen, _, is_over, is_cut, _ = env.step(action)
+            seen, _, terminated, truncated, _ = env.step(action)
             text = self._text(seen["axtree_object"])
             self._step_s += time.perf_counter() - began
             self._steps += 1
-            if is_over or is_cut:
+            if terminated or truncated:
                 break
         began = time.perf_counter()
         env.unwrapped.close()  # as its own reset would

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from cairn.benchmarks.outcome import Outcome, Row, row
+from cairn.benchmarks.outcome import Measurement, Row, row
 from cairn.core.errors import MissingDataError
 from cairn.envs.base import TextEnv
 from cairn.envs.code import tasks
@@ -25,7 +25,7 @@ _AT_ONCE = 2
 _SENSELESS = ("list_files", "run_tests", "shell true", "run_python\n1", "write_file notes\nx", "dance")
 
 
-def measure(quick: bool) -> Outcome:
+def measure(quick: bool) -> Measurement:
     """Play every kind; `quick` takes a few tasks of each."""
     rows: list[Row] = []
     for kind in tasks.names():
@@ -33,7 +33,7 @@ def measure(quick: bool) -> Outcome:
             rows += _kind(kind, quick)
         except MissingDataError as error:
             rows.append(row(f"code, {kind}: not measured: {error}", None, ""))
-    return Outcome(rows=[*rows, *_speed(50 if quick else 500)])
+    return Measurement(rows=[*rows, *_speed(50 if quick else 500)])
 
 
 def _kind(kind: str, quick: bool) -> Iterator[Row]:
@@ -66,11 +66,11 @@ def _played(kind: str, policy: Callable[[TextEnv, random.Random], str], ids: lis
     found = []
     with make("code", kind=kind) as env:
         for task in ids:
-            rng, began, is_over, info = random.Random(task), time.perf_counter(), False, {"success": False}
+            rng, began, terminated, info = random.Random(task), time.perf_counter(), False, {"success": False}
             env.reset(seed=0, options={"task": task})
-            while not is_over:
-                _, _, is_done, is_cut, info = env.step(policy(env, rng))
-                is_over = is_done or is_cut
+            while not terminated:
+                _, _, is_done, truncated, info = env.step(policy(env, rng))
+                terminated = is_done or truncated
             found.append((bool(info["success"]), time.perf_counter() - began))
     return found
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from cairn.benchmarks.envs import _browsergym, _gui_agents, _gui_speed, _gui_steady
 from cairn.benchmarks.envs._gui_speed import Speed
-from cairn.benchmarks.outcome import Outcome, Row, Table, row
+from cairn.benchmarks.outcome import Measurement, ResultTable, Row, row
 from cairn.benchmarks.process import in_fresh_process, say
 from cairn.core.errors import CairnError
 from cairn.envs.gui.render_text import CHARS_PER_TOKEN
@@ -26,11 +26,11 @@ _FASTER_STEPS, _FASTER_RESETS, _OF_GOTO, _SCALING = 5, 20, 1.5, 1.8
 _SECONDS, _QUICK_SECONDS = 20.0, 2.0
 
 
-def measure(quick: bool) -> Outcome:
+def measure(quick: bool) -> Measurement:
     """Measure both; `quick` takes samples, leaves BrowserGym out, and answers in under 45 s."""
     seconds = _QUICK_SECONDS if quick else _SECONDS
     rows: list[Row] = []
-    tables: list[Table] = []
+    tables: list[ResultTable] = []
     for env_id in (APPS, MINIWOB):
         try:
             tasks = tasks_for_speed(env_id)
@@ -49,7 +49,7 @@ def measure(quick: bool) -> Outcome:
         say(f"{env_id}: memory")
         rows += _gui_steady.rows(env_id, tasks, quick)
         rows += _gui_agents.rows(env_id, "<= 0" if env_id == APPS else None, quick)
-    return Outcome(rows=rows, tables=tables)
+    return Measurement(rows=rows, tables=tables)
 
 
 def tasks_for_speed(env_id: str) -> tuple[str, ...]:
@@ -108,14 +108,14 @@ def anew_rows(speed: Speed) -> Iterator[Row]:
     yield row(f"{where}: a reset over a bare page.goto, median of pages", speed.over_goto, "x", f"<= {_OF_GOTO}", told)
 
 
-def speed_table(env_id: str, speed: Speed) -> Table:
+def speed_table(env_id: str, speed: Speed) -> ResultTable:
     """Return a line for every task."""
     lines = tuple(
         (each.task, f"{each.reset_ms:.1f}", f"{each.goto_ms:.1f}", f"{each.over_goto:.2f}", str(each.characters))
         for each in speed.starts
     )
     columns = ("task", "reset, ms", "bare goto, ms", "ratio", "characters")
-    return Table(title=f"{env_id}: beginnings, medians", columns=columns, rows=lines)
+    return ResultTable(title=f"{env_id}: beginnings, medians", columns=columns, rows=lines)
 
 
 # -- beside BrowserGym -------------------------------------------------------------------------------------------------

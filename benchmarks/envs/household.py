@@ -18,25 +18,25 @@ from pathlib import Path
 from typing import Any, get_args
 
 from cairn.benchmarks.envs._measure import data_file, json_lines, memory_mb, open_files
-from cairn.benchmarks.outcome import Outcome, Row, row
+from cairn.benchmarks.outcome import Measurement, Row, row
 from cairn.core.errors import CairnError, MissingDataError
 from cairn.envs.household.env import HouseholdEnv
 from cairn.envs.household.games import load_row, open_split
 from cairn.envs.household.generator import Size
-from cairn.envs.household.world import World
+from cairn.envs.household.world import HouseState
 
 _SIZES = get_args(Size)
 _REFERENCES = (("ref_valid_seen", "valid_seen"), ("ref_train40", "train"))
 
 
-def measure(quick: bool) -> Outcome:
+def measure(quick: bool) -> Measurement:
     """Measure; `quick` takes samples and answers in under 45 s."""
     rows = [*_generated(quick), *_steadiness()]
     try:
         open_split("valid_unseen")
     except MissingDataError as error:
-        return Outcome(rows=[*rows, _skipped("real games", str(error))])
-    return Outcome(rows=[*_conformance(), *_speed(quick), *_loading(), *_real(quick), *rows])
+        return Measurement(rows=[*rows, _skipped("real games", str(error))])
+    return Measurement(rows=[*_conformance(), *_speed(quick), *_loading(), *_real(quick), *rows])
 
 
 def _row(name: str, value: float, unit: str, bar: str | None = None, baseline: str | None = None) -> Row:
@@ -72,12 +72,12 @@ def _compare(env: HouseholdEnv, game: dict[str, Any]) -> Iterator[tuple[str, boo
         yield "intros", text == game["intro"]
         yield "admissible lists", list(info["admissible_actions"]) == game["intro_admissible"]
         for step in game[episode]:
-            text, _, is_over, _, info = env.step(step["a"])
+            text, _, terminated, _, info = env.step(step["a"])
             yield "observations", text == step["obs"]
             yield "scores", info["score"] == step["score"]
-            yield "endings", (is_over, info["success"]) == (step["done"], step["won"])
+            yield "endings", (terminated, info["success"]) == (step["done"], step["won"])
             yield "admissible lists", list(info["admissible_actions"]) == step["adm"]
-            if is_over:
+            if terminated:
                 break
 
 
@@ -117,9 +117,9 @@ def _play(env: HouseholdEnv, info: dict[str, Any], policy: Callable[[dict[str, A
     rewards = []
     is_done = False
     while not is_done:
-        _, reward, is_over, is_cut, info = env.step(policy(info))
+        _, reward, terminated, truncated, info = env.step(policy(info))
         rewards.append(reward)
-        is_done = is_over or is_cut
+        is_done = terminated or truncated
     return rewards
 
 
@@ -173,7 +173,7 @@ def _loading() -> list[Row]:
     games = list(json_lines(path))
     start = time.perf_counter()
     for game in games:
-        world = World(load_row(game, game["id"]))
+        world = HouseState(load_row(game, game["id"]))
         if not world.house.intro() or not world.options:
             raise CairnError(f"Game {game['id']!r} has nothing to show")
     mean_ms = (time.perf_counter() - start) / len(games) * 1000

@@ -22,7 +22,7 @@ from unittest import mock
 
 from cairn.benchmarks.envs import _large_shop
 from cairn.benchmarks.envs._measure import data_file, json_lines, memory_mb
-from cairn.benchmarks.outcome import Outcome, Row, Table, row
+from cairn.benchmarks.outcome import Measurement, ResultTable, Row, row
 from cairn.benchmarks.process import in_fresh_process
 from cairn.core.errors import MissingDataError
 from cairn.envs.webshop import build
@@ -37,18 +37,18 @@ _START = "import cairn; env = cairn.make('webshop', source={source!r}); env.rese
 Info = dict[str, Any]  # Any: info's values are of many types
 
 
-def measure(quick: bool) -> Outcome:
+def measure(quick: bool) -> Measurement:
     """Measure; `quick` takes samples and answers in under 45 s."""
     rows, tables = [*_many_shops(), *_agents("generated", 50 if quick else 200)], []
     rows += _large_shop.measure(20_000 if quick else 1_000_000)
     try:
         env = WebShopEnv(source="webshop-1000", splits="original", split="test")
     except MissingDataError as error:
-        return Outcome(rows=[row(f"webshop: 1,000-product set not measured: {error}", None, ""), *rows])
+        return Measurement(rows=[row(f"webshop: 1,000-product set not measured: {error}", None, ""), *rows])
     found, exceptions = _episodes(env)
     tables.append(exceptions)
     real = [*found, *_goals(env, quick), *_ranking(env.shop.catalogue), *_speed(env, quick), *_start_up()]
-    return Outcome(rows=[*real, *_agents("webshop-1000", 50 if quick else 500), *rows], tables=tables)
+    return Measurement(rows=[*real, *_agents("webshop-1000", 50 if quick else 500), *rows], tables=tables)
 
 
 def _row(name: str, value: float, unit: str, bar: str | None = None, baseline: str | None = None) -> Row:
@@ -58,7 +58,7 @@ def _row(name: str, value: float, unit: str, bar: str | None = None, baseline: s
 # -- the same shop as the original's? ----------------------------------------------------------------------------------
 
 
-def _episodes(env: WebShopEnv) -> tuple[list[Row], Table]:
+def _episodes(env: WebShopEnv) -> tuple[list[Row], ResultTable]:
     """Replay the original's episodes, with Lucene's tokens and with those of the references' search."""
     path = data_file("webshop", "ref_transcripts.jsonl.gz")
     assert path is not None  # the set is there
@@ -76,7 +76,7 @@ def _episodes(env: WebShopEnv) -> tuple[list[Row], Table]:
     ]
     lines = tuple((f"goal/{episode['goal_index']}", episode["kind"], *found) for episode, found in differ)
     columns = ("task", "kind", "action", "what", "ours without theirs", "theirs without ours")
-    return rows, Table(title="Reference episodes that differ, where they first do", columns=columns, rows=lines)
+    return rows, ResultTable(title="Reference episodes that differ, where they first do", columns=columns, rows=lines)
 
 
 def _cut_as_the_references(text: str) -> list[str]:
@@ -87,15 +87,15 @@ def first_difference(env: WebShopEnv, episode: dict[str, Any]) -> tuple[str, ...
     """Return where a replayed episode first differs from the reference: action, what, and what only one side has."""
     text, _ = env.reset(seed=0, options={"task": f"goal/{episode['goal_index']}"})
     first = {"a": "reset", "obs": episode["obs0"], "avail": episode["avail0"], "r": 0.0, "done": False}
-    reward, is_over = 0.0, False
+    reward, terminated = 0.0, False
     for step in [first, *episode["steps"]]:
         if step is not first:
-            text, reward, is_over, _, _ = env.step(step["a"])
-        found = {"obs": text, "avail": _available(env), "r": reward, "done": is_over}
+            text, reward, terminated, _, _ = env.step(step["a"])
+        found = {"obs": text, "avail": _available(env), "r": reward, "done": terminated}
         for what, value in found.items():
             if value != step[what]:
                 return (step["a"][:40], what, *_only(str(value), str(step[what])))
-        if is_over:
+        if terminated:
             return None
     return None
 
@@ -190,9 +190,9 @@ def _steps_per_second(env: WebShopEnv, seconds: float, seed: int) -> float:
         while not is_done:
             action = _random_action(info, rng)
             start = time.perf_counter()
-            _, _, is_over, is_cut, info = env.step(action)
+            _, _, terminated, truncated, info = env.step(action)
             spent += time.perf_counter() - start
-            steps, is_done = steps + 1, is_over or is_cut
+            steps, is_done = steps + 1, terminated or truncated
     return steps / spent
 
 
@@ -271,6 +271,6 @@ def _ends(env: WebShopEnv, tasks: Sequence[str], policy: Callable[[Info], str]) 
         _, info = env.reset(seed=0, options={"task": task})
         is_done = False
         while not is_done:
-            _, _, is_over, is_cut, info = env.step(policy(info))
-            is_done = is_over or is_cut
+            _, _, terminated, truncated, info = env.step(policy(info))
+            is_done = terminated or truncated
         yield info

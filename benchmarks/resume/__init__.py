@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cairn.benchmarks.outcome import Outcome, Row, row
+from cairn.benchmarks.outcome import Measurement, Row, row
 from cairn.benchmarks.process import say
 from cairn.core.errors import CairnError
 from cairn.core.store import RunStore
@@ -27,21 +27,21 @@ _CLOCKS = ("seconds/", "tokens_per_second")
 
 
 @dataclass(frozen=True)
-class Plan:
+class ResumePlan:
     """How much of the quick start is run, and how often it is killed."""
 
     kills: int
     settings: dict[str, object]
 
 
-FULL = Plan(
+FULL = ResumePlan(
     20,
     {
         "trainer.updates": 8, "trainer.groups": 8, "trainer.group_size": 4, "imitation.episodes": 100,
         "imitation.epochs": 1, "eval.tasks": 5, "eval.every": 4,
     },
 )  # fmt: skip
-QUICK = Plan(
+QUICK = ResumePlan(
     1,
     {
         "trainer.updates": 2, "trainer.groups": 4, "trainer.group_size": 4, "imitation.episodes": 10,
@@ -56,7 +56,7 @@ _ALWAYS = {
 }
 
 
-def run(*, quick: bool = False) -> Outcome:
+def run(*, quick: bool = False) -> Measurement:
     """Return how the killed run compares."""
     plan = QUICK if quick else FULL
     with tempfile.TemporaryDirectory() as folder:
@@ -65,7 +65,7 @@ def run(*, quick: bool = False) -> Outcome:
         runs = _killed(Path(folder), plan, seconds)
         rows = _compared(calm, runs)
     what = f"resume: quick start with {plan.settings['trainer.updates']} updates"
-    return Outcome(
+    return Measurement(
         rows=[
             row(f"{what}: undisturbed", seconds, "s"),
             row(f"{what}: runs that were killed", float(len(runs)), "runs"),
@@ -75,19 +75,19 @@ def run(*, quick: bool = False) -> Outcome:
     )
 
 
-def _command(folder: Path, plan: Plan) -> list[str]:
+def _command(folder: Path, plan: ResumePlan) -> list[str]:
     settings = {**_ALWAYS, **plan.settings}
     flags = [part for key, value in settings.items() for part in ("--set", f"{key}={str(value).lower()}")]
     return [str(Path(sys.executable).with_name("cairn")), "train", "quickstart", "--folder", str(folder), *flags]
 
 
-def _undisturbed(folder: Path, plan: Plan) -> float:
+def _undisturbed(folder: Path, plan: ResumePlan) -> float:
     began = time.monotonic()
     _to_the_end(folder, plan)
     return time.monotonic() - began
 
 
-def _killed(folder: Path, plan: Plan, seconds: float) -> list[Path]:
+def _killed(folder: Path, plan: ResumePlan, seconds: float) -> list[Path]:
     """Kill runs at random moments, as often as planned, let the last one end, and return their folders."""
     rng, runs, kills = random.Random(0), [folder / "killed-0"], 0
     while kills < plan.kills:
@@ -106,11 +106,11 @@ def _killed(folder: Path, plan: Plan, seconds: float) -> list[Path]:
     return runs
 
 
-def _to_the_end(folder: Path, plan: Plan) -> None:
+def _to_the_end(folder: Path, plan: ResumePlan) -> None:
     _check(subprocess.run(_command(folder, plan), stdout=subprocess.DEVNULL, check=False).returncode, folder, plan)
 
 
-def _check(code: int, folder: Path, plan: Plan) -> None:
+def _check(code: int, folder: Path, plan: ResumePlan) -> None:
     if code:
         raise CairnError(f"resume: a run failed; try it by itself: {' '.join(_command(folder, plan))}")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import torch
 
-from cairn.benchmarks.outcome import Outcome, Row, row
+from cairn.benchmarks.outcome import Measurement, Row, row
 from cairn.benchmarks.process import in_forked_process, say
 from cairn.benchmarks.quickstart import environment, fresh_policy
 from cairn.benchmarks.rollout.episodes import prompts
@@ -19,9 +19,9 @@ CONTEXTS = {"transcript": ("append-only context", ">= 3"), "window": ("window co
 EPISODES, REPLY_TOKENS = 64, 8
 
 
-def run(quick: bool = False) -> Outcome:
+def run(quick: bool = False) -> Measurement:
     """Measure, each way in a process of its own; `quick` plays fewer turns and answers in under 45 s."""
-    return Outcome(rows=[line for name in CONTEXTS for line in _context(name, 2 if quick else 10)])
+    return Measurement(rows=[line for name in CONTEXTS for line in _context(name, 2 if quick else 10)])
 
 
 def _context(name: str, turns: int) -> list[Row]:

@@ -13,7 +13,7 @@ from cairn.agents.context.base import Prompt
 from cairn.agents.models.policy import Policy
 from cairn.agents.rollout.play import observe
 from cairn.benchmarks.quickstart import settings
-from cairn.core.plugin_config import MethodChoice
+from cairn.core.plugin_config import PluginConfig
 from cairn.core.seeding import python_generator
 from cairn.envs.base import TextEnv
 
@@ -28,7 +28,7 @@ def prompts(policy: Policy, env: TextEnv, context: str, episodes: int, turns: in
 def _episode(policy: Policy, env: TextEnv, context: str, task: str, turns: int) -> list[Prompt]:
     agent = settings().agent
     if context != agent.context.method:
-        agent = AgentConfig(context=MethodChoice(method=context))
+        agent = AgentConfig(context=PluginConfig(method=context))
     history, rng = new_context(agent, policy), python_generator("rollout benchmark", task)
     observation = observe(*env.reset(seed=0, options={"task": task}))
     out: list[Prompt] = []
@@ -36,9 +36,9 @@ def _episode(policy: Policy, env: TextEnv, context: str, task: str, turns: int) 
         out.append(history.prompt(observation))
         action = env.oracle("explorer") if rng.random() < 0.5 else rng.choice(observation.admissible or ("look",))
         history.record(observation, action, (_REPLY, policy.encoder.end_id))
-        text, _, is_over, is_cut, info = env.step(action)
+        text, _, terminated, truncated, info = env.step(action)
         observation = observe(text, info)
-        if is_over or is_cut:
+        if terminated or truncated:
             break
     return out
 

@@ -54,7 +54,7 @@ def by_backend(policy: Policy, episodes: Sequence[Sequence[Prompt]], reply_token
             left -= 1
             if turns[slot] < len(episodes[slot]):
                 backend.submit(slot, _request(episodes[slot][turns[slot]], slot))
-    return Timed(time.perf_counter() - start, sampled, backend.num_tokens, peak_memory_mb())
+    return Timed(time.perf_counter() - start, sampled, backend.tokens_processed, peak_memory_mb())
 
 
 def _request(prompt: Prompt, seed: int) -> Request:

@@ -16,7 +16,7 @@ import timeit
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from cairn.benchmarks.outcome import Outcome, Row, row
+from cairn.benchmarks.outcome import Measurement, Row, row
 from cairn.benchmarks.process import watched
 from cairn.core.plugins import SANDBOXES
 from cairn.sandboxes.base import Sandbox, Session
@@ -31,7 +31,7 @@ _FLOORS_MS = {"bubblewrap": 60.0, "landlock": 74.0, "docker": 423.0}
 _IMAGE = "cairn-sandbox-bench"
 
 
-def run(*, quick: bool = False) -> Outcome:
+def run(*, quick: bool = False) -> Measurement:
     """Measure every kind that works here, the one that isolates nothing too."""
     times, image = 5 if quick else 30, _image()
     plain = _median_ms(_plainly, 200)
@@ -46,7 +46,7 @@ def run(*, quick: bool = False) -> Outcome:
             rows += _kind(sandbox, plain, times)
         elif name != "remote":  # it is whatever its server has, and the way there
             rows.append(row(f"sandbox: {name}, not measured: {problem[:80]}", None, ""))
-    return Outcome(rows=[*rows, *_containers(image, 3 if quick else 10)])
+    return Measurement(rows=[*rows, *_containers(image, 3 if quick else 10)])
 
 
 def _bare(times: int) -> Iterator[Row]:

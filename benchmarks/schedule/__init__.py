@@ -7,10 +7,10 @@ the simulation tells the truth.
 
 from __future__ import annotations
 
-from cairn.benchmarks.outcome import Outcome, Row, Table, row
+from cairn.benchmarks.outcome import Measurement, ResultTable, Row, row
 from cairn.benchmarks.process import watched
 from cairn.benchmarks.schedule import real
-from cairn.benchmarks.schedule.simulator import Mode, Result, World, simulate
+from cairn.benchmarks.schedule.simulator import Mode, SimulatedWorld, SimulationResult, simulate
 
 MODES = {
     "whole updates": Mode(),
@@ -19,12 +19,12 @@ MODES = {
 }
 
 
-def run(quick: bool = False) -> Outcome:
+def run(quick: bool = False) -> Measurement:
     """Simulate and compare; `quick` takes 1,000 episodes in flight at most and answers in under 45 s."""
     rows: list[Row] = []
     lines = []
     for in_flight in (128, 1000) if quick else (128, 1000, 10_000):
-        world = World(in_flight=in_flight, updates=8 if in_flight <= 1000 else 4)
+        world = SimulatedWorld(in_flight=in_flight, updates=8 if in_flight <= 1000 else 4)
         base = simulate(world, None)
         lines.append(_line(in_flight, "lock-step", base, base))
         for name, mode in watched(f"schedule: {in_flight:,} in flight", MODES.items()):
@@ -33,10 +33,10 @@ def run(quick: bool = False) -> Outcome:
             rows += _rows(f"schedule: {name}, {in_flight:,} in flight", mode, found, base)
     rows += real.compare({name: mode for name, mode in MODES.items() if not mode.is_apart}, quick)
     columns = ("in flight", "schedule", "episodes/s", "against lock-step", "GPU busy", "environments busy", "staleness")
-    return Outcome(rows=rows, tables=[Table(title=_title(), columns=columns, rows=tuple(lines))])
+    return Measurement(rows=rows, tables=[ResultTable(title=_title(), columns=columns, rows=tuple(lines))])
 
 
-def _rows(where: str, mode: Mode, found: Result, base: Result) -> list[Row]:
+def _rows(where: str, mode: Mode, found: SimulationResult, base: SimulationResult) -> list[Row]:
     is_target = mode.staleness > 0
     faster, busier = (">= 2.5", ">= 5") if is_target else (None, None)
     return [
@@ -47,7 +47,7 @@ def _rows(where: str, mode: Mode, found: Result, base: Result) -> list[Row]:
     ]
 
 
-def _line(in_flight: int, name: str, found: Result, base: Result) -> tuple[str, ...]:
+def _line(in_flight: int, name: str, found: SimulationResult, base: SimulationResult) -> tuple[str, ...]:
     return (
         f"{in_flight:,}", name, f"{found.rate:,.2f}", f"{found.rate / base.rate:.2f} x", f"{found.gpu_use:.0%}",
         f"{found.env_use:.1%}", str(found.staleness),
@@ -55,7 +55,7 @@ def _line(in_flight: int, name: str, found: Result, base: Result) -> tuple[str, 
 
 
 def _title() -> str:
-    world = World(in_flight=1)
+    world = SimulatedWorld(in_flight=1)
     return (
         f"Simulated. Environments: median {world.env_s:g} s a step, 99th percentile {world.env_p99_s:.0f} s; replies: "
         f"median {world.reply_tokens:g} tokens, 99th percentile {world.reply_p99_tokens:.0f}; episodes: median "

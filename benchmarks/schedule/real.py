@@ -14,15 +14,15 @@ from cairn.agents.backend import Reply, Request
 from cairn.agents.context.base import Prompt
 from cairn.agents.forms.base import Parsed
 from cairn.agents.rollout.engine import Engine
-from cairn.agents.rollout.episode import Job, Manner
+from cairn.agents.rollout.episode import Job, PolicyInterface
 from cairn.agents.rollout.schedule import ScheduleConfig
 from cairn.agents.rollout.source import Rollout
 from cairn.benchmarks.outcome import Row, row
-from cairn.benchmarks.schedule.simulator import Mode, World, simulate
+from cairn.benchmarks.schedule.simulator import Mode, SimulatedWorld, simulate
 from cairn.core.errors import EpisodeFailure
 from cairn.core.records import Observation, Task
 
-WORLD = World(
+WORLD = SimulatedWorld(
     in_flight=8, group=2, env_s=0.03, env_spread=1.0, one_rate=2000.0, busy_at=1.0, learn_s=0.05, most_turns=20
 )  # fmt: skip
 Plan = list[tuple[float, float]]  # an episode's turns: tokens of the reply, seconds of the environment
@@ -39,12 +39,12 @@ def compare(modes: dict[str, Mode], quick: bool) -> list[Row]:
     return rows
 
 
-def played(world: World, mode: Mode) -> float:
+def played(world: SimulatedWorld, mode: Mode) -> float:
     """Return the episodes a second of the real engine, without the first update, which only fills the pipe."""
     source = world.episodes()
     backend = _Sleeper(world)
     pool = _Pool(source, backend.num_slots)
-    engine = Engine(backend, pool, Manner(new_context=_Silent, decode=lambda _: "go", constrain=False))
+    engine = Engine(backend, pool, PolicyInterface(new_context=_Silent, decode=lambda _: "go", constrain=False))
     rules = ScheduleConfig(over_provision=mode.over_provision, staleness=mode.staleness)
     batch = max(int(world.in_flight / world.group / mode.batches), 1)
     rollout = Rollout(engine, batch, rules, lambda number: _jobs(number, world.group))
@@ -52,9 +52,9 @@ def played(world: World, mode: Mode) -> float:
     for update in range(world.updates + 1):
         if update == 1:
             start = time.perf_counter()
-        rollout.batch()
+        rollout.next_batch()
         time.sleep(world.learn_s * batch * world.group / world.in_flight)
-        rollout.update_weights(update + 1)
+        rollout.sync_weights(update + 1)
     engine.close()
     return world.updates * batch * world.group / (time.perf_counter() - start)
 
@@ -120,8 +120,8 @@ class _Silent:
 class _Sleeper:
     """A back end whose replies take as long as they are long."""
 
-    def __init__(self, world: World) -> None:
-        self.num_slots, self.version, self.num_tokens = world.in_flight, 0, 0
+    def __init__(self, world: SimulatedWorld) -> None:
+        self.num_slots, self.version, self.tokens_processed = world.in_flight, 0, 0
         self.cache_tokens: int | None = None
         self._rate = world.one_rate
         self._ends: dict[int, float] = {}
@@ -156,7 +156,7 @@ class _Sleeper:
     def resume(self) -> None:
         raise NotImplementedError("nothing here pauses")
 
-    def update_weights(self, version: int) -> None:
+    def sync_weights(self, version: int) -> None:
         self.version = version
 
     def close(self) -> None:

@@ -37,7 +37,7 @@ class Mode:
 
 
 @dataclass(frozen=True, kw_only=True)
-class World:
+class SimulatedWorld:
     """Machines and tasks."""
 
     in_flight: int  # episodes at once: environments, and slots of the back end
@@ -81,7 +81,7 @@ class World:
 
 
 @dataclass(frozen=True)
-class Result:
+class SimulationResult:
     """What a simulation came to."""
 
     rate: float  # episodes trained on a second
@@ -90,7 +90,7 @@ class Result:
     staleness: int  # largest, in updates
 
 
-def simulate(world: World, mode: Mode | None) -> Result:
+def simulate(world: SimulatedWorld, mode: Mode | None) -> SimulationResult:
     """Return what `world.updates` updates come to; None: lock-step."""
     return _LockStep(world).run() if mode is None else _Events(world, mode).run()
 
@@ -98,10 +98,10 @@ def simulate(world: World, mode: Mode | None) -> Result:
 class _LockStep:
     """All episodes of an update take their turns together: every reply waits for the longest, every step too."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: SimulatedWorld) -> None:
         self.world = world
 
-    def run(self) -> Result:
+    def run(self) -> SimulationResult:
         world = self.world
         source = world.episodes()
         now = tokens_done = env_done = 0.0
@@ -115,7 +115,7 @@ class _LockStep:
                     env_done += sum(seconds for _, seconds in active)
             now += world.learn_s
         learning = world.updates * world.learn_s * world.all_rate
-        return Result(
+        return SimulationResult(
             rate=world.updates * world.in_flight / now,
             gpu_use=(tokens_done + learning) / (now * world.all_rate),
             env_use=env_done / (now * world.in_flight),
@@ -163,7 +163,7 @@ class _Gpu:
 class _Events:
     """Episodes go their own way; batches are taken by the real rules."""
 
-    def __init__(self, world: World, mode: Mode) -> None:
+    def __init__(self, world: SimulatedWorld, mode: Mode) -> None:
         self.world, self.is_apart = world, mode.is_apart
         self.batch = max(int(world.in_flight / world.group / mode.batches), 1)
         rules = ScheduleConfig(over_provision=mode.over_provision, staleness=mode.staleness)
@@ -172,7 +172,7 @@ class _Events:
         self.gpu = _Gpu(world.one_rate, world.all_rate * share)
         self.source = world.episodes()
         self.numbers = itertools.count()
-        self.flights: dict[int, tuple[int, deque[tuple[float, float]]]] = {}  # episode -> group, turns to come
+        self.active: dict[int, tuple[int, deque[tuple[float, float]]]] = {}  # episode -> group, turns to come
         self.left: dict[int, int] = {}  # of a group: episodes that have not ended
         self.queue: list[int] = []  # groups of episodes that may begin
         self.working: list[tuple[float, int]] = []  # heap of (end, episode) in environments
@@ -181,7 +181,7 @@ class _Events:
         self.now = self.env_done = 0.0
         self.staleness = 0
 
-    def run(self) -> Result:
+    def run(self) -> SimulationResult:
         world = self.world
         start, trained, env_before, tokens_before = 0.0, 0, 0.0, 0.0
         while self.published < world.updates + 1:
@@ -193,7 +193,7 @@ class _Events:
         trained = world.updates * self.batch * world.group
         seconds = self.now - start
         learning = self._learn_s() * world.updates * world.all_rate * (_LEARNER_SHARE if self.is_apart else 1.0)
-        return Result(
+        return SimulationResult(
             rate=trained / seconds,
             gpu_use=(self.gpu.total - tokens_before + learning) / (seconds * world.all_rate),
             env_use=(self.env_done - env_before) / (seconds * world.in_flight),
@@ -206,7 +206,7 @@ class _Events:
         return whole / _LEARNER_SHARE if self.is_apart else whole
 
     def _begin(self) -> None:
-        while len(self.flights) < self.world.in_flight:
+        while len(self.active) < self.world.in_flight:
             if not self.queue:
                 if not self.schedule.may_begin(self.published):
                     return
@@ -215,12 +215,12 @@ class _Events:
                 self.left[number] = self.world.group
                 self.queue = [number] * self.world.group
             episode = next(self.numbers)
-            self.flights[episode] = (self.queue.pop(), deque(next(self.source)))
+            self.active[episode] = (self.queue.pop(), deque(next(self.source)))
             self._sample(episode)
 
     def _sample(self, episode: int) -> None:
         self.gpu.advance(self.now)
-        heapq.heappush(self.gpu.replies, (self.gpu.served + self.flights[episode][1][0][0], episode))
+        heapq.heappush(self.gpu.replies, (self.gpu.served + self.active[episode][1][0][0], episode))
 
     def _take(self) -> None:
         if self.learning_until < math.inf:
@@ -244,15 +244,15 @@ class _Events:
             self._stepped(heapq.heappop(self.working)[1])
         else:
             episode = heapq.heappop(self.gpu.replies)[1]
-            heapq.heappush(self.working, (self.now + self.flights[episode][1][0][1], episode))
+            heapq.heappush(self.working, (self.now + self.active[episode][1][0][1], episode))
 
     def _stepped(self, episode: int) -> None:
-        group, turns = self.flights[episode]
+        group, turns = self.active[episode]
         self.env_done += turns.popleft()[1]
         if turns:
             self._sample(episode)
             return
-        del self.flights[episode]
+        del self.active[episode]
         self.left[group] -= 1
         if not self.left[group]:
             del self.left[group]

@@ -17,7 +17,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from cairn.benchmarks.outcome import Outcome, Row, row
+from cairn.benchmarks.outcome import Measurement, Row, row
 from cairn.core.records import Ending, Episode, Observation, Task, Turn
 from cairn.core.store import RunStore, read
 from cairn.envs.registry import make
@@ -30,11 +30,11 @@ CREATE TABLE turns (episode, turn, anchor, observation, reply, action, reward, v
 """
 
 
-def run(*, quick: bool = False) -> Outcome:
+def run(*, quick: bool = False) -> Measurement:
     """Return turns written in a second, what they take, and the share of a training update."""
     with tempfile.TemporaryDirectory() as folder:
         rows = storing(Path(folder), 4 if quick else 40)
-        return Outcome(rows=[*rows, _share_of_training(Path(folder) / "run", 1 if quick else 4)])
+        return Measurement(rows=[*rows, _share_of_training(Path(folder) / "run", 1 if quick else 4)])
 
 
 def storing(folder: Path, updates: int) -> list[Row]:

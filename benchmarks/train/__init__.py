@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import tempfile
 
-from cairn.benchmarks.outcome import Outcome, Row, Table, row
+from cairn.benchmarks.outcome import Measurement, ResultTable, Row, row
 from cairn.benchmarks.process import in_forked_process, say
 from cairn.benchmarks.train import side_by_side, utilisation
 from cairn.benchmarks.train.group import PUBLISHED, ways
@@ -20,14 +20,14 @@ from cairn.benchmarks.train.steps import Measured, measure
 FEWER_TOKENS, FASTER, PADDING = 3.0, 2.0, 0.05
 
 
-def run(quick: bool = False) -> Outcome:
+def run(quick: bool = False) -> Measurement:
     """Measure; `quick` takes fewer and shorter episodes and one step, no TRL, and answers in under 45 s."""
     shared, tables = _shared_prefixes(quick)
     compared, more = side_by_side.compare(quick)
-    return Outcome(rows=[*compared, *in_forked_process(utilisation.rows, quick), *shared], tables=[*more, *tables])
+    return Measurement(rows=[*compared, *in_forked_process(utilisation.rows, quick), *shared], tables=[*more, *tables])
 
 
-def _shared_prefixes(quick: bool) -> tuple[list[Row], list[Table]]:
+def _shared_prefixes(quick: bool) -> tuple[list[Row], list[ResultTable]]:
     episodes, turns, times = (3, 10, 1) if quick else (8, 20, 3)
     rows: list[Row] = []
     lines: list[tuple[str, ...]] = []
@@ -43,7 +43,7 @@ def _shared_prefixes(quick: bool) -> tuple[list[Row], list[Table]]:
             lines += [_line(context, way, measured) for way, measured in found.items()]
     columns = ("context", "way", "sequences", "tokens", "seconds", "memory, MB", "padding")
     title = f"One optimiser step on {episodes} episodes of {turns} turns"
-    return rows, [Table(title=title, columns=columns, rows=tuple(lines))]
+    return rows, [ResultTable(title=title, columns=columns, rows=tuple(lines))]
 
 
 def _check(context: str, found: dict[str, Measured]) -> None:

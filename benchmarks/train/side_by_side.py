@@ -9,37 +9,37 @@ import statistics
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 
-from cairn.benchmarks.outcome import Row, Table, row
+from cairn.benchmarks.outcome import ResultTable, Row, row
 from cairn.benchmarks.process import in_fresh_process, watched
 from cairn.benchmarks.train import with_cairn, with_trl
-from cairn.benchmarks.train.updates import PHASES, Update, Work, save_policy
+from cairn.benchmarks.train.updates import PHASES, UpdateTimes, Workload, save_policy
 
 FASTER = 3.0
 _DEMONSTRATIONS, _EPOCHS = 400, 3  # enough that most replies are actions
 _ROUNDS = 3
 OURS, THEIRS, HELD = "Cairn", "TRL", "Cairn, actions only"
 
-Measured = Mapping[str, Sequence[Update]]  # by side, in the order of the rounds
+Measured = Mapping[str, Sequence[UpdateTimes]]  # by side, in the order of the rounds
 
 
-def compare(quick: bool) -> tuple[list[Row], list[Table]]:
+def compare(quick: bool) -> tuple[list[Row], list[ResultTable]]:
     """Return rows and a table; `quick` measures nothing and says so."""
     if quick:
         return [row("train: side by side with TRL, not measured: takes minutes; leave --quick out", None, "")], []
     with tempfile.TemporaryDirectory() as folder:
         in_fresh_process(save_policy, folder, _DEMONSTRATIONS, _EPOCHS)
-        measured = _measured(folder, Work(), _ROUNDS)
+        measured = _measured(folder, Workload(), _ROUNDS)
     return rows(measured), [table(measured)]
 
 
-def _measured(folder: str, work: Work, rounds: int) -> Measured:
-    sides: dict[str, Callable[[], Update]] = {
+def _measured(folder: str, work: Workload, rounds: int) -> Measured:
+    sides: dict[str, Callable[[], UpdateTimes]] = {
         OURS: lambda: in_fresh_process(with_cairn.measure, folder, work, False),
         HELD: lambda: in_fresh_process(with_cairn.measure, folder, work, True),
     }
     if with_trl.is_installed():
         sides[THEIRS] = lambda: in_fresh_process(with_trl.measure, folder, work)
-    found: dict[str, list[Update]] = {side: [] for side in sides}
+    found: dict[str, list[UpdateTimes]] = {side: [] for side in sides}
     for _ in watched("train: rounds of every side", range(rounds)):
         for side, measure in sides.items():
             found[side].append(measure())
@@ -65,7 +65,7 @@ def rows(measured: Measured) -> list[Row]:
     ]
 
 
-def _alone(side: str, updates: Sequence[Update]) -> list[Row]:
+def _alone(side: str, updates: Sequence[UpdateTimes]) -> list[Row]:
     where = f"train: update, {side}"
     return [
         row(f"{where}, episodes/s", _median(updates, lambda u: u.episode_rate), "episodes/s"),
@@ -77,7 +77,11 @@ def _alone(side: str, updates: Sequence[Update]) -> list[Row]:
 
 
 def _ratio(
-    what: str, ours: Sequence[Update], theirs: Sequence[Update], of: Callable[[Update], float], bar: str | None = None
+    what: str,
+    ours: Sequence[UpdateTimes],
+    theirs: Sequence[UpdateTimes],
+    of: Callable[[UpdateTimes], float],
+    bar: str | None = None,
 ) -> Row:
     """Return the median of the rounds' ratios, in each of which both sides ran one after the other."""
     ratios = [of(a) / of(b) for a, b in zip(ours, theirs, strict=True)]
@@ -86,19 +90,19 @@ def _ratio(
     return row(f"train: update, {what}, Cairn against TRL", statistics.median(ratios), "x", bar, baseline)
 
 
-def _median(updates: Sequence[Update], of: Callable[[Update], float]) -> float:
+def _median(updates: Sequence[UpdateTimes], of: Callable[[UpdateTimes], float]) -> float:
     return statistics.median(map(of, updates))
 
 
-def table(measured: Measured) -> Table:
+def table(measured: Measured) -> ResultTable:
     """Return a line for every update."""
     columns = ("side", "seconds", "processor", "episodes/s", "tokens/s", *PHASES, "turns", "tokens", "solved", "MB")
     lines = tuple(_line(side, update) for side, updates in measured.items() for update in updates)
     some = next(iter(measured.values()))[0]
-    return Table(title=f"Updates of {some.episodes} episodes, seconds by phase", columns=columns, rows=lines)
+    return ResultTable(title=f"Updates of {some.episodes} episodes, seconds by phase", columns=columns, rows=lines)
 
 
-def _line(side: str, update: Update) -> tuple[str, ...]:
+def _line(side: str, update: UpdateTimes) -> tuple[str, ...]:
     return (
         side, f"{update.seconds:.1f}", f"{update.cpu_seconds:.1f}", f"{update.episode_rate:.2f}",
         f"{update.token_rate:.0f}", *(f"{update.phases[phase]:.2f}" for phase in PHASES), f"{update.turns:,}",

@@ -17,8 +17,8 @@ import torch
 from cairn.agents.models.packed_attention import Ragged
 from cairn.agents.models.policy import Policy, load_pretrained
 from cairn.benchmarks.process import peak_memory_mb
-from cairn.trainer.learner.batch import Batch, by_tokens, make_batch
-from cairn.trainer.learner.learner import LearnerConfig, logprobs_and_entropy, place_weights
+from cairn.trainer.learner.batch import Batch, make_batch, micro_batches
+from cairn.trainer.learner.learner import LearnerConfig, logprobs_and_entropy, loss_weights
 from cairn.trainer.learner.optimizers import PolicyOptimizer
 from cairn.trainer.learner.samples import Sample
 from cairn.trainer.losses.clip import ClipConfig, compute
@@ -63,16 +63,16 @@ def _step(
     policy: Policy, samples: Sequence[Sample], is_tree: bool, optimizer: PolicyOptimizer
 ) -> tuple[int, int, float]:
     """Return computed tokens, padding and the gradient's norm."""
-    weights = place_weights(samples, "token")
+    weights = loss_weights(samples, "token")
     budget = LearnerConfig().micro_batch_tokens
-    cut, make = (by_tokens, make_batch) if is_tree else (by_length, make_rows)
+    cut, make = (micro_batches, make_batch) if is_tree else (by_length, make_rows)
     tokens = padding = 0
     for chunk in cut(samples, budget):
         batch = make([samples[i] for i in chunk], [weights[i] for i in chunk], policy.device)
         tokens, padding = tokens + len(batch.ids_N), padding + batch.ragged.padding
         logprobs_D, _ = logprobs_and_entropy(policy, batch, 1.0)
         loss_D, _ = compute(logprobs_D, logprobs_D.detach(), batch.advantages_D, ClipConfig())
-        torch.autograd.backward((batch.weights_D * loss_D).sum())
+        torch.autograd.backward((batch.loss_weights_D * loss_D).sum())
     norm = torch.nn.utils.clip_grad_norm_(policy.model.parameters(), 1.0, error_if_nonfinite=True)
     optimizer.step(1.0)
     return tokens, padding, float(norm)
@@ -82,7 +82,7 @@ def make_rows(samples: Sequence[Sample], weights: Sequence[np.ndarray], device: 
     """Lay whole samples end to end; nothing is shared."""
     lengths = [len(s.ids) for s in samples]
     firsts = np.cumsum([0, *lengths[:-1]])
-    places = np.concatenate([s.places + first for s, first in zip(samples, firsts, strict=True)])
+    places = np.concatenate([s.positions + first for s, first in zip(samples, firsts, strict=True)])
     ids = np.concatenate([s.ids for s in samples])
     sizes = np.concatenate([np.diff(s.choice_offsets) for s in samples])
 
@@ -100,8 +100,8 @@ def make_rows(samples: Sequence[Sample], weights: Sequence[np.ndarray], device: 
         targets_D=tensor(ids[places]),
         old_logprobs_D=tensor(np.concatenate([s.old_logprobs for s in samples]), torch.float32),
         advantages_D=tensor(np.concatenate([s.advantages for s in samples]), torch.float32),
-        weights_D=tensor(np.concatenate(list(weights)), torch.float32),
-        row_tokens=len(ids),
+        loss_weights_D=tensor(np.concatenate(list(weights)), torch.float32),
+        tokens_unshared=len(ids),
     )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from cairn.agents.agent import new_context
 from cairn.benchmarks.quickstart import environment, fresh_policy, settings
 from cairn.trainer.config import RunConfig
-from cairn.trainer.samplers.shuffled import TaskOrder
+from cairn.trainer.samplers.shuffled import TaskSampler
 from cairn.trainer.sft import Imitation
 from cairn.trainer.sft import demonstrations as demonstrations_of
 
@@ -22,7 +22,7 @@ PHASES = ("rollout", "environment", "logprobs", "learn", "other")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Work:
+class Workload:
     """How much both sides do."""
 
     tasks: int = 16  # of an update
@@ -38,7 +38,7 @@ class Work:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Update:
+class UpdateTimes:
     """What the last update of a process took, and what was played in it."""
 
     seconds: float  # wall time
@@ -65,7 +65,7 @@ class Update:
         return self.phases[phase] / self.seconds
 
 
-def run_config(work: Work, folder: str, constrain: bool) -> RunConfig:
+def run_config(work: Workload, folder: str, constrain: bool) -> RunConfig:
     """Return the quick start, on this much work and the policy in `folder`."""
     return settings(
         {
@@ -89,10 +89,10 @@ def run_config(work: Work, folder: str, constrain: bool) -> RunConfig:
     )
 
 
-def task_ids(work: Work) -> list[str]:
+def task_ids(work: Workload) -> list[str]:
     """Return the tasks of all updates, in the order in which a run plays them."""
     config, env = settings(), environment()
-    order = TaskOrder(config.env.id, env.tasks(), work.group, config.seed)
+    order = TaskSampler(config.env.id, env.tasks(), work.group, config.seed)
     return [order.group(number)[0].task.task_id for number in range(work.tasks * work.updates)]
 
 

@@ -59,7 +59,7 @@ LARGE: dict[str, Any] = {  # Any: as transformers takes them
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shape:
+class StepShape:
     """What the arithmetic of a step follows from."""
 
     hidden_weights: int  # every token meets them: all but embeddings and output layer
@@ -103,7 +103,7 @@ def measure(
     model, samples = build(config, recompute, device), _samples(lengths, config["vocab_size"])
     optimizer = PolicyOptimizer(model, OptimizerConfig(lr=1e-6))
     policy = Policy(model=model, encoder=None)  # type: ignore[arg-type]  # nothing is encoded
-    weights = [np.full(len(s.places), 1.0) for s in samples]
+    weights = [np.full(len(s.positions), 1.0) for s in samples]
     batch = make_rows(samples, weights, torch.device(device))
     _step(policy, batch, optimizer)
     _wait(device)
@@ -112,7 +112,7 @@ def measure(
         _step(policy, batch, optimizer)
     _wait(device)
     seconds = (time.perf_counter() - began) / steps
-    return step_flops(shape_of(model), lengths, sum(len(s.places) for s in samples)) / seconds, seconds
+    return step_flops(shape_of(model), lengths, sum(len(s.positions) for s in samples)) / seconds, seconds
 
 
 def build(config: dict[str, Any], recompute: bool, device: str) -> Any:  # Any: as above
@@ -129,7 +129,7 @@ def build(config: dict[str, Any], recompute: bool, device: str) -> Any:  # Any: 
     return model.train()
 
 
-def shape_of(model: Any) -> Shape:  # Any: as above
+def shape_of(model: Any) -> StepShape:  # Any: as above
     """Return a model's shape."""
     total = sum(p.numel() for p in model.parameters())
     embeddings = model.get_input_embeddings().weight.numel()
@@ -137,7 +137,7 @@ def shape_of(model: Any) -> Shape:  # Any: as above
     config = model.config
     is_tied = model.get_output_embeddings().weight is model.get_input_embeddings().weight
     head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    return Shape(
+    return StepShape(
         hidden_weights=total - embeddings - (0 if is_tied else output),
         output_weights=output,
         layers=config.num_hidden_layers,
@@ -145,7 +145,7 @@ def shape_of(model: Any) -> Shape:  # Any: as above
     )
 
 
-def step_flops(shape: Shape, lengths: list[int], decided: int) -> float:
+def step_flops(shape: StepShape, lengths: list[int], decided: int) -> float:
     """Return the model FLOPs of a step forward and backward; two for each multiply-add, backward twice the forward.
 
     6 x weights x tokens, the output layer's weights for `decided` tokens only; and in attention, where token t of a
@@ -164,7 +164,7 @@ def _samples(lengths: list[int], vocab_size: int) -> list[Sample]:
         out.append(
             Sample(
                 ids=rng.integers(0, vocab_size, length, dtype=np.int32),
-                places=places,
+                positions=places,
                 old_logprobs=np.full(len(places), -np.log(vocab_size)),
                 advantages=rng.choice([-1.0, 1.0], len(places)),
                 choice_ids=np.empty(0, np.int32),
@@ -177,7 +177,7 @@ def _samples(lengths: list[int], vocab_size: int) -> list[Sample]:
 def _step(policy: Policy, batch: Batch, optimizer: PolicyOptimizer) -> None:
     logprobs_D, _ = logprobs_and_entropy(policy, batch, 1.0)
     loss_D, _ = compute(logprobs_D, logprobs_D.detach(), batch.advantages_D, ClipConfig())
-    torch.autograd.backward((batch.weights_D * loss_D).mean())
+    torch.autograd.backward((batch.loss_weights_D * loss_D).mean())
     torch.nn.utils.clip_grad_norm_(policy.model.parameters(), 1.0)
     optimizer.step(1.0)
 

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from cairn.benchmarks.process import peak_memory_mb
-from cairn.benchmarks.train.updates import Update, Work, run_config
+from cairn.benchmarks.train.updates import UpdateTimes, Workload, run_config
 from cairn.core.store import RunStore
-from cairn.trainer.callbacks import Listener
+from cairn.trainer.callbacks import Callback
 from cairn.trainer.train import train
 
 
-class _Clock(Listener):
+class _Clock(Callback):
     """Notes when an update begins and ends."""
 
     def __init__(self) -> None:
@@ -22,26 +22,26 @@ class _Clock(Listener):
         self.metrics: Mapping[str, float] = {}
         self.peak_mb = 0.0
 
-    def phase(self, name: str, total: int) -> None:
+    def on_phase(self, name: str, total: int) -> None:
         """Note when episodes begin to be played."""
         if name == "rollout":
             self.began = (time.perf_counter(), time.process_time())
 
-    def updated(self, update: int, metrics: Mapping[str, float]) -> None:
+    def on_update(self, update: int, metrics: Mapping[str, float]) -> None:
         """Note when the policy has changed and the episodes are stored."""
         self.ended = (time.perf_counter(), time.process_time())
         self.metrics, self.peak_mb = metrics, peak_memory_mb()
 
 
-def measure(folder: str, work: Work, constrain: bool) -> Update:
+def measure(folder: str, work: Workload, constrain: bool) -> UpdateTimes:
     """Train the policy in `folder`; for a process that does nothing else."""
     clock = _Clock()
     with tempfile.TemporaryDirectory() as run:
-        train(run_config(work, folder, constrain), folder=run, listener=clock)
+        train(run_config(work, folder, constrain), folder=run, callback=clock)
         return _update(clock, Path(run), work)
 
 
-def _update(clock: _Clock, run: Path, work: Work) -> Update:
+def _update(clock: _Clock, run: Path, work: Workload) -> UpdateTimes:
     seconds = clock.ended[0] - clock.began[0]
     with RunStore(run / "run.sqlite") as store:
         ((turns, env_s, reply_tokens),) = store.rows(
@@ -49,7 +49,7 @@ def _update(clock: _Clock, run: Path, work: Work) -> Update:
             (work.updates,),
         )
     rollout, learn = clock.metrics["seconds/rollout"], clock.metrics["seconds/learn"]
-    return Update(
+    return UpdateTimes(
         seconds=seconds,
         cpu_seconds=clock.ended[1] - clock.began[1],
         phases={

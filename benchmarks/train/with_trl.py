@@ -26,7 +26,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from cairn.benchmarks.process import peak_memory_mb
 from cairn.benchmarks.quickstart import environment, settings
-from cairn.benchmarks.train.updates import RATE, Update, Work, task_ids
+from cairn.benchmarks.train.updates import RATE, UpdateTimes, Workload, task_ids
 
 INSTALL = "pip install -c constraints.txt -e '.[trl]'"
 _MOST_TOKENS = 2048  # of an episode after its first prompt: more than 20 turns have
@@ -103,12 +103,12 @@ class Household:
             What happens.
         """
         began = time.perf_counter()
-        text, _, is_over, is_cut, info = self._env.step(action)
+        text, _, terminated, truncated, info = self._env.step(action)
         Household.seconds += time.perf_counter() - began
         Household.turns += 1
         Household.solved += bool(info["success"])
         self._score = info["score"]
-        return _TOO_LONG if is_over or is_cut else text + self._task
+        return _TOO_LONG if terminated or truncated else text + self._task
 
     def get_reward(self) -> float:
         """Return what the episode earned."""
@@ -137,7 +137,7 @@ class _Clock:
         self.spent[phase] += time.perf_counter() - began
 
 
-def measure(folder: str, work: Work) -> Update:
+def measure(folder: str, work: Workload) -> UpdateTimes:
     """Train the policy in `folder`; for a process that does nothing else."""
     torch.set_num_threads(1)
     Household.turn_limit = work.turns
@@ -148,7 +148,7 @@ def measure(folder: str, work: Work) -> Update:
         trainer.train()
     seconds, cpu_seconds = time.perf_counter() - clock.began[0], time.process_time() - clock.began[1]
     spent = clock.spent
-    return Update(
+    return UpdateTimes(
         seconds=seconds,
         cpu_seconds=cpu_seconds,
         phases={
@@ -166,7 +166,7 @@ def measure(folder: str, work: Work) -> Update:
     )
 
 
-def _trainer(folder: str, work: Work, run: str) -> Any:  # Any: TRL may not be installed where this is checked
+def _trainer(folder: str, work: Workload, run: str) -> Any:  # Any: TRL may not be installed where this is checked
     trl, datasets = importlib.import_module("trl"), importlib.import_module("datasets")
     load: Any = AutoModelForCausalLM.from_pretrained  # Any: transformers has no types
     rows = [{"prompt": [{"role": "user", "content": ""}], "task": task} for task in task_ids(work)]
@@ -185,7 +185,7 @@ def _tokenizer(folder: str) -> Any:  # Any: transformers has no types
     return tokenizer
 
 
-def _config(trl: Any, work: Work, run: str) -> Any:  # Any: as above
+def _config(trl: Any, work: Workload, run: str) -> Any:  # Any: as above
     micro_batch = min(_MICRO_BATCH, work.episodes)
     return trl.GRPOConfig(
         output_dir=run,

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from starlette.types import ASGIApp, Message
 
-from cairn.benchmarks.outcome import Outcome, Row, row
+from cairn.benchmarks.outcome import Measurement, Row, row
 from cairn.benchmarks.viewer._evaluation import make_evaluation
 from cairn.core.records import Ending, Episode, Observation, Task, Turn
 from cairn.core.store import RunStore
@@ -40,7 +40,7 @@ _GROUPS, _SIZE, _LIMIT = 8, 8, 20
 _ERRS = 0.45  # share of the oracle's actions that are replaced by chance
 
 
-def run(*, quick: bool = False) -> Outcome:
+def run(*, quick: bool = False) -> Measurement:
     """Return the median time of each page, in milliseconds."""
     gc.freeze()  # as `cairn view` does
     with tempfile.TemporaryDirectory() as folder:
@@ -51,7 +51,7 @@ def run(*, quick: bool = False) -> Outcome:
     for name, (cpu, wall) in times.items():
         rows.append(row(f"viewer: page {name}, of {TURNS:,} turns", cpu, "ms of processor time", f"<= {BAR_MS}"))
         rows.append(row(f"viewer: page {name}, wall time", wall, "ms"))
-    return Outcome(rows=rows)
+    return Measurement(rows=rows)
 
 
 def page_times(place: Path, repetitions: int) -> dict[str, tuple[float, float]]:
@@ -99,17 +99,17 @@ def play(rng: random.Random) -> list[Episode]:
 def _episode(env: TextEnv, rng: random.Random, task: str, group: int) -> Episode:
     text, info = env.reset(seed=group, options={"task": task})
     turns: list[Turn] = []
-    is_over = is_cut = False
-    while not (is_over or is_cut):
+    terminated = truncated = False
+    while not (terminated or truncated):
         seen = Observation(text=text, anchor=info["anchor"])
         action = rng.choice(info["admissible_actions"]) if rng.random() < _ERRS else env.oracle()
-        text, reward, is_over, is_cut, info = env.step(action)
+        text, reward, terminated, truncated, info = env.step(action)
         turns.append(_turn(rng, seen, action, float(reward)))
     return Episode(
         task=Task(env_id="household", task_id=task, split="gen-train", seed=group),
         group_id=group,
         turns=tuple(turns),
-        ending=Ending.terminated() if is_over else Ending.truncated("turns"),
+        ending=Ending.terminated() if terminated else Ending.truncated("turns"),
         score=float(info["score"]),
         success=bool(info["success"]),
         final=Observation(text=text, anchor=info["anchor"]),

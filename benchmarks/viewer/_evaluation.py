@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from cairn.agents.evaluation.metrics import TaskFacts
-from cairn.agents.evaluation.panel import Panel, Part
+from cairn.agents.evaluation.panel import Panel, PanelSection
 from cairn.core.records import Episode
 from cairn.core.store import RunStore
 
@@ -23,7 +23,7 @@ def make_evaluation(folder: Path, num_turns: int, played: Sequence[Episode]) -> 
         for at, each in enumerate(episode for _ in range(repeats) for episode in played)
     ]
     names = [each.task.task_id for each in episodes]
-    part = Part(family="household", env="household", version=1, tasks=dict.fromkeys(names, ""), may_differ=True)
+    part = PanelSection(family="household", env="household", version=1, tasks=dict.fromkeys(names, ""), may_differ=True)
     panel = Panel(name="large", version=1, summary="", hash="", parts=(part,)).sealed()
     facts = {name: asdict(TaskFacts(type=f"type {at % 6}", difficulty=str(at % 3))) for at, name in enumerate(names)}
     with RunStore(folder / "run.sqlite") as store:

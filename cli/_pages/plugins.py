@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from cairn.core.config import Config
-from cairn.core.plugins import Point
+from cairn.core.plugins import ExtensionPoint
 
 _HEAD = """# Plug-ins
 
@@ -27,12 +27,12 @@ def summary(place: str) -> str:
     return docstring.partition("\n")[0].rstrip(".")
 
 
-def page(points: Sequence[Point]) -> str:
+def page(points: Sequence[ExtensionPoint]) -> str:
     """Return the page in Markdown, with a table of settings per plug-in."""
     return "\n".join([_HEAD, *(_section(point) for point in points)])
 
 
-def _section(point: Point) -> str:
+def _section(point: ExtensionPoint) -> str:
     lines = [
         f"## {point.name}",
         "",

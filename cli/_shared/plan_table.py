@@ -11,12 +11,12 @@ from cairn.cli._shared.output import show_table
 
 if TYPE_CHECKING:
     from cairn.trainer.plan.learning import LearningSetting
-    from cairn.trainer.plan.plan import Plan
+    from cairn.trainer.plan.plan import RunPlan
 
 _GIB = 1 << 30
 
 
-def show_plan(plan: Plan) -> None:
+def show_plan(plan: RunPlan) -> None:
     """Print it for people."""
     shape, device = plan.shape, plan.device
     trained = f"{shape.adapters / 1e6:.1f} M of them as adapters" if shape.adapters else "all of them trained"
@@ -41,7 +41,7 @@ def show_plan(plan: Plan) -> None:
         typer.secho(f"does not fit: {problem}", fg="red", err=True)
 
 
-def plan_tables(plan: Plan) -> dict[str, Any]:  # Any: JSON
+def plan_tables(plan: RunPlan) -> dict[str, Any]:  # Any: JSON
     """Return it as JSON-ready tables, in bytes."""
     return {
         "fits": not plan.problems,

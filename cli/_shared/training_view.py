@@ -14,7 +14,7 @@ from rich.text import Text
 
 from cairn.agents.evaluation.report import Report
 from cairn.cli._shared.progress import time_left
-from cairn.trainer.callbacks import Listener, Pulse
+from cairn.trainer.callbacks import Callback, RolloutProgress
 
 _COLUMNS = (
     ("success", "success", "{:.0%}"),
@@ -31,7 +31,7 @@ _ROWS = 12  # newest updates on screen
 _LINE_S = 60.0  # between lines about a phase, where output is kept
 
 
-class Watch(Listener):
+class TrainingView(Callback):
     """Prints a run's progress; use as a context manager."""
 
     def __init__(self, console: Console, updates: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -56,7 +56,7 @@ class Watch(Listener):
             Live(get_renderable=self._screen, console=console, refresh_per_second=4) if console.is_terminal else None
         )
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> TrainingView:
         if self._live is not None:
             self._live.start()
         return self
@@ -65,25 +65,25 @@ class Watch(Listener):
         if self._live is not None:
             self._live.stop()
 
-    def started(self, folder: Path, facts: Mapping[str, str]) -> None:
+    def on_start(self, folder: Path, facts: Mapping[str, str]) -> None:
         """Print what is about to happen; a comparison has many runs, each with a table of its own."""
         self._rows, self._began = [], 0.0
         self._print(f"run {folder}")
         for name, value in facts.items():
             self._print(f"  {name:<12} {value}")
 
-    def phase(self, name: str, total: int) -> None:
+    def on_phase(self, name: str, total: int) -> None:
         """Start the phase's bar."""
         self._progress.reset(self._task, total=total, description=name, pulse="")
         self._phase, self._phase_began = name, self._clock()
         self._line_printed = self._phase_began
 
-    def advanced(self, count: int) -> None:
+    def on_advance(self, count: int) -> None:
         """Move the bar; where output is kept, print a line a minute."""
         self._progress.advance(self._task, count)
         self._print_line()
 
-    def pulsed(self, pulse: Pulse) -> None:
+    def on_progress(self, pulse: RolloutProgress) -> None:
         """Show it beside the bar, or in the line."""
         told = [f"{pulse.in_flight} in flight", f"{pulse.tokens_per_second:,.0f} tokens/s"]
         if pulse.success is not None:
@@ -93,12 +93,12 @@ class Watch(Listener):
         self._progress.update(self._task, pulse=", ".join(told))
         self._print_line()
 
-    def imitated(self, epoch: int, metrics: Mapping[str, float]) -> None:
+    def on_sft_epoch(self, epoch: int, metrics: Mapping[str, float]) -> None:
         """Tell how well the warm start fits its demonstrations."""
         self._progress.advance(self._task, 1)
         self._print(f"warm start, pass {epoch}: loss {metrics['loss']:.3f} nats a decision")
 
-    def updated(self, update: int, metrics: Mapping[str, float]) -> None:
+    def on_update(self, update: int, metrics: Mapping[str, float]) -> None:
         """Add a row."""
         if not self._began:
             self._began, self._first_update = self._clock(), update
@@ -110,11 +110,11 @@ class Watch(Listener):
             named = ", ".join(f"{title} {cell}" for title, cell in zip(titles, cells, strict=True))
             self._print(f"update {update}/{self._updates}: {named}, {self._rows[-1][-1]} left")
 
-    def evaluated(self, update: int, report: Report) -> None:
+    def on_evaluation(self, update: int, report: Report) -> None:
         """Print the success on the evaluation's tasks."""
         self._print(f"success on {report.tasks} {report.success} after {update} updates")
 
-    def noted(self, text: str) -> None:
+    def on_note(self, text: str) -> None:
         """Print a remark."""
         self._print(f"note: {text}")
 

@@ -20,6 +20,7 @@ Anchors are SQLite's integers, which have a sign: 64-bit keys from 2^63 on are s
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 from collections.abc import Callable
@@ -28,7 +29,7 @@ import numpy as np
 
 from cairn.core.store.blobs import Body, pack
 
-VERSION = 3
+VERSION = 4
 TABLES = """CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE updates (step INTEGER PRIMARY KEY, stored REAL NOT NULL);
 CREATE TABLE metrics (
@@ -135,7 +136,7 @@ def _from_1(db: sqlite3.Connection) -> None:
 def _from_2(db: sqlite3.Connection) -> None:
     """Put texts and tokens of each episode together, tasks into a table, and anchors into integers.
 
-    With a version 4 come tables of its own; those of version 3 stay what this makes.
+    A version with other tables than those of version 3 needs its own `TABLES`: this makes the present ones.
     """
     db.execute("ALTER TABLE episodes RENAME TO old_episodes")
     db.execute("ALTER TABLE turns RENAME TO old_turns")
@@ -202,4 +203,19 @@ def _turns_from_2(db: sqlite3.Connection, episode: int) -> None:
         db.execute("INSERT INTO advantages VALUES (?, '', ?)", (episode, np.array(values, np.float64).tobytes()))
 
 
-_MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {1: _from_1, 2: _from_2}  # from that version to the next
+def _from_3(db: sqlite3.Connection) -> None:
+    """Rename settings of the run that have other names since."""
+    names = {"turn_s": "turn_timeout_s", "episode_s": "episode_timeout_s", "group_s": "group_timeout_s"}
+    for key, value in db.execute("SELECT key, value FROM meta WHERE key IN ('config', 'configs')").fetchall():
+        stored = json.loads(value)
+        for config in [stored] if key == "config" else [entry["config"] for entry in stored]:
+            if config and "limits" in config:
+                config["limits"] = {names.get(name, name): limit for name, limit in config["limits"].items()}
+        db.execute("UPDATE meta SET value = ? WHERE key = ?", (json.dumps(stored), key))
+
+
+_MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {  # from that version to the next
+    1: _from_1,
+    2: _from_2,
+    3: _from_3,
+}

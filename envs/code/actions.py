@@ -82,7 +82,7 @@ USAGE = "\n".join(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class CodeCall:
     """A tool call that fits the tool."""
 
     tool: str
@@ -90,7 +90,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Mistake:
+class ToolCallError:
     """An action that is no tool call; the text says what is expected."""
 
     text: str
@@ -101,7 +101,7 @@ def schemas() -> tuple[Schema, ...]:
     return tuple(function_schema(name, tool.summary, tool.properties, tool.required) for name, tool in TOOLS.items())
 
 
-def parse(action: str) -> Call | Mistake:
+def parse(action: str) -> CodeCall | ToolCallError:
     """Return the call in an action; any text is one or a mistake."""
     text = action.strip("\r\n")
     if text.lstrip().startswith("{"):
@@ -109,7 +109,7 @@ def parse(action: str) -> Call | Mistake:
     head, _, body = text.partition("\n")
     name, _, rest = head.strip().partition(" ")
     if name not in TOOLS:
-        return Mistake(f"Unknown tool {name[:40]!r}. Tools: {', '.join(TOOLS)}.")
+        return ToolCallError(f"Unknown tool {name[:40]!r}. Tools: {', '.join(TOOLS)}.")
     return _checked(name, _from_text(name, rest.strip(), body))
 
 
@@ -133,20 +133,20 @@ def _from_text(name: str, rest: str, body: str) -> dict[str, Any]:  # Any: see C
     return {}
 
 
-def _from_json(text: str) -> Call | Mistake:
+def _from_json(text: str) -> CodeCall | ToolCallError:
     try:
         said = json.loads(text)
     except (ValueError, RecursionError) as error:
-        return Mistake(f"This is no JSON: {error}. Expected an object with name and arguments.")
+        return ToolCallError(f"This is no JSON: {error}. Expected an object with name and arguments.")
     name, arguments = said.get("name"), said.get("arguments", {})
     if not isinstance(name, str) or name not in TOOLS:
-        return Mistake(f"Unknown tool {str(name)[:40]!r}. Tools: {', '.join(TOOLS)}.")
+        return ToolCallError(f"Unknown tool {str(name)[:40]!r}. Tools: {', '.join(TOOLS)}.")
     if not isinstance(arguments, dict):
-        return Mistake(f"Expected the arguments of {name} as an object.")
+        return ToolCallError(f"Expected the arguments of {name} as an object.")
     return _checked(name, arguments)
 
 
-def _checked(name: str, arguments: dict[str, Any]) -> Call | Mistake:  # Any: whatever came
+def _checked(name: str, arguments: dict[str, Any]) -> CodeCall | ToolCallError:  # Any: whatever came
     tool = TOOLS[name]
     wanted = ", ".join([*tool.required, *(f"{key} (optional)" for key in tool.optional)]) or "nothing"
     missing = [key for key in tool.required if key not in arguments or (arguments[key] == "" and key != "new")]
@@ -156,12 +156,12 @@ def _checked(name: str, arguments: dict[str, Any]) -> Call | Mistake:  # Any: wh
         key for key, value in arguments.items() if key in tool.properties and not _fits(value, tool.properties[key])
     ]
     if broken := [key for key, value in arguments.items() if isinstance(value, str) and not _is_unicode(value)]:
-        return Mistake(f"{name}: {', '.join(broken)} has a lone surrogate, which is not a character of UTF-8.")
+        return ToolCallError(f"{name}: {', '.join(broken)} has a lone surrogate, which is not a character of UTF-8.")
     if missing or strange or wrong:
         said = [f"missing: {', '.join(missing)}"] * bool(missing) + [f"unknown: {', '.join(strange)}"] * bool(strange)
         said += [f"of a wrong type: {', '.join(wrong)}"] * bool(wrong)
-        return Mistake(f"{name} takes {wanted}; {'; '.join(said)}.")
-    return Call(tool=name, arguments=arguments)
+        return ToolCallError(f"{name} takes {wanted}; {'; '.join(said)}.")
+    return CodeCall(tool=name, arguments=arguments)
 
 
 def _is_unicode(text: str) -> bool:

@@ -21,7 +21,7 @@ from pydantic import Field
 from cairn.core.records import TAMPERING, TESTS, Schema
 from cairn.envs.base import EnvConfig, EnvMeta, Outcome, TextEnv
 from cairn.envs.code import paraphrase, tasks
-from cairn.envs.code.actions import USAGE, Call, Mistake, parse, schemas
+from cairn.envs.code.actions import USAGE, CodeCall, ToolCallError, parse, schemas
 from cairn.envs.code.horizon import Horizon, HorizonConfig
 from cairn.envs.code.judge import Judge
 from cairn.envs.code.problem import level
@@ -66,9 +66,9 @@ class CodeEnv(TextEnv):
         summary="Write, repair and run code in a sandbox, judged by hidden tests that the code never sees.",
         is_deterministic=False,  # programs may read a clock or draw numbers
         oracles=("reference",),
-        waits=True,
+        is_blocking=True,
         can_reword=True,
-        call_s=1500.0,  # of programs, which have limits of their own
+        call_timeout_s=1500.0,  # of programs, which have limits of their own
         max_action_chars=1 << 17,
         parts=("submission",),
     )
@@ -117,7 +117,7 @@ class CodeEnv(TextEnv):
         self._has_ended = False
         self._channels: Mapping[str, float] | None = None
         self._told, self._notice = "introduction", ""
-        own, files = self._problem.instruction, self._shop.use(Call(tool="list_files"))
+        own, files = self._problem.instruction, self._shop.use(CodeCall(tool="list_files"))
         self._text = _introduction(own, files)  # of the state, however it is said
         return _introduction(self.say(task_id, own, lambda: paraphrase.reworded(own)), files)
 
@@ -127,7 +127,7 @@ class CodeEnv(TextEnv):
         if len(action) > self.meta.max_action_chars:
             return self._counted(f"An action may have {self.meta.max_action_chars} characters.", changed=False)
         call = parse(action)
-        if isinstance(call, Mistake):
+        if isinstance(call, ToolCallError):
             self._told = "mistake"
             return self._counted(call.text, changed=False)
         if call.tool == "submit":
@@ -196,7 +196,7 @@ class CodeEnv(TextEnv):
         self._notice = notice = self._horizon.took(changed=changed)
         self.turn_limit = self._horizon.limit
         self._text = f"{text}\n{notice}" if notice else text
-        if self._horizon.is_over:
+        if self._horizon.has_ended:
             judged = self._judged(None)
             judged.text = f"{self._text}\n[No turn is left: what is there was submitted.]"
             return judged
@@ -208,7 +208,7 @@ class CodeEnv(TextEnv):
         found = self._scored(answer)
         score = found.score if self.config.score == "share" else float(found.score >= 1.0)
         self._text = found.text
-        outcome = Outcome(found.text, reward=score, is_over=True, success=score >= 1.0, score=score)
+        outcome = Outcome(found.text, reward=score, terminated=True, success=score >= 1.0, score=score)
         outcome.channels = {"submission": score, **found.channels}
         return outcome
 

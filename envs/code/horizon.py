@@ -52,7 +52,7 @@ class Horizon:
         return f"[{gained}{left} {'turn is' if left == 1 else 'turns are'} left{', submit now' * (left == 1)}.]"
 
     @property
-    def is_over(self) -> bool:
+    def has_ended(self) -> bool:
         """Whether no turn is left."""
         return len(self._changes) >= self.limit
 

@@ -20,7 +20,7 @@ from typing import Any, Literal
 from cairn.core.errors import RewardFailure
 from cairn.sandboxes.base import FileRefused, Session
 from cairn.sandboxes.interpreter import CallRefused, Interpreter
-from cairn.sandboxes.pool import Pool
+from cairn.sandboxes.pool import SessionPool
 
 MODULES = (
     "ast", "base64", "bisect", "collections", "copy", "datetime", "decimal", "fractions", "functools", "heapq",
@@ -37,7 +37,7 @@ _PARTS = {"answerer.py": ("values.py", "answerer.py"), "tester.py": ("values.py"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class HiddenTests:
     """Hidden tests."""
 
     style: Literal["functions", "asserts", "unittest", "reference"]  # what counts as a test: see `inside/tester.py`
@@ -49,7 +49,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class TestVerdict:
     """What came of the hidden tests."""
 
     passed: tuple[bool, ...]  # of each test; empty: none could begin
@@ -70,15 +70,17 @@ class Verdict:
 class Judge:
     """Judges submissions with sessions from a pool."""
 
-    def __init__(self, pool: Pool, *, call_s: float = 5.0, all_s: float = 60.0, tests_s: float = 40.0) -> None:
-        """Limits in seconds: `call_s` for one call of the submission, `all_s` for all calls, `tests_s` for the tests.
+    def __init__(
+        self, pool: SessionPool, *, call_timeout_s: float = 5.0, all_s: float = 60.0, tests_s: float = 40.0
+    ) -> None:
+        """Limits in seconds: `call_timeout_s` for a call of the submission, `all_s` for all calls, `tests_s` for tests.
 
         Time of the tests excludes the submission's calls, so one judging takes at most `all_s + tests_s`.
         """
-        self._pool, self._call_s, self._all_s, self._tests_s = pool, call_s, all_s, tests_s
-        self._known: dict[bytes, Verdict] = {}  # the last ones: episodes of a group often submit the same
+        self._pool, self._call_timeout_s, self._all_s, self._tests_s = pool, call_timeout_s, all_s, tests_s
+        self._known: dict[bytes, TestVerdict] = {}  # the last ones: episodes of a group often submit the same
 
-    def judge(self, files: Mapping[str, bytes], given: Mapping[str, bytes], job: Job) -> Verdict:
+    def judge(self, files: Mapping[str, bytes], given: Mapping[str, bytes], job: HiddenTests) -> TestVerdict:
         """Return what the tests say of the files; `given` files are put over them.
 
         Raises:
@@ -95,56 +97,56 @@ class Judge:
             self._known[key] = verdict
         return self._known[key]
 
-    def _judged(self, code: Session, tests: Session, files: Mapping[str, bytes], job: Job) -> Verdict:
+    def _judged(self, code: Session, tests: Session, files: Mapping[str, bytes], job: HiddenTests) -> TestVerdict:
         try:
             for path, data in files.items():
                 code.write_file(path, data)
         except FileRefused as refused:
-            return Verdict(passed=(), problems=(str(refused),))
+            return TestVerdict(passed=(), problems=(str(refused),))
         return self._verdict(code, tests, job)
 
-    def _verdict(self, code: Session, tests: Session, job: Job) -> Verdict:
+    def _verdict(self, code: Session, tests: Session, job: HiddenTests) -> TestVerdict:
         for session in (code, tests):
             try:
                 session.warm(MODULES)
             except FileRefused as refused:  # nothing of the submission has run yet
                 raise RewardFailure(f"A sandbox for hidden tests cannot load its modules: {refused}") from refused
-        relay = _Relay(code, self._call_s, self._all_s)
+        relay = _Relay(code, self._call_timeout_s, self._all_s)
         interpreter = Interpreter(tests, _program("tester.py"), relay)
         cell = interpreter.run(f"print(run_tests({json.dumps(asdict(job))!r}))", self._tests_s)
         lines = cell.stdout.decode("utf-8", "replace").splitlines()
         if cell.limit == "wall":
             problem = f"the tests took longer than {self._tests_s:g} s with the submission's answers"
-            return Verdict(passed=(), problems=(problem,), intrusions=relay.intrusions)
+            return TestVerdict(passed=(), problems=(problem,), intrusions=relay.intrusions)
         if cell.error is None and lines:
             return replace(_read(lines[-1]), intrusions=relay.intrusions)
         if relay.num_answers == 0 or str(cell.error).startswith("BrokenTests"):
             raise RewardFailure(f"Hidden tests failed by themselves: {cell.error}; {cell.stderr[-500:]!r}")
         problem = f"the tests ended with the submission's answers: {cell.limit or cell.error}"
-        return Verdict(passed=(), problems=(problem,), intrusions=relay.intrusions)
+        return TestVerdict(passed=(), problems=(problem,), intrusions=relay.intrusions)
 
 
 class _Relay:
     """Carries what the tests ask to the submission, and its answers back."""
 
-    def __init__(self, code: Session, call_s: float, all_s: float) -> None:
-        self._code, self._call_s, self._left_s = code, call_s, all_s
+    def __init__(self, code: Session, call_timeout_s: float, all_s: float) -> None:
+        self._code, self._call_timeout_s, self._left_s = code, call_timeout_s, all_s
         self._is_open, self._timeouts = False, 0
         self._left_bytes = _MOST_BYTES
         self.intrusions = self.num_answers = 0
 
     def __call__(self, name: str, arguments: Mapping[str, Any]) -> object:  # Any: JSON
         if name == "anew" or not self._is_open:
-            self._code.open(_program("answerer.py") + "\n\nserve()\n")
+            self._code.start_program(_program("answerer.py") + "\n\nserve()\n")
             self._is_open = True
         if name == "anew":
             return None
-        seconds = min(self._call_s, self._left_s)
+        seconds = min(self._call_timeout_s, self._left_s)
         if seconds <= 0 or self._timeouts >= _MOST_TIMEOUTS:
             raise CallRefused("the time for all tests is over")
         if self.num_answers >= _MOST_ANSWERS or self._left_bytes < 0:
             raise CallRefused(f"more than {_MOST_ANSWERS} answers or {_MOST_BYTES} bytes of them")
-        result = self._code.talk(json.dumps(dict(arguments)), wall_s=seconds)
+        result = self._code.send_line(json.dumps(dict(arguments)), wall_s=seconds)
         self._left_s -= result.wall_s - result.waited_s
         self._timeouts += result.limit == "wall"
         if result.line is None:
@@ -168,7 +170,7 @@ class _Relay:
         return said
 
 
-def _key(files: Mapping[str, bytes], job: Job) -> bytes:
+def _key(files: Mapping[str, bytes], job: HiddenTests) -> bytes:
     whole = hashlib.blake2b(json.dumps(asdict(job)).encode(), digest_size=16)
     for path, data in sorted(files.items()):
         whole.update(f"{len(path)} {len(data)} {path}".encode("utf-8", "surrogateescape") + data)
@@ -180,9 +182,9 @@ def _program(name: str) -> str:
     return "\n\n".join((_INSIDE / part).read_text() for part in _PARTS[name])
 
 
-def _read(line: str) -> Verdict:
+def _read(line: str) -> TestVerdict:
     results: list[tuple[str, str | None]] = json.loads(line)
-    return Verdict(
+    return TestVerdict(
         passed=tuple(problem is None for _, problem in results),
         problems=tuple(_text(f"{name}: {problem}") for name, problem in results if problem is not None),
     )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from cairn.envs.code.judge import Job
+from cairn.envs.code.judge import HiddenTests
 
 _LEVELS = (2, 5, 12)  # the most lines that are added at each level but the last
 
@@ -21,7 +21,7 @@ class Problem:
     files: Mapping[str, str]  # the work tree as it begins
     given: tuple[str, ...] = ()  # files of it that are put back before a submission is judged
     visible: str | None = None  # the file of `files` with tests that the agent may run
-    job: Job | None = None  # the hidden tests; None: the answer is judged, or a world
+    job: HiddenTests | None = None  # the hidden tests; None: the answer is judged, or a world
     answer: str | None = None  # a literal that `submit` must give the value of; None: nothing is asked
     solution: Mapping[str, str] = field(default_factory=dict)  # files that solve it
     work: Callable[[], Work] | None = None  # makes a world that the agent's code acts on; None: there is none
@@ -48,7 +48,7 @@ class Work(Protocol):
         """Return the score, 1 for success, and what is told; `answer`: of the tool `submit`, if that ended it."""
 
 
-class Kind(Protocol):
+class ProblemKind(Protocol):
     """A family of tasks: `KIND` of a module in `envs/code/kinds`."""
 
     splits: tuple[str, ...]

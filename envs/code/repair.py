@@ -69,7 +69,7 @@ class Fault:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Project:
+class RepairProject:
     """A program that is right, its tests, and how it can be broken."""
 
     name: str
@@ -87,7 +87,7 @@ class Project:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Change:
+class SourceChange:
     """What was done to a file, in places of the broken text: what an oracle needs to undo it."""
 
     path: str
@@ -105,7 +105,7 @@ class Broken:
     project: str
     seed: int
     files: Mapping[str, str]  # path -> text, those without a fault too
-    changes: tuple[Change, ...]  # by path and place
+    changes: tuple[SourceChange, ...]  # by path and place
 
     def restored(self) -> dict[str, str]:
         """Return the files with every change undone."""
@@ -122,7 +122,7 @@ def projects() -> tuple[str, ...]:
 
 
 @cache
-def load_project(name: str) -> Project:
+def load_project(name: str) -> RepairProject:
     """Return a project.
 
     Raises:
@@ -135,7 +135,7 @@ def load_project(name: str) -> Project:
         Fault(operator=BY_HAND + fault, edits=edits, is_visible=visible[fault])
         for fault, edits in faults_by_hand(name).items()
     )
-    return Project(
+    return RepairProject(
         name=name,
         readme=(FOLDER / name / "README.md").read_text(encoding="utf-8"),
         files=files,
@@ -170,12 +170,12 @@ def faults_by_hand(name: str) -> dict[str, tuple[Edit, ...]]:
     return {fault["name"]: tuple(_edit(name, files, **edit) for edit in fault["edit"]) for fault in listed}
 
 
-def break_project(project: Project, seed: int) -> Broken:
+def break_project(project: RepairProject, seed: int) -> Broken:
     """Return the project with the faults that the seed draws."""
     return apply_faults(project.name, project.files, draw_faults(project, seed), seed)
 
 
-def draw_faults(project: Project, seed: int) -> tuple[Fault, ...]:
+def draw_faults(project: RepairProject, seed: int) -> tuple[Fault, ...]:
     """Return one to three faults, no two of them on one line."""
     rng = python_generator("code/repair", VERSION, project.name, seed)
     num_faults = rng.choice(_NUM_FAULTS)
@@ -203,7 +203,7 @@ def apply_faults(name: str, files: Mapping[str, str], faults: Sequence[Fault], s
         shifts[edit.path] += len(edit.new) - len(edit.old)
         line = text.count("\n", 0, start) + 1
         changes.append(
-            Change(path=edit.path, line=line, start=start, operator=operator, broken=edit.new, original=edit.old)
+            SourceChange(path=edit.path, line=line, start=start, operator=operator, broken=edit.new, original=edit.old)
         )
     return Broken(project=name, seed=seed, files=broken, changes=tuple(changes))
 

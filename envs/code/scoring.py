@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from cairn.core.errors import CairnError
 from cairn.core.records import TAMPERING, TESTS
-from cairn.envs.code.judge import Judge, Verdict
+from cairn.envs.code.judge import Judge, TestVerdict
 from cairn.envs.code.problem import Problem, Work
 from cairn.sandboxes.base import FileRefused, Session
 
@@ -46,7 +46,7 @@ def scored(problem: Problem, work: Work | None, answer: str | None, session: Ses
         changed = sum(submission.get(path) != data for path, data in given.items())
         verdict = judge.judge(submission, given, problem.job)
     except FileRefused as refused:
-        verdict = Verdict(passed=(), problems=(f"Not judged: {refused}",))
+        verdict = TestVerdict(passed=(), problems=(f"Not judged: {refused}",))
     signs = _signs(given_files=changed, answers=verdict.intrusions)
     if not verdict.passed:
         text = f"No hidden test passed. {verdict.problems[0]}"

@@ -8,7 +8,7 @@ from functools import cache
 
 from cairn.core.errors import UnknownNameError
 from cairn.envs.code import kinds
-from cairn.envs.code.problem import Kind, Problem
+from cairn.envs.code.problem import Problem, ProblemKind
 
 
 def names() -> list[str]:
@@ -16,7 +16,7 @@ def names() -> list[str]:
     return sorted(module.name for module in pkgutil.iter_modules(kinds.__path__))
 
 
-def kind(name: str) -> Kind:
+def kind(name: str) -> ProblemKind:
     """Return a kind.
 
     Raises:
@@ -24,7 +24,7 @@ def kind(name: str) -> Kind:
     """
     if name not in names():
         raise UnknownNameError("kind of coding task", name, names(), "cairn envs list code")
-    found: Kind = importlib.import_module(f"cairn.envs.code.kinds.{name}").KIND
+    found: ProblemKind = importlib.import_module(f"cairn.envs.code.kinds.{name}").KIND
     return found
 
 

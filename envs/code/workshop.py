@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from cairn.core.text import shorten
-from cairn.envs.code.actions import Call
+from cairn.envs.code.actions import CodeCall
 from cairn.sandboxes.base import FileRefused, Session
 from cairn.sandboxes.interpreter import Interpreter, OnCall
 from cairn.sandboxes.records import Result
@@ -45,7 +45,7 @@ class Workshop:
         """Give the interpreter a prelude, and somebody to call."""
         self.interpreter = Interpreter(self.session, prelude, on_call)
 
-    def use(self, call: Call) -> str:
+    def use(self, call: CodeCall) -> str:
         """Carry out a call and return what is shown; `submit` is not a tool of the folder.
 
         Raises:

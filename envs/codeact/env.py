@@ -74,8 +74,8 @@ class CodeActEnv(TextEnv):
         summary="Act in any other environment by Python programs, run in a sandbox, whose functions take its steps.",
         is_deterministic=False,  # programs may read a clock or draw numbers
         oracles=(_ORACLE,),
-        waits=True,
-        call_s=1500.0,  # of programs, which have limits of their own
+        is_blocking=True,
+        call_timeout_s=1500.0,  # of programs, which have limits of their own
         max_action_chars=1 << 15,
     )
     Config: ClassVar[type[EnvConfig]] = CodeActConfig
@@ -204,7 +204,7 @@ class CodeActEnv(TextEnv):
     def _outcome(self, printed: str, steps: Steps) -> Outcome:
         """Return what a program came to; the environment's last turn is this one's too."""
         self._now = steps.info
-        if steps.is_cut:
+        if steps.truncated:
             self.turn_limit = self.turn + 1
         shown = (
             f"[actions taken: {steps.count}; the last one showed]\n{steps.text}" if steps.count else "[no action taken]"
@@ -212,7 +212,7 @@ class CodeActEnv(TextEnv):
         return Outcome(
             f"{printed}\n{shown}",
             reward=steps.reward,
-            is_over=steps.is_over,
+            terminated=steps.terminated,
             success=bool(self._now["success"]),
             score=float(self._now["score"]),
             channels={**(self._now["channels"] if steps.count else {}), **steps.parts},

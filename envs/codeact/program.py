@@ -26,8 +26,8 @@ class Steps:
         self.count = 0
         self.reward = 0.0
         self.parts = dict.fromkeys(env.meta.parts, 0.0)  # of the reward: of all steps
-        self.is_over = False  # the task
-        self.is_cut = False  # the environment's turns
+        self.terminated = False  # the task
+        self.truncated = False  # the environment's turns
         self.text = ""  # what the last step showed
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> object:  # Any: JSON
@@ -48,11 +48,11 @@ class Steps:
     def _step(self, action: object) -> str:
         if not isinstance(action, str):
             raise CallRefused(f"An action is text, got {type(action).__name__}")
-        if self.is_over or self.is_cut:
-            raise CallRefused("The episode is over" if self.is_over else "No turn of the environment is left")
+        if self.terminated or self.truncated:
+            raise CallRefused("The episode is over" if self.terminated else "No turn of the environment is left")
         if self.count >= self._most:
             raise CallRefused(f"A program may take {self._most} actions")
-        self.text, reward, self.is_over, self.is_cut, self.info = self._env.step(action)
+        self.text, reward, self.terminated, self.truncated, self.info = self._env.step(action)
         self.reward += float(reward)
         for part in self.parts:
             self.parts[part] += self.info["channels"].get(part, 0.0)

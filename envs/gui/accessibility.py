@@ -23,7 +23,7 @@ _RANGES = (1_000, 10_000, 100_000, 1_000_000_000)  # of numbers; the next where 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class AccessibilityNode:
     """An element, or a text, that can be seen."""
 
     parent: int  # place among the nodes; -1: none
@@ -43,7 +43,7 @@ class View:
 
     title: str
     url: str
-    nodes: tuple[Node, ...]  # parents before children, in the document's order
+    nodes: tuple[AccessibilityNode, ...]  # parents before children, in the document's order
     left: int  # how many more there are than were read
     scroll: tuple[int, int]  # pixels right and down
     size: tuple[int, int]  # of the window, in pixels
@@ -55,7 +55,7 @@ class View:
         """Return where an element stands among the nodes; None: there is no such element."""
         return next((at for at, node in enumerate(self.nodes) if node.bid == bid), None) if bid else None
 
-    def is_in_sight(self, node: Node) -> bool:
+    def is_in_sight(self, node: AccessibilityNode) -> bool:
         """Return whether some of it lies in the window."""
         x, y, width, height = node.box
         return x < self.size[0] and y < self.size[1] and x + width > 0 and y + height > 0
@@ -86,9 +86,9 @@ async def look(tab: Tab, *, everything: bool = False) -> View:
     )
 
 
-def _node(row: Sequence[Any], bid: str) -> Node:  # Any: JSON, as reader.js has it
+def _node(row: Sequence[Any], bid: str) -> AccessibilityNode:  # Any: JSON, as reader.js has it
     parent, role, name, value, states, _, box, options, is_volatile = row
-    return Node(
+    return AccessibilityNode(
         parent=parent,
         role=role,
         name=name,

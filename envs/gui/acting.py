@@ -13,8 +13,8 @@ from playwright.async_api import Error as PlaywrightError
 
 from cairn.core.errors import SandboxFailure
 from cairn.envs.gui.accessibility import View, reader
-from cairn.envs.gui.actions import BIDS, Call
-from cairn.sandboxes.browser.page import Page
+from cairn.envs.gui.actions import BIDS, GuiCall
+from cairn.sandboxes.browser.page import BrowserPage
 from cairn.sandboxes.browser.tab import Tab
 
 Arguments = dict[str, Any]  # Any: see actions.Call
@@ -24,12 +24,12 @@ _MOST_TYPED = 4096
 _MOST_KEYS = 4  # of a combination
 
 
-class Refused(Exception):  # noqa: N818  (an outcome that the agent is told)
+class ActionRefused(Exception):  # noqa: N818  (an outcome that the agent is told)
     """An action that cannot be carried out; the text says why."""
 
 
-async def carry_out(page: Page, view: View, call: Call) -> None:
-    """Do what a call says, on the elements of the page as `view` has them; what comes of it takes time (`Page.settle`).
+async def carry_out(page: BrowserPage, view: View, call: GuiCall) -> None:
+    """Do what a call says, on the elements of the page as `view` has them; see `BrowserPage.settle`.
 
     Raises:
         Refused: it cannot be done.
@@ -42,7 +42,7 @@ async def carry_out(page: Page, view: View, call: Call) -> None:
         await _HOW[call.name](page, places, given)
     except PlaywrightError as error:
         if any(told in error.message for told in _TOLD):
-            raise Refused(error.message.splitlines()[0][:200]) from None
+            raise ActionRefused(error.message.splitlines()[0][:200]) from None
         if not tab.is_closed:
             raise
     except SandboxFailure:
@@ -53,7 +53,7 @@ async def carry_out(page: Page, view: View, call: Call) -> None:
 def _place(view: View, bid: str) -> int:
     at = view.place(bid)
     if at is None:
-        raise Refused(f"There is no element {bid[:20]!r} on this page.")
+        raise ActionRefused(f"There is no element {bid[:20]!r} on this page.")
     return at
 
 
@@ -64,7 +64,7 @@ async def _ask(tab: Tab, expression: str) -> Any:  # Any: JSON
 async def _point(tab: Tab, at: int, how: str = "point") -> tuple[float, float]:
     found = await _ask(tab, f"{how}({at})")
     if "problem" in found:
-        raise Refused(f"The element {found['problem']}.")
+        raise ActionRefused(f"The element {found['problem']}.")
     if found["moves"]:
         await tab.frame()
     return found["x"], found["y"]
@@ -80,26 +80,26 @@ async def _click_at(tab: Tab, x: float, y: float, button: str = "left", times: i
     await asyncio.gather(*events, tab.move(x, y))  # what lies there now learns of the mouse at once
 
 
-async def _click(page: Page, places: dict[str, int], given: Arguments, times: int = 1) -> None:
+async def _click(page: BrowserPage, places: dict[str, int], given: Arguments, times: int = 1) -> None:
     tab = page.tab
     await _click_at(tab, *await _point(tab, places["bid"]), given.get("button", "left"), times)
 
 
-async def _dblclick(page: Page, places: dict[str, int], given: Arguments) -> None:
+async def _dblclick(page: BrowserPage, places: dict[str, int], given: Arguments) -> None:
     await _click(page, places, given, 2)
 
 
-async def _hover(page: Page, places: dict[str, int], given: Arguments) -> None:
+async def _hover(page: BrowserPage, places: dict[str, int], given: Arguments) -> None:
     await page.tab.move(*await _point(page.tab, places["bid"]))
 
 
-async def _fill(page: Page, places: dict[str, int], given: Arguments) -> None:
+async def _fill(page: BrowserPage, places: dict[str, int], given: Arguments) -> None:
     text = given.get("value", "")
     if len(text) > _MOST_TYPED:
-        raise Refused(f"A text may have {_MOST_TYPED} characters.")
+        raise ActionRefused(f"A text may have {_MOST_TYPED} characters.")
     found = await _ask(page.tab, f"ready({places['bid']}, {json.dumps(text)})")
     if "problem" in found:
-        raise Refused(f"The element {found['problem']}.")
+        raise ActionRefused(f"The element {found['problem']}.")
     if found["type"]:
         await _type(page.tab, text)
 
@@ -112,29 +112,29 @@ async def _type(tab: Tab, text: str) -> None:
         await tab.driven.keyboard.press("Delete")
 
 
-async def _check(page: Page, places: dict[str, int], given: Arguments, wanted: bool = True) -> None:
+async def _check(page: BrowserPage, places: dict[str, int], given: Arguments, wanted: bool = True) -> None:
     is_checked = await _ask(page.tab, f"isChecked({places['bid']})")
     if is_checked is None:
-        raise Refused("The element is nothing to tick.")
+        raise ActionRefused("The element is nothing to tick.")
     if is_checked != wanted:
         await _click(page, places, given)
 
 
-async def _uncheck(page: Page, places: dict[str, int], given: Arguments) -> None:
+async def _uncheck(page: BrowserPage, places: dict[str, int], given: Arguments) -> None:
     await _check(page, places, given, wanted=False)
 
 
 async def _told(answer: Awaitable[str | None]) -> None:
     if (problem := await answer) is not None:
-        raise Refused(f"The element {problem}.")
+        raise ActionRefused(f"The element {problem}.")
 
 
-async def _select(page: Page, places: dict[str, int], given: Arguments) -> None:
+async def _select(page: BrowserPage, places: dict[str, int], given: Arguments) -> None:
     wanted = [given["options"]] if isinstance(given["options"], str) else list(given["options"])
     await _told(_ask(page.tab, f"choose({places['bid']}, {json.dumps(wanted)})"))
 
 
-async def _press(page: Page, places: dict[str, int], given: Arguments) -> None:
+async def _press(page: BrowserPage, places: dict[str, int], given: Arguments) -> None:
     await _told(_ask(page.tab, f"focus({places['bid']})"))
     await _press_key(page.tab, given["key_comb"])
 
@@ -143,7 +143,7 @@ async def _press_key(tab: Tab, combination: str) -> None:
     """Press keys one after another and release them, also if one is none: Playwright would hold the others."""
     keys = re.split(r"(?<=[^+])\+", combination)  # the plus itself may be one
     if len(keys) > _MOST_KEYS:
-        raise Refused(f"A combination may have {_MOST_KEYS} keys.")
+        raise ActionRefused(f"A combination may have {_MOST_KEYS} keys.")
     async with contextlib.AsyncExitStack() as held:
         for key in keys:
             await tab.driven.keyboard.down(key)
@@ -151,11 +151,11 @@ async def _press_key(tab: Tab, combination: str) -> None:
     await tab.frame()  # it may have scrolled something
 
 
-async def _focus(page: Page, places: dict[str, int], given: Arguments) -> None:
+async def _focus(page: BrowserPage, places: dict[str, int], given: Arguments) -> None:
     await _told(_ask(page.tab, f"focus({places['bid']})"))
 
 
-async def _drag(page: Page, places: dict[str, int], given: Arguments) -> None:
+async def _drag(page: BrowserPage, places: dict[str, int], given: Arguments) -> None:
     """Press before what it is dragged onto comes into view: that may move what is pressed."""
     tab = page.tab
     await _point(tab, places["to_bid"])  # what cannot be reached is told before anything is pressed
@@ -163,7 +163,7 @@ async def _drag(page: Page, places: dict[str, int], given: Arguments) -> None:
     await _take(tab, start)
     try:
         end = await _point(tab, places["to_bid"], "bring")  # what covers it now came by the press
-    except Refused:
+    except ActionRefused:
         await tab.mouse("mouseReleased", *start, "left", count=1)
         raise
     await _carry(tab, start, end)
@@ -184,84 +184,84 @@ async def _carry(tab: Tab, start: tuple[float, float], end: tuple[float, float])
     await tab.mouse("mouseReleased", *end, "left", count=1)
 
 
-async def _mouse_drag(page: Page, places: dict[str, int], given: Arguments) -> None:
+async def _mouse_drag(page: BrowserPage, places: dict[str, int], given: Arguments) -> None:
     start = given["from_x"], given["from_y"]
     await _take(page.tab, start)
     await _carry(page.tab, start, (given["to_x"], given["to_y"]))
 
 
-async def _scroll(page: Page, places: dict[str, int], given: Arguments) -> None:
+async def _scroll(page: BrowserPage, places: dict[str, int], given: Arguments) -> None:
     await _ask(page.tab, f"scroll({json.dumps(given['delta_x'])}, {json.dumps(given['delta_y'])})")
     await page.tab.frame()
 
 
-async def _mouse_move(page: Page, places: dict[str, int], given: Arguments) -> None:
+async def _mouse_move(page: BrowserPage, places: dict[str, int], given: Arguments) -> None:
     await page.tab.move(given["x"], given["y"])
 
 
-async def _mouse_click(page: Page, places: dict[str, int], given: Arguments) -> None:
+async def _mouse_click(page: BrowserPage, places: dict[str, int], given: Arguments) -> None:
     await _click_at(page.tab, given["x"], given["y"], given.get("button", "left"))
 
 
-async def _mouse_dblclick(page: Page, places: dict[str, int], given: Arguments) -> None:
+async def _mouse_dblclick(page: BrowserPage, places: dict[str, int], given: Arguments) -> None:
     await _click_at(page.tab, given["x"], given["y"], times=2)
 
 
-async def _keyboard_type(page: Page, places: dict[str, int], given: Arguments) -> None:
+async def _keyboard_type(page: BrowserPage, places: dict[str, int], given: Arguments) -> None:
     if len(given["text"]) > _MOST_TYPED:
-        raise Refused(f"A text may have {_MOST_TYPED} characters.")
+        raise ActionRefused(f"A text may have {_MOST_TYPED} characters.")
     if given["text"]:
         await _type(page.tab, given["text"])
 
 
-async def _keyboard_press(page: Page, places: dict[str, int], given: Arguments) -> None:
+async def _keyboard_press(page: BrowserPage, places: dict[str, int], given: Arguments) -> None:
     await _press_key(page.tab, given["key"])
 
 
-async def _goto(page: Page, places: dict[str, int], given: Arguments) -> None:
+async def _goto(page: BrowserPage, places: dict[str, int], given: Arguments) -> None:
     url = given["url"] if "://" in given["url"] else f"http://{given['url']}"
     if not url.lower().startswith(("http://", "https://")):
-        raise Refused("Addresses begin with http://.")
+        raise ActionRefused("Addresses begin with http://.")
     if (problem := await page.tab.go(url)) is not None:
-        raise Refused(f"It could not be reached: {problem}.")
+        raise ActionRefused(f"It could not be reached: {problem}.")
 
 
-async def _move_in_history(page: Page, by: int) -> None:
+async def _move_in_history(page: BrowserPage, by: int) -> None:
     history = await page.tab.send("Page.getNavigationHistory")
     at = history["currentIndex"] + by
     if not 0 <= at < len(history["entries"]):
-        raise Refused("The tab's history ends here.")
+        raise ActionRefused("The tab's history ends here.")
     await page.tab.send("Page.navigateToHistoryEntry", entryId=history["entries"][at]["id"])
 
 
-async def _go_back(page: Page, places: dict[str, int], given: Arguments) -> None:
+async def _go_back(page: BrowserPage, places: dict[str, int], given: Arguments) -> None:
     await _move_in_history(page, -1)
 
 
-async def _go_forward(page: Page, places: dict[str, int], given: Arguments) -> None:
+async def _go_forward(page: BrowserPage, places: dict[str, int], given: Arguments) -> None:
     await _move_in_history(page, 1)
 
 
-async def _new_tab(page: Page, places: dict[str, int], given: Arguments) -> None:
+async def _new_tab(page: BrowserPage, places: dict[str, int], given: Arguments) -> None:
     if not await page.open_tab():
-        raise Refused("There is no room for another tab.")
+        raise ActionRefused("There is no room for another tab.")
 
 
-async def _tab_close(page: Page, places: dict[str, int], given: Arguments) -> None:
+async def _tab_close(page: BrowserPage, places: dict[str, int], given: Arguments) -> None:
     await page.close_tab(page.active)
 
 
-async def _tab_focus(page: Page, places: dict[str, int], given: Arguments) -> None:
+async def _tab_focus(page: BrowserPage, places: dict[str, int], given: Arguments) -> None:
     if given["index"] >= len(page.tabs):
-        raise Refused(f"There are {len(page.tabs)} tabs, counted from 0.")
+        raise ActionRefused(f"There are {len(page.tabs)} tabs, counted from 0.")
     page.active = given["index"]
 
 
-async def _noop(page: Page, places: dict[str, int], given: Arguments) -> None:
+async def _noop(page: BrowserPage, places: dict[str, int], given: Arguments) -> None:
     pass
 
 
-_HOW: dict[str, Callable[[Page, dict[str, int], Arguments], Awaitable[None]]] = {
+_HOW: dict[str, Callable[[BrowserPage, dict[str, int], Arguments], Awaitable[None]]] = {
     "click": _click,
     "dblclick": _dblclick,
     "hover": _hover,

@@ -95,7 +95,7 @@ FUNCTIONS: dict[str, Function] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class GuiCall:
     """A call that fits its function."""
 
     name: str
@@ -103,7 +103,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Mistake:
+class GuiActionError:
     """An action that is no call; the text says what is expected."""
 
     text: str
@@ -124,19 +124,19 @@ def schemas(names: tuple[str, ...]) -> tuple[Schema, ...]:
     )
 
 
-def parse(action: str, names: tuple[str, ...]) -> Call | Mistake:
+def parse(action: str, names: tuple[str, ...]) -> GuiCall | GuiActionError:
     """Return the call in an action, of one of the functions named; any text is one or a mistake."""
     text = action.strip()
     try:
         name, given = _from_json(text) if text.startswith("{") else _from_call(text)
     except (ValueError, RecursionError):  # whatever is found in hostile texts
-        return Mistake(f"Expected one call such as click('417'), got {action[:80]!r}.")
+        return GuiActionError(f"Expected one call such as click('417'), got {action[:80]!r}.")
     if name not in names:
-        return Mistake(f"There is no function {name[:40]!r} here. Functions: {', '.join(names)}.")
+        return GuiActionError(f"There is no function {name[:40]!r} here. Functions: {', '.join(names)}.")
     return _checked(name, given)
 
 
-def written(call: Call) -> str:
+def written(call: GuiCall) -> str:
     """Return a call as text."""
     given = [call.arguments[name] for name in FUNCTIONS[call.name].properties if name in call.arguments]
     return f"{call.name}({', '.join(map(repr, given))})"
@@ -207,7 +207,7 @@ def _unescaped(found: re.Match[str]) -> str:
     return _ESCAPED.get(code, found[0])
 
 
-def _checked(name: str, given: dict[str, object]) -> Call | Mistake:
+def _checked(name: str, given: dict[str, object]) -> GuiCall | GuiActionError:
     function = FUNCTIONS[name]
     for each in BIDS:
         if each in function.properties and type(given.get(each)) is int:
@@ -222,8 +222,8 @@ def _checked(name: str, given: dict[str, object]) -> Call | Mistake:
         if each in function.properties and not _fits(value, function.properties[each])
     ]
     if wrong:
-        return Mistake(f"It is {function.form(name)}; {', '.join(wrong)}.")
-    return Call(name=name, arguments=given)
+        return GuiActionError(f"It is {function.form(name)}; {', '.join(wrong)}.")
+    return GuiCall(name=name, arguments=given)
 
 
 def _fits(value: object, schema: Schema) -> bool:

@@ -29,12 +29,12 @@ from cairn.core.errors import MissingExtraError, SandboxFailure
 from cairn.core.records import Box, Schema
 from cairn.envs.base import EnvConfig, Outcome, TextEnv
 from cairn.envs.gui import commands
-from cairn.envs.gui.actions import FUNCTIONS, Call, Mistake, parse, schemas, usage, written
+from cairn.envs.gui.actions import FUNCTIONS, GuiActionError, GuiCall, parse, schemas, usage, written
 
 if TYPE_CHECKING:
     from cairn.envs.gui.accessibility import View
     from cairn.sandboxes.browser.browser import Browser
-    from cairn.sandboxes.browser.page import Page
+    from cairn.sandboxes.browser.page import BrowserPage
 
 _HISTORY = ("go_back", "go_forward")
 _MOST_OPTIONS = 20  # of a list, as admissible actions
@@ -79,7 +79,7 @@ class Opening:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class GuiVerdict:
     """What came of a task that is over."""
 
     score: float
@@ -103,11 +103,11 @@ class GuiEnv(TextEnv):
         """Prepare the task's world."""
         raise NotImplementedError
 
-    async def prepare(self, page: Page) -> str | None:
+    async def prepare(self, page: BrowserPage) -> str | None:
         """Return what the loaded page adds to the goal; None: it is not ready, and is given more time."""
         return ""
 
-    async def judge(self, page: Page, message: str | None) -> Verdict | None:
+    async def judge(self, page: BrowserPage, message: str | None) -> GuiVerdict | None:
         """Return what has come of the task; None: it goes on. `message`: what the user was told, if anything."""
         raise NotImplementedError
 
@@ -119,7 +119,7 @@ class GuiEnv(TextEnv):
         """Return what pages show, as JSON of nodes, as it would be if the instruction were said in its own words."""
         return told
 
-    def next_call(self, name: str) -> Call:
+    def next_call(self, name: str) -> GuiCall:
         """Return what the named oracle does next."""
         raise NotImplementedError
 
@@ -139,7 +139,7 @@ class GuiEnv(TextEnv):
         """
         self._first_limit = self.turn_limit
         self._no_reward = dict.fromkeys(self.meta.parts, 0.0)  # the parts of every turn's reward but the last one's
-        self._page: Page | None = None
+        self._page: BrowserPage | None = None
         self.view: View | None = None
         self._others: tuple[View, ...] = ()
         self._history: tuple[str, ...] = ()
@@ -172,7 +172,7 @@ class GuiEnv(TextEnv):
         if len(action) > self.meta.max_action_chars:
             return self._goes_on(f"An action may have {self.meta.max_action_chars} characters.")
         call = parse(action, self._functions)
-        if isinstance(call, Mistake):
+        if isinstance(call, GuiActionError):
             return self._goes_on(call.text)
         try:
             verdict, error = self._browser.run(self._step(self._page_at_hand(), call))
@@ -185,7 +185,7 @@ class GuiEnv(TextEnv):
         return Outcome(
             verdict.text,
             verdict.score,
-            is_over=True,
+            terminated=True,
             success=verdict.success,
             score=verdict.score,
             channels=verdict.parts,
@@ -207,12 +207,12 @@ class GuiEnv(TextEnv):
         calls = []
         for node in self.view.nodes:
             if node.bid and "disabled" not in node.states:
-                calls.append(Call(name="click", arguments={"bid": node.bid}))
+                calls.append(GuiCall(name="click", arguments={"bid": node.bid}))
                 for option in dict.fromkeys(node.options[:_MOST_OPTIONS]):
-                    calls.append(Call(name="select_option", arguments={"bid": node.bid, "options": option}))
+                    calls.append(GuiCall(name="select_option", arguments={"bid": node.bid, "options": option}))
         for index in range(len(self._others) + 1):
             if self._others and self._can_focus and self._page is not None and index != self._page.active:
-                calls.append(Call(name="tab_focus", arguments={"index": index}))
+                calls.append(GuiCall(name="tab_focus", arguments={"index": index}))
         return tuple(sorted({written(call) for call in calls}))
 
     def tools(self) -> tuple[Schema, ...]:
@@ -256,7 +256,7 @@ class GuiEnv(TextEnv):
         except ImportError:
             raise MissingExtraError(f"The environment {self.meta.name!r}", "gui") from None
 
-    def _page_at_hand(self) -> Page:
+    def _page_at_hand(self) -> BrowserPage:
         if self._page is None:
             self._page = self._browser.take()
             self._release = weakref.finalize(self, self._browser.let_go, self._page)
@@ -275,7 +275,7 @@ class GuiEnv(TextEnv):
             self._browser.give_back(self._page, is_well=False)
             self._page = None
 
-    async def _begin(self, page: Page, opening: Opening, seed: int) -> None:
+    async def _begin(self, page: BrowserPage, opening: Opening, seed: int) -> None:
         problem = await page.begin(opening.sites, opening.url, seed, opening.script)
         if problem is not None:
             raise SandboxFailure(f"{opening.url} could not be opened: {problem}")
@@ -288,8 +288,8 @@ class GuiEnv(TextEnv):
             await page.tab.advance()
         raise SandboxFailure(f"{opening.url} does not become ready")
 
-    async def _step(self, page: Page, call: Call) -> tuple[Verdict | None, str]:
-        from cairn.envs.gui.acting import Refused, carry_out
+    async def _step(self, page: BrowserPage, call: GuiCall) -> tuple[GuiVerdict | None, str]:
+        from cairn.envs.gui.acting import ActionRefused, carry_out
 
         assert self.view is not None
         error, message = "", None
@@ -299,14 +299,14 @@ class GuiEnv(TextEnv):
                 message = str(call.arguments["text"])
             else:
                 await carry_out(page, self.view, call)
-        except Refused as refused:
+        except ActionRefused as refused:
             error = str(refused)
         if message is None:
             await page.settle(self.turn_ms)
         verdict, _ = await asyncio.gather(self.judge(page, message), self._look(page))
         return verdict, error
 
-    async def _look(self, page: Page) -> None:
+    async def _look(self, page: BrowserPage) -> None:
         from cairn.envs.gui.accessibility import look
         from cairn.envs.gui.picture import screenshot
 
@@ -359,7 +359,7 @@ def _browser(path: str | None, width: int, height: int, step_s: float, has_sandb
     return _SHARED[-1]
 
 
-def _acted_on(view: View, call: Call) -> Box | None:
+def _acted_on(view: View, call: GuiCall) -> Box | None:
     """Return the box of the element that a call is about, of what is dragged, or one around its point."""
     given = call.arguments
     at = view.place(given.get("bid", given.get("from_bid", "")))

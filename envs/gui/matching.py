@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from cairn.envs.gui.actions import Call
-from cairn.envs.gui.recording import Element, Taken
+from cairn.envs.gui.actions import GuiCall
+from cairn.envs.gui.recording import Element, TakenAction
 
 Match = Literal["exact", "tolerant"]
 _BY_NUMBER = {"mouse_click": "click", "mouse_dblclick": "dblclick", "mouse_move": "hover"}
@@ -38,7 +38,7 @@ class Likeness:
         return self.function and self.element and self.text
 
 
-def likeness(call: Call, recorded: Taken, match: Match) -> Likeness:
+def likeness(call: GuiCall, recorded: TakenAction, match: Match) -> Likeness:
     """Compare a call with a recorded one."""
     given, wanted = _plain(call), _plain(recorded.call)
     if given.function != wanted.function:
@@ -57,7 +57,7 @@ class _Plain:
     others: Mapping[str, Any]  # Any: texts, numbers, tuples of texts
 
 
-def _plain(call: Call) -> _Plain:
+def _plain(call: GuiCall) -> _Plain:
     others = dict(call.arguments)
     function = _BY_NUMBER.get(call.name, call.name)
     if function == "clear":

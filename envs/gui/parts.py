@@ -87,7 +87,7 @@ class Table:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Facts:
+class FactList:
     """Things that are told, each under its name."""
 
     kind: ClassVar[str] = "facts"
@@ -132,7 +132,7 @@ class Menu:
     buttons: Sequence[Button]
 
 
-Part = Form | Table | Facts | Prose | Nav | Bar | Menu
+Part = Form | Table | FactList | Prose | Nav | Bar | Menu
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cairn.core.records import Episode
-from cairn.envs.gui.actions import Call, Mistake, parse
+from cairn.envs.gui.actions import GuiActionError, GuiCall, parse
 from cairn.envs.gui.browsing import GuiEnv
-from cairn.envs.gui.recording import Element, RecordedEpisode, Taken, recorded
+from cairn.envs.gui.recording import Element, RecordedEpisode, TakenAction, recorded
 
 if TYPE_CHECKING:
     from cairn.envs.gui.accessibility import View
 
 
-class Recorder:
+class GuiRecorder:
     """Plays as the environment does."""
 
     def __init__(self, env: GuiEnv) -> None:
         self.env = env
         self.functions = tuple(str(tool["function"]["name"]) for tool in env.tools())
-        self._taken: list[Taken | None] = []
+        self._taken: list[TakenAction | None] = []
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         """Start an episode, as the environment does."""
@@ -43,16 +43,16 @@ class Recorder:
         """
         return recorded(episode, self._taken, self.env.goal, self.env.task_type(episode.task.task_id))
 
-    def _read(self, action: str) -> Taken | None:
+    def _read(self, action: str) -> TakenAction | None:
         if len(action) > self.env.meta.max_action_chars:
             return None
         call = parse(action, self.functions)
-        if isinstance(call, Mistake) or self.env.view is None:
+        if isinstance(call, GuiActionError) or self.env.view is None:
             return None
-        return Taken(call=call, element=_element(self.env.view, call))
+        return TakenAction(call=call, element=_element(self.env.view, call))
 
 
-def _element(view: View, call: Call) -> Element | None:
+def _element(view: View, call: GuiCall) -> Element | None:
     """Return the element that a call names, or the last in the document of those under the point that it names."""
     given = call.arguments
     bid = given.get("bid", given.get("from_bid"))

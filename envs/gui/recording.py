@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cairn.core.records import Ending, Episode, Observation
-from cairn.envs.gui.actions import Call
+from cairn.envs.gui.actions import GuiCall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,10 +29,10 @@ class Element:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class TakenAction:
     """What an action was."""
 
-    call: Call
+    call: GuiCall
     element: Element | None  # by number, or the innermost one at the point; None: about none
 
 
@@ -41,7 +41,7 @@ class Move:
     """What was shown, and what was done then."""
 
     shown: Observation  # without tools, which follow from the recording's functions
-    taken: Taken
+    taken: TakenAction
     reward: float  # the environment's
 
 
@@ -71,7 +71,9 @@ class Recording:
     episodes: tuple[RecordedEpisode, ...]
 
 
-def recorded(episode: Episode, taken: Sequence[Taken | None], goal: str, task_type: str) -> RecordedEpisode | None:
+def recorded(
+    episode: Episode, taken: Sequence[TakenAction | None], goal: str, task_type: str
+) -> RecordedEpisode | None:
     """Return the record of an episode; `taken`: what each turn's action was, None: no call. None: nothing was done.
 
     Raises:

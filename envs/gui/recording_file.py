@@ -21,8 +21,8 @@ from typing import Any
 from cairn.core.errors import CairnError, MissingDataError
 from cairn.core.records import Ending, Observation
 from cairn.envs.gui._fields import Fields
-from cairn.envs.gui.actions import FUNCTIONS, Mistake, parse, written
-from cairn.envs.gui.recording import Element, Move, RecordedEpisode, Recording, Taken
+from cairn.envs.gui.actions import FUNCTIONS, GuiActionError, parse, written
+from cairn.envs.gui.recording import Element, Move, RecordedEpisode, Recording, TakenAction
 
 VERSION = 1
 _MARK = "cairn_gui_recording"
@@ -174,12 +174,12 @@ def _move_json(move: Move) -> Json:
 def _move(move: Fields, functions: tuple[str, ...]) -> Move:
     move.only("shown", "call", "element", "reward")
     call = parse(move.text("call"), functions)
-    if isinstance(call, Mistake):
+    if isinstance(call, GuiActionError):
         raise move.error("call", f"a call of one of the recording's functions ({call.text})")
     element = None if move.value("element") is None else _element(move.object("element"))
     return Move(
         shown=_observation(move.object("shown")),
-        taken=Taken(call=call, element=element),
+        taken=TakenAction(call=call, element=element),
         reward=move.number("reward"),
     )
 

@@ -22,7 +22,7 @@ import json
 from collections.abc import Sequence
 from itertools import accumulate
 
-from cairn.envs.gui.accessibility import Node, View
+from cairn.envs.gui.accessibility import AccessibilityNode, View
 
 CHARS_PER_TOKEN = 4  # an estimate: environments know no tokenizer
 _STRUCTURE = {
@@ -49,10 +49,10 @@ def quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _lines(view: View, most_of_options: int) -> list[tuple[Node, str]]:
+def _lines(view: View, most_of_options: int) -> list[tuple[AccessibilityNode, str]]:
     """Return nodes that say something, with their lines, in order; of a list's options so many characters."""
     depths: list[int] = []
-    found: list[tuple[Node, str]] = []
+    found: list[tuple[AccessibilityNode, str]] = []
     for node in view.nodes:
         depth = depths[node.parent] if node.parent >= 0 else 0
         says = _says(view, node, most_of_options)
@@ -62,7 +62,7 @@ def _lines(view: View, most_of_options: int) -> list[tuple[Node, str]]:
     return found
 
 
-def _says(view: View, node: Node, most_of_options: int) -> str:
+def _says(view: View, node: AccessibilityNode, most_of_options: int) -> str:
     """Return what a node adds to what stands around it; "" for nothing."""
     if node.role == "text":
         return "" if _is_named_after(view, node) else quoted(node.name)
@@ -92,7 +92,7 @@ def _choices(options: Sequence[str], most: int) -> str:
     return ", ".join(said[:num_told]) + (f" and {more} more" if more else "")
 
 
-def _is_named_after(view: View, text: Node) -> bool:
+def _is_named_after(view: View, text: AccessibilityNode) -> bool:
     """Return whether an element around a text has said it already, in its name."""
     parent, said = text.parent, " ".join(text.name.split())
     while parent >= 0:
@@ -104,7 +104,9 @@ def _is_named_after(view: View, text: Node) -> bool:
     return False
 
 
-def _within(view: View, lines: list[tuple[Node, str]], most: int) -> tuple[list[tuple[Node, str]], int]:
+def _within(
+    view: View, lines: list[tuple[AccessibilityNode, str]], most: int
+) -> tuple[list[tuple[AccessibilityNode, str]], int]:
     """Return what fits into so many characters, in order, and how many lines do not."""
     if sum(len(line) + 1 for _, line in lines) <= most:
         return lines, 0
@@ -119,7 +121,7 @@ def _within(view: View, lines: list[tuple[Node, str]], most: int) -> tuple[list[
     return [lines[at] for at in sorted(kept)], len(lines) - len(kept)
 
 
-def _use(view: View, line: tuple[Node, str], at: int) -> tuple[int, int]:
+def _use(view: View, line: tuple[AccessibilityNode, str], at: int) -> tuple[int, int]:
     """Return a line's place in the order of usefulness, the most useful first."""
     node, said = line
     if view.is_in_sight(node):

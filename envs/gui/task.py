@@ -20,7 +20,7 @@ Tier = Literal["simple", "workflow"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Template(task.Template):
+class Template(task.TaskTemplate):
     """A kind of task on pages."""
 
     tier: Tier  # simple: one application; workflow: what is read in one is done in another

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from cairn.envs.gui.parts import Facts, Field, Form, Link, Nav, Page, Part, Prose, address
+from cairn.envs.gui.parts import FactList, Field, Form, Link, Nav, Page, Part, Prose, address
 from cairn.envs.gui.site import Place, Visit
 from cairn.envs.gui.ui_actions import Deed, check, click, fill, select
 from cairn.envs.office.calls import OfficeError, calls_of
@@ -73,7 +73,7 @@ class Wizard:
         if problem:
             return Page(title=self.title, parts=(back, Prose(text=problem, is_alert=True)))
         labels = {each.name: each.label for _, fields in self.steps for each in fields}
-        facts = Facts(pairs=[(labels[name], answers.get(name, "")) for name in labels])
+        facts = FactList(pairs=[(labels[name], answers.get(name, "")) for name in labels])
         form = Form(to=f"{self.path}/review", submits=(("", self.confirm),), hidden=answers)
         return Page(title=f"{self.title}: review", parts=(back, facts, form))
 

@@ -1,7 +1,7 @@
 """What an oracle is given to decide on: all of the house, or only what the episode's texts have told.
 
-A `View` holds no reference to the world. That the explorer cannot peek is therefore a matter of what `believe` puts
-into it: contents that were listed, the state of doors at the agent's location, and what the agent did itself.
+A `BeliefState` holds no reference to the world. So the explorer knows only what `observed_view` puts into it: contents
+that were listed, the state of doors at the agent's location, and what the agent did itself.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from cairn.envs.household.goals import Goal
 from cairn.envs.household.house import NOBODY, members
-from cairn.envs.household.world import World
+from cairn.envs.household.world import HouseState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class BeliefState:
     """One agent's knowledge; sets are integers with one bit for each receptacle or object."""
 
     goal: Goal
@@ -32,7 +32,7 @@ class View:
     accepting: int  # receptacles known to take the object in hand
 
 
-def believe(world: World) -> View:
+def observed_view(world: HouseState) -> BeliefState:
     """Return what the episode's texts have told so far."""
     memory, treatment = world.memory, world.house.goal.treatment
     treated = memory.treated[treatment] if treatment else -1
@@ -41,7 +41,7 @@ def believe(world: World) -> View:
     return _view(world, memory.explored, tuple(memory.shown), treated, accepting)
 
 
-def know_all(world: World) -> View:
+def full_view(world: HouseState) -> BeliefState:
     """Return the whole truth."""
     marks = {"clean": world.clean, "heat": world.hot, "cool": world.cool}
     treatment = world.house.goal.treatment
@@ -49,14 +49,14 @@ def know_all(world: World) -> View:
     return _view(world, everything, tuple(world.inside), marks[treatment] if treatment else -1, _accepting(world))
 
 
-def _view(world: World, explored: int, contents: tuple[int, ...], treated: int, accepting: int) -> View:
+def _view(world: HouseState, explored: int, contents: tuple[int, ...], treated: int, accepting: int) -> BeliefState:
     house = world.house
     known = 0
     for mask in contents:
         known |= mask
     if world.held != NOBODY:
         known |= 1 << world.held
-    return View(
+    return BeliefState(
         goal=house.goal,
         receptacle_names=house.receptacle_names,
         receptacle_kinds=house.receptacle_kinds,
@@ -72,12 +72,12 @@ def _view(world: World, explored: int, contents: tuple[int, ...], treated: int, 
     )
 
 
-def _reachable(world: World) -> int:
+def _reachable(world: HouseState) -> int:
     here = sum(1 << r for r in world.house.spots[world.location])
     return here & (world.opened | ~world.house.openable)
 
 
-def _accepting(world: World) -> int:
+def _accepting(world: HouseState) -> int:
     if world.held == NOBODY:
         return 0
     return sum(1 << r for r, fits in enumerate(world.house.fits) if fits >> world.held & 1)

@@ -18,14 +18,14 @@ from cairn.core.errors import CairnError, UnknownNameError
 from cairn.core.keys import text_key
 from cairn.envs.base import EnvConfig, EnvMeta, Outcome, TextEnv
 from cairn.envs.household import paraphrase
-from cairn.envs.household.belief import believe, know_all
+from cairn.envs.household.belief import full_view, observed_view
 from cairn.envs.household.games import Games, open_split, task_type_of
 from cairn.envs.household.generator import GENERATED_SPLITS, MAX_TASKS, Size, generate
 from cairn.envs.household.goals import STAGES, TASK_TYPES, TaskType
 from cairn.envs.household.house import House
-from cairn.envs.household.oracle import decide
+from cairn.envs.household.oracle import next_action
 from cairn.envs.household.rules import act
-from cairn.envs.household.world import World
+from cairn.envs.household.world import HouseState
 
 _NUMBER = re.compile("[0-9]{6}")
 _SOLVED: Mapping[str, float] = {"solved": 1.0}  # the parts of a turn's reward; one mapping for all turns
@@ -77,7 +77,7 @@ class HouseholdEnv(TextEnv):
             self._tasks = tuple(t for t in self._games.ids if task_type_of(t) in config.task_types)
         if not self._tasks:
             raise CairnError(f"household: split {config.split!r} has no game of the types {config.task_types!r}")
-        self._world: World | None = None
+        self._world: HouseState | None = None
 
     def tasks(self) -> Sequence[str]:
         """Return the ids of the configured split and task types."""
@@ -112,7 +112,7 @@ class HouseholdEnv(TextEnv):
         return generate(config.split, self._index(task_id), size=config.size, task_types=config.task_types)
 
     @property
-    def world(self) -> World:
+    def world(self) -> HouseState:
         """The state being played; for oracles, viewers and tests."""
         if self._world is None:
             raise RuntimeError("household: call reset() first")
@@ -120,7 +120,7 @@ class HouseholdEnv(TextEnv):
 
     def start(self, task_id: str, rng: random.Random) -> str:
         """Enter the house; nothing is left to chance."""
-        self._world = World(self.house(task_id))
+        self._world = HouseState(self.house(task_id))
         house = self._world.house
         return house.intro(self.say(task_id, house.task, lambda: paraphrase.reworded(house.goal, house.task)))
 
@@ -129,7 +129,7 @@ class HouseholdEnv(TextEnv):
         world = self.world
         text = act(world, action)
         if world.is_solved:
-            return Outcome(text, reward=1.0, is_over=True, success=True, score=1.0, channels=_SOLVED)
+            return Outcome(text, reward=1.0, terminated=True, success=True, score=1.0, channels=_SOLVED)
         return Outcome(text, channels=_NOT_SOLVED)
 
     def state(self) -> bytes:
@@ -149,7 +149,7 @@ class HouseholdEnv(TextEnv):
 
     def oracle_action(self, name: str) -> str:
         """Return the planner's or the explorer's next command."""
-        return decide(know_all(self.world) if name == "planner" else believe(self.world))
+        return next_action(full_view(self.world) if name == "planner" else observed_view(self.world))
 
     def commands(self) -> Mapping[str, tuple[str, ...]]:
         """Return the verbs, with others that mean nothing here."""

@@ -22,7 +22,7 @@ _MARKS = {"hot": "ishot", "cool": "iscool", "clean": "isclean", "sliced": "issli
 
 
 @dataclass(slots=True, kw_only=True)
-class Facts:
+class GameFacts:
     """What a game file says, with raw ids; everything lower-case."""
 
     ids: set[str]  # every id that occurs anywhere: the numbers in names count all of them
@@ -37,7 +37,7 @@ class Facts:
     nested: list[tuple[str, str]] = field(default_factory=list)  # (object, receptacle object)
 
 
-def build_house(facts: Facts, *, goal: Goal, task: str, game: str) -> House:
+def build_house(facts: GameFacts, *, goal: Goal, task: str, game: str) -> House:
     """Number everything and return the house.
 
     Raises:
@@ -105,7 +105,7 @@ def number_names(ids: Iterable[str]) -> dict[str, str]:
     return names
 
 
-def _check(facts: Facts, game: str) -> None:
+def _check(facts: GameFacts, game: str) -> None:
     if len(facts.receptacle_kinds) > MAX_RECEPTACLES or len(facts.object_kinds) > MAX_OBJECTS:
         raise CairnError(
             f"Game {game!r}: at most {MAX_RECEPTACLES} receptacles and {MAX_OBJECTS} objects, "
@@ -148,7 +148,7 @@ def _fits(can_contain: set[tuple[str, str]], kinds: list[str], object_kinds: lis
     return [by_kind.get(kind, 0) for kind in kinds]
 
 
-def _vessel_contents(facts: Facts, objects: Mapping[str, int]) -> dict[int, int]:
+def _vessel_contents(facts: GameFacts, objects: Mapping[str, int]) -> dict[int, int]:
     found: dict[int, int] = defaultdict(int)
     for inner, outer in facts.nested:
         found[objects[outer]] |= 1 << objects[inner]

@@ -16,7 +16,7 @@ from typing import Literal
 
 from cairn.core.keys import text_key
 from cairn.core.seeding import python_generator
-from cairn.envs.household.facts import Facts, build_house
+from cairn.envs.household.facts import GameFacts, build_house
 from cairn.envs.household.goals import STATIONS, TREATMENTS, Goal, TaskType
 from cairn.envs.household.house import House
 from cairn.envs.household.priors import (
@@ -43,7 +43,7 @@ _FADE = 0.65  # each further kind of place is this much less likely to hold an o
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class RoomLayout:
     """A furnished room before anything has a number."""
 
     receptacles: tuple[str, ...]  # [R] kinds
@@ -92,7 +92,7 @@ def _draw_goal(task_type: TaskType, room: str, kinds: Sequence[str], rng: random
             return Goal(task_type=task_type, object_kind=kind, place_kind=rng.choice(targets))
 
 
-def _draw_layout(goal: Goal, room: str, kinds: Sequence[str], size: Size, rng: random.Random) -> Layout:
+def _draw_layout(goal: Goal, room: str, kinds: Sequence[str], size: Size, rng: random.Random) -> RoomLayout:
     receptacles = _draw_receptacles(goal, room, rng.randint(*_RECEPTACLES[size]), rng)
     spots = [0]
     for _ in receptacles[1:]:
@@ -108,7 +108,7 @@ def _draw_layout(goal: Goal, room: str, kinds: Sequence[str], size: Size, rng: r
         if used[kind] < 3 and (place := _draw_place(kind, receptacles, "", rng)) is not None:
             used[kind] += 1
             objects.append((kind, place))
-    return Layout(tuple(receptacles), tuple(spots), tuple(objects))
+    return RoomLayout(tuple(receptacles), tuple(spots), tuple(objects))
 
 
 def _draw_receptacles(goal: Goal, room: str, total: int, rng: random.Random) -> list[str]:
@@ -144,7 +144,7 @@ def _draw_place(kind: str, receptacles: list[str], barred: str, rng: random.Rand
     return rng.choices(choices, weights)[0]
 
 
-def _state_facts(layout: Layout) -> Facts:
+def _state_facts(layout: RoomLayout) -> GameFacts:
     """Give everything a raw id and say what a game file would say."""
     receptacles = [_raw_id(kind, i) for i, kind in enumerate(layout.receptacles)]
     objects = [_raw_id(kind, i) for i, (kind, _) in enumerate(layout.objects)]
@@ -155,7 +155,7 @@ def _state_facts(layout: Layout) -> Facts:
     traits["pickupable"] = {raw for raw, kind in kinds.items() if kind not in ABILITIES["toggleable"]}
     traits["openable"] = {raw for raw, kind in zip(receptacles, layout.receptacles, strict=True) if kind in DOORED}
     present = set(kinds.values())
-    return Facts(
+    return GameFacts(
         ids={*receptacles, *objects},
         receptacle_kinds=dict(zip(receptacles, layout.receptacles, strict=True)),
         receptacle_spots=spots,

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cairn.envs.household.belief import View
+from cairn.envs.household.belief import BeliefState
 from cairn.envs.household.goals import STATIONS
 from cairn.envs.household.house import NOBODY, members
 from cairn.envs.household.priors import DEFAULT_ORDER, SEARCH_ORDER
 
 
-def decide(view: View) -> str:
+def next_action(view: BeliefState) -> str:
     """Return the next command; "look" where nothing that is known can help."""
     if view.held == NOBODY:
         return _fetch(view)
@@ -29,7 +29,7 @@ def decide(view: View) -> str:
     return _place(view)
 
 
-def _fetch(view: View) -> str:
+def _fetch(view: BeliefState) -> str:
     """Take an object that the goal asks for, or search one."""
     settled = _settled(view)
     choices = [
@@ -44,13 +44,13 @@ def _fetch(view: View) -> str:
     return _reach(view, r) or f"take {view.object_names[o]} from {view.receptacle_names[r]}"
 
 
-def _settled(view: View) -> int:
+def _settled(view: BeliefState) -> int:
     """Return the objects that are best left where they are: the first of two, once it has been brought."""
     target = _target(view)
     return view.contents[target] if view.goal.count == 2 and target != NOBODY else 0
 
 
-def _treat(view: View) -> str:
+def _treat(view: BeliefState) -> str:
     treatment = view.goal.treatment
     stations = [] if treatment is None else _of_kinds(view, STATIONS[treatment])
     if treatment is None or not stations:
@@ -61,14 +61,14 @@ def _treat(view: View) -> str:
     return f"{treatment} {view.object_names[view.held]} with {view.receptacle_names[nearest]}"
 
 
-def _place(view: View) -> str:
+def _place(view: BeliefState) -> str:
     target = _target(view)
     if target == NOBODY:
         return "look"
     return _reach(view, target) or f"move {view.object_names[view.held]} to {view.receptacle_names[target]}"
 
 
-def _light(view: View) -> str:
+def _light(view: BeliefState) -> str:
     """Find the lamp and switch it on, with the object in hand."""
     choices = [
         (r not in view.here, -r, o, r)
@@ -82,7 +82,7 @@ def _light(view: View) -> str:
     return f"use {view.object_names[lamp]}" if r in view.here else f"go to {view.receptacle_names[r]}"
 
 
-def _drop(view: View) -> str:
+def _drop(view: BeliefState) -> str:
     """Put the wrong object down where it can go.
 
     The explorer learns only on the spot whether a receptacle takes it, so it walks one fixed round of the likely ones.
@@ -101,7 +101,7 @@ def _drop(view: View) -> str:
     return f"go to {view.receptacle_names[away[0]]}" if away else "look"
 
 
-def _search(view: View, kind: str) -> str:
+def _search(view: BeliefState, kind: str) -> str:
     """Look into the likeliest receptacle that was not yet looked into."""
     unexplored = [r for r in range(len(view.receptacle_names)) if not view.explored >> r & 1]
     if not unexplored:
@@ -110,14 +110,14 @@ def _search(view: View, kind: str) -> str:
     return _reach(view, r) or f"examine {view.receptacle_names[r]}"
 
 
-def _reach(view: View, r: int) -> str | None:
+def _reach(view: BeliefState, r: int) -> str | None:
     """Return the step towards having a receptacle open and at hand; None once it is."""
     if r not in view.here:
         return f"go to {view.receptacle_names[r]}"
     return None if view.reachable >> r & 1 else f"open {view.receptacle_names[r]}"
 
 
-def _target(view: View) -> int:
+def _target(view: BeliefState) -> int:
     """Return the receptacle to put objects into: the one that holds most of the kind, then the lowest number."""
 
     def preference(r: int) -> tuple[int, int]:
@@ -129,11 +129,11 @@ def _target(view: View) -> int:
     return min(places, key=preference, default=NOBODY)
 
 
-def _of_kinds(view: View, kinds: Iterable[str]) -> list[int]:
+def _of_kinds(view: BeliefState, kinds: Iterable[str]) -> list[int]:
     return [r for r, kind in enumerate(view.receptacle_kinds) if kind in kinds]
 
 
-def _rank(view: View, r: int, kind: str) -> tuple[int, int]:
+def _rank(view: BeliefState, r: int, kind: str) -> tuple[int, int]:
     """Return the place of a receptacle in the search for a kind of object: likely kinds first, then low numbers."""
     order = SEARCH_ORDER.get(kind, ())
     place = view.receptacle_kinds[r]

@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 
 from cairn.core.errors import CairnError
-from cairn.envs.household.facts import Facts, build_house
+from cairn.envs.household.facts import GameFacts, build_house
 from cairn.envs.household.goals import Goal, TaskType
 from cairn.envs.household.house import House
 
@@ -102,7 +102,7 @@ def _read_goal(text: str, game: str) -> Goal:
     raise CairnError(f"Game {game!r}: its goal is none of the six kinds that this engine plays: {shape[:300]!r}")
 
 
-def _facts(groups: _Groups, game: str) -> Facts:
+def _facts(groups: _Groups, game: str) -> GameFacts:
     if len(groups["atlocation"]) != 1:
         raise CairnError(f"Game {game!r}: expected one (atLocation agent LOCATION), got {len(groups['atlocation'])}")
     traits = {name: {row[0] for row in groups[name]} for name, arity in _ARITY.items() if arity == 1}
@@ -111,7 +111,7 @@ def _facts(groups: _Groups, game: str) -> Facts:
     object_spots = [(o, spot) for o, spot in groups["objectatlocation"]]
     untyped = {o for o, _ in (*inside, *object_spots)} | {o for pair in nested for o in pair}
     untyped |= {o for name, ids in traits.items() if name not in _OF_RECEPTACLES for o in ids}
-    return Facts(
+    return GameFacts(
         ids={argument for rows in groups.values() for row in rows for argument in row},
         receptacle_kinds=_mapping(groups, "receptacletype", game, suffix="type"),
         receptacle_spots=_mapping(groups, "receptacleatlocation", game),

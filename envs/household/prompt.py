@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cairn.envs.tagged_reply import Reply, parse_tagged, write_tagged
+from cairn.envs.tagged_reply import TaggedReply, parse_tagged, write_tagged
 
-__all__ = ["Reply", "build_prompt", "parse_reply", "task_of", "write_reply"]
+__all__ = ["TaggedReply", "build_prompt", "parse_reply", "task_of", "write_reply"]
 
 HISTORY_LENGTH = 2  # turns shown
 INVALID_PENALTY = 0.1  # taken off the reward of a turn whose reply is not valid
@@ -63,6 +63,6 @@ def write_reply(action: str) -> str:
     return write_tagged(action)
 
 
-def parse_reply(reply: str) -> Reply:
+def parse_reply(reply: str) -> TaggedReply:
     """Return the action in a reply and whether the reply was valid; any text is an outcome, none an error."""
     return parse_tagged(reply, FALLBACK_CHARS)

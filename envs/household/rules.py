@@ -1,11 +1,11 @@
-"""What each command does and says, word for word as the original; when it applies is in `World.options`."""
+"""What each command does and says, word for word as the original; when it applies is in `HouseState.options`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from cairn.envs.household.house import NOBODY, join_names, members
-from cairn.envs.household.world import World
+from cairn.envs.household.world import HouseState
 
 NOTHING_HAPPENS = "Nothing happens."
 # The original's help text, typos of layout included: agents were trained on it.
@@ -26,7 +26,7 @@ HELP = """Available commands:
 """
 
 
-def act(world: World, command: str) -> str:
+def act(world: HouseState, command: str) -> str:
     """Carry out a command and return what the game says; one that does not apply changes nothing."""
     option = world.options.get(command)
     if option is None:
@@ -35,7 +35,7 @@ def act(world: World, command: str) -> str:
     return _RULES[verb](world, first, second)
 
 
-def _show(world: World, r: int) -> str:
+def _show(world: HouseState, r: int) -> str:
     """Return what can be seen of a receptacle, and note that it was shown."""
     house, name = world.house, world.house.receptacle_names[r]
     if not house.openable >> r & 1:
@@ -47,25 +47,25 @@ def _show(world: World, r: int) -> str:
     return f"The {name} is open. In it, you see {house.list_objects(world.inside[r])}."
 
 
-def _go(world: World, r: int, _: int) -> str:
+def _go(world: HouseState, r: int, _: int) -> str:
     world.location = world.house.receptacle_spots[r]
     world.moved()
     return f"You arrive at {world.house.receptacle_names[r]}. {_show(world, r)}"
 
 
-def _open(world: World, r: int, _: int) -> str:
+def _open(world: HouseState, r: int, _: int) -> str:
     world.opened |= 1 << r
     world.moved()
     return f"You open the {world.house.receptacle_names[r]}. {_show(world, r)}"
 
 
-def _close(world: World, r: int, _: int) -> str:
+def _close(world: HouseState, r: int, _: int) -> str:
     world.opened &= ~(1 << r)
     world.moved()
     return f"You close the {world.house.receptacle_names[r]}."
 
 
-def _take(world: World, o: int, r: int) -> str:
+def _take(world: HouseState, o: int, r: int) -> str:
     bit = 1 << o
     world.inside[r] &= ~bit
     world.at[world.location] &= ~bit
@@ -76,7 +76,7 @@ def _take(world: World, o: int, r: int) -> str:
     return f"You pick up the {world.house.object_names[o]} from the {world.house.receptacle_names[r]}."
 
 
-def _move(world: World, o: int, r: int) -> str:
+def _move(world: HouseState, o: int, r: int) -> str:
     bit = 1 << o
     world.inside[r] |= bit
     world.at[world.location] |= bit
@@ -87,14 +87,14 @@ def _move(world: World, o: int, r: int) -> str:
     return f"You move the {world.house.object_names[o]} to the {world.house.receptacle_names[r]}."
 
 
-def _clean(world: World, o: int, r: int) -> str:
+def _clean(world: HouseState, o: int, r: int) -> str:
     world.clean |= 1 << o
     world.memory.treat("clean", o)
     world.changed()
     return f"You clean the {world.house.object_names[o]} using the {world.house.receptacle_names[r]}."
 
 
-def _heat(world: World, o: int, r: int) -> str:
+def _heat(world: HouseState, o: int, r: int) -> str:
     world.hot |= 1 << o
     world.cool &= ~(1 << o)
     world.memory.treat("heat", o)
@@ -102,7 +102,7 @@ def _heat(world: World, o: int, r: int) -> str:
     return f"You heat the {world.house.object_names[o]} using the {world.house.receptacle_names[r]}."
 
 
-def _cool(world: World, o: int, r: int) -> str:
+def _cool(world: HouseState, o: int, r: int) -> str:
     world.cool |= 1 << o
     world.hot &= ~(1 << o)
     world.memory.treat("cool", o)
@@ -110,23 +110,23 @@ def _cool(world: World, o: int, r: int) -> str:
     return f"You cool the {world.house.object_names[o]} using the {world.house.receptacle_names[r]}."
 
 
-def _use(world: World, o: int, _: int) -> str:
+def _use(world: HouseState, o: int, _: int) -> str:
     world.toggled |= 1 << o
     world.changed()
     return f"You turn on the {world.house.object_names[o]}."
 
 
-def _slice(world: World, o: int, knife: int) -> str:
+def _slice(world: HouseState, o: int, knife: int) -> str:
     world.sliced |= 1 << o
     world.changed()
     return f"You sliced the {world.house.object_names[o]} with the {world.house.object_names[knife]}."
 
 
-def _examine(world: World, r: int, _: int) -> str:
+def _examine(world: HouseState, r: int, _: int) -> str:
     return _show(world, r)
 
 
-def _inspect(world: World, o: int, _: int) -> str:
+def _inspect(world: HouseState, o: int, _: int) -> str:
     name, bit = world.house.object_names[o], 1 << o
     if world.house.vessel_mask & bit:
         contents = world.house.list_objects(world.house.vessel_contents.get(o, 0))
@@ -146,7 +146,7 @@ def _inspect(world: World, o: int, _: int) -> str:
     return f"This is a sliced {name}." if is_sliced else f"There's nothing special about {name}."
 
 
-def _look(world: World, _: int, __: int) -> str:
+def _look(world: HouseState, _: int, __: int) -> str:
     here = world.house.spots[world.location]
     if not here:
         return "You are in the middle of a room. Looking quickly around you, you see nothing."
@@ -156,17 +156,17 @@ def _look(world: World, _: int, __: int) -> str:
     return f"You are facing the {facing}. Next to it, you see {beside}."
 
 
-def _inventory(world: World, _: int, __: int) -> str:
+def _inventory(world: HouseState, _: int, __: int) -> str:
     if world.held == NOBODY:
         return "You are not carrying anything."
     return f"You are carrying: a {world.house.object_names[world.held]}."
 
 
-def _help(world: World, _: int, __: int) -> str:
+def _help(world: HouseState, _: int, __: int) -> str:
     return HELP
 
 
-_RULES: dict[str, Callable[[World, int, int], str]] = {
+_RULES: dict[str, Callable[[HouseState, int, int], str]] = {
     "go": _go, "open": _open, "close": _close, "take": _take, "move": _move, "clean": _clean, "heat": _heat,
     "cool": _cool, "use": _use, "slice": _slice, "examine": _examine, "inspect": _inspect, "look": _look,
     "inventory": _inventory, "help": _help,

@@ -16,7 +16,7 @@ from cairn.envs.household.memory import Memory
 _name_of: Callable[[tuple[str, Option]], str] = itemgetter(0)
 
 
-class World:
+class HouseState:
     """The changing state of one house."""
 
     __slots__ = (

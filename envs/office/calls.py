@@ -1,7 +1,7 @@
 """The calls of the office's applications: how a method becomes one, and how its arguments are checked.
 
-A method marked with `@call` is public. Its keyword-only parameters are annotated with JSON types (`str`, `int`,
-`bool`, `list[str]`, each or None), with a `Form` where not every value of the type will do. Its docstring says what it
+A method marked with `@call` is public. Its keyword-only parameters are annotated with JSON types (`str`, `int`, `bool`,
+`list[str]`, each or None), with a `ValueFormat` where not every value of the type will do. Its docstring says what it
 does, and ends with ``Example:`` and a result in JSON. What it returns is JSON, made anew at each call.
 
 Arguments are not converted: an amount as text is refused, with what was expected.
@@ -34,7 +34,7 @@ class OfficeError(Exception):
 
 
 @dataclass(frozen=True)
-class Form:
+class ValueFormat:
     """What a value must look like beyond its type."""
 
     says: str  # after "must be"
@@ -65,27 +65,29 @@ def _is_path(text: str) -> bool:
     return bool(_PATH.fullmatch(text)) and not {".", ".."} & set(text.split("/"))
 
 
-Line = Annotated[str, Form("one line of 1 to 200 characters", lambda v: len(v.strip()) > 0 and _is_short(v))]
-Words = Annotated[str, Form("one line of at most 200 characters", lambda v: _is_short(v))]
-Moment = Annotated[str, Form("a date and time like '2031-05-04T09:30'", _is_moment)]
-Day = Annotated[str, Form("a date like '2031-05-04'", is_day)]
-Address = Annotated[str, Form("a mail address like 'ana@home.example', in lower case", _ADDRESS.fullmatch)]
+Line = Annotated[str, ValueFormat("one line of 1 to 200 characters", lambda v: len(v.strip()) > 0 and _is_short(v))]
+Words = Annotated[str, ValueFormat("one line of at most 200 characters", lambda v: _is_short(v))]
+Moment = Annotated[str, ValueFormat("a date and time like '2031-05-04T09:30'", _is_moment)]
+Day = Annotated[str, ValueFormat("a date like '2031-05-04'", is_day)]
+Address = Annotated[str, ValueFormat("a mail address like 'ana@home.example', in lower case", _ADDRESS.fullmatch)]
 Addresses = Annotated[
     list[str],
-    Form(
+    ValueFormat(
         "a list of mail addresses like 'ana@home.example', in lower case, none twice",
         lambda v: all(map(_ADDRESS.fullmatch, v)) and len(set(v)) == len(v),
     ),
 ]
-Path = Annotated[str, Form("a path like '/Documents/plan.txt'", _is_path)]
-FolderPath = Annotated[str, Form("a folder's path like '/Documents', or '/'", lambda v: v == "/" or _is_path(v))]
-Cents = Annotated[int, Form(f"a whole number of cents from 1 to {MAX_CENTS}", lambda v: 1 <= v <= MAX_CENTS)]
-Minutes = Annotated[int, Form("a whole number of minutes from 5 to 600", lambda v: 5 <= v <= 600)]
-Month = Annotated[int, Form("a whole number from 1 for January to 12 for December", lambda v: 1 <= v <= 12)]
-Count = Annotated[int, Form("a whole number from 1 to 999", lambda v: 1 <= v <= 999)]
-Texts = Annotated[list[str], Form("a list of single lines of at most 200 characters", lambda v: all(map(_is_short, v)))]
-Limit = Annotated[int, Form(f"a whole number from 1 to {PAGE}", lambda v: 1 <= v <= PAGE)]
-Offset = Annotated[int, Form("a whole number from 0", lambda v: 0 <= v < 2**31)]
+Path = Annotated[str, ValueFormat("a path like '/Documents/plan.txt'", _is_path)]
+FolderPath = Annotated[str, ValueFormat("a folder's path like '/Documents', or '/'", lambda v: v == "/" or _is_path(v))]
+Cents = Annotated[int, ValueFormat(f"a whole number of cents from 1 to {MAX_CENTS}", lambda v: 1 <= v <= MAX_CENTS)]
+Minutes = Annotated[int, ValueFormat("a whole number of minutes from 5 to 600", lambda v: 5 <= v <= 600)]
+Month = Annotated[int, ValueFormat("a whole number from 1 for January to 12 for December", lambda v: 1 <= v <= 12)]
+Count = Annotated[int, ValueFormat("a whole number from 1 to 999", lambda v: 1 <= v <= 999)]
+Texts = Annotated[
+    list[str], ValueFormat("a list of single lines of at most 200 characters", lambda v: all(map(_is_short, v)))
+]
+Limit = Annotated[int, ValueFormat(f"a whole number from 1 to {PAGE}", lambda v: 1 <= v <= PAGE)]
+Offset = Annotated[int, ValueFormat("a whole number from 0", lambda v: 0 <= v < 2**31)]
 
 
 def _is_short(text: str) -> bool:
@@ -98,7 +100,7 @@ class Parameter:
 
     name: str
     kind: Any  # Any: a type as annotated, one of `_TYPES`
-    form: Form | None
+    form: ValueFormat | None
     may_be_none: bool
     is_required: bool
     default: object
@@ -129,7 +131,7 @@ def _is_text(value: object) -> bool:
 
 
 @dataclass(frozen=True)
-class Call:
+class AppMethod:
     """A public method of an application, as the documentation and the checks see it."""
 
     name: str
@@ -156,13 +158,13 @@ def call(method: Method) -> Method:
     return method
 
 
-def calls_of(app: type) -> Mapping[str, Call]:
+def calls_of(app: type) -> Mapping[str, AppMethod]:
     """Return the public calls of an application's class, in the order in which they are written."""
     return _calls_of(app)
 
 
 @cache
-def _calls_of(app: Hashable) -> Mapping[str, Call]:
+def _calls_of(app: Hashable) -> Mapping[str, AppMethod]:
     methods = {name: member for name, member in vars(app).items() if getattr(member, _MARK, False)}
     return {name: _read(name, method) for name, method in methods.items()}
 
@@ -193,11 +195,11 @@ def missing(what: str, name: str, known: Iterable[str], hint: str) -> OfficeErro
     return OfficeError(f"there is no {what} {shown(name)}; {f'did you mean {near[0]!r}? ' if near else ''}{hint}")
 
 
-def _read(name: str, method: Callable[..., object]) -> Call:
+def _read(name: str, method: Callable[..., object]) -> AppMethod:
     hints = get_type_hints(method, include_extras=True)
     parameters = [p for p in inspect.signature(method).parameters.values() if p.name != "self"]
     text, _, example = (inspect.getdoc(method) or "").partition("\nExample:")
-    return Call(
+    return AppMethod(
         name=name,
         parameters={p.name: _parameter(p, hints[p.name]) for p in parameters},
         text=text.strip(),

@@ -31,7 +31,7 @@ class Contact:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Group:
+class ContactGroup:
     """A named set of contacts."""
 
     name: str
@@ -46,7 +46,7 @@ class Contacts(App):
     derived: ClassVar = {"contacts": frozenset({"id"})}
     sets = frozenset({("groups", "members")})
     contacts: dict[str, Contact]
-    groups: dict[str, Group]
+    groups: dict[str, ContactGroup]
 
     @call
     def search(
@@ -197,7 +197,7 @@ class Contacts(App):
         """
         require(len(self.groups) < MAX_GROUPS, f"there can be at most {MAX_GROUPS} groups")
         require(group not in self.groups, f"there is a group {shown(group)} already")
-        return self._set_members(Group(name=group, members=()), set())
+        return self._set_members(ContactGroup(name=group, members=()), set())
 
     @call
     def add_to_group(self, *, group: Line, contact_id: str) -> dict[str, object]:
@@ -221,10 +221,10 @@ class Contacts(App):
     def _find(self, contact_id: str) -> Contact:
         return find(self.contacts, contact_id, "contact", _LIST)
 
-    def _find_group(self, name: str) -> Group:
+    def _find_group(self, name: str) -> ContactGroup:
         return find(self.groups, name, "group", _GROUPS)
 
-    def _set_members(self, group: Group, members: set[str]) -> dict[str, object]:
+    def _set_members(self, group: ContactGroup, members: set[str]) -> dict[str, object]:
         self.groups[group.name] = replace(group, members=tuple(sorted(members)))
         return {"name": group.name, "size": len(members)}
 

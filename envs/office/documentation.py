@@ -6,7 +6,7 @@ from functools import cache
 
 from cairn.envs.office.app import App
 from cairn.envs.office.calendar import Calendar
-from cairn.envs.office.calls import PAGE, Call, Parameter, calls_of, missing
+from cairn.envs.office.calls import PAGE, AppMethod, Parameter, calls_of, missing
 from cairn.envs.office.contacts import Contacts
 from cairn.envs.office.files import Files
 from cairn.envs.office.mail import MailApp
@@ -51,12 +51,12 @@ def _first(text: str) -> str:
     return " ".join(text.split("\n\n")[0].split())
 
 
-def _signature(each: Call) -> str:
+def _signature(each: AppMethod) -> str:
     told = (p.name if p.is_required else f"{p.name}={p.default!r}" for p in each.parameters.values())
     return f"{each.name}({', '.join(told)})"
 
 
-def _in_full(app: str, each: Call) -> str:
+def _in_full(app: str, each: AppMethod) -> str:
     arguments = [f"  {p.name}: {p.says}{_default(p)}" for p in each.parameters.values()]
     example = " ".join(each.example.split())
     parts = [

@@ -10,7 +10,7 @@ from cairn.envs.office.clock import day_of, days_later, next_monday
 from cairn.envs.office.contacts import Contact
 from cairn.envs.office.files import File, Folder, parent
 from cairn.envs.office.mail import Attachment, Mail
-from cairn.envs.office.payments import Account, Payee, Request
+from cairn.envs.office.payments import Account, Payee, PaymentRequest
 from cairn.envs.office.world import World
 
 
@@ -135,9 +135,9 @@ def add_payee(world: World, name: str, reference: str) -> Payee:
     return payee
 
 
-def ask(world: World, address: str, amount: int, note: str, made_on: str, due: str = "") -> Request:
+def ask(world: World, address: str, amount: int, note: str, made_on: str, due: str = "") -> PaymentRequest:
     """Put in a pending request for the owner's money."""
-    request = Request(
+    request = PaymentRequest(
         id=world.new_id("r"),
         direction="incoming",
         address=address,

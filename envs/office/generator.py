@@ -15,11 +15,11 @@ from cairn.envs.office import vocabulary as words
 from cairn.envs.office.app import App
 from cairn.envs.office.calendar import RESPONSES, Event
 from cairn.envs.office.clock import days_later, later, weekday
-from cairn.envs.office.contacts import Contact, Group
+from cairn.envs.office.contacts import Contact, ContactGroup
 from cairn.envs.office.files import File, Folder
 from cairn.envs.office.furniture import furnish
 from cairn.envs.office.mail import Attachment, Mail
-from cairn.envs.office.payments import Account, Payee, Request, Transaction
+from cairn.envs.office.payments import Account, Payee, PaymentRequest, Transaction
 from cairn.envs.office.world import DESK, OFFICE, World
 
 VERSION = 1  # changes whenever a world does
@@ -95,7 +95,7 @@ def _add_contacts(world: World, people: Sequence[str], rng: random.Random) -> No
     ids = sorted(world.contacts.contacts)
     for name in rng.sample(words.GROUPS, 4):
         members = rng.sample(ids, rng.randint(3, min(12, len(ids))))
-        world.contacts.groups[name] = Group(name=name, members=tuple(sorted(members)))
+        world.contacts.groups[name] = ContactGroup(name=name, members=tuple(sorted(members)))
 
 
 def _moment(world: World, rng: random.Random) -> str:
@@ -249,7 +249,7 @@ def _add_requests(world: World, rng: random.Random) -> None:
     people = [contact.address for contact in world.contacts.contacts.values()]
     for _ in range(rng.randint(8, 16)):
         made_on = days_later(world.now[:10], -rng.randint(1, 40))
-        request = Request(
+        request = PaymentRequest(
             id=world.new_id("r"),
             direction=rng.choice(("incoming", "incoming", "outgoing")),
             address=rng.choice(people),

@@ -51,7 +51,7 @@ class Transaction:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Request:
+class PaymentRequest:
     """Somebody asks for money: another ("incoming") or you ("outgoing")."""
 
     id: str
@@ -80,7 +80,7 @@ class Payments(App):
     accounts: dict[str, Account]
     payees: dict[str, Payee]
     transactions: dict[str, Transaction]
-    requests: dict[str, Request]
+    requests: dict[str, PaymentRequest]
 
     @call
     def list_accounts(self, *, limit: Limit = 20, offset: Offset = 0) -> dict[str, object]:
@@ -210,7 +210,7 @@ class Payments(App):
         Example: {"id": "r-41zz9"}
         """
         require(address != self.world.address, "address must be somebody else's")
-        request = Request(
+        request = PaymentRequest(
             id=self.world.new_id("r"),
             direction="outgoing",
             address=address,
@@ -264,13 +264,13 @@ class Payments(App):
     def _account(self, account_id: str) -> Account:
         return find(self.accounts, account_id, "account", "payments.list_accounts lists them")
 
-    def _pending(self, request_id: str, direction: str) -> Request:
+    def _pending(self, request_id: str, direction: str) -> PaymentRequest:
         request = find(self.requests, request_id, "request", "payments.list_requests lists them")
         is_so = (request.direction, request.status) == (direction, "pending")
         require(is_so, f"a pending {direction} request was expected; it is {request.status} and {request.direction}")
         return request
 
-    def _close(self, request: Request, status: str) -> dict[str, object]:
+    def _close(self, request: PaymentRequest, status: str) -> dict[str, object]:
         self.requests[request.id] = replace(request, status=status)
         return {"id": request.id, "status": status}
 
@@ -326,7 +326,7 @@ def _told(each: Transaction) -> dict[str, object]:
     }
 
 
-def _told_request(each: Request) -> dict[str, object]:
+def _told_request(each: PaymentRequest) -> dict[str, object]:
     return {
         "id": each.id,
         "direction": each.direction,

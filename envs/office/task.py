@@ -61,7 +61,7 @@ class Plan:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Template:
+class TaskTemplate:
     """A kind of task."""
 
     name: str
@@ -71,10 +71,10 @@ class Template:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Task:
+class OfficeTask:
     """One task, the same for equal templates and seeds in every process."""
 
-    template: Template
+    template: TaskTemplate
     seed: int
     world: World  # as the agent finds it; play in a copy
     instruction: str

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cairn.envs.office.changes import Change, changes
-from cairn.envs.office.task import Answer, Step, Task
+from cairn.envs.office.task import Answer, OfficeTask, Step
 from cairn.envs.office.world import World
 
 PARTS = ("changes", "answer", "damage")  # of a score
@@ -45,7 +45,7 @@ class Verdict:
     parts: Mapping[str, float]  # of the score, by name; their sum is the score
 
 
-def judge(before: World, after: World, task: Task, answer: object) -> Verdict:
+def judge(before: World, after: World, task: OfficeTask, answer: object) -> Verdict:
     """Compare the world after with what the task wants of the world before; `answer` counts only where one is asked."""
     expected, makers = _expected(before, task.steps)
     wanted, made = changes(before, expected), changes(before, after)

@@ -29,7 +29,7 @@ _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
+class LogEntry:
     """One call, as the log has it."""
 
     app: str
@@ -79,7 +79,7 @@ class World:
         self.owner = owner
         self.address = address
         self.num_ids = 0
-        self.log: list[Entry] = []
+        self.log: list[LogEntry] = []
         self.clock = Clock(self)
         self.mail = MailApp(self)
         self.calendar = Calendar(self)
@@ -113,9 +113,9 @@ class World:
             require(self.num_ids < MAX_IDS, f"the office is full: {MAX_IDS} mails, events, contacts and payments")
             result = self._application(app).perform(name, arguments)
         except OfficeError:
-            self.log.append(Entry(app=app, name=name, arguments=dict(arguments), ok=False))
+            self.log.append(LogEntry(app=app, name=name, arguments=dict(arguments), ok=False))
             raise
-        self.log.append(Entry(app=app, name=name, arguments=dict(arguments), ok=True))
+        self.log.append(LogEntry(app=app, name=name, arguments=dict(arguments), ok=True))
         return result
 
     def state(self) -> bytes:

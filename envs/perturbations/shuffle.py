@@ -25,7 +25,7 @@ class ShuffleConfig(PerturbationConfig):
 class Shuffle(Perturbation):
     """Puts what is listed into an order drawn for the task and for what is listed."""
 
-    breaks = ("admissible",)  # which asks for a sorted list
+    violates = ("admissible",)  # which asks for a sorted list
 
     def __init__(self, config: PerturbationConfig, env: TextEnv) -> None:
         """See to it that there is something to shuffle."""

@@ -24,7 +24,7 @@ class Failure(Exception):  # noqa: N818  (an outcome that the pool turns into an
         super().__init__(message)
 
 
-class World:
+class EnvHost:
     """An environment with its snapshots; every operation is a method of the same name."""
 
     def __init__(self, address: str, config: Mapping[str, Any]) -> None:

@@ -24,9 +24,9 @@ from cairn.core.config import Config
 from cairn.core.errors import CairnError, EnvironmentFailure, EpisodeFailure, RewardFailure, SandboxFailure
 from cairn.envs import registry
 from cairn.envs.base import EnvMeta
-from cairn.envs.pool.host import Failure, World, checked_text
+from cairn.envs.pool.host import EnvHost, Failure, checked_text
 from cairn.envs.pool.validation import checked_reset, checked_step
-from cairn.envs.pool.worker_process import Limits, WorkerProcess
+from cairn.envs.pool.worker_process import WorkerLimits, WorkerProcess
 
 T = TypeVar("T")
 
@@ -48,7 +48,7 @@ class KeepConfig(Config):
         "where environments wait for other processes (a sandbox, a browser), else 0.",
     )
     restart_limit: int = Field(100, ge=0, description="Failed environments that are replaced before the pool gives up.")
-    limits: Limits = Limits()
+    limits: WorkerLimits = WorkerLimits()
 
 
 class PoolConfig(KeepConfig):
@@ -59,7 +59,7 @@ class PoolConfig(KeepConfig):
     )
 
 
-class Seat(Protocol):
+class Slot(Protocol):
     """One environment that can be leased, wherever it runs."""
 
     meta: EnvMeta
@@ -75,12 +75,12 @@ class Seat(Protocol):
 class EnvHandle:
     """A leased environment: the calls of a `TextEnv`, with its faults turned into `EpisodeFailure`."""
 
-    def __init__(self, pool: EnvPool, seat: Seat) -> None:
-        self.meta = seat.meta
-        self.turn_limit = seat.turn_limit
-        self._scores = (float(seat.meta.reward_range[0]), float(seat.meta.reward_range[1]))
+    def __init__(self, pool: EnvPool, slot: Slot) -> None:
+        self.meta = slot.meta
+        self.turn_limit = slot.turn_limit
+        self._scores = (float(slot.meta.reward_range[0]), float(slot.meta.reward_range[1]))
         self._pool = pool
-        self._seat: Seat | None = seat
+        self._slot: Slot | None = slot
 
     def tasks(self) -> list[str]:
         """Return the task ids of the configured split."""
@@ -121,10 +121,10 @@ class EnvHandle:
         self.close()
 
     def _call(self, check: Callable[[Any], T], operation: str, **arguments: Any) -> T:
-        if self._seat is None:
+        if self._slot is None:
             raise EnvironmentFailure(f"{self.meta.name}: this lease is over; take another from the pool")
         try:
-            return check(self._seat.call(operation, **arguments))
+            return check(self._slot.call(operation, **arguments))
         except Failure as failure:
             raise self._pool._lose(self, failure) from failure
 
@@ -148,11 +148,11 @@ class EnvPool:
         self._env_config = dict(config or {})
         self._environ = dict(environ or {})
         self._lock = threading.Lock()
-        self._seats: set[Seat] = set()
-        self._free: queue.LifoQueue[Seat | None] = queue.LifoQueue()  # None: a place whose environment is yet to start
+        self._slots: set[Slot] = set()
+        self._free: queue.LifoQueue[Slot | None] = queue.LifoQueue()  # None: a place whose environment is yet to start
         for _ in range(self.config.size):
             self._free.put(None)
-        self._finalizer = weakref.finalize(self, _kill_all, self._seats)
+        self._finalizer = weakref.finalize(self, _kill_all, self._slots)
 
     @property
     def threads(self) -> int:
@@ -161,7 +161,7 @@ class EnvPool:
             return self.config.threads
         if self.config.kind == "processes":
             return self.config.size
-        return len(os.sched_getaffinity(0)) if registry.load(self._env_id).meta.waits else 0
+        return len(os.sched_getaffinity(0)) if registry.load(self._env_id).meta.is_blocking else 0
 
     def lease(self, timeout_s: float | None = None) -> EnvHandle:
         """Return an environment, warm if there is one; waits while all are leased.
@@ -171,23 +171,23 @@ class EnvPool:
             EpisodeFailure: the environment could not be built.
         """
         try:
-            seat = self._free.get(timeout=timeout_s)
+            slot = self._free.get(timeout=timeout_s)
         except queue.Empty:
             raise CairnError(
                 f"No environment {self._env_id!r} came free in {timeout_s:g} s; all {self.config.size} are leased"
             ) from None
         try:
-            seat = self._ready(seat)
+            slot = self._ready(slot)
         except BaseException:  # interrupts too: the place must be free again; raised again
             self._free.put(None)
             raise
-        return EnvHandle(self, seat)
+        return EnvHandle(self, slot)
 
     def release(self, handle: EnvHandle) -> None:
         """Take an environment back; one that failed is not there any more."""
-        seat, handle._seat = handle._seat, None
-        if seat is not None:
-            self._free.put(seat)
+        slot, handle._slot = handle._slot, None
+        if slot is not None:
+            self._free.put(slot)
 
     def close(self) -> None:
         """Kill every environment, leased ones too; further leases are refused."""
@@ -202,61 +202,61 @@ class EnvPool:
     ) -> None:
         self.close()
 
-    def _ready(self, seat: Seat | None) -> Seat:
+    def _ready(self, slot: Slot | None) -> Slot:
         """Return an environment without snapshots: this one, or a new one if this one failed between two leases."""
         if not self._finalizer.alive:
             raise CairnError(f"The pool of {self._env_id!r} is closed")
-        if seat is not None:
+        if slot is not None:
             try:
-                seat.call("begin")
+                slot.call("begin")
             except Failure as failure:
-                self._discard(seat, failure.cause)
+                self._discard(slot, failure.cause)
             else:
-                return seat
+                return slot
         try:
             return self._start()
         except Failure as failure:
             raise self._failed(None, failure) from failure
 
-    def _start(self) -> Seat:
+    def _start(self) -> Slot:
         if self.restarts > self.config.restart_limit:
             counts = ", ".join(f"{cause} {count}" for cause, count in sorted(self.failures.items()))
             raise CairnError(
                 f"Environment {self._env_id!r} failed {self.restarts} times ({counts}); the pool gives up, "
                 f"restart_limit is {self.config.restart_limit}"
             )
-        seat: Seat
+        slot: Slot
         if self.config.kind == "processes":
-            seat = WorkerProcess(self._address, self._env_config, self.config.limits, self._environ)
+            slot = WorkerProcess(self._address, self._env_config, self.config.limits, self._environ)
         else:
-            seat = World(self._address, self._env_config)
+            slot = EnvHost(self._address, self._env_config)
         with self._lock:
-            self._seats.add(seat)
-        return seat
+            self._slots.add(slot)
+        return slot
 
     def _lose(self, handle: EnvHandle, failure: Failure) -> EpisodeFailure:
         """End a lease whose environment failed; its place is free again at once."""
-        seat, handle._seat = handle._seat, None
-        error = self._failed(seat, failure)
+        slot, handle._slot = handle._slot, None
+        error = self._failed(slot, failure)
         self._free.put(None)
         return error
 
-    def _failed(self, seat: Seat | None, failure: Failure) -> EpisodeFailure:
-        self._discard(seat, failure.cause)
+    def _failed(self, slot: Slot | None, failure: Failure) -> EpisodeFailure:
+        self._discard(slot, failure.cause)
         if of_other := _OF_OTHERS.get(failure.cause):
             return of_other(f"{failure.cause} of environment {self._env_id!r}: {failure}")
         return EnvironmentFailure(f"environment {self._env_id!r} {failure.cause}: {failure}")
 
-    def _discard(self, seat: Seat | None, cause: str) -> None:
+    def _discard(self, slot: Slot | None, cause: str) -> None:
         with self._lock:
             self.failures[cause] += 1
             self.restarts += 1
-            if seat is not None:
-                self._seats.discard(seat)
-        if seat is not None:
-            seat.kill()
+            if slot is not None:
+                self._slots.discard(slot)
+        if slot is not None:
+            slot.kill()
 
 
-def _kill_all(seats: set[Seat]) -> None:
-    while seats:
-        seats.pop().kill()
+def _kill_all(slots: set[Slot]) -> None:
+    while slots:
+        slots.pop().kill()

@@ -20,14 +20,14 @@ import gymnasium
 
 from cairn.core.errors import CairnError
 from cairn.envs.pool import wire
-from cairn.envs.pool.host import Failure, World
+from cairn.envs.pool.host import EnvHost, Failure
 
 _MAX_REQUEST = 1 << 28
 
 
 def serve(sock: socket.socket) -> None:
     """Answer requests until the other side is gone; the first one opens the environment."""
-    worlds: list[World] = []
+    worlds: list[EnvHost] = []
     while True:
         try:
             request = wire.receive(sock, _MAX_REQUEST, None)
@@ -40,7 +40,7 @@ def serve(sock: socket.socket) -> None:
             wire.send(sock, {"error": "garbage", "message": f"the answer is not JSON: {error}"})
 
 
-def _answer(worlds: list[World], request: dict[str, Any]) -> dict[str, Any]:
+def _answer(worlds: list[EnvHost], request: dict[str, Any]) -> dict[str, Any]:
     operation = request.pop("do")
     try:
         return {"value": worlds[0].call(operation, **request) if worlds else _open(worlds, **request)}
@@ -54,11 +54,11 @@ def _answer(worlds: list[World], request: dict[str, Any]) -> dict[str, Any]:
         return {"error": "raised", "message": f"KeyboardInterrupt (in {operation}())"}
 
 
-def _open(worlds: list[World], address: str, config: dict[str, Any], memory_bytes: int) -> dict[str, Any]:
+def _open(worlds: list[EnvHost], address: str, config: dict[str, Any], memory_bytes: int) -> dict[str, Any]:
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
     limit = memory_bytes if most == resource.RLIM_INFINITY else min(memory_bytes, most)
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-    worlds.append(World(address, config))
+    worlds.append(EnvHost(address, config))
     return {"meta": asdict(worlds[0].meta), "turn_limit": worlds[0].turn_limit}
 
 

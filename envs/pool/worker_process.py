@@ -20,11 +20,11 @@ from cairn.envs.pool import wire
 from cairn.envs.pool.host import Failure
 
 
-class Limits(Config):
+class WorkerLimits(Config):
     """What one environment may use."""
 
     seconds_per_call: float | None = None
-    """Longest wait for an answer to one call; None: what the environment declares (`EnvMeta.call_s`)."""
+    """Longest wait for an answer to one call; None: what the environment declares (`EnvMeta.call_timeout_s`)."""
     seconds_to_start: float = 120.0
     """Longest wait for a worker process to build its environment."""
     memory_bytes: int = 4 << 30
@@ -36,7 +36,9 @@ class Limits(Config):
 class WorkerProcess:
     """One environment in a process and a process group of its own."""
 
-    def __init__(self, address: str, config: Mapping[str, Any], limits: Limits, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self, address: str, config: Mapping[str, Any], limits: WorkerLimits, environ: Mapping[str, str]
+    ) -> None:
         self._limits = limits
         self._socket, theirs = socket.socketpair()
         path = os.pathsep.join(part for part in sys.path if part)
@@ -62,7 +64,7 @@ class WorkerProcess:
             Failure: the worker is not to be used again.
         """
         answer = self._exchange(
-            {"do": operation, **arguments}, timeout_s or self._limits.seconds_per_call or self.meta.call_s
+            {"do": operation, **arguments}, timeout_s or self._limits.seconds_per_call or self.meta.call_timeout_s
         )
         if "value" in answer:
             return answer["value"]

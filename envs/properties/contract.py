@@ -116,7 +116,7 @@ def _check_success(frame: Frame, task: str) -> None:
     require(
         frame.is_terminated or not frame.info["success"],
         f"task {task!r}, after {frame.action!r:.80}: success without is_terminated; an environment that judges an "
-        "episode at its turn limit ends it: Outcome(..., is_over=True)",
+        "episode at its turn limit ends it: Outcome(..., terminated=True)",
     )
 
 

@@ -106,7 +106,7 @@ def _played(env: TextEnv, task: str, seed: int, policy: Policy, max_steps: int) 
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class StepVisit:
     """A step of a play: how it was reached and the results of its action."""
 
     frames: list[Frame]  # of the play
@@ -129,7 +129,7 @@ class Visit:
         return actions_of(self.frames[: self.at])
 
 
-Future = dict[tuple[int, str], Visit]  # (anchor, action) -> the first step that took the action from there
+Future = dict[tuple[int, str], StepVisit]  # (anchor, action) -> the first step that took the action from there
 
 
 def compare_futures(future: Future, frames: list[Frame], where: str, seed: int) -> int:
@@ -140,7 +140,7 @@ def compare_futures(future: Future, frames: list[Frame], where: str, seed: int) 
     """
     revisits = 0
     for at, (before, after) in enumerate(pairwise(frames), 1):
-        visit = Visit(frames, at, seed)
+        visit = StepVisit(frames, at, seed)
         first = future.setdefault((before.info["anchor"], after.action or ""), visit)
         revisits += first.frames is not frames
         if first is not visit and (results := visit.results()) != (expected := first.results()):
@@ -153,7 +153,7 @@ def compare_futures(future: Future, frames: list[Frame], where: str, seed: int) 
     return revisits
 
 
-def _difference(one: Visit, two: Visit) -> str:
+def _difference(one: StepVisit, two: StepVisit) -> str:
     """Say how the histories of two visits differ."""
     first, second = one.history(), two.history()
     if first == second:

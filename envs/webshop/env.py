@@ -20,10 +20,10 @@ from pydantic import Field
 from cairn.core.seeding import python_generator
 from cairn.envs.base import EnvConfig, EnvMeta, Outcome, TextEnv
 from cairn.envs.webshop import paraphrase, rules
-from cairn.envs.webshop.goals import PRICE_SEED, SHUFFLE_SEED, Goal
+from cairn.envs.webshop.goals import PRICE_SEED, SHUFFLE_SEED, ShoppingGoal
 from cairn.envs.webshop.html import html
 from cairn.envs.webshop.nouns import Name, tagger
-from cairn.envs.webshop.oracle import Plan, best_purchase, next_action
+from cairn.envs.webshop.oracle import ShoppingPlan, best_purchase, next_action
 from cairn.envs.webshop.pages import SEARCH, Piece, State, clickables, pieces, text, text_rich
 from cairn.envs.webshop.reward import PARTS, Score, score
 from cairn.envs.webshop.shop import GoalKind, Shop, Source, open_shop
@@ -118,7 +118,7 @@ class WebShopEnv(TextEnv):
         goal = self.goal(task_id)
         return str(1 + bisect_left(_LEVELS, len(goal.attributes) + len(goal.options)))
 
-    def goal(self, task_id: str) -> Goal:
+    def goal(self, task_id: str) -> ShoppingGoal:
         """Return what a task asks for."""
         return self.shop.goals[self.place(task_id)]
 
@@ -131,7 +131,7 @@ class WebShopEnv(TextEnv):
         """Return the place, in the shop's order, of the goal that a task is of."""
         return int(task_id.removeprefix(self.prefix))
 
-    def make_plan(self, task_id: str) -> Plan:
+    def make_plan(self, task_id: str) -> ShoppingPlan:
         """Return the best purchase for a task; asked for once a task."""
         return best_purchase(self.shop, self.goal(task_id), self._nouns)
 
@@ -241,7 +241,7 @@ class WebShopEnv(TextEnv):
 
     def _end(self, state: State, reward: float, parts: Mapping[str, float]) -> Outcome:
         """Go to the last page."""
-        return Outcome(self._show(state), reward, is_over=True, success=reward == 1.0, score=reward, channels=parts)
+        return Outcome(self._show(state), reward, terminated=True, success=reward == 1.0, score=reward, channels=parts)
 
     def _show(self, state: State) -> str:
         """Go to a state and return its page as text."""

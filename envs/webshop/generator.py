@@ -30,8 +30,8 @@ from cairn.envs.webshop.vocabulary import (
     OPENERS,
     TAILS,
     Attribute,
-    Kind,
     OptionGroup,
+    ProductKind,
     kinds,
 )
 
@@ -156,7 +156,7 @@ def _code(number: int, seed: int) -> str:
 
 
 def _texts(
-    dice: _Dice, kind: Kind, attributes: list[Attribute], words: Mapping[str, str]
+    dice: _Dice, kind: ProductKind, attributes: list[Attribute], words: Mapping[str, str]
 ) -> tuple[str, tuple[str, ...]]:
     """Return description and bullets: the last half of the attributes is told in the one, the others in the other."""
     half = len(attributes) // 2
@@ -182,7 +182,7 @@ def _capital(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def _prices(dice: _Dice, kind: Kind) -> tuple[float, ...]:
+def _prices(dice: _Dice, kind: ProductKind) -> tuple[float, ...]:
     low, high = kind.prices
     price = int(low * (high / low) ** dice.random()) + dice.pick(_CENTS)
     if dice.random() >= _SHARE_WITH_RANGE:
@@ -190,7 +190,7 @@ def _prices(dice: _Dice, kind: Kind) -> tuple[float, ...]:
     return price, int(price * (1.2 + 0.6 * dice.random())) + 1 + dice.pick(_CENTS)
 
 
-def _options(dice: _Dice, kind: Kind) -> dict[str, tuple[str, ...]]:
+def _options(dice: _Dice, kind: ProductKind) -> dict[str, tuple[str, ...]]:
     """Return some of the kind's option groups, in its order, as long as there is room for their goals."""
     room = MAX_GOALS
     out = {}
@@ -213,7 +213,7 @@ def _by_role(attributes: Sequence[Attribute]) -> list[Attribute]:
     return [attribute for role in ("before", "with", "for") for attribute in attributes if attribute.role == role]
 
 
-def _instruction(kind: Kind, asked: list[Attribute]) -> str:
+def _instruction(kind: ProductKind, asked: list[Attribute]) -> str:
     """Return "Find me gluten free, non gmo granola bars with real fruit for school lunches"."""
     texts = {"before": "", "with": "", "for": ""}
     for attribute in asked:

@@ -29,7 +29,7 @@ _LIMITS = [10.0 * i for i in range(1, 100)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Goal:
+class ShoppingGoal:
     """One thing to buy."""
 
     product: int  # number in the catalogue
@@ -54,7 +54,7 @@ class Columns:
     limits: npt.NDArray[np.float64]  # [G] price limits
 
 
-class Goals(Sequence[Goal]):
+class Goals(Sequence[ShoppingGoal]):
     """All goals of a catalogue, and its prices. Synthetic ones are drawn once and kept in the catalogue's folder."""
 
     def __init__(
@@ -87,10 +87,10 @@ class Goals(Sequence[Goal]):
         return len(self.products)
 
     @overload
-    def __getitem__(self, index: int) -> Goal: ...
+    def __getitem__(self, index: int) -> ShoppingGoal: ...
     @overload
-    def __getitem__(self, index: slice) -> list[Goal]: ...
-    def __getitem__(self, index: int | slice) -> Goal | list[Goal]:
+    def __getitem__(self, index: slice) -> list[ShoppingGoal]: ...
+    def __getitem__(self, index: int | slice) -> ShoppingGoal | list[ShoppingGoal]:
         """Return a goal, made afresh."""
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
@@ -106,7 +106,7 @@ class Goals(Sequence[Goal]):
             text, attributes = f"{product.instruction}{_option_text(chosen)}", product.instruction_attributes
             weight = float(self.catalogue.goal_weights[number])
         limit_text = "" if limit == NO_LIMIT else f", and price lower than {limit:.2f} dollars"
-        return Goal(
+        return ShoppingGoal(
             product=number, asin=product.asin, instruction=text + limit_text, attributes=attributes, price_limit=limit,
             options=options, name=product.name, query=product.query, product_category=product.product_category,
             weight=weight,

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from cairn.envs.webshop.catalogue import Catalogue
-from cairn.envs.webshop.goals import Goal
+from cairn.envs.webshop.goals import ShoppingGoal
 from cairn.envs.webshop.nouns import Tagger
 from cairn.envs.webshop.pages import BUY, NEXT, PER_PAGE, PREV, State
 from cairn.envs.webshop.products import Product
@@ -24,7 +24,7 @@ EXHAUSTIVE = 5000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class ShoppingPlan:
     """What to buy."""
 
     product: int
@@ -32,7 +32,7 @@ class Plan:
     reward: float
 
 
-def best_purchase(shop: Shop, goal: Goal, nouns: Tagger) -> Plan:
+def best_purchase(shop: Shop, goal: ShoppingGoal, nouns: Tagger) -> ShoppingPlan:
     """Return the purchase that is worth most; of equals the goal's own product, then the first in the data."""
     best = best_choice(shop, goal.product, goal, nouns)
     if best.reward == 1.0:
@@ -45,7 +45,7 @@ def best_purchase(shop: Shop, goal: Goal, nouns: Tagger) -> Plan:
     return best
 
 
-def next_action(plan: Plan, state: State, catalogue: Catalogue, buy: str = BUY) -> str:
+def next_action(plan: ShoppingPlan, state: State, catalogue: Catalogue, buy: str = BUY) -> str:
     """Return the next action on the way to the planned purchase, the last of which is a click on `buy`."""
     if state.item == plan.product:
         if state.page != "item":
@@ -76,13 +76,15 @@ def searches(product: Product) -> tuple[str, str]:
     return name, document[:2000]
 
 
-def _others(shop: Shop, goal: Goal) -> Iterable[int]:
+def _others(shop: Shop, goal: ShoppingGoal) -> Iterable[int]:
     if len(shop.catalogue) <= EXHAUSTIVE:
         return range(len(shop.catalogue))
     return (*shop.catalogue.search(goal.instruction), *shop.catalogue.search(goal.query))
 
 
-def best_choice(shop: Shop, number: int, goal: Goal, nouns: Tagger, product: Product | None = None) -> Plan:
+def best_choice(
+    shop: Shop, number: int, goal: ShoppingGoal, nouns: Tagger, product: Product | None = None
+) -> ShoppingPlan:
     """Return the best choice of a product's options; of equals what the goal names, then as few options as will do.
 
     `product`: what can be chosen of, where that is not all that the catalogue says.
@@ -94,12 +96,12 @@ def best_choice(shop: Shop, number: int, goal: Goal, nouns: Tagger, product: Pro
         return score(product, price, options, goal, nouns).reward
 
     asked = choosable(product, dict(goal.options) if isinstance(goal.options, Mapping) else {})
-    best = Plan(product=number, options=asked, reward=worth(asked))
+    best = ShoppingPlan(product=number, options=asked, reward=worth(asked))
     for options in _choices(product):
         if best.reward == 1.0:
             break
         if (reward := worth(options)) > best.reward:
-            best = Plan(product=number, options=options, reward=reward)
+            best = ShoppingPlan(product=number, options=options, reward=reward)
     return best
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from cairn.envs.paraphrase import framed
-from cairn.envs.webshop.goals import NO_LIMIT, Goal
+from cairn.envs.webshop.goals import NO_LIMIT, ShoppingGoal
 from cairn.envs.webshop.pages import Piece
 
 COMMANDS = {"search": ("find", "query", "look_up"), "click": ("press", "choose", "activate")}
@@ -29,7 +29,7 @@ _WISH = re.compile(
 _WISHES = ("please find me ", "i would like to order ", "what i am after: ", "could you get me this: ")
 
 
-def reworded(goal: Goal) -> tuple[str, ...]:
+def reworded(goal: ShoppingGoal) -> tuple[str, ...]:
     """Return other ways to say what a goal asks for."""
     options = ", and ".join(f"{name}: {value}" for name, value in _options(goal).items())
     limit = "" if goal.price_limit == NO_LIMIT else f"{goal.price_limit:.2f}"
@@ -63,5 +63,5 @@ def _reworded_wish(text: str) -> tuple[str, ...]:
     return framed(text) if wish is None else tuple(f"{begins}{text[wish.end() :]}" for begins in _WISHES)
 
 
-def _options(goal: Goal) -> Mapping[str, str]:
+def _options(goal: ShoppingGoal) -> Mapping[str, str]:
     return goal.options if isinstance(goal.options, Mapping) else {}

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cairn.envs.tagged_reply import Reply, parse_tagged, write_tagged
+from cairn.envs.tagged_reply import TaggedReply, parse_tagged, write_tagged
 
-__all__ = ["Reply", "build_prompt", "parse_reply", "task_of", "write_reply"]
+__all__ = ["TaggedReply", "build_prompt", "parse_reply", "task_of", "write_reply"]
 
 HISTORY_LENGTH = 2  # turns shown
 MAX_CHARS = 13_000  # of a prompt; a longer one is written without history
@@ -55,7 +55,7 @@ def write_reply(action: str) -> str:
     return write_tagged(action)
 
 
-def parse_reply(reply: str) -> Reply:
+def parse_reply(reply: str) -> TaggedReply:
     """Return the action in a reply and whether the reply was valid; any text is an outcome, none an error."""
     return parse_tagged(reply, FALLBACK_CHARS)
 

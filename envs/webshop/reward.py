@@ -31,7 +31,7 @@ from functools import lru_cache
 
 from rapidfuzz import fuzz, utils
 
-from cairn.envs.webshop.goals import Goal
+from cairn.envs.webshop.goals import ShoppingGoal
 from cairn.envs.webshop.nouns import Tagger
 from cairn.envs.webshop.products import Product
 
@@ -64,7 +64,7 @@ class Score:
     parts: Mapping[str, float]  # by name; their sum is the reward
 
 
-def score(product: Product, price: float, options: Mapping[str, str], goal: Goal, nouns: Tagger) -> Score:
+def score(product: Product, price: float, options: Mapping[str, str], goal: ShoppingGoal, nouns: Tagger) -> Score:
     """Return what buying `product` with the chosen `options` is worth."""
     kind, title = _type(product, goal, nouns)
     attributes = sum(_has_attribute(product, attribute) for attribute in goal.attributes)
@@ -89,7 +89,7 @@ def normalize_color(option: str | tuple[str, str]) -> str | tuple[str, str]:
     return next((color for color in COLORS if color in option), option)
 
 
-def _type(product: Product, goal: Goal, nouns: Tagger) -> tuple[float, float]:
+def _type(product: Product, goal: ShoppingGoal, nouns: Tagger) -> tuple[float, float]:
     found, wanted = nouns(product.name), nouns(goal.name)
     title = len(set(found) & set(wanted)) / len(wanted) if wanted else 0.2
     if title == 0.0:

@@ -35,7 +35,7 @@ class OptionGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class ProductKind:
     """One kind of product."""
 
     department: str
@@ -50,7 +50,7 @@ class Kind:
 
 
 @lru_cache(maxsize=1)
-def kinds() -> tuple[Kind, ...]:
+def kinds() -> tuple[ProductKind, ...]:
     """Return all kinds of product."""
     attributes = {
         text: Attribute(text=text, title=text.title(), role=role, saying=saying)
@@ -68,12 +68,12 @@ def kinds() -> tuple[Kind, ...]:
 
 def _kind(
     department: str, root: str, lines: list[str], attributes: dict[str, Attribute], options: dict[str, OptionGroup]
-) -> Kind:
+) -> ProductKind:
     head, path, names, pool, details = lines
     query, prices, groups = head.split(" | ")
     low, high = map(float, prices.split("-"))
     nouns, uses = names.split(" | ")
-    return Kind(
+    return ProductKind(
         department=department,
         query=query,
         path=f"{root} > {path}".replace(">", "\u203a"),

@@ -33,8 +33,8 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from cairn.envs.webshop.env import WebShopEnv
-from cairn.envs.webshop.web_episodes import Episode, Episodes, NoEpisodeError, NoTaskError
-from cairn.envs.webshop.web_guard import LOOPBACK, Guard
+from cairn.envs.webshop.web_episodes import Episodes, NoEpisodeError, NoTaskError, WebEpisode
+from cairn.envs.webshop.web_guard import LOOPBACK, ShopGuard
 from cairn.envs.webshop.web_pages import TEMPLATES, error_page, label_of, page, start_page
 
 _FORM, _JSON = "application/x-www-form-urlencoded", "application/json"
@@ -74,7 +74,7 @@ def make_pages(env: WebShopEnv, episodes: Episodes, *, hosts: Collection[str] = 
 def _app(routes: list[Route], hosts: Collection[str], *, can_start: bool) -> Starlette:
     app = Starlette(
         routes=routes,
-        middleware=[Middleware(Guard, hosts=hosts)],
+        middleware=[Middleware(ShopGuard, hosts=hosts)],
         exception_handlers={HTTPException: _error, NoEpisodeError: _no_episode, NoTaskError: _no_task},
     )
     app.state.can_start = can_start
@@ -135,7 +135,7 @@ class _Harness:
         fields = await _fields(request, "task", "seed", only=_JSON)
         return _json(self._told(self._episodes.reset(request.path_params["token"], *_task_and_seed(fields))))
 
-    def _told(self, episode: Episode) -> dict[str, Any]:  # Any: JSON
+    def _told(self, episode: WebEpisode) -> dict[str, Any]:  # Any: JSON
         return {
             **episode.info,
             "turn": episode.turn,

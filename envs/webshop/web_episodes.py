@@ -39,7 +39,7 @@ class NoEpisodeError(CairnError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Episode:
+class WebEpisode:
     """An episode after its last action: what the environment said of it, and how to go on."""
 
     observation: str
@@ -55,7 +55,7 @@ class Episode:
     notice: str = ""  # why the last request changed nothing
 
     @property
-    def is_over(self) -> bool:
+    def has_ended(self) -> bool:
         """Whether no action is taken any more."""
         return self.terminated or self.truncated
 
@@ -86,7 +86,7 @@ class Episodes:
         self._env = env
         self._capacity = capacity
         self._make_token = make_token or _random_token
-        self._episodes: OrderedDict[str, Episode] = OrderedDict()  # the one left alone longest first
+        self._episodes: OrderedDict[str, WebEpisode] = OrderedDict()  # the one left alone longest first
         self._dropped: OrderedDict[str, None] = OrderedDict()
 
     def __len__(self) -> int:
@@ -107,7 +107,7 @@ class Episodes:
             self._dropped.popitem(last=False)
         return token
 
-    def find(self, token: str) -> Episode:
+    def find(self, token: str) -> WebEpisode:
         """Return an episode, which counts as using it.
 
         Raises:
@@ -118,7 +118,7 @@ class Episodes:
         self._episodes.move_to_end(token)
         return self._episodes[token]
 
-    def reset(self, token: str, task_id: str | None, seed: int | None = None) -> Episode:
+    def reset(self, token: str, task_id: str | None, seed: int | None = None) -> WebEpisode:
         """Start anew under the same token.
 
         Raises:
@@ -129,7 +129,7 @@ class Episodes:
         self._episodes[token] = self._start(task_id, seed)
         return self._episodes[token]
 
-    def act(self, token: str, action: str, mark: str | None = None) -> Episode:
+    def act(self, token: str, action: str, mark: str | None = None) -> WebEpisode:
         """Give the environment an action, unless the episode is over or not where whoever chose it believes it to be.
 
         Args:
@@ -141,7 +141,7 @@ class Episodes:
             NoEpisodeError: there is no such episode.
         """
         episode = self.find(token)
-        if episode.is_over:
+        if episode.has_ended:
             episode = replace(episode, notice=OVER)
         elif mark not in (None, episode.mark):
             episode = replace(episode, notice=STALE)
@@ -150,24 +150,24 @@ class Episodes:
         self._episodes[token] = episode
         return episode
 
-    def _start(self, task_id: str | None, seed: int | None) -> Episode:
+    def _start(self, task_id: str | None, seed: int | None) -> WebEpisode:
         env = self._env
         if task_id is not None and not env.has_task(task_id):
             raise NoTaskError(f"There is no task {task_id[:200]!r}. Tasks are named like {env.tasks()[0]!r}.")
         observation, info = env.reset(seed=seed, options={} if task_id is None else {"task": task_id})
-        return Episode(
+        return WebEpisode(
             observation=observation, info=info, turn=env.turn, state=env.session, page=tuple(env.page),
             snapshot=env.snapshot(),
         )  # fmt: skip
 
-    def _step(self, episode: Episode, action: str) -> Episode:
+    def _step(self, episode: WebEpisode, action: str) -> WebEpisode:
         env = self._env
         env.restore(episode.snapshot)
         observation, reward, terminated, truncated, info = env.step(action)
         notice = ""
         if env.session is episode.state:  # the environment makes a new state for whatever it understands
             notice = NO_SEARCH if action.startswith("search") else NO_CLICK
-        return Episode(
+        return WebEpisode(
             observation=observation, info=info, turn=env.turn, state=env.session, page=tuple(env.page),
             snapshot=env.snapshot(), reward=reward, terminated=terminated, truncated=truncated, action=action,
             notice=notice,

@@ -28,7 +28,7 @@ _HOST = re.compile(r"(.+?)(:[0-9]{1,5})?")
 _READING = ("GET", "HEAD")
 
 
-class Guard:
+class ShopGuard:
     """An ASGI application around another."""
 
     def __init__(self, app: ASGIApp, hosts: Collection[str] = LOOPBACK, max_body: int = MAX_BODY) -> None:

@@ -22,7 +22,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from cairn.envs.webshop.env import WebShopEnv
 from cairn.envs.webshop.pages import BACK, NEXT, PER_PAGE, PREV, SEARCH, SUB_PAGES, Piece, State, clickables, pieces
 from cairn.envs.webshop.products import Product
-from cairn.envs.webshop.web_episodes import Episode
+from cairn.envs.webshop.web_episodes import WebEpisode
 
 TEMPLATES = Path(__file__).with_name("templates")
 _NOT_IN_HTML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]|\r(?!\n)")
@@ -67,7 +67,7 @@ class Found:
     price: str
 
 
-def page(env: WebShopEnv, episode: Episode) -> str:
+def page(env: WebShopEnv, episode: WebEpisode) -> str:
     """Return the page that an episode is at."""
     state, instruction = episode.state, env.instruction(episode.info["task_id"])
     product = None if state.item is None else env.shop.catalogue[state.item]
@@ -77,8 +77,8 @@ def page(env: WebShopEnv, episode: Episode) -> str:
         state=state,
         mark=episode.mark,
         notice=episode.notice,
-        is_over=episode.is_over,
-        is_cut=episode.truncated,
+        has_ended=episode.has_ended,
+        truncated=episode.truncated,
         instruction=instruction,
         nav=nav,
         details=details,
@@ -105,13 +105,13 @@ def error_page(status: int, message: str, *, can_start: bool) -> str:
     return _templates.get_template("error.html").render(status=status, message=message, can_start=can_start)
 
 
-def label_of(episode: Episode, posted: str) -> str:
+def label_of(episode: WebEpisode, posted: str) -> str:
     """Return what a form meant to click: the label itself, or the one that HTML could not carry whole."""
     links = clickables(list(episode.page))
     return posted if posted in links else next((label for label in links if carried(label) == posted), posted)
 
 
-def _kind(env: WebShopEnv, episode: Episode, instruction: str) -> tuple[str, list[str]]:
+def _kind(env: WebShopEnv, episode: WebEpisode, instruction: str) -> tuple[str, list[str]]:
     """Return the template for a page, and texts that the page has beyond the base shop's.
 
     Environments made of the web shop may show more, or another page altogether; the latter is "pieces".

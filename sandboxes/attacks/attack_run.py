@@ -23,7 +23,7 @@ _VARIABLE = "CAIRN_BATTERY_SECRET"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class AttackRun:
     """What came of an attack."""
 
     attack: Attack
@@ -32,7 +32,7 @@ class Trial:
 
 
 @dataclass(kw_only=True)
-class Bait:
+class Canary:
     """What the host sets out: servers on loopback addresses that note who comes, and secrets."""
 
     tcp: int
@@ -51,7 +51,9 @@ class Bait:
         return "".join(f"{name} = {value!r}\n" for name, value in names.items())
 
 
-def run_battery(sandbox: Sandbox, chosen: Sequence[Attack] | None = None, limits: Limits = LIMITS) -> Iterator[Trial]:
+def run_battery(
+    sandbox: Sandbox, chosen: Sequence[Attack] | None = None, limits: Limits = LIMITS
+) -> Iterator[AttackRun]:
     """Try attacks one after another in one session, which is emptied after each, as between episodes.
 
     Attacks that this kind of sandbox does not promise to hold are left out.
@@ -70,18 +72,18 @@ def run_battery(sandbox: Sandbox, chosen: Sequence[Attack] | None = None, limits
                 yield _tried(session, attack, found)
 
 
-def _tried(session: Session, attack: Attack, found: Bait) -> Trial:
+def _tried(session: Session, attack: Attack, found: Canary) -> AttackRun:
     found.visits.clear()
     try:
         result = session.run_python(found.prelude(session.limits) + attack.source, wall_s=attack.wall_s)
         problem = _problem(attack, result, found) or _harm(session)
     except CairnError as error:
-        return Trial(attack=attack, problem=str(error)[:200], ended_by="-")
+        return AttackRun(attack=attack, problem=str(error)[:200], ended_by="-")
     ended = result.limit or (f"signal {result.signal}" if result.exit_code is None else f"status {result.exit_code}")
-    return Trial(attack=attack, problem=problem, ended_by=ended)
+    return AttackRun(attack=attack, problem=problem, ended_by=ended)
 
 
-def _problem(attack: Attack, result: Result, found: Bait) -> str | None:
+def _problem(attack: Attack, result: Result, found: Canary) -> str | None:
     if result.is_lost and result.limit is None:
         return "it broke the sandbox"
     if "ESCAPED" in result.output:
@@ -117,7 +119,7 @@ def _harm(session: Session) -> str | None:
 
 
 @contextlib.contextmanager
-def bait() -> Iterator[Bait]:
+def bait() -> Iterator[Canary]:
     """Set out what programs must not reach, on loopback addresses and in a folder of our own; nowhere else."""
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cairn-bait-")))
@@ -131,7 +133,7 @@ def bait() -> Iterator[Bait]:
         (folder / "secret").chmod(0o600)
         (folder / "socket").chmod(0o777)  # as of agents and databases: what keeps programs away is the sandbox alone
         folder.chmod(0o711)
-        found = Bait(
+        found = Canary(
             tcp=tcp.getsockname()[1],
             udp=udp.getsockname()[1],
             abstract=name,
@@ -149,13 +151,13 @@ def bait() -> Iterator[Bait]:
 
 
 @contextlib.contextmanager
-def _attended(server: socket.socket, what: str, found: Bait) -> Iterator[None]:
+def _attended(server: socket.socket, what: str, found: Canary) -> Iterator[None]:
     """Note who comes, until the end."""
-    is_over = threading.Event()
+    terminated = threading.Event()
     server.settimeout(0.05)
 
     def attend() -> None:
-        while not is_over.is_set():
+        while not terminated.is_set():
             with contextlib.suppress(TimeoutError):
                 if server.type == socket.SOCK_DGRAM:
                     server.recv(1)
@@ -168,6 +170,6 @@ def _attended(server: socket.socket, what: str, found: Bait) -> Iterator[None]:
     try:
         yield
     finally:
-        is_over.set()
+        terminated.set()
         thread.join()
         server.close()

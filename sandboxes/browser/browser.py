@@ -26,8 +26,8 @@ from cairn.core.errors import SandboxFailure
 from cairn.sandboxes.browser.chromium import Launched, launched
 from cairn.sandboxes.browser.find import find_browser
 from cairn.sandboxes.browser.gate import Gate
-from cairn.sandboxes.browser.loop import Loop
-from cairn.sandboxes.browser.page import Page
+from cairn.sandboxes.browser.loop import EventLoopThread
+from cairn.sandboxes.browser.page import BrowserPage
 
 T = TypeVar("T")
 _START_S, _END_S = 60.0, 10.0
@@ -64,15 +64,15 @@ class Browser:
         self.replaced = 0  # pages and browsers that crashed, hung or grew too large
         self._path = find_browser(self.config.path)
         self._lock = threading.Lock()
-        self._loop: Loop | None = None
+        self._loop: EventLoopThread | None = None
         self._running: Launched | None = None  # whose pages are given
-        self._of: dict[Page, Launched] = {}
-        self._idle: list[Page] = []
-        self._let_go = deque[Page]()  # and not taken back yet
+        self._of: dict[BrowserPage, Launched] = {}
+        self._idle: list[BrowserPage] = []
+        self._let_go = deque[BrowserPage]()  # and not taken back yet
         self._look_at = 0.0  # when to look at the memory
 
     @contextlib.contextmanager
-    def lease(self) -> Iterator[Page]:
+    def lease(self) -> Iterator[BrowserPage]:
         """Give a page that nobody else has; it comes back when the block ends."""
         page = self.take()
         try:
@@ -80,8 +80,8 @@ class Browser:
         finally:
             self.give_back(page)
 
-    def take(self) -> Page:
-        """Return a page that nobody else has; `Page.begin` makes it new.
+    def take(self) -> BrowserPage:
+        """Return a page that nobody else has; `BrowserPage.begin` makes it new.
 
         Raises:
             ConfigError: the browser cannot have its own sandbox here.
@@ -104,7 +104,7 @@ class Browser:
             self._of[page] = running
         return page
 
-    def has(self, page: Page) -> bool:
+    def has(self, page: BrowserPage) -> bool:
         """Return whether a page is well, and of the browser whose pages are given now."""
         self._take_back()
         if time.monotonic() >= self._look_at:
@@ -114,11 +114,11 @@ class Browser:
             is_there = running is not None and running.chromium.is_connected() and self._of.get(page) is running
             return is_there and page.is_well
 
-    def is_worn(self, page: Page) -> bool:
+    def is_worn(self, page: BrowserPage) -> bool:
         """Return whether a page has had its leases: who has it takes another, as this one has grown."""
         return page.leases >= self.config.leases
 
-    def give_back(self, page: Page, *, is_well: bool = True) -> None:
+    def give_back(self, page: BrowserPage, *, is_well: bool = True) -> None:
         """Keep a page for the next lease, or end it: one that is not well, or has had its leases."""
         self._take_back()
         running = self._of.get(page)
@@ -126,7 +126,7 @@ class Browser:
             self._end(page)
             self._leave(running)
 
-    def let_go(self, page: Page) -> None:
+    def let_go(self, page: BrowserPage) -> None:
         """Have a page given back at the next call; waits for nothing, so the garbage collector may call it anywhere."""
         self._let_go.append(page)
 
@@ -163,11 +163,11 @@ class Browser:
         while page := self._next_let_go():
             self.give_back(page)
 
-    def _next_let_go(self) -> Page | None:
+    def _next_let_go(self) -> BrowserPage | None:
         with self._lock:
             return self._let_go.popleft() if self._let_go else None
 
-    def _is_kept(self, page: Page, running: Launched, is_well: bool) -> bool:
+    def _is_kept(self, page: BrowserPage, running: Launched, is_well: bool) -> bool:
         with self._lock:
             is_kept = running is self._running and is_well and not self.is_worn(page)
             if is_kept and len(self._idle) < self.config.keep:
@@ -213,22 +213,22 @@ class Browser:
             return True
         return taken > self.config.memory_bytes + running.num_leased * _PAGE_BYTES
 
-    def _end(self, thing: Page | Launched) -> None:
+    def _end(self, thing: BrowserPage | Launched) -> None:
         with contextlib.suppress(SandboxFailure):  # it hangs, or is gone
             self.run(thing.close(), _END_S)
 
     def _started(self) -> Launched:
         if self._running is None:
-            self._loop = self._loop or Loop("cairn-browser")
+            self._loop = self._loop or EventLoopThread("cairn-browser")
             work = launched(self._path, has_sandbox=self.config.chromium_sandbox)
             self._running = self.run(work, _START_S)
         return self._running
 
-    async def _new_page(self, running: Launched) -> Page:
+    async def _new_page(self, running: Launched) -> BrowserPage:
         gate = Gate(keeps=self.config.caches)
         await gate.start()
         context = await self._context(running, gate)
-        return Page(context, gate, lambda: self._context(running, gate), running.framing)
+        return BrowserPage(context, gate, lambda: self._context(running, gate), running.framing)
 
     async def new_context(self, gate: Gate) -> BrowserContext:
         """Return a context of a page's size that reaches what the gate answers for, with nothing open."""

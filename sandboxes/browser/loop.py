@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-class Loop:
+class EventLoopThread:
     """Runs coroutines that any thread hands in."""
 
     def __init__(self, name: str) -> None:

@@ -28,7 +28,7 @@ _MOST_NOTICES, _MOST_ROUNDS = 100, 3
 _MOST_WAIT_S, _WAIT_S = 2.0, 0.005
 
 
-class Page:
+class BrowserPage:
     """Tabs that share nothing with those of other pages; used in the browser's event loop only."""
 
     def __init__(

@@ -17,7 +17,7 @@ WORLD = "cairn"
 Answer = dict[str, Any]  # Any: of Chromium's protocol
 
 
-class World:
+class ScriptWorld:
     """Runs scripts in the document that is shown; what they leave stays until another is."""
 
     def __init__(self, send: Callable[..., Awaitable[Answer]]) -> None:

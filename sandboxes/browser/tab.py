@@ -26,7 +26,7 @@ from playwright.async_api import Page as Driven
 from cairn.core.errors import SandboxFailure
 from cairn.sandboxes.browser.frames import FRAME, Frames
 from cairn.sandboxes.browser.loop import begun
-from cairn.sandboxes.browser.script_world import WORLD, World
+from cairn.sandboxes.browser.script_world import WORLD, ScriptWorld
 
 STEP_MS = 100  # of virtual time
 _LAST_MS = 1  # of these, after what is shown has been laid out
@@ -92,7 +92,7 @@ class Tab:
         self._is_loading = False
         self._leaves = asyncio.Event()  # in this step the document has asked to go elsewhere
         self._num_asked = 0  # how often it has, ever
-        self._world = World(self.send)
+        self._world = ScriptWorld(self.send)
         self._frames = Frames(cdp, framing, lambda: self._world.wait(self._frame, FRAME), self._is_late)
         self._end = asyncio.get_running_loop().create_future()  # why there is no document any more
 

@@ -19,7 +19,7 @@ from cairn.sandboxes.base import Limits, SandboxLost
 from cairn.sandboxes.container import docker_engine, fd_socket
 from cairn.sandboxes.container.stream import Attached
 from cairn.sandboxes.local import seccomp
-from cairn.sandboxes.local.cgroups import Group
+from cairn.sandboxes.local.cgroups import ControlGroup
 from cairn.sandboxes.local.place import INSIDE, MODULES
 from cairn.sandboxes.records import LimitName
 
@@ -61,7 +61,7 @@ class ContainerPlace:
         self.env: Mapping[str, str] = _environment(image)
         machine = _MACHINES.get(image["Architecture"], image["Architecture"])
         filter_ = seccomp.program(has_network=has_network, machine=machine)
-        self._line = fd_socket.Line() if has_network else None
+        self._line = fd_socket.ContainerSocket() if has_network else None
         try:
             with docker_engine.errors_told():
                 folder = None if self._line is None else self._line.folder
@@ -78,7 +78,7 @@ class ContainerPlace:
             self._removed()
             raise
 
-    def exchange(self, message: Mapping[str, Any], blob: bytes, timeout_s: float) -> tuple[dict[str, Any], bytes]:
+    def request(self, message: Mapping[str, Any], blob: bytes, timeout_s: float) -> tuple[dict[str, Any], bytes]:
         """Send a request and return the answer; see `base.Place`."""
         assert self._stream is not None
         try:
@@ -97,7 +97,7 @@ class ContainerPlace:
             SandboxFailure: nothing can listen there, or the engine is not on this machine.
         """
         assert self._line is not None
-        answer, _ = self.exchange({"do": "listen", "port": port, "path": fd_socket.PATH}, b"", _START_S)
+        answer, _ = self.request({"do": "listen", "port": port, "path": fd_socket.PATH}, b"", _START_S)
         if "error" in answer:
             raise SandboxFailure(f"A container's supervisor hands out no socket: {answer['error']}")
         listener = self._line.received(_START_S)
@@ -128,7 +128,7 @@ class ContainerPlace:
         known["has_network"] = self._line is not None
         confinement = {"readable": [], "writable": [], "devices": [], "landlock": False}
         place = {"home": self.home, "roots": ["/tmp", "/dev/shm"], "confinement": confinement, "is_first": True}
-        answer, _ = self.exchange({"do": "hello", **place, "limits": known}, filter_, _START_S)
+        answer, _ = self.request({"do": "hello", **place, "limits": known}, filter_, _START_S)
         if answer.keys() & {"error", "broken"}:
             raise SandboxFailure(f"A supervisor did not start: {answer}")
 
@@ -167,7 +167,7 @@ class ContainerPlace:
             self._line.close()
 
 
-class _ContainerGroup(Group):
+class _ContainerGroup(ControlGroup):
     """The engine's control group of a container, looked at."""
 
     def __init__(self, folders: dict[str, Path]) -> None:
@@ -194,10 +194,10 @@ def _settings(
     engine: Any, image: Mapping[str, Any], python: str, limits: Limits, runtime: str | None, line: Path | None
 ) -> dict[str, Any]:
     """Return what a container is made of; `line`: the folder of a socket file that its supervisor may connect to."""
-    boot = (INSIDE / "boot.py").read_text(encoding="utf-8")
+    bootstrap = (INSIDE / "bootstrap.py").read_text(encoding="utf-8")
     return {
         "image": image["Id"],
-        "entrypoint": [python, "-s", "-S", "-B", "-u", "-c", boot],
+        "entrypoint": [python, "-s", "-S", "-B", "-u", "-c", bootstrap],
         "command": [],
         "hostname": "sandbox",
         "user": f"{_USER}:{_USER}",
@@ -243,7 +243,7 @@ def _environment(image: Mapping[str, Any]) -> dict[str, str]:
 
 @functools.cache
 def _archive() -> bytes:
-    """Return the supervisor's modules as `inside/boot.py` takes them."""
+    """Return the supervisor's modules as `inside/bootstrap.py` takes them."""
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as file:
         for name in MODULES:

@@ -17,7 +17,7 @@ FOLDER = "/cairn"  # in the container
 PATH = f"{FOLDER}/socket"
 
 
-class Line:
+class ContainerSocket:
     """A socket file that waits for somebody in a container."""
 
     def __init__(self) -> None:

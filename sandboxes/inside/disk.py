@@ -21,7 +21,7 @@ class TooDeep(Exception):  # noqa: N818  (an outcome, not a fault)
     """Folders lie more than `MAX_DEPTH` levels deep."""
 
 
-class Usage:
+class DiskUsage:
     """The files that programs hold at one moment."""
 
     def __init__(self, roots: Sequence[str], pids: Sequence[int], file_bytes: int, most_files: int) -> None:

@@ -28,7 +28,7 @@ import traceback
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import confine
-import crew
+import process_table
 import files
 
 TYPE_CHECKING = False  # `typing` is slow to import
@@ -50,7 +50,7 @@ class Supervisor:
     def __init__(self, reader: int, writer: int) -> None:
         self.reader, self.writer = reader, writer
         self.roots: list[str] = []
-        self.crew: crew.Crew
+        self.processes: process_table.ProcessTable
 
     def serve(self) -> None:
         """Answer until the host is gone."""
@@ -76,7 +76,9 @@ class Supervisor:
         """Take in what the host knows of this place; `roots`: all folders but home that programs can write to."""
         self.roots = [home, *roots]
         rules = None if confinement is None else confine.Rules(filter=blob, **confinement)
-        self.crew = crew.Crew(home=home, roots=self.roots, rules=rules, is_first=is_first, limits=limits)
+        self.processes = process_table.ProcessTable(
+            home=home, roots=self.roots, rules=rules, is_first=is_first, limits=limits
+        )
         return {"python": sys.version.split()[0]}, b""
 
     def do_warm(self, blob: bytes, modules: list[str]) -> Answer:
@@ -101,22 +103,22 @@ class Supervisor:
 
     def do_run(self, blob: bytes, **what: Any) -> Answer:
         """Run a program to its end."""
-        answer: Answer = self.crew.run(stdin=blob, **what)
+        answer: Answer = self.processes.run(stdin=blob, **what)
         return answer
 
     def do_open(self, blob: bytes, **what: Any) -> Answer:
         """Start the program that stays open."""
-        self.crew.open(**what)
+        self.processes.open(**what)
         return {}, b""
 
     def do_talk(self, blob: bytes, wall_s: float) -> Answer:
         """Say a line to the open program."""
-        answer: Answer = self.crew.talk(blob, wall_s)
+        answer: Answer = self.processes.talk(blob, wall_s)
         return answer
 
     def do_shut(self, blob: bytes) -> Answer:
         """End the open program."""
-        self.crew.shut()
+        self.processes.shut()
         return {}, b""
 
     def do_write(self, blob: bytes, path: str, mode: int) -> Answer:
@@ -155,8 +157,8 @@ class Supervisor:
 
     def do_reset(self, blob: bytes) -> Answer:
         """End every program and empty every folder."""
-        self.crew.shut()
-        self.crew.sweep()
+        self.processes.shut()
+        self.processes.sweep()
         for root in self.roots:
             files.wipe(root)
         return {"left": [name for root in self.roots for name in os.listdir(root)]}, b""
@@ -165,13 +167,13 @@ class Supervisor:
 
     def _watch_until_asked(self) -> None:
         """Look at the open program until a request comes."""
-        if not self.roots or self.crew.opened is None:
+        if not self.roots or self.processes.opened is None:
             return
         poll, pause_s = select.poll(), _LOOK_EVERY_S
         poll.register(self.reader, select.POLLIN)
-        while self.crew.opened is not None and not poll.poll(pause_s * 1000):
+        while self.processes.opened is not None and not poll.poll(pause_s * 1000):
             began = time.monotonic()
-            self.crew.look_between()
+            self.processes.look_between()
             pause_s = max(_LOOK_EVERY_S, (time.monotonic() - began) / _SHARE_OF_LOOKS)
 
     def _receive(self, count: int) -> bytes:
@@ -190,7 +192,7 @@ class Supervisor:
 
     def _end(self) -> None:
         """The host is gone: with this process ends the place, where it is process 1; elsewhere all is killed first."""
-        if self.roots and not self.crew.is_first:
+        if self.roots and not self.processes.is_first:
             self.do_reset(b"")
         os._exit(0)
 

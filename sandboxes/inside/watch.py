@@ -178,7 +178,7 @@ class Watch:
         if self.num_looks % _WALK_EVERY and not is_thorough:
             return None
         try:
-            usage = disk.Usage(self.roots, pids, limits["file_bytes"], limits["files"])
+            usage = disk.DiskUsage(self.roots, pids, limits["file_bytes"], limits["files"])
         except disk.TooDeep:
             return "files"
         hidden, self.unreadable = usage.unreadable & self.unreadable, usage.unreadable

@@ -23,7 +23,7 @@ from typing import Annotated, ClassVar
 from pydantic import AfterValidator, Field
 
 from cairn.core.errors import CairnError
-from cairn.sandboxes.base import Limits, Place, Sandbox, SandboxConfig
+from cairn.sandboxes.base import Limits, Sandbox, SandboxConfig, SandboxProcess
 from cairn.sandboxes.destinations import AllowList
 from cairn.sandboxes.local import seccomp
 from cairn.sandboxes.local.place import INSIDE, MODULES, LocalPlace
@@ -79,8 +79,8 @@ class Bubblewrap(Sandbox):
         assert isinstance(self.config, BubblewrapConfig)
         return self.config
 
-    def launch(self, limits: Limits) -> Place:
-        """Start a place; see `base.Launch`."""
+    def launch(self, limits: Limits) -> SandboxProcess:
+        """Start a place; see `base.Launcher`."""
         with contextlib.ExitStack() as stack:
             user = stack.enter_context(user_for_start())
             filter_fd = stack.enter_context(_memory_file(seccomp.program(has_network=bool(self._config.network))))

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from cairn.core.errors import CairnError, MissingExtraError, SandboxFailure
-from cairn.sandboxes.base import Limits, NoNetworkError, Place, Sandbox, SandboxConfig
+from cairn.sandboxes.base import Limits, NoNetworkError, Sandbox, SandboxConfig, SandboxProcess
 from cairn.sandboxes.container import docker_engine
 from cairn.sandboxes.container.container import ContainerPlace, remove_left_over
 from cairn.sandboxes.destinations import AllowList
@@ -72,8 +72,8 @@ class Docker(Sandbox):
             except (CairnError, docker_engine.EngineError) as error:
                 return str(error)
 
-    def launch(self, limits: Limits) -> Place:
-        """Start a place; see `base.Launch`."""
+    def launch(self, limits: Limits) -> SandboxProcess:
+        """Start a place; see `base.Launcher`."""
         try:
             engine = self._connected()
             try:
@@ -87,7 +87,7 @@ class Docker(Sandbox):
         except docker_engine.EngineError as error:
             raise SandboxFailure(f"A container did not start: {error}") from error
 
-    def _place(self, engine: Any, limits: Limits) -> Place:
+    def _place(self, engine: Any, limits: Limits) -> SandboxProcess:
         network, runtime = self._config.network, _RUNTIME if self._config.gvisor else None
         place = ContainerPlace(
             engine, self._image(engine), self._config.python, limits, runtime, has_network=bool(network)

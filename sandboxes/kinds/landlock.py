@@ -69,7 +69,7 @@ class Landlock(Sandbox):
         return self.config
 
     def launch(self, limits: Limits) -> FolderPlace:
-        """Start a place; see `base.Launch`."""
+        """Start a place; see `base.Launcher`."""
         readable = [*_READABLE, *self._config.binds]
         confinement = {"readable": readable, "devices": list(_DEVICES), "landlock": True}
         python = interpreter(self._config.python)

@@ -40,7 +40,7 @@ class Process(Sandbox):
         return self.config
 
     def launch(self, limits: Limits) -> FolderPlace:
-        """Start a place; see `base.Launch`."""
+        """Start a place; see `base.Launcher`."""
         return FolderPlace(self._config.python or sys.executable, limits, None, None, b"")
 
 

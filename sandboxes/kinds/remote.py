@@ -72,7 +72,7 @@ class Remote(Sandbox):
     def __init__(self, config: SandboxConfig) -> None:
         super().__init__(config)
         self._making = threading.Lock()
-        self._client: Client | None = None
+        self._client: RemoteClient | None = None
         self._process = 0  # whose client it is: a fork shares no connections with its parent
 
     def problem(self) -> str | None:
@@ -87,7 +87,7 @@ class Remote(Sandbox):
         return None
 
     def launch(self, limits: Limits) -> RemotePlace:
-        """Start a place; see `base.Launch`."""
+        """Start a place; see `base.Launcher`."""
         return RemotePlace(self._connected(), limits)
 
     def close(self) -> None:
@@ -97,18 +97,18 @@ class Remote(Sandbox):
                 self._client.close()
                 self._client = None
 
-    def _connected(self) -> Client:
+    def _connected(self) -> RemoteClient:
         assert isinstance(self.config, RemoteConfig)
         with self._making:
             if self._client is None or self._process != os.getpid():
-                self._client, self._process = Client(self.config), os.getpid()
+                self._client, self._process = RemoteClient(self.config), os.getpid()
             return self._client
 
 
 class RemotePlace:
     """A session at a server."""
 
-    def __init__(self, client: Client, limits: Limits) -> None:
+    def __init__(self, client: RemoteClient, limits: Limits) -> None:
         """Open it.
 
         Raises:
@@ -129,7 +129,7 @@ class RemotePlace:
         except (ValueError, KeyError, TypeError, AttributeError):
             raise SandboxFailure(f"{client.config.url}: expected a session, got {answer.body!r:.100}") from None
 
-    def exchange(self, message: Mapping[str, Any], blob: bytes, timeout_s: float) -> tuple[dict[str, Any], bytes]:
+    def request(self, message: Mapping[str, Any], blob: bytes, timeout_s: float) -> tuple[dict[str, Any], bytes]:
         """Send a request and return the answer; see `base.Place`."""
         body = wire.packed(message, blob)
         if len(body) > self._max_body:
@@ -160,7 +160,7 @@ class RemotePlace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class RemoteAnswer:
     """What a server answered."""
 
     status: int
@@ -168,7 +168,7 @@ class Answer:
     limit: LimitName | None  # that its control groups enforced; None: none
 
 
-class Client:
+class RemoteClient:
     """A server; for any number of threads."""
 
     def __init__(self, config: RemoteConfig) -> None:
@@ -194,7 +194,7 @@ class Client:
         *,
         retry_s: float | None = None,
         most: int = _MOST_JSON,
-    ) -> Answer:
+    ) -> RemoteAnswer:
         """Send a request and return its answer: 2xx, or a failure of the place or the server.
 
         `retry_s`: to go on while the server is not there or is full, None: as the settings say; `most`: bytes.
@@ -218,7 +218,7 @@ class Client:
             time.sleep(wait)
         raise AssertionError("attempts are counted without end")
 
-    def refused(self, answer: Answer) -> str:
+    def refused(self, answer: RemoteAnswer) -> str:
         """Return what a server said that did not do what it was asked for."""
         try:
             said = str(json.loads(answer.body)["error"])
@@ -230,7 +230,7 @@ class Client:
         """End all connections."""
         self._http.close()
 
-    def _once(self, method: str, path: str, body: bytes, timeout_s: float, most: int) -> Answer:
+    def _once(self, method: str, path: str, body: bytes, timeout_s: float, most: int) -> RemoteAnswer:
         """Send a request once.
 
         Raises:
@@ -247,13 +247,13 @@ class Client:
                         raise SandboxFailure(f"{self.config.url}: an answer of more than {most} bytes")
                 limit = response.headers.get(protocol.LIMIT_HEADER)
                 known = cast(LimitName, limit) if limit in get_args(LimitName) else None
-                return Answer(status=response.status_code, body=bytes(parts), limit=known)
+                return RemoteAnswer(status=response.status_code, body=bytes(parts), limit=known)
         except (httpx.ConnectError, httpx.ConnectTimeout):
             raise
         except httpx.HTTPError as error:
             raise SandboxFailure(f"{self.config.url}: no answer ({type(error).__name__}: {error})") from error
 
-    def _checked(self, answer: Answer) -> Answer:
+    def _checked(self, answer: RemoteAnswer) -> RemoteAnswer:
         """Return an answer unless asking was wrong."""
         if answer.status in (401, 403):
             raise CairnError(
@@ -266,7 +266,7 @@ class Client:
         return answer
 
 
-def _is_lost(answer: Answer) -> bool:
+def _is_lost(answer: RemoteAnswer) -> bool:
     """Return whether the server reports that the session's place failed, not the server itself."""
     try:
         return answer.status == _BAD_GATEWAY and json.loads(answer.body)["is_lost"] is True

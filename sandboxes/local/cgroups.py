@@ -21,7 +21,7 @@ _PERIOD_US = 100_000
 _PATIENCE_S = 5.0
 
 
-class Group:
+class ControlGroup:
     """One sandbox's control group, in each hierarchy that it takes."""
 
     def __init__(self, limits: Limits) -> None:

@@ -76,7 +76,7 @@ class FolderPlace:
             shutil.rmtree(self._folder, ignore_errors=True)
             os.close(self._lock)
             raise
-        self.home, self.env, self.exchange = work, self._place.env, self._place.exchange
+        self.home, self.env, self.request = work, self._place.env, self._place.request
 
     def limit_hit(self) -> LimitName | None:
         """Return what the control group has enforced since the last call."""

@@ -16,14 +16,24 @@ from typing import Any
 from cairn.core.errors import SandboxFailure
 from cairn.sandboxes import wire
 from cairn.sandboxes.base import Limits, SandboxLost
-from cairn.sandboxes.local.cgroups import Group
+from cairn.sandboxes.local.cgroups import ControlGroup
 from cairn.sandboxes.local.users import SessionUser
 from cairn.sandboxes.records import LimitName
 
 INSIDE = Path(__file__).parents[1] / "inside"
 MODULES = tuple(
     f"{name}.py"
-    for name in ("supervisor", "crew", "confine", "disk", "files", "process_limits", "programs", "source", "watch")
+    for name in (
+        "supervisor",
+        "process_table",
+        "confine",
+        "disk",
+        "files",
+        "process_limits",
+        "programs",
+        "source",
+        "watch",
+    )
 )
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -65,7 +75,7 @@ class LocalPlace:
         number = None if user is None else user.number
         self.home, self.env, self._on_close = home, env or {}, on_close
         self._socket, theirs = socket.socketpair()
-        self._group = Group(limits)
+        self._group = ControlGroup(limits)
 
         def start() -> subprocess.Popen[bytes]:
             return subprocess.Popen(
@@ -100,7 +110,7 @@ class LocalPlace:
             self.close()
             raise SandboxFailure(f"A sandbox did not start: {said or error}") from error
 
-    def exchange(self, message: Mapping[str, Any], blob: bytes, timeout_s: float) -> tuple[dict[str, Any], bytes]:
+    def request(self, message: Mapping[str, Any], blob: bytes, timeout_s: float) -> tuple[dict[str, Any], bytes]:
         """Send a request and return the answer; see `base.Place`."""
         try:
             self._socket.settimeout(timeout_s)
@@ -154,7 +164,7 @@ class LocalPlace:
         }
         message = {"do": "hello", "home": self.home, "roots": [], "confinement": None, **hello}
         message["limits"] = {**own, **hello.get("limits", {})}
-        answer, _ = self.exchange(message, confinement, _START_S)
+        answer, _ = self.request(message, confinement, _START_S)
         if "error" in answer:
             raise SandboxFailure(str(answer["error"]))
 

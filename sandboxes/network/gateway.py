@@ -134,7 +134,7 @@ class Gateway:
             async with asyncio.timeout(IDLE_S) as idle:
                 await self._serve(reader, writer, idle)
             await _closed(writer)
-        except proxy.Refusal as refusal:
+        except proxy.ProxyRefusal as refusal:
             if refusal.is_forbidden:
                 self._count(str(refusal))
             await _told(reader, writer, refusal.answer)
@@ -147,7 +147,7 @@ class Gateway:
         try:
             request = proxy.parsed(await reader.readuntil(b"\r\n\r\n"))
         except asyncio.LimitOverrunError:
-            raise proxy.Refusal("431 Too Large", "-", f"a head of more than {_MOST_HEAD} bytes") from None
+            raise proxy.ProxyRefusal("431 Too Large", "-", f"a head of more than {_MOST_HEAD} bytes") from None
         there_reader, there_writer = await self._connected(request)
         try:
             (there_writer if request.onward else writer).write(request.onward or proxy.OPENED)
@@ -164,17 +164,21 @@ class Gateway:
         finally:
             there_writer.transport.abort()
 
-    async def _connected(self, request: proxy.Request) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _connected(self, request: proxy.ProxyRequest) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Return a connection to what is asked for."""
         if self._bytes > MOST_BYTES:
-            raise proxy.Refusal("403 Forbidden", request.target, f"programs have moved {MOST_BYTES} bytes, the most")
+            raise proxy.ProxyRefusal(
+                "403 Forbidden", request.target, f"programs have moved {MOST_BYTES} bytes, the most"
+            )
         try:
             addresses = await self._loop.run_in_executor(self._lookups, self._allowed.route, request.host, request.port)
         except NotAllowed as error:
             listed = f". Programs may reach {self._allowed}"
-            raise proxy.Refusal("403 Not allowed by the sandbox", request.target, str(error), more=listed) from None
+            raise proxy.ProxyRefusal(
+                "403 Not allowed by the sandbox", request.target, str(error), more=listed
+            ) from None
         except Unknown as error:
-            raise proxy.Refusal("502 Bad Gateway", request.target, str(error)) from None
+            raise proxy.ProxyRefusal("502 Bad Gateway", request.target, str(error)) from None
         why = ""
         for address in addresses:
             try:
@@ -182,7 +186,7 @@ class Gateway:
                     return await asyncio.open_connection(address, request.port, limit=_PART)
             except OSError as error:  # the next may answer
                 why = error.strerror or "it did not answer in time"
-        raise proxy.Refusal("502 Bad Gateway", request.target, why)
+        raise proxy.ProxyRefusal("502 Bad Gateway", request.target, why)
 
     async def _carry(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, idle: asyncio.Timeout) -> None:
         """Carry bytes one way until they end, or there were too many."""

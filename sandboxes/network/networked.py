@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from cairn.core.errors import SandboxFailure
-from cairn.sandboxes.base import Place
+from cairn.sandboxes.base import SandboxProcess
 from cairn.sandboxes.destinations import AllowList
 from cairn.sandboxes.network.gateway import Gateway
 from cairn.sandboxes.records import LimitName
@@ -17,7 +17,7 @@ _PROXY = f"http://127.0.0.1:{_PORT}"
 _VARIABLES = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), _PROXY)
 
 
-class ListeningPlace(Place, Protocol):
+class ListeningPlace(SandboxProcess, Protocol):
     """A place with a network of its own, in which the host can listen."""
 
     def listener(self, port: int) -> socket.socket:
@@ -47,9 +47,9 @@ class NetworkedPlace:
         self.env: Mapping[str, str] = {**place.env, **_VARIABLES, "no_proxy": "", "NO_PROXY": ""}
         self._stays_open = False  # whether a program does, between two requests
 
-    def exchange(self, message: Mapping[str, Any], blob: bytes, timeout_s: float) -> tuple[dict[str, Any], bytes]:
+    def request(self, message: Mapping[str, Any], blob: bytes, timeout_s: float) -> tuple[dict[str, Any], bytes]:
         """Send a request and return the answer, to which what was refused is added; see `base.Place`."""
-        answer, data = self._place.exchange(message, blob, timeout_s)
+        answer, data = self._place.request(message, blob, timeout_s)
         do, has_failed = message["do"], "error" in answer
         if do in ("open", "shut", "reset") or (do == "talk" and answer.get("ended")):
             self._stays_open = do == "open" and not has_failed

@@ -20,7 +20,7 @@ _SHOWN = 100  # characters of what was asked for
 OPENED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
 
-class Refusal(Exception):  # noqa: N818  (an answer)
+class ProxyRefusal(Exception):  # noqa: N818  (an answer)
     """What is answered in place of what was asked for."""
 
     def __init__(self, status: str, target: str, why: str, *, more: str = "") -> None:
@@ -33,7 +33,7 @@ class Refusal(Exception):  # noqa: N818  (an answer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class ProxyRequest:
     """What a program asks for."""
 
     host: str
@@ -46,7 +46,7 @@ class Request:
         return destinations.joined(self.host, self.port)
 
 
-def parsed(head: bytes) -> Request:
+def parsed(head: bytes) -> ProxyRequest:
     """Return what the head of a request asks for, blank line and all.
 
     Raises:
@@ -60,7 +60,7 @@ def parsed(head: bytes) -> Request:
     try:
         if method == "CONNECT":
             host, port = destinations.split(target)
-            return Request(host=host, port=port, onward=b"")
+            return ProxyRequest(host=host, port=port, onward=b"")
         parts = urlsplit(target)
         if parts.scheme != "http" or "@" in parts.netloc:
             raise _misunderstood(line)
@@ -71,8 +71,8 @@ def parsed(head: bytes) -> Request:
     named = destinations.joined(host, port).removesuffix(":80")
     kept = [header for header in headers if header.partition(":")[0].lower() not in _OF_THIS_WAY]
     onward = "\r\n".join([f"{method} {path} HTTP/1.1", f"Host: {named}", "Connection: close", *kept, "", ""])
-    return Request(host=host, port=port, onward=onward.encode("latin-1"))
+    return ProxyRequest(host=host, port=port, onward=onward.encode("latin-1"))
 
 
-def _misunderstood(line: str) -> Refusal:
-    return Refusal("400 Bad Request", line, "expected CONNECT host:port, or GET http://host:port/path")
+def _misunderstood(line: str) -> ProxyRefusal:
+    return ProxyRefusal("400 Bad Request", line, "expected CONNECT host:port, or GET http://host:port/path")

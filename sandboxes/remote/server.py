@@ -37,7 +37,7 @@ from cairn.core.config import Config, build
 from cairn.core.errors import CairnError, SandboxFailure
 from cairn.core.server_socket import listen
 from cairn.sandboxes import wire
-from cairn.sandboxes.base import Limits, Place, Sandbox, SandboxLost
+from cairn.sandboxes.base import Limits, Sandbox, SandboxLost, SandboxProcess
 from cairn.sandboxes.inside.process_limits import SLOWEST
 from cairn.sandboxes.remote.bounded_http import BACKLOG, HEAD_BYTES, BoundedProtocol, Waiting, most_connections
 from cairn.sandboxes.remote.protocol import LIMIT_HEADER, unpacked
@@ -52,7 +52,7 @@ _CLOSE = {"Connection": "close"}  # of answers to clients that have not shown th
 _KEEP_ALIVE_S = 75  # longer than the client keeps an idle connection, so that it never writes into a closed one
 
 
-class ServerConfig(Config):
+class SandboxServerConfig(Config):
     """How much the server gives."""
 
     sessions: int = Field(32, ge=1, description="Sessions at once.")
@@ -66,7 +66,7 @@ class ServerConfig(Config):
 class _Held:
     """A session: its place, and who is using it."""
 
-    def __init__(self, place: Place, limits: Limits) -> None:
+    def __init__(self, place: SandboxProcess, limits: Limits) -> None:
         self.place, self.limits = place, limits
         self.lock = asyncio.Lock()
         self.used = time.monotonic()
@@ -75,7 +75,7 @@ class _Held:
 class SandboxServer:
     """All sessions of a server."""
 
-    def __init__(self, sandbox: Sandbox, config: ServerConfig) -> None:
+    def __init__(self, sandbox: Sandbox, config: SandboxServerConfig) -> None:
         self._sandbox, self._config = sandbox, config
         self._most = build(Limits, config.most, "most").model_dump(include=set(config.most))
         self._sessions: dict[str, _Held] = {}
@@ -123,7 +123,7 @@ class SandboxServer:
         told = {"idle_s": self._config.idle_s, "max_body_bytes": self._max_body}
         return JSONResponse({"id": name, "home": place.home, "env": dict(place.env), **told}, 201)
 
-    async def exchange(self, request: Request) -> Response:
+    async def request(self, request: Request) -> Response:
         """Hand a message to a session's place."""
         body = await self._body(request)
         held = self._held(request)
@@ -156,10 +156,10 @@ class SandboxServer:
         return await asyncio.get_running_loop().run_in_executor(self._threads, functools.partial(work, *given))
 
     @staticmethod
-    def _answer(place: Place, message: dict[str, Any], blob: bytes, timeout_s: float) -> Response:  # Any: JSON
+    def _answer(place: SandboxProcess, message: dict[str, Any], blob: bytes, timeout_s: float) -> Response:  # Any: JSON
         place.limit_hit()  # what was hit before is not this request's
         try:
-            answer, data = place.exchange(message, blob, timeout_s)
+            answer, data = place.request(message, blob, timeout_s)
         except SandboxFailure as error:
             told = {"error": str(error), "is_lost": isinstance(error, SandboxLost)}
             return JSONResponse(told, 502, _naming(place.limit_hit()))
@@ -224,7 +224,7 @@ class _Guard:
         await self._app(scope, receive, send)
 
 
-def make_app(sandbox: Sandbox, token: str, config: ServerConfig) -> ASGIApp:
+def make_app(sandbox: Sandbox, token: str, config: SandboxServerConfig) -> ASGIApp:
     """Return the application that serves a kind of sandbox.
 
     Raises:
@@ -235,7 +235,7 @@ def make_app(sandbox: Sandbox, token: str, config: ServerConfig) -> ASGIApp:
         Route("/health", server.health),
         Route("/sandbox", server.about),
         Route("/sessions", server.start, methods=["POST"]),
-        Route("/sessions/{id}", server.exchange, methods=["POST"]),
+        Route("/sessions/{id}", server.request, methods=["POST"]),
         Route("/sessions/{id}", server.end, methods=["DELETE"]),
     ]
     handlers: dict[Any, Any] = {HTTPException: _refused, CairnError: _failed}  # Any: Starlette's own type
@@ -243,7 +243,7 @@ def make_app(sandbox: Sandbox, token: str, config: ServerConfig) -> ASGIApp:
 
 
 def serve(
-    sandbox: Sandbox, token: str, config: ServerConfig, host: str, port: int, announce: Callable[[str], None]
+    sandbox: Sandbox, token: str, config: SandboxServerConfig, host: str, port: int, announce: Callable[[str], None]
 ) -> None:
     """Serve until interrupted or told to end.
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cairn.core.table import StepTable
     from cairn.envs.registry import make, register
     from cairn.trainer.config import load_run_config
-    from cairn.trainer.credit import advantages, widths
+    from cairn.trainer.credit import advantage_std, advantages
     from cairn.trainer.credit.trajectory_graph import TrajectoryGraph, trajectory_graph
     from cairn.trainer.run.result import Run
     from cairn.trainer.train import train
@@ -36,7 +36,7 @@ _HOMES = {
     "register": "cairn.envs.registry",
     "train": "cairn.trainer.train",
     "trajectory_graph": "cairn.trainer.credit.trajectory_graph",
-    "widths": "cairn.trainer.credit",
+    "advantage_std": "cairn.trainer.credit",
 }
 __all__ = [
     "Episode",
@@ -47,6 +47,7 @@ __all__ = [
     "TrajectoryGraph",
     "Turn",
     "__version__",
+    "advantage_std",
     "advantages",
     "evaluate",
     "load_run_config",
@@ -54,7 +55,6 @@ __all__ = [
     "register",
     "train",
     "trajectory_graph",
-    "widths",
 ]
 
 

@@ -25,7 +25,9 @@ class Desk(TextEnv):
 
     def act(self, action: str) -> Outcome:
         is_right = "look_up" in action and self.task_id in action
-        return Outcome("An order.", reward=float(is_right), is_over=is_right, success=is_right, score=float(is_right))
+        return Outcome(
+            "An order.", reward=float(is_right), terminated=is_right, success=is_right, score=float(is_right)
+        )
 
     def state(self) -> bytes:
         return b""

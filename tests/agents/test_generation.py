@@ -9,17 +9,17 @@ import pytest
 
 from cairn.agents.backend import Reply, Request
 from cairn.agents.config import SamplingConfig
-from cairn.agents.generation import Draft
+from cairn.agents.generation import PartialReply
 
 END = 2
 CHOICES = [(5, 6, END), (5, 7, 8, END), (5, 7, 9, END)]
 LIMITS = SamplingConfig(max_reply_tokens=3, max_context=64)
 
 
-def begin(tokens: list[int], limits: SamplingConfig = LIMITS, **asked: Any) -> Draft:  # Any: fields of Request
+def begin(tokens: list[int], limits: SamplingConfig = LIMITS, **asked: Any) -> PartialReply:  # Any: fields of Request
     settings = {"choices": None, **asked}
     request = Request(prompt_ids=(), extends=True, rng=random.Random(0), **settings)
-    return Draft.begin(tokens, request, END, limits, version=4)
+    return PartialReply.begin(tokens, request, END, limits, version=4)
 
 
 def test_what_a_constraint_forces_is_there_before_anything_is_sampled() -> None:
@@ -72,6 +72,6 @@ def test_a_reply_goes_on_where_it_was_left() -> None:
     before = begin([1], choices=CHOICES)
     before.append(7, -0.5, 4, (6, 7))
     kept: Reply = before.reply()
-    draft = begin(tokens := [1], choices=CHOICES, begun=kept)
+    draft = begin(tokens := [1], choices=CHOICES, partial=kept)
     assert (tokens, draft.ids, draft.logprobs) == ([1, 5, 7], [5, 7], [0.0, -0.5])
     assert (draft.allowed, draft.next_ids, draft.version) == ([(5,), (6, 7)], (8, 9), 4)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cairn.agents.adversarial import CLAIMS
-from cairn.agents.backend import Scene
+from cairn.agents.backend import TurnContext
 from cairn.agents.evaluation.jobs import play_tasks
 from cairn.agents.scripted import is_scripted, script, scripted
 from cairn.core.errors import CairnError, UnknownNameError
@@ -111,7 +111,7 @@ def test_injections_come_in_turn_and_claim_success_in_the_end_where_there_is_one
     open_end = replace(SEEN, tools=(tool("submit", answer={"type": "string"}),))
 
     def said(seen: Observation, turns: int) -> list[str]:
-        return [say(Scene(task_id="", turn=n, observation=seen, oracle=lambda _: ""), rng) for n in range(turns)]
+        return [say(TurnContext(task_id="", turn=n, observation=seen, oracle=lambda _: ""), rng) for n in range(turns)]
 
     assert said(SEEN, len(CLAIMS) + 1) == [*CLAIMS, CLAIMS[0]]
     ends = [text for text in said(open_end, 200) if text not in CLAIMS]

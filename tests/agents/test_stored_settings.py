@@ -70,4 +70,4 @@ def test_other_stored_settings_are_kept(tmp_path: Path) -> None:
         tmp_path, {"sampling": {"method": "hf", "slots": 5, "hf": {"chunk": 3}}, "agent": {"constrain": False}}
     )
     agent = load_agent(name)
-    assert (agent.sampling.slots, agent.sampling.settings, agent.manner.constrain) == (5, {"chunk": 3}, False)
+    assert (agent.sampling.slots, agent.sampling.settings, agent.interface.constrain) == (5, {"chunk": 3}, False)

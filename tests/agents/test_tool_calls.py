@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cairn.agents.forms.base import Parsed
-from cairn.agents.tool_calls import Answer, Called, Offer, ToolCall, answers, read_answer, read_arguments
+from cairn.agents.tool_calls import Answer, ToolCall, ToolCallResult, ToolSet, answers, read_answer, read_arguments
 from cairn.core.records import Observation, function_schema
 
 MOVE = function_schema(
@@ -25,15 +25,15 @@ MOVE = function_schema(
     ["what", "to"],
 )
 WAIT = function_schema("wait", "Wait.", {}, [])
-OWN = Offer(Observation(text="", anchor=0, tools=(MOVE, WAIT)))
-ACT = Offer(Observation(text="", anchor=0, admissible=("go", "stay")))
+OWN = ToolSet(Observation(text="", anchor=0, tools=(MOVE, WAIT)))
+ACT = ToolSet(Observation(text="", anchor=0, admissible=("go", "stay")))
 
 
 def called(arguments: object, name: str = "move") -> ToolCall:
     return ToolCall("c", name, arguments if isinstance(arguments, str) else json.dumps(arguments))
 
 
-def read(*calls: ToolCall, offer: Offer = OWN) -> Called:
+def read(*calls: ToolCall, offer: ToolSet = OWN) -> ToolCallResult:
     return offer.read(Answer("", calls))
 
 
@@ -64,7 +64,7 @@ def read(*calls: ToolCall, offer: Offer = OWN) -> Called:
 def test_a_call_that_does_not_fit_says_in_what(arguments: object, name: str, why: str) -> None:
     parsed = read(called(arguments, name)).parsed
     assert (parsed.action, parsed.is_valid) == ("", False)
-    assert why in parsed.why
+    assert why in parsed.error
 
 
 def test_a_call_that_fits_is_the_action() -> None:
@@ -75,14 +75,14 @@ def test_a_call_that_fits_is_the_action() -> None:
 
 def test_the_tool_of_an_environment_without_any_takes_an_action_that_it_lists() -> None:
     assert read(called({"action": "go"}, "act"), offer=ACT).parsed == Parsed("go", is_valid=True)
-    assert "action: 'fly' is not one of those listed" in read(called({"action": "fly"}, "act"), offer=ACT).parsed.why
-    free = Offer(Observation(text="", anchor=0))
+    assert "action: 'fly' is not one of those listed" in read(called({"action": "fly"}, "act"), offer=ACT).parsed.error
+    free = ToolSet(Observation(text="", anchor=0))
     assert read(called({"action": " fly "}, "act"), offer=free).parsed == Parsed("fly", is_valid=True)
-    assert "action is empty" in read(called({"action": " "}, "act"), offer=free).parsed.why
+    assert "action is empty" in read(called({"action": " "}, "act"), offer=free).parsed.error
 
 
 def test_no_call_says_what_can_be_called() -> None:
-    assert OWN.read(Answer("I move the mug.")).parsed.why == "it calls no tool. Call one of: move, wait"
+    assert OWN.read(Answer("I move the mug.")).parsed.error == "it calls no tool. Call one of: move, wait"
 
 
 def test_the_first_of_several_calls_counts_and_the_others_are_answered() -> None:
@@ -117,11 +117,11 @@ CALLS = st.lists(st.builds(ToolCall, st.text(max_size=4), NAMES, ARGUMENTS), max
 
 @settings(max_examples=500, deadline=None)
 @given(st.sampled_from([OWN, ACT]), st.text(max_size=10), CALLS)
-def test_any_answer_comes_to_one_action_or_says_why(offer: Offer, content: str, calls: list[ToolCall]) -> None:
+def test_any_answer_comes_to_one_action_or_says_why(offer: ToolSet, content: str, calls: list[ToolCall]) -> None:
     answer = Answer(content, tuple(calls))
     assert read_answer(answer.written()) == answer
     found = offer.read(answer)
-    assert found.parsed.is_valid == bool(found.parsed.action) == (found.parsed.why == "")
+    assert found.parsed.is_valid == bool(found.parsed.action) == (found.parsed.error == "")
     if found.parsed.is_valid:
         assert fits(calls[0], offer)
     elif calls:
@@ -131,7 +131,7 @@ def test_any_answer_comes_to_one_action_or_says_why(offer: Offer, content: str, 
     assert len(answers(found.calls, "x")) == len(found.calls)
 
 
-def fits(call: ToolCall, offer: Offer) -> bool:
+def fits(call: ToolCall, offer: ToolSet) -> bool:
     """Say by hand what the schemas above say."""
     given_ = read_arguments(call.arguments)
     if isinstance(given_, str):

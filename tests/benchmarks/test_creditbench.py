@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from cairn.benchmarks.credit import factorial, report, run, speed, stock, widths
-from cairn.benchmarks.credit.mdp import MDP, Action, Outcome, Rules, State, evaluate, tabulate, value_of
+from cairn.benchmarks.credit.mdp import MDP, Action, DecisionRules, Outcome, State, evaluate, tabulate, value_of
 from cairn.benchmarks.credit.policies import policy_of_value
 from cairn.benchmarks.credit.rollouts import sample
 from cairn.benchmarks.credit.score import METRICS, metrics, summands, summary, truths
-from cairn.benchmarks.credit.study import Condition, Methods, Result, episodes, measurable, study
+from cairn.benchmarks.credit.study import Condition, Methods, StudyResult, episodes, measurable, study
 from cairn.benchmarks.credit.worlds import WORLDS
 from cairn.core.errors import CairnError
 from cairn.core.table import Floats, StepTable
@@ -37,7 +37,7 @@ def fall(state: State, action: Action) -> Sequence[Outcome]:
 
 @pytest.fixture
 def small() -> MDP:
-    return tabulate(Rules(start="top", actions=fork, outcomes=fall, horizon=2))
+    return tabulate(DecisionRules(start="top", actions=fork, outcomes=fall, horizon=2))
 
 
 HALF = np.full((3, 2), 0.5)
@@ -61,13 +61,13 @@ def test_values_and_advantages_by_hand(small: MDP) -> None:
 
 
 def test_a_turn_limit_takes_what_lies_behind_it() -> None:
-    short = tabulate(Rules(start="top", actions=fork, outcomes=fall, horizon=1))
+    short = tabulate(DecisionRules(start="top", actions=fork, outcomes=fall, horizon=1))
     np.testing.assert_allclose(evaluate(short, HALF).advantage_HSA[0, 0], [1 / 2, -1 / 2])
 
 
 def test_more_states_than_allowed_are_refused() -> None:
     with pytest.raises(ValueError, match="more than 1 states"):
-        tabulate(Rules(start="top", actions=fork, outcomes=fall, horizon=2), limit=1)
+        tabulate(DecisionRules(start="top", actions=fork, outcomes=fall, horizon=2), limit=1)
 
 
 @pytest.mark.parametrize("world", ["shop", "doors", "slippery"])
@@ -159,12 +159,12 @@ def test_methods_that_need_a_critic_are_left_out_and_named() -> None:
     assert {"gae", "gdpo"} <= set(left_out)
 
 
-def results() -> list[Result]:
+def results() -> list[StudyResult]:
     """Three methods in two places: the first best by 0.2, the others equal."""
 
-    def result(method: str, world: str, value: float) -> Result:
+    def result(method: str, world: str, value: float) -> StudyResult:
         found = np.full(6, value)
-        return Result(
+        return StudyResult(
             method=method,
             condition=Condition(world=world, level=0.4, size=8),
             found=found,

@@ -11,14 +11,16 @@ import pytest
 
 from cairn.benchmarks.envs import _browsergym, _gui_agents, _gui_speed, _gui_steady, gui
 from cairn.benchmarks.envs._browsergym import Played as Theirs
-from cairn.benchmarks.envs._gui_speed import Played, Speed, Start
+from cairn.benchmarks.envs._gui_speed import Speed, Start, TimedPlay
 from cairn.benchmarks.envs._processor import descendants_seconds
 from cairn.benchmarks.outcome import Row
 from cairn.core.errors import CairnError
 
 
-def _played(pages: int, steps: int, failed: int = 0) -> Played:
-    return Played(pages=pages, seconds=2.0, steps=steps, episodes=4, step_s=1.0, failed=failed, cores={"python": 0.5})
+def _played(pages: int, steps: int, failed: int = 0) -> TimedPlay:
+    return TimedPlay(
+        pages=pages, seconds=2.0, steps=steps, episodes=4, step_s=1.0, failed=failed, cores={"python": 0.5}
+    )
 
 
 def _start(reset_ms: float, goto_ms: float, characters: int) -> Start:

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cairn.benchmarks.schedule import MODES, real
-from cairn.benchmarks.schedule.simulator import Mode, World, simulate
+from cairn.benchmarks.schedule.simulator import Mode, SimulatedWorld, simulate
 
 Episode = list[tuple[float, float]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Planned(World):
+class Planned(SimulatedWorld):
     """Episodes of these turns, over and over."""
 
     plan: tuple[Episode, ...] = ()
@@ -71,14 +71,14 @@ def test_no_schedule_is_staler_than_its_bound_or_busier_than_its_machines(
 ) -> None:
     staleness += is_apart  # what begins while the learner works is older by one
     mode = Mode(batches=batches, over_provision=min(over, staleness), staleness=staleness, is_apart=is_apart)
-    found = simulate(World(in_flight=in_flight, group=4, updates=5, seed=seed), mode)
+    found = simulate(SimulatedWorld(in_flight=in_flight, group=4, updates=5, seed=seed), mode)
     assert found.staleness <= staleness
     assert 0 < found.env_use <= 1
     assert 0 < found.gpu_use <= 1 + 1e-9
 
 
 def test_the_bars_hold_at_the_stated_tails() -> None:
-    world = World(in_flight=128)
+    world = SimulatedWorld(in_flight=128)
     base = simulate(world, None)
     for name in ("partial", "fully asynchronous"):
         found = simulate(world, MODES[name])

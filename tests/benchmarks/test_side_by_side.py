@@ -15,10 +15,10 @@ from cairn.benchmarks.quickstart import environment, fresh_policy
 from cairn.benchmarks.train import side_by_side, with_cairn, with_trl
 from cairn.benchmarks.train.side_by_side import HELD, OURS, THEIRS, compare, table
 from cairn.benchmarks.train.side_by_side import rows as rows_of
-from cairn.benchmarks.train.updates import PHASES, Update, Work, run_config, task_ids
+from cairn.benchmarks.train.updates import PHASES, UpdateTimes, Workload, run_config, task_ids
 from cairn.core.records import Observation
 
-SMALL = Work(tasks=2, group=2, turns=3, reply_tokens=4, updates=2)
+SMALL = Workload(tasks=2, group=2, turns=3, reply_tokens=4, updates=2)
 
 
 @pytest.fixture(scope="module")
@@ -28,9 +28,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(where)
 
 
-def update(seconds: float, cpu_seconds: float) -> Update:
+def update(seconds: float, cpu_seconds: float) -> UpdateTimes:
     """8 episodes of 2 turns of 3 tokens; every phase takes a fifth of the time."""
-    return Update(
+    return UpdateTimes(
         seconds=seconds, cpu_seconds=cpu_seconds, phases=dict.fromkeys(PHASES, seconds / 5),
         episodes=8, turns=16, sampled=48, solved=1, peak_mb=100.0 * seconds,
     )  # fmt: skip
@@ -77,7 +77,7 @@ def test_without_trl_a_row_says_how_to_install_it() -> None:
 def test_only_the_sides_that_are_installed_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     called: list[object] = []
 
-    def measured(function: object, *_: object) -> Update:
+    def measured(function: object, *_: object) -> UpdateTimes:
         called.append(function)
         return update(10.0, 9.0)
 

@@ -34,7 +34,9 @@ def test_a_transcript_has_rows_to_merge_and_a_window_has_none(small: Ways) -> No
 @pytest.mark.parametrize("context", CONTEXTS)
 def test_all_ways_hold_the_same_decisions(small: Ways, context: str) -> None:
     found = [
-        sorted((int(s.ids[place]), float(a)) for s in samples for place, a in zip(s.places, s.advantages, strict=True))
+        sorted(
+            (int(s.ids[place]), float(a)) for s in samples for place, a in zip(s.positions, s.advantages, strict=True)
+        )
         for samples in small[context].values()
     ]
     assert found[0]

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from cairn.benchmarks.train import utilisation
-from cairn.benchmarks.train.utilisation import Shape, build, measure, peak_of, shape_of, step_flops
+from cairn.benchmarks.train.utilisation import StepShape, build, measure, peak_of, shape_of, step_flops
 
 TINY: dict[str, Any] = {  # Any: as transformers takes them
     "hidden_size": 8,
@@ -26,7 +26,7 @@ def test_weights_of_a_small_model_by_hand() -> None:
 
     72 + 72 + 64 + 384 + 16 = 608; two layers and the last norm: 1224. Output layer: 10 * 8.
     """
-    expected = Shape(hidden_weights=1224, output_weights=80, layers=2, width=8)
+    expected = StepShape(hidden_weights=1224, output_weights=80, layers=2, width=8)
     assert shape_of(build(TINY, False, "cpu")) == expected
     assert shape_of(build({**TINY, "tie_word_embeddings": False}, False, "cpu")) == expected
 
@@ -36,7 +36,7 @@ def test_flops_of_a_step_by_hand() -> None:
 
     6 * (100 * 5 + 10 * 4) = 3240; attention 12 * 2 * 8 * 9 = 1728.
     """
-    assert step_flops(Shape(hidden_weights=100, output_weights=10, layers=2, width=8), [2, 3], 4) == 3240 + 1728
+    assert step_flops(StepShape(hidden_weights=100, output_weights=10, layers=2, width=8), [2, 3], 4) == 3240 + 1728
 
 
 @pytest.mark.parametrize("recompute", [False, True])

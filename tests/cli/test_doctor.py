@@ -48,14 +48,14 @@ def test_nothing_is_wider_than_the_terminal_but_commands_which_stay_whole(width:
 
 
 def test_what_hangs_and_what_comes_after_it_is_told_when_the_time_is_over() -> None:
-    is_over = threading.Event()
+    terminated = threading.Event()
 
     def stuck() -> Iterator[Finding]:
-        is_over.wait(60)
+        terminated.wait(60)
         yield finding("never")
 
     found = list(examine({"stuck": stuck, "after": lambda: [finding("after")]}, within=0.05))
-    is_over.set()
+    terminated.set()
     assert [(each.section, each.what, each.is_well) for each in found] == [
         ("stuck", "the rest", None), ("after", "the rest", None),
     ]  # fmt: skip

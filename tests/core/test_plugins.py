@@ -10,11 +10,11 @@ import pytest
 
 from cairn.core import plugins
 from cairn.core.errors import CairnError, UnknownNameError
-from cairn.core.plugins import POINTS, Point, load_dotted
+from cairn.core.plugins import POINTS, ExtensionPoint, load_dotted
 
 
 @pytest.fixture
-def point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Point:
+def point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ExtensionPoint:
     """A point in a package of its own, with a sound plug-in, a broken one, one without a constant, and no others."""
     package = f"plugged_{tmp_path.name}"
     folder = tmp_path / package
@@ -30,31 +30,31 @@ def point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Point:
     }.items():
         (folder / f"{name}.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
-    return Point(name="thing", package=package, constant="THING", group="cairn.things")
+    return ExtensionPoint(name="thing", package=package, constant="THING", group="cairn.things")
 
 
-def test_listing_reads_names_and_imports_nothing(point: Point) -> None:
+def test_listing_reads_names_and_imports_nothing(point: ExtensionPoint) -> None:
     assert point.ids() == ["broken", "empty", "sound", "two_words"]
     assert f"{point.package}.sound" not in sys.modules
     assert point.places()["sound"] == f"{point.package}.sound"
 
 
-def test_loading_imports_one_module(point: Point) -> None:
+def test_loading_imports_one_module(point: ExtensionPoint) -> None:
     assert point.load("sound") == "sound"
     assert f"{point.package}.two_words" not in sys.modules
 
 
-def test_a_plugin_without_its_constant_is_named(point: Point) -> None:
+def test_a_plugin_without_its_constant_is_named(point: ExtensionPoint) -> None:
     with pytest.raises(CairnError, match=r"empty must export THING"):
         point.load("empty")
 
 
-def test_an_unknown_plugin_names_the_nearest_and_the_command(point: Point) -> None:
+def test_an_unknown_plugin_names_the_nearest_and_the_command(point: ExtensionPoint) -> None:
     with pytest.raises(UnknownNameError, match=r"Did you mean 'sound'\? List them with: cairn plugins --point thing"):
         point.load("sonud")
 
 
-def test_a_dotted_path_needs_no_listing(point: Point) -> None:
+def test_a_dotted_path_needs_no_listing(point: ExtensionPoint) -> None:
     assert point.load("cairn.core.plugins:POINTS") is POINTS
 
 
@@ -64,7 +64,7 @@ def test_a_wrong_dotted_path_says_what_is_wrong(path: str, says: str) -> None:
         load_dotted(path)
 
 
-def test_entry_points_are_listed_and_loaded(point: Point, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_entry_points_are_listed_and_loaded(point: ExtensionPoint, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = metadata.EntryPoint("outside", "cairn.core.plugins:POINTS", "cairn.things")
     monkeypatch.setattr(plugins, "_entry_points", lambda group: (entry,) if group == "cairn.things" else ())
     assert "outside" in point.ids()
@@ -78,7 +78,7 @@ def test_folders_are_plugins_where_the_point_says_so(tmp_path: Path, monkeypatch
         (tmp_path / "worlds" / name / ("other.py" if name == "no_leaf" else "env.py")).write_text("ENV = 1")
     (tmp_path / "worlds" / "__init__.py").touch()
     monkeypatch.syspath_prepend(tmp_path)
-    point = Point(name="world", package="worlds", constant="ENV", group="cairn.worlds", leaf="env")
+    point = ExtensionPoint(name="world", package="worlds", constant="ENV", group="cairn.worlds", leaf="env")
     assert point.places() == {"ticket-desk": "worlds.ticket_desk.env"}
     assert point.load("ticket-desk") == 1
 
@@ -93,7 +93,7 @@ def test_variants_of_a_folder_are_plugins_named_after_it(tmp_path: Path, monkeyp
         (folder / "__init__.py").touch()
     (variants.parent / "env.py").write_text("ENV = 1")
     monkeypatch.syspath_prepend(tmp_path)
-    point = Point(name="world", package=package, constant="ENV", group="no.such", leaf="env")
+    point = ExtensionPoint(name="world", package=package, constant="ENV", group="no.such", leaf="env")
     assert point.ids() == ["web-shop", "web-shop/big-basket"]
     assert point.load("web-shop/big-basket") == "big_basket"
 

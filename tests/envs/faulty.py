@@ -48,9 +48,13 @@ class Sound(TextEnv):
         if action not in COLOURS:
             return Outcome("Say a colour.")
         self.said = self.said + 1 if self.order[self.said] == action else 0
-        is_over = self.said == len(self.order)
+        terminated = self.said == len(self.order)
         return Outcome(
-            f"{action}: {self.said} right.", float(is_over), is_over=is_over, success=is_over, score=float(is_over)
+            f"{action}: {self.said} right.",
+            float(terminated),
+            terminated=terminated,
+            success=terminated,
+            score=float(terminated),
         )
 
     def state(self) -> bytes:
@@ -98,7 +102,7 @@ class LacksAPart(Parted):
 
     def act(self, action: str) -> Outcome:
         outcome = super().act(action)
-        return outcome if outcome.is_over else replace(outcome, channels={})
+        return outcome if outcome.terminated else replace(outcome, channels={})
 
 
 class HasPartsThatDoNotAddUp(Parted):
@@ -117,7 +121,7 @@ class DeclaresAPartAsAChannelToo(Parted):
     meta = replace(Parted.meta, channels=("sol*",))
 
 
-WON = Outcome("Won.", 1.0, is_over=True, success=True, score=1.0)
+WON = Outcome("Won.", 1.0, terminated=True, success=True, score=1.0)
 
 
 class WithoutVersion(Sound):
@@ -141,14 +145,14 @@ class TakesAnyTask(Sound):
 
 class NeverTruncates(Sound):
     def step(self, action: str) -> Any:
-        text, reward, is_over, _, info = super().step(action)
-        self._is_over = is_over
-        return text, reward, is_over, False, info
+        text, reward, terminated, _, info = super().step(action)
+        self._needs_reset = terminated
+        return text, reward, terminated, False, info
 
 
 class StepsAfterTheEnd(Sound):
     def step(self, action: str) -> Any:
-        self._is_over = False
+        self._needs_reset = False
         return super().step(action)
 
 
@@ -285,7 +289,7 @@ class HidesState(Sound):
     def act(self, action: str) -> Outcome:
         self.is_spoilt |= action not in COLOURS
         outcome = super().act(action)
-        return replace(outcome, reward=0.5) if outcome.is_over and self.is_spoilt else outcome
+        return replace(outcome, reward=0.5) if outcome.terminated and self.is_spoilt else outcome
 
 
 class SharesAnchors(Sound):
@@ -421,7 +425,7 @@ class Hungry(Sound):
 class Hasty(Sound):
     """Declares that its calls are short, and hangs in the first."""
 
-    meta = replace(Sound.meta, call_s=0.2)
+    meta = replace(Sound.meta, call_timeout_s=0.2)
 
     def reset(self, **options: Any) -> Any:
         time.sleep(3600)

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from cairn.core.plugins import CREDITS
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit import advantages
-from cairn.trainer.credit.base import Law
+from cairn.trainer.credit.base import Property
 
 METHODS = CREDITS.ids()
 
 
-def keepers(law: Law) -> list[str]:
+def keepers(law: Property) -> list[str]:
     """The methods that do not declare that they break `law`."""
-    return [name for name in METHODS if law not in CREDITS.load(name).breaks]
+    return [name for name in METHODS if law not in CREDITS.load(name).violates]
 
 
 Step = tuple[int, float, bool]  # state, reward, whether the reply was valid

@@ -30,7 +30,7 @@ def subject(env_id: str, share: float) -> Subject:
 
 
 def waits(env_id: str) -> bool:
-    return registry.load(env_id).meta.waits
+    return registry.load(env_id).meta.is_blocking
 
 
 def narrows(env_id: str) -> bool:

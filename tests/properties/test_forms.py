@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from cairn.agents.forms.base import Form, Parsed
+from cairn.agents.forms.base import Parsed, ReplyForm
 from cairn.agents.prompts import shipped_prompts
 from cairn.core.plugins import FORMS
 
@@ -25,9 +25,9 @@ EVERY = pytest.mark.parametrize("name", FORMS.ids())
 MANY = settings(max_examples=300, deadline=None)
 
 
-def form(name: str) -> Form:
+def form(name: str) -> ReplyForm:
     found = FORMS.load(name)
-    assert isinstance(found, Form)
+    assert isinstance(found, ReplyForm)
     return found
 
 
@@ -46,7 +46,7 @@ def test_any_text_is_read(name: str) -> None:
         assert isinstance(parsed, Parsed)
         assert parsed == of.parse(text)
         if of.is_strict:
-            assert parsed.is_valid == bool(parsed.action.strip()) == (parsed.why == "")
+            assert parsed.is_valid == bool(parsed.action.strip()) == (parsed.error == "")
 
     check()
 

@@ -69,9 +69,9 @@ def play(env: TextEnv, count: int, seed: int = 0) -> None:
     _, info = env.reset(seed=0, options={"task": tasks[0]})
     for number in range(count):
         action = hostile(rng, info)
-        text, _, is_over, is_cut, info = env.step(action)
+        text, _, terminated, truncated, info = env.step(action)
         assert isinstance(text, str), action
-        if is_over or is_cut:
+        if terminated or truncated:
             _, info = env.reset(seed=number, options={"task": rng.choice(tasks)})
     env.close()
 

@@ -115,7 +115,7 @@ def test_the_oracle_succeeds_in_other_words(env_id: str, name: str) -> None:
 
 def check(env_id: str, name: str, law: str) -> None:
     perturbed(env_id, name)
-    if law in PERTURBATIONS.load(name)[0].breaks:
+    if law in PERTURBATIONS.load(name)[0].violates:
         pytest.skip("broken by intent")
     report = check_law(law, subject(env_id, name))
     assert report.holds, report.detail
@@ -166,8 +166,8 @@ def test_old_names_are_refused_and_every_new_one_is_understood(env_id: str) -> N
         old += ['{"name": "%s", "arguments": {}}' % name for name in list(env.commands())[:3] if names]  # noqa: UP031
         for action in old:
             before = env.anchor()
-            _, _, is_over, _, after = env.step(action)
-            assert not is_over
+            _, _, terminated, _, after = env.step(action)
+            assert not terminated
             assert after["anchor"] == before or not env.meta.is_deterministic
             env.reset(seed=seed, options={"task": task})
 

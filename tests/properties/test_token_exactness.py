@@ -31,13 +31,13 @@ from cairn.agents.context.base import Context
 from cairn.agents.models.policy import ModelConfig, Policy, load_policy
 from cairn.agents.models.templates import load_template, marks_in, shipped_templates
 from cairn.agents.rollout.engine import Engine, collect
-from cairn.agents.rollout.episode import Job, Manner
+from cairn.agents.rollout.episode import Job, PolicyInterface
 from cairn.core.config import build
 from cairn.core.errors import EpisodeFailure
 from cairn.core.plugins import BACKENDS, CONTEXTS
 from cairn.core.records import Episode, Observation, Task, Turn
 from cairn.trainer.learner.batch import make_batch
-from cairn.trainer.learner.learner import logprobs_and_entropy, place_weights
+from cairn.trainer.learner.learner import logprobs_and_entropy, loss_weights
 from cairn.trainer.learner.samples import make_samples, merged
 from tests.agents.backends.serving import Server, running
 from tests.agents.tiny import sharpened
@@ -158,7 +158,7 @@ SETTINGS: dict[str, dict[str, Any]] = {"hf": {"chunk": 700}, "vllm": {"cache_gib
 class Watched:
     """A back end with one slot that notes what its model computes at each place, and what it answers."""
 
-    num_slots, num_tokens = 1, 0
+    num_slots, tokens_processed = 1, 0
     cache_tokens: int | None = None
 
     def __init__(self, name: str, of: Policy) -> None:
@@ -217,8 +217,8 @@ class Watched:
     def resume(self) -> None:
         self._of.resume()
 
-    def update_weights(self, version: int) -> None:
-        self._of.update_weights(version)
+    def sync_weights(self, version: int) -> None:
+        self._of.sync_weights(version)
 
 
 class Nasty:
@@ -282,8 +282,10 @@ def decided(turns: Sequence[Turn]) -> dict[int, int]:
 def played(
     backend: Backend, of: Policy, name: str, settings: dict[str, Any], *, constrain: bool = True
 ) -> list[Episode]:
-    manner = Manner(new_context=lambda: context_of(name, settings, of), decode=of.encoder.decode, constrain=constrain)
-    engine = Engine(backend, Single(), manner, retries=0)
+    interface = PolicyInterface(
+        new_context=lambda: context_of(name, settings, of), decode=of.encoder.decode, constrain=constrain
+    )
+    engine = Engine(backend, Single(), interface, retries=0)
     tasks = [Task(env_id="nasty", task_id=str(seed), seed=seed) for seed in (0, 5)]
     episodes = collect(engine, [Job(task=task, group_id=0, sample_seed=task.seed) for task in tasks])
     assert [episode.ending.kind for episode in episodes] == ["truncated"] * 2, [e.ending for e in episodes]
@@ -336,9 +338,9 @@ def test_what_was_sampled_is_what_is_trained_on(
     kept = [run for run in runs if decided(run)]
     for sample, run in zip(samples, kept, strict=True):
         assert sample.ids.tolist() == whole(run)
-        assert dict(zip(sample.places.tolist(), sample.ids[sample.places].tolist(), strict=True)) == decided(run)
+        assert dict(zip(sample.positions.tolist(), sample.ids[sample.positions].tolist(), strict=True)) == decided(run)
     with torch.no_grad():
-        batch = make_batch(samples, place_weights(samples, "token"), torch.device("cpu"))
+        batch = make_batch(samples, loss_weights(samples, "token"), torch.device("cpu"))
         trained = logprobs_and_entropy(of, batch, 1.0)[0].numpy()
     stored = np.concatenate([sample.old_logprobs for sample in samples])
     assert stored.min() < -0.5
@@ -379,7 +381,7 @@ def test_what_a_server_samples_is_what_is_trained_on(
     assert next(sent, None) is None
     samples = make_samples(episodes, np.ones(sum(len(episode.turns) for episode in episodes)))
     with torch.no_grad():
-        batch = make_batch(samples, place_weights(samples, "token"), torch.device("cpu"))
+        batch = make_batch(samples, loss_weights(samples, "token"), torch.device("cpu"))
         trained = logprobs_and_entropy(of, batch, 1.0)[0].numpy()
     stored = np.concatenate([sample.old_logprobs for sample in samples])
     assert stored.min() < -0.5

@@ -10,7 +10,7 @@ from cairn.core.errors import MissingProgramError
 from cairn.sandboxes.base import Session
 from cairn.sandboxes.browser.browser import Browser, BrowserConfig
 from cairn.sandboxes.browser.find import find_browser
-from cairn.sandboxes.browser.page import Page
+from cairn.sandboxes.browser.page import BrowserPage
 from cairn.sandboxes.kinds.bubblewrap import Bubblewrap, BubblewrapConfig
 from cairn.sandboxes.kinds.docker import DockerConfig
 from tests.sandboxes.container import engine
@@ -86,7 +86,7 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
+def page(browser: Browser) -> Iterator[BrowserPage]:
     """Give a page of it."""
     with browser.lease() as found:
         yield found

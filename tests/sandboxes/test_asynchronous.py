@@ -9,12 +9,12 @@ import pytest
 
 from cairn.sandboxes.asynchronous import AsyncPool
 from cairn.sandboxes.base import FileRefused, Limits
-from cairn.sandboxes.pool import Pool
+from cairn.sandboxes.pool import SessionPool
 from tests.sandboxes.usable import usable
 
 
 def new_pool(at_once: int) -> AsyncPool:
-    return AsyncPool(Pool(usable("bubblewrap"), Limits(wall_s=5)), at_once=at_once)
+    return AsyncPool(SessionPool(usable("bubblewrap"), Limits(wall_s=5)), at_once=at_once)
 
 
 def test_everything_that_a_session_can() -> None:
@@ -25,8 +25,8 @@ def test_everything_that_a_session_can() -> None:
             before = await session.snapshot()
             assert (await session.run(["cat", "a"])).stdout == b"x"
             assert (await session.run_python("print(2)")).stdout == b"2\n"
-            await session.open("import os\nos.write(3, b'hello\\n')\nos.read(3, 9)")
-            assert (await session.talk("x")).line == "hello"
+            await session.start_program("import os\nos.write(3, b'hello\\n')\nos.read(3, 9)")
+            assert (await session.send_line("x")).line == "hello"
             await session.write_file("a", "y")
             await session.restore(before)
             assert await session.read_file("a") == b"x"

@@ -200,9 +200,9 @@ SPINNING_ON_REQUEST = f"wire = open(3, 'r+b', buffering=0)\nwire.readline()\n{SP
 
 
 def test_time_without_a_processor_does_not_count(session: Session) -> None:
-    session.open(SPINNING_ON_REQUEST)
+    session.start_program(SPINNING_ON_REQUEST)
     with busy_processor():
-        results = session.run_python(SPINNING, wall_s=0.4), session.talk("go", wall_s=0.4)
+        results = session.run_python(SPINNING, wall_s=0.4), session.send_line("go", wall_s=0.4)
     for result in results:
         assert result.limit is None, result
         assert result.wall_s > 0.4
@@ -361,37 +361,37 @@ with os.fdopen(3, 'r+b', buffering=0) as line:
 
 
 def test_an_open_program_keeps_its_state_and_other_runs_leave_it_alone(session: Session) -> None:
-    session.open(COUNTER)
-    assert [session.talk("5").line, session.talk("6").line] == ["5", "11"]
+    session.start_program(COUNTER)
+    assert [session.send_line("5").line, session.send_line("6").line] == ["5", "11"]
     assert session.run_python("print('beside')").stdout == b"beside\n"
-    answer = session.talk("1")
+    answer = session.send_line("1")
     assert (answer.line, answer.stdout, answer.exit_code, answer.limit) == ("12", b"heard 12\n", None, None)
-    session.shut()
+    session.stop_program()
     with pytest.raises(CairnError, match="no program is open"):
-        session.talk("1")
+        session.send_line("1")
 
 
 def test_an_open_program_that_takes_too_long_is_interrupted_and_keeps_its_state(session: Session) -> None:
-    session.open(COUNTER)
-    assert session.talk("5").line == "5"
-    late = session.talk("sleep", wall_s=0.3)
+    session.start_program(COUNTER)
+    assert session.send_line("5").line == "5"
+    late = session.send_line("sleep", wall_s=0.3)
     assert (late.line, late.limit, late.exit_code) == ("interrupted", "wall", None)
-    assert session.talk("1").line == "6"
+    assert session.send_line("1").line == "6"
 
 
 def test_an_open_program_that_does_not_listen_is_killed(session: Session) -> None:
-    session.open(["sleep", "60"])
-    late = session.talk("x", wall_s=0.2)
+    session.start_program(["sleep", "60"])
+    late = session.send_line("x", wall_s=0.2)
     assert (late.line, late.limit, late.signal) == (None, "wall", 2)
     ignoring = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: time.sleep(1)"
-    session.open(ignoring)
-    late = session.talk("x", wall_s=0.3)
+    session.start_program(ignoring)
+    late = session.send_line("x", wall_s=0.3)
     assert (late.line, late.limit, late.signal) == (None, "wall", 9)
 
 
 def test_the_end_of_an_open_program_is_told(session: Session) -> None:
-    session.open(COUNTER)
-    ended = session.talk("die")
+    session.start_program(COUNTER)
+    ended = session.send_line("die")
     assert (ended.line, ended.exit_code, ended.limit) == (None, 4, None)
 
 
@@ -441,7 +441,7 @@ def test_a_reset_leaves_no_file_no_process_and_no_open_program(
     leave = LEAVE.replace(", '/dev/shm'", "") if sandbox.name == "process" else LEAVE
     leads_to = str(canary) if sandbox.name in ("process", "landlock") else "/etc"  # the others hide the host's folders
     leave = f"CANARY = {leads_to!r}\n{leave}"
-    session.open(["sleep", mark])
+    session.start_program(["sleep", mark])
     assert session.run_python(leave).is_ok
     assert session.run_python(LOOK).stdout.count(b"deep") >= 2
     assert starts(f"sleep {mark}")
@@ -450,7 +450,7 @@ def test_a_reset_leaves_no_file_no_process_and_no_open_program(
     assert session.run_python(LOOK).stdout == b""
     assert running(f"sleep {mark}") == []
     with pytest.raises(CairnError, match="no program is open"):
-        session.talk("x")
+        session.send_line("x")
 
 
 def test_closing_leaves_no_process_no_folder_and_no_container(
@@ -461,7 +461,7 @@ def test_closing_leaves_no_process_no_folder_and_no_container(
         monkeypatch.setattr(tempfile, "tempdir", folder)
         mark, before = f"7{time.time_ns() % 10**7}.25", traces(sandbox, folder)
         session = sandbox.session(LIMITS)
-        session.open(["sleep", mark])
+        session.start_program(["sleep", mark])
         session.write_file("x", b"x")
         assert starts(f"sleep {mark}")
         assert len(traces(sandbox, folder)) > len(before)

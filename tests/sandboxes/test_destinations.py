@@ -140,6 +140,6 @@ def test_a_request_is_passed_on_to_the_host_that_it_names() -> None:
     ],
 )
 def test_what_is_not_understood_is_not_passed_on(head: str) -> None:
-    with pytest.raises(proxy.Refusal, match="expected CONNECT host:port") as refused:
+    with pytest.raises(proxy.ProxyRefusal, match="expected CONNECT host:port") as refused:
         proxy.parsed(f"{head}\r\n\r\n".encode("latin-1"))
     assert refused.value.answer.startswith(b"HTTP/1.1 400 Bad Request\r\n")

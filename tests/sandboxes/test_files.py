@@ -151,8 +151,8 @@ while True:
             pass
 """
     with usable(session.kind).session(session.limits) as own:
-        own.open(script)  # one program stays open while requests about files are answered
-        assert own.talk("start").line == "ready"
+        own.start_program(script)  # one program stays open while requests about files are answered
+        assert own.send_line("start").line == "ready"
         refused, until = 0, time.monotonic() + 30
         for number in itertools.count():
             if (number >= 300 and refused) or time.monotonic() > until:
@@ -168,7 +168,7 @@ while True:
                     refused += "without following a link" in str(error)
                     continue
                 assert found in (None, b"mine")
-        own.shut()
+        own.stop_program()
         assert refused  # the link was there when a request came
         assert own.run_python(READ_CANARY).output == "['passwd'] kept\n"
 

@@ -165,15 +165,15 @@ def test_cpu_time_of_short_lived_children_counts(session: Session) -> None:
     ids=["disk", "memory", "cpu"],
 )
 def test_work_between_turns_counts(landlock: Session, work: str, limit: str) -> None:
-    landlock.open(f"{ECHO.format(start='threading.Thread(target=work, daemon=True).start()', work=work)}")
-    assert landlock.talk("first").line == "first"
+    landlock.start_program(f"{ECHO.format(start='threading.Thread(target=work, daemon=True).start()', work=work)}")
+    assert landlock.send_line("first").line == "first"
     wait_until_ended(landlock)
-    assert landlock.talk("second").limit == limit
+    assert landlock.send_line("second").limit == limit
     with pytest.raises(CairnError, match="no program is open"):
-        landlock.talk("third")
+        landlock.send_line("third")
     landlock.reset()
-    landlock.open(ECHO.format(start="", work=""))
-    assert landlock.talk("again").line == "again"
+    landlock.start_program(ECHO.format(start="", work=""))
+    assert landlock.send_line("again").line == "again"
 
 
 def wait_until_ended(session: Session) -> None:
@@ -186,9 +186,9 @@ def wait_until_ended(session: Session) -> None:
 
 
 def test_an_idle_program_stays_open(session: Session) -> None:
-    session.open(ECHO.format(start="", work=""))
-    assert session.talk("first").line == "first"
+    session.start_program(ECHO.format(start="", work=""))
+    assert session.send_line("first").line == "first"
     time.sleep(1)
-    answer = session.talk("second")
+    answer = session.send_line("second")
     assert (answer.line, answer.limit) == ("second", None)
     assert answer.cpu_s < 0.2

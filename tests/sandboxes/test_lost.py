@@ -13,7 +13,7 @@ import pytest
 
 from cairn.core.errors import CairnError, SandboxFailure
 from cairn.sandboxes import base
-from cairn.sandboxes.base import FileRefused, Launch, Limits, Place, Session
+from cairn.sandboxes.base import FileRefused, Launcher, Limits, SandboxProcess, Session
 from cairn.sandboxes.interpreter import Interpreter
 from tests.processes import has_ended
 from tests.sandboxes.remote.serving import Server, server
@@ -25,8 +25,8 @@ USES: dict[str, Callable[[Session], object]] = {
     "list": Session.list_files,
     "digest": Session.digest,
     "snapshot": Session.snapshot,
-    "open": lambda session: session.open("pass"),
-    "shut": Session.shut,
+    "open": lambda session: session.start_program("pass"),
+    "shut": Session.stop_program,
     "warm": lambda session: session.warm(["json"]),
 }
 
@@ -97,23 +97,23 @@ def test_after_a_reset_no_program_has_run(session: Session) -> None:
         session.list_files()
 
 
-def failing(limits: Limits) -> Place:
+def failing(limits: Limits) -> SandboxProcess:
     raise SandboxFailure("no sandbox starts here any more")
 
 
 class Unhealthy:
     """Starts places in which no program can run."""
 
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, launch: Launcher) -> None:
         self.launch = launch
-        self.places: list[Place] = []
+        self.places: list[SandboxProcess] = []
 
-    def __call__(self, limits: Limits) -> Place:
+    def __call__(self, limits: Limits) -> SandboxProcess:
         place = self.launch(limits)
         self.places.append(place)
-        exchange = place.exchange
-        place.exchange = lambda message, blob, timeout_s: (  # type: ignore[method-assign]
-            ({"error": "no processes are left"}, b"") if message["do"] == "run" else exchange(message, blob, timeout_s)
+        request = place.request
+        place.request = lambda message, blob, timeout_s: (  # type: ignore[method-assign]
+            ({"error": "no processes are left"}, b"") if message["do"] == "run" else request(message, blob, timeout_s)
         )
         return place
 

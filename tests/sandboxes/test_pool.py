@@ -11,7 +11,7 @@ import pytest
 from cairn.core.errors import SandboxFailure
 from cairn.sandboxes.base import Limits
 from cairn.sandboxes.local.cgroups import _parents
-from cairn.sandboxes.pool import Pool
+from cairn.sandboxes.pool import SessionPool
 from tests.sandboxes.usable import usable
 
 EPISODES = 1000
@@ -56,7 +56,7 @@ def _parent(pid: str) -> str:
 
 
 def test_nothing_is_left_after_many_episodes() -> None:
-    pool = Pool(usable("bubblewrap"), Limits(wall_s=5), keep=2)
+    pool = SessionPool(usable("bubblewrap"), Limits(wall_s=5), keep=2)
     before = _left()
     for episode in range(EPISODES):
         with pool.lease() as session:
@@ -69,7 +69,7 @@ def test_nothing_is_left_after_many_episodes() -> None:
 
 
 def test_a_pool_keeps_so_many_and_gives_warm_ones_first() -> None:
-    pool = Pool(usable("bubblewrap"), keep=2)
+    pool = SessionPool(usable("bubblewrap"), keep=2)
     pool.warm(5)
     first, second, third = pool.take(), pool.take(), pool.take()
     assert len({id(session) for session in (first, second, third)}) == 3
@@ -82,7 +82,7 @@ def test_a_pool_keeps_so_many_and_gives_warm_ones_first() -> None:
 
 
 def test_idle_sessions_are_closed_and_others_start_when_they_are_needed() -> None:
-    pool = Pool(usable("bubblewrap"))
+    pool = SessionPool(usable("bubblewrap"))
     pool.warm(1)
     leased = pool.take()
     pool.warm(2)
@@ -97,7 +97,7 @@ def test_idle_sessions_are_closed_and_others_start_when_they_are_needed() -> Non
 
 
 def test_a_session_that_cannot_be_emptied_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    pool = Pool(usable("bubblewrap"))
+    pool = SessionPool(usable("bubblewrap"))
     session = pool.take()
 
     def fail() -> None:

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from cairn.core.errors import CairnError
-from cairn.core.plugin_config import MethodChoice
+from cairn.core.plugin_config import PluginConfig
 from cairn.core.records import Ending, Episode, Observation, Task, Turn
 from cairn.envs.base import EnvMeta
 from cairn.trainer.assign_credit import step_credit
 from cairn.trainer.config import RunConfig
-from cairn.trainer.learner.learner import place_weights
+from cairn.trainer.learner.learner import loss_weights
 from cairn.trainer.learner.samples import make_samples
 from tests.trainer.learner.test_learner import assert_same, gradients
 
@@ -37,7 +37,7 @@ def episode(reward: float, *reply: int) -> Episode:
 
 
 def method(name: str) -> RunConfig:
-    return RunConfig(credit=MethodChoice(method=name))
+    return RunConfig(credit=PluginConfig(method=name))
 
 
 EPISODES = [episode(0.0, 20, 21), episode(0.5, 22, 23, 24, 25, 26), episode(1.0, 27, 28, 29)]
@@ -50,9 +50,9 @@ def test_the_median_episode_of_mc_grpo_leaves_the_loss_and_its_divisor() -> None
     assert learned.tolist() == [True, False, True]
     samples = make_samples(EPISODES, advantage, learned)
     # 2 + 3 tokens are kept, of 2 + 5 + 3
-    assert [weights.tolist() for weights in place_weights(samples, "token")] == [[0.2] * 2, [0.2] * 3]
+    assert [weights.tolist() for weights in loss_weights(samples, "token")] == [[0.2] * 2, [0.2] * 3]
     # two sequences: 1 / (2 * 2) and 1 / (3 * 2)
-    np.testing.assert_allclose(np.concatenate(place_weights(samples, "sequence")), [1 / 4] * 2 + [1 / 6] * 3)
+    np.testing.assert_allclose(np.concatenate(loss_weights(samples, "sequence")), [1 / 4] * 2 + [1 / 6] * 3)
 
 
 @pytest.mark.parametrize("average", ["token", "sequence"])

@@ -8,20 +8,20 @@ import pytest
 
 from cairn.core.records import Ending, Episode, Observation, Task, Turn
 from cairn.trainer import callbacks
-from cairn.trainer.callbacks import Listener, Pulse, PulseMeter
+from cairn.trainer.callbacks import Callback, RolloutProgress, RolloutProgressMeter
 from cairn.trainer.train import train
 from tests.trainer.test_train import AHEAD, DOORS
 
 
-class Heard(Listener):
+class Heard(Callback):
     def __init__(self) -> None:
-        self.pulses: list[Pulse] = []
+        self.pulses: list[RolloutProgress] = []
         self.done = 0
 
-    def advanced(self, count: int) -> None:
+    def on_advance(self, count: int) -> None:
         self.done += count
 
-    def pulsed(self, pulse: Pulse) -> None:
+    def on_progress(self, pulse: RolloutProgress) -> None:
         self.pulses.append(pulse)
 
 
@@ -40,7 +40,7 @@ def episode(success: bool | None, *versions: int) -> Episode:
 
 def test_rates_are_since_the_beginning_and_failures_are_no_outcomes() -> None:
     heard, now, tokens = Heard(), [100.0], [1000]
-    meter = PulseMeter(heard, lambda: 7, lambda: tokens[0], version=5, clock=lambda: now[0])
+    meter = RolloutProgressMeter(heard, lambda: 7, lambda: tokens[0], version=5, clock=lambda: now[0])
     now[0], tokens[0] = 102.0, 1600
     meter.ended(episode(True, 3, 4))  # newest weights: one update behind
     now[0] = 102.1
@@ -49,15 +49,15 @@ def test_rates_are_since_the_beginning_and_failures_are_no_outcomes() -> None:
     meter.ended(episode(False, 5))
     assert heard.done == 3
     assert heard.pulses == [
-        Pulse(in_flight=7, tokens_per_second=300.0, success=1.0, staleness=1.0),
-        Pulse(in_flight=7, tokens_per_second=150.0, success=0.5, staleness=1 / 3),
+        RolloutProgress(in_flight=7, tokens_per_second=300.0, success=1.0, staleness=1.0),
+        RolloutProgress(in_flight=7, tokens_per_second=150.0, success=0.5, staleness=1 / 3),
     ]
 
 
 def test_a_run_tells_while_episodes_are_under_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(callbacks, "_EVERY_S", 0.0)  # its phases may be over before it is time
     heard = Heard()
-    train(DOORS, {**AHEAD, "trainer.updates": 2}, folder=tmp_path, listener=heard)
+    train(DOORS, {**AHEAD, "trainer.updates": 2}, folder=tmp_path, callback=heard)
     assert heard.pulses
     assert max(told.in_flight for told in heard.pulses) > 4
     assert all(told.tokens_per_second > 0 for told in heard.pulses)

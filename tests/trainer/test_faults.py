@@ -12,7 +12,7 @@ import pytest
 
 from cairn.core.store import RunStore
 from cairn.envs.pool import pool
-from cairn.envs.pool.worker_process import Limits, WorkerProcess
+from cairn.envs.pool.worker_process import WorkerLimits, WorkerProcess
 from cairn.trainer.train import train
 from tests.trainer.doomed import MEMORY_BYTES
 from tests.trainer.test_train import DOORS, ROOT, SMALL, finished, metrics, rows, weights
@@ -41,7 +41,9 @@ SELECT t.task, cause, detail, score, success FROM episodes e JOIN tasks t ON t.i
 class ImpatientWorker(WorkerProcess):
     """Waits briefly for the steps that hang, and for all other calls as long as the settings allow."""
 
-    def __init__(self, address: str, config: Mapping[str, Any], limits: Limits, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self, address: str, config: Mapping[str, Any], limits: WorkerLimits, environ: Mapping[str, str]
+    ) -> None:
         self.doom, self.is_doomed = str(config.get("doom", "")), False
         super().__init__(address, config, limits, environ)
 
@@ -92,18 +94,18 @@ FULL = """
 import resource, signal, sys
 from pathlib import Path
 from cairn.core.errors import CairnError
-from cairn.trainer.callbacks import Listener
+from cairn.trainer.callbacks import Callback
 from cairn.trainer.train import train
 from tests.trainer import test_train
 
-class Fill(Listener):
-    def updated(self, update, metrics):
+class Fill(Callback):
+    def on_update(self, update, metrics):
         if update == int(sys.argv[2]):
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), resource.RLIM_INFINITY))
 
 try:
-    train(test_train.DOORS, test_train.SMALL, folder=Path(sys.argv[1]), listener=Fill())
+    train(test_train.DOORS, test_train.SMALL, folder=Path(sys.argv[1]), callback=Fill())
 except CairnError as error:
     print(error)
 """

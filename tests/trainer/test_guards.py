@@ -10,8 +10,8 @@ import pytest
 
 from cairn.core.errors import CairnError
 from cairn.core.store import RunStore
-from cairn.trainer.callbacks import Listener
-from cairn.trainer.guards import GuardConfig, alarms
+from cairn.trainer.callbacks import Callback
+from cairn.trainer.guards import GuardConfig, alerts
 from cairn.trainer.train import train
 from tests.trainer.test_train import DOORS, SMALL, rows, weights
 
@@ -24,7 +24,7 @@ def seen(settings: dict[str, Any], **newest: Sequence[float]) -> list[str]:
     series = {
         name: [*values, *newest.get(name, values[: max(map(len, newest.values()))])] for name, values in usual.items()
     }
-    found = alarms(GuardConfig.model_validate(settings), lambda name: series.get(name, []))
+    found = alerts(GuardConfig.model_validate(settings), lambda name: series.get(name, []))
     return [alarm.guard for alarm in found]
 
 
@@ -62,14 +62,14 @@ def test_a_guard_that_is_off_says_nothing(guard: str) -> None:
 
 def test_a_young_run_has_nothing_usual() -> None:
     short = {"grad_norm": [1.0, 1.01, 50.0], "reply_tokens": [1.0, 1.0, 9.0, 9.0, 9.0]}
-    assert alarms(GuardConfig(), lambda name: short.get(name, [])) == []
+    assert alerts(GuardConfig(), lambda name: short.get(name, [])) == []
 
 
-class Notes(Listener):
+class Notes(Callback):
     def __init__(self) -> None:
         self.notes: list[str] = []
 
-    def noted(self, text: str) -> None:
+    def on_note(self, text: str) -> None:
         self.notes.append(text)
 
 
@@ -79,7 +79,7 @@ ALARMED = {**SMALL, "guards.min_entropy": 100.0, "guards.patience": 3}
 
 def test_a_warning_is_told_once_and_changes_nothing(tmp_path: Path) -> None:
     heard = Notes()
-    warned = train(DOORS, ALARMED, folder=tmp_path / "warned", listener=heard)
+    warned = train(DOORS, ALARMED, folder=tmp_path / "warned", callback=heard)
     calm = train(DOORS, SMALL, folder=tmp_path / "calm")
     assert [note for note in heard.notes if "entropy is" in note] == [heard.notes[-1]]
     assert heard.notes[-1].startswith("warning: after update 3: entropy is ")
@@ -101,7 +101,7 @@ def test_a_run_goes_back_with_other_chance_and_lower_rates_until_it_gives_up(tmp
             DOORS,
             {**ALARMED, "guards.entropy": "roll back", "guards.max_rollbacks": 2},
             folder=tmp_path,
-            listener=heard,
+            callback=heard,
         )
     assert [note.split(":")[0] for note in heard.notes if "entropy" in note] == ["going back"] * 2
     with RunStore(tmp_path / "run.sqlite") as store:

@@ -15,7 +15,7 @@ import pytest
 from cairn.agents.agent import new_context
 from cairn.agents.evaluation.report import Report
 from cairn.core.config import flatten
-from cairn.trainer.callbacks import Listener
+from cairn.trainer.callbacks import Callback
 from cairn.trainer.run.result import Run
 from cairn.trainer.sft import Imitation, demonstrations
 from cairn.trainer.train import train
@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 WARM = {**SMALL, "trainer.updates": 1, "imitation.episodes": 40, "imitation.epochs": 3, "imitation.batch": 4}
 
 
-class Interrupts(Listener):
+class Interrupts(Callback):
     """Sends Ctrl-C to this process at one moment of the run, and records what comes after it."""
 
     def __init__(self, phase: str, after: int = 0) -> None:
@@ -36,26 +36,26 @@ class Interrupts(Listener):
         self.heard: list[str] = []
         self.is_sent = False
 
-    def phase(self, name: str, total: int) -> None:
+    def on_phase(self, name: str, total: int) -> None:
         self.now = name
         self._record(name)
         if (name, self.after) == (self.phase_name, 0):
             self._send()
 
-    def advanced(self, count: int) -> None:
+    def on_advance(self, count: int) -> None:
         if self.now == self.phase_name and self.after:
             self.after -= 1
             if not self.after:
                 self._send()
 
-    def imitated(self, epoch: int, metrics: Mapping[str, float]) -> None:
+    def on_sft_epoch(self, epoch: int, metrics: Mapping[str, float]) -> None:
         self._record(f"pass {epoch}")
-        self.advanced(1)
+        self.on_advance(1)
 
-    def evaluated(self, update: int, report: Report) -> None:
+    def on_evaluation(self, update: int, report: Report) -> None:
         self._record(f"evaluated {update}")
 
-    def updated(self, update: int, metrics: Mapping[str, float]) -> None:
+    def on_update(self, update: int, metrics: Mapping[str, float]) -> None:
         self._record(f"update {update}")
 
     def _record(self, text: str) -> None:
@@ -86,7 +86,7 @@ def test_a_warm_start_stops_at_once_and_continues_to_the_same_weights(
     phase: str, after: int, heard: list[str], checkpoints: list[str], finished: Run, tmp_path: Path
 ) -> None:
     interrupts = Interrupts(phase, after)
-    run = train(DOORS, WARM, folder=tmp_path, listener=interrupts)
+    run = train(DOORS, WARM, folder=tmp_path, callback=interrupts)
     assert interrupts.is_sent
     assert interrupts.heard == heard  # no further pass, no evaluation, no update
     assert not run.is_finished
@@ -132,12 +132,12 @@ import os, signal
 from cairn.cli import main
 from cairn.cli._shared import training_view
 
-class Interrupts(training_view.Watch):
-    def imitated(self, epoch, metrics):
-        super().imitated(epoch, metrics)
+class Interrupts(training_view.TrainingView):
+    def on_sft_epoch(self, epoch, metrics):
+        super().on_sft_epoch(epoch, metrics)
         os.kill(os.getpid(), signal.SIGINT)
 
-training_view.Watch = Interrupts
+training_view.TrainingView = Interrupts
 main.app()
 """
 

@@ -180,7 +180,7 @@ def test_a_run_stores_its_defaults_and_resumes_with_them(chat_model: str, tmp_pa
 
 def test_a_run_with_plain_text_says_so_at_its_start(plain_model: str, tmp_path: Path) -> None:
     heard = Heard()
-    train(DOORS, {**SMALL, "model.path": plain_model}, folder=tmp_path, listener=heard)
+    train(DOORS, {**SMALL, "model.path": plain_model}, folder=tmp_path, callback=heard)
     assert "has no chat template" in heard.notes[0]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cairn.core.errors import ConfigError
-from cairn.trainer.callbacks import Listener
+from cairn.trainer.callbacks import Callback
 from cairn.trainer.sweep import half_width, sweep
 
 TINY: dict[str, Any] = {
@@ -45,13 +45,13 @@ def test_variants_of_a_seed_share_their_start_and_finished_runs_are_kept(
     assert sweep(TINY, "credit.method", ["gigpo", "grpo"], 2, tmp_path) == first
 
 
-class Passes(Listener):
+class Passes(Callback):
     """Counts warm starts."""
 
     def __init__(self) -> None:
         self.count = 0
 
-    def imitated(self, epoch: int, metrics: Mapping[str, float]) -> None:
+    def on_sft_epoch(self, epoch: int, metrics: Mapping[str, float]) -> None:
         self.count += 1
 
 
@@ -64,7 +64,7 @@ def test_a_warm_start_is_made_once_a_seed_unless_it_is_what_varies(
 ) -> None:
     config = {**TINY, "imitation": {"episodes": 4, "oracle": "reader", "batch": 2}}
     passes = Passes()
-    variants = sweep(config, key, values, 1, tmp_path, listener=passes)
+    variants = sweep(config, key, values, 1, tmp_path, callback=passes)
     assert passes.count == warm_starts
     assert [v.value for v in variants] == values
 

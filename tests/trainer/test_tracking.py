@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from cairn.core.errors import ConfigError
-from cairn.trainer.callbacks import Listener
+from cairn.trainer.callbacks import Callback
 from cairn.trainer.config import RunConfig, load_run_config
 from cairn.trainer.trackers.base import TrackedRun, Tracker, TrackerConfig
-from cairn.trainer.tracking import MOST_WAITING, Tracking, new_trackers
+from cairn.trainer.tracking import MOST_WAITING, Tracking, build_trackers
 from tests.trainer.trackers.tracked import REPORT
 
 PATIENCE_S = 60.0  # far more than anything here takes
@@ -59,15 +59,15 @@ class Stuck(Keeps):
         self.is_free.wait(PATIENCE_S)
 
 
-class Notes(Listener):
+class Notes(Callback):
     def __init__(self) -> None:
         self.notes: list[str] = []
         self.updates: list[int] = []
 
-    def noted(self, text: str) -> None:
+    def on_note(self, text: str) -> None:
         self.notes.append(text)
 
-    def updated(self, update: int, metrics: Mapping[str, float]) -> None:
+    def on_update(self, update: int, metrics: Mapping[str, float]) -> None:
         self.updates.append(update)
 
 
@@ -75,7 +75,7 @@ def told(*trackers: Tracker, updates: int = 4) -> tuple[Notes, float]:
     notes = Notes()
     with Tracking({type(each).__name__: each for each in trackers}, notes, close_s=PATIENCE_S) as tracking:
         for update in range(1, updates + 1):
-            tracking.updated(update, {"success": update / 10})
+            tracking.on_update(update, {"success": update / 10})
     return notes, tracking.counts()["trackers_lost"]
 
 
@@ -83,10 +83,10 @@ def test_a_tracker_hears_in_order_what_is_worth_keeping() -> None:
     keeps, notes = Keeps(), Notes()
     metrics = {"success": 0.5}
     with Tracking({"keeps": keeps}, notes, close_s=PATIENCE_S) as tracking:
-        tracking.started(Path("runs/x"), {})
-        tracking.imitated(1, {"loss": 0.25})
-        tracking.evaluated(0, REPORT)
-        tracking.updated(1, metrics)
+        tracking.on_start(Path("runs/x"), {})
+        tracking.on_sft_epoch(1, {"loss": 0.25})
+        tracking.on_evaluation(0, REPORT)
+        tracking.on_update(1, metrics)
         metrics["success"] = 9.0  # what was told does not change afterwards
     rates = {"success": 0.75, "success/look (at)": 0.5, "success/pick": 1.0, "turns": 6.5}
     assert keeps.kept == [
@@ -122,7 +122,7 @@ def test_a_tracker_that_does_not_answer_holds_nothing_up() -> None:
     stuck, notes = Stuck(), Notes()
     with Tracking({"stuck": stuck}, notes, close_s=0.01) as tracking:
         for update in range(1, MOST_WAITING + 6):
-            tracking.updated(update, {})
+            tracking.on_update(update, {})
         assert tracking.counts() == {"trackers_lost": 5.0}
         assert notes.notes == [f"tracker stuck: it is slower than the run: {MOST_WAITING} messages wait for it. "
                                "The run goes on"]  # fmt: skip
@@ -132,7 +132,7 @@ def test_a_tracker_that_does_not_answer_holds_nothing_up() -> None:
 
 def test_a_run_that_fails_is_told_as_one() -> None:
     keeps = Keeps()
-    with pytest.raises(ZeroDivisionError), Tracking({"keeps": keeps}, Listener(), close_s=PATIENCE_S):
+    with pytest.raises(ZeroDivisionError), Tracking({"keeps": keeps}, Callback(), close_s=PATIENCE_S):
         raise ZeroDivisionError
     assert keeps.kept == [("open",), ("close", True)]
 
@@ -142,13 +142,13 @@ def config(trackers: object) -> RunConfig:
 
 
 def test_tensorboard_is_on_unless_it_is_turned_off(tmp_path: Path) -> None:
-    assert list(new_trackers(config({}), tmp_path)) == ["tensorboard"]
-    assert list(new_trackers(config({"tensorboard": {"on": False}}), tmp_path)) == []
+    assert list(build_trackers(config({}), tmp_path)) == ["tensorboard"]
+    assert list(build_trackers(config({"tensorboard": {"on": False}}), tmp_path)) == []
 
 
 def test_a_table_turns_a_tracker_on(tmp_path: Path) -> None:
     place = f"{__name__}:Keeps"
-    found = new_trackers(config({place: {}}), tmp_path)
+    found = build_trackers(config({place: {}}), tmp_path)
     assert list(found) == ["tensorboard", place]
     keeps = found[place]
     assert isinstance(keeps, Keeps)

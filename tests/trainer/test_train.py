@@ -23,7 +23,7 @@ from cairn.agents.models.policy import load_pretrained
 from cairn.core.errors import CairnError, ConfigError
 from cairn.core.store import RunStore, read
 from cairn.core.store.digest import played
-from cairn.trainer.callbacks import Listener
+from cairn.trainer.callbacks import Callback
 from cairn.trainer.run.result import Run
 from cairn.trainer.stored_credit import stored_steps
 from cairn.trainer.train import train
@@ -140,19 +140,19 @@ def test_everything_of_a_run_is_stored(finished: Run) -> None:
 KILLED = """
 import sys
 from pathlib import Path
-from cairn.trainer.callbacks import Listener
+from cairn.trainer.callbacks import Callback
 from cairn.trainer.stored_credit import stored_steps
 from cairn.trainer.train import train
 from tests.agents.tiny import shared
 from tests.trainer import test_train
 
-class Tell(Listener):
-    def updated(self, update, metrics):
+class Tell(Callback):
+    def on_update(self, update, metrics):
         print(update, flush=True)
         if update == 5:
             sys.stdin.read()
 
-train(test_train.DOORS, getattr(test_train, sys.argv[2]), folder=Path(sys.argv[1]), listener=Tell())
+train(test_train.DOORS, getattr(test_train, sys.argv[2]), folder=Path(sys.argv[1]), callback=Tell())
 """
 
 
@@ -203,7 +203,7 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(
     assert [step for step, _ in metrics(tmp_path)["success"]] == [1, 2, 3, 4, 5]
 
     heard = Heard()
-    run = train(DOORS, settings, folder=tmp_path, listener=heard)
+    run = train(DOORS, settings, folder=tmp_path, callback=heard)
     assert heard.notes == ["resumed from update-000004"]
     assert heard.updates == [5, 6]
     assert metrics(tmp_path) == metrics(finished.folder)
@@ -218,23 +218,23 @@ INTERRUPTED = """
 import select
 import sys
 from pathlib import Path
-from cairn.trainer.callbacks import Listener
+from cairn.trainer.callbacks import Callback
 from cairn.trainer.stored_credit import stored_steps
 from cairn.trainer.train import train
 from tests.agents.tiny import shared
 from tests.trainer.test_train import DOORS, SMALL
 
-class Tell(Listener):
-    def updated(self, update, metrics):
+class Tell(Callback):
+    def on_update(self, update, metrics):
         if update == 3:
             print(update, flush=True)
             while not select.select([sys.stdin], [], [], 0.1)[0]:
                 pass  # a signal that comes just before a call that waits is heard after it
 
-    def noted(self, text):
+    def on_note(self, text):
         print(text, flush=True)
 
-print(train(DOORS, SMALL, folder=Path(sys.argv[1]), listener=Tell()).is_finished, flush=True)
+print(train(DOORS, SMALL, folder=Path(sys.argv[1]), callback=Tell()).is_finished, flush=True)
 """
 
 
@@ -267,19 +267,19 @@ def test_an_interrupted_run_stops_after_its_update_or_at_once_and_goes_on(
     assert weights(run) == weights(finished)
 
 
-class Heard(Listener):
+class Heard(Callback):
     def __init__(self) -> None:
         self.notes: list[str] = []
         self.updates: list[int] = []
         self.evaluations: list[int] = []
 
-    def noted(self, text: str) -> None:
+    def on_note(self, text: str) -> None:
         self.notes.append(text)
 
-    def updated(self, update: int, metrics: Mapping[str, float]) -> None:
+    def on_update(self, update: int, metrics: Mapping[str, float]) -> None:
         self.updates.append(update)
 
-    def evaluated(self, update: int, report: Report) -> None:
+    def on_evaluation(self, update: int, report: Report) -> None:
         self.evaluations.append(update)
 
 
@@ -289,10 +289,10 @@ TINY = {**SMALL, "trainer.updates": 2, "trainer.checkpoint_every": 1, "imitation
 def test_a_finished_run_has_nothing_left_to_do(tmp_path: Path) -> None:
     run = train(DOORS, TINY, folder=tmp_path)
     heard = Heard()
-    again = train(DOORS, TINY, folder=tmp_path, listener=heard)
+    again = train(DOORS, TINY, folder=tmp_path, callback=heard)
     assert (heard.updates, heard.evaluations) == ([], [])
     assert again.reports == run.reports
-    longer = train(DOORS, {**TINY, "trainer.updates": 3}, folder=tmp_path, listener=heard, resume=True)
+    longer = train(DOORS, {**TINY, "trainer.updates": 3}, folder=tmp_path, callback=heard, resume=True)
     assert heard.updates == [3]
     assert sorted(longer.reports) == [0, 2, 3]
 
@@ -316,7 +316,7 @@ def test_a_damaged_checkpoint_is_passed_over_with_a_note(tmp_path: Path) -> None
     run = train(DOORS, TINY, folder=tmp_path)
     (run.checkpoint / "model.safetensors").write_bytes(b"torn")
     heard = Heard()
-    train(DOORS, TINY, folder=tmp_path, listener=heard)
+    train(DOORS, TINY, folder=tmp_path, callback=heard)
     assert "update-000002 is damaged" in heard.notes[0]
     assert heard.notes[1] == "resumed from update-000001"
     assert heard.updates == [2]
@@ -392,7 +392,7 @@ def test_an_update_whose_prompts_are_all_too_long_learns_nothing_and_says_why(tm
     settings = {**TINY, "agent.context": {"method": "chat", "chat": told}, "sampling.max_context": 64}
     settings["model.chat_template"] = "chatml"
     heard = Heard()
-    run = train(DOORS, settings, folder=tmp_path / "run", listener=heard)
+    run = train(DOORS, settings, folder=tmp_path / "run", callback=heard)
     assert run.is_finished
     assert heard.updates == [1, 2]
     notes = [note for note in heard.notes if "nothing to learn from" in note]

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import math
 
-from cairn.viewer.charts import BOTTOM, HEIGHT, LEFT, MOST_POINTS, RIGHT, TOP, WIDTH, Line, Point, histogram, line_chart
+from cairn.viewer.charts import (
+    BOTTOM,
+    HEIGHT,
+    LEFT,
+    MOST_POINTS,
+    RIGHT,
+    TOP,
+    WIDTH,
+    CurveLine,
+    Point,
+    histogram,
+    line_chart,
+)
 
 
-def line(*points: tuple[float, float]) -> Line:
-    return Line(label="a", points=tuple(Point(x=x, y=y) for x, y in points))
+def line(*points: tuple[float, float]) -> CurveLine:
+    return CurveLine(label="a", points=tuple(Point(x=x, y=y) for x, y in points))
 
 
 def test_a_line_runs_from_corner_to_corner() -> None:
@@ -29,7 +41,7 @@ def test_negative_values_have_room() -> None:
 
 def test_an_interval_is_a_band_that_is_closed_the_way_back() -> None:
     points = (Point(x=0, y=50, low=0, high=100), Point(x=1, y=50, low=50, high=100))
-    drawn = line_chart("t", "u", [Line(label="a", points=points)], top=100).lines[0]
+    drawn = line_chart("t", "u", [CurveLine(label="a", points=points)], top=100).lines[0]
     low, middle, high = HEIGHT - BOTTOM, (HEIGHT - BOTTOM + TOP) / 2, TOP
     assert drawn.band == f"M{LEFT} {low}L{WIDTH - RIGHT} {middle:g}L{WIDTH - RIGHT} {high}L{LEFT} {high}"
 
@@ -64,7 +76,7 @@ def test_equal_values_have_a_bar() -> None:
 
 def test_an_interval_ends_where_values_can() -> None:
     points = (Point(x=0, y=90, low=70, high=110), Point(x=1, y=90, low=70, high=110))
-    chart = line_chart("t", "u", [Line(label="a", points=points)], top=100)
+    chart = line_chart("t", "u", [CurveLine(label="a", points=points)], top=100)
     assert chart.y_ticks[-1].label == "100"
     assert [high for _, _, high in chart.lines[0].whiskers] == [TOP, TOP]
     assert chart.lines[0].points[0].high == 110  # as the table says
@@ -72,4 +84,4 @@ def test_an_interval_ends_where_values_can() -> None:
 
 def test_a_quiet_line_has_no_band() -> None:
     points = tuple(Point(x=x, y=1, low=0, high=2) for x in range(3))
-    assert line_chart("t", "u", [Line(label="a", points=points, is_quiet=True)]).lines[0].band == ""
+    assert line_chart("t", "u", [CurveLine(label="a", points=points, is_quiet=True)]).lines[0].band == ""

@@ -12,7 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from cairn.agents.evaluation.evaluate import evaluate
-from cairn.agents.evaluation.panel import Part, make_panel
+from cairn.agents.evaluation.panel import PanelSection, make_panel
 from cairn.agents.evaluation.sanity_checks import count_signs, keep_verdicts
 from cairn.core.records import Episode
 from cairn.core.store import RunStore, read
@@ -131,7 +131,7 @@ def test_tokens_and_prompts_are_told_by_the_agents_tokenizer(tmp_path: Path) -> 
 def test_an_evaluation_that_stopped_is_followed_for_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     played = list[Episode]()
 
-    def stop(_: Part, episode: Episode) -> None:
+    def stop(_: PanelSection, episode: Episode) -> None:
         played.append(episode)
         if len(played) == 8:
             raise KeyboardInterrupt

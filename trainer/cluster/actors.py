@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from cairn.core.errors import CairnError, ConfigError, MissingExtraError
-from cairn.trainer.cluster.config import ClusterConfig, Place
+from cairn.trainer.cluster.config import ActorResources, ClusterConfig
 
 try:
     import ray
@@ -36,7 +36,7 @@ class ActorLost(Exception):  # noqa: N818  (an event that is dealt with, as Epis
 class Cluster:
     """The actors of one run. Use as a context manager: leaving it kills them."""
 
-    def __init__(self, config: ClusterConfig, noted: Callable[[str], None]) -> None:
+    def __init__(self, config: ClusterConfig, on_note: Callable[[str], None]) -> None:
         """Join the cluster at the configured address, or the one on this machine; else start one.
 
         Raises:
@@ -44,7 +44,7 @@ class Cluster:
         """
         self.config = config
         self.replaced = 0
-        self.noted = noted
+        self.on_note = on_note
         self._actors: list[Actor] = []
         self._joined = not ray.is_initialized()
         if self._joined:
@@ -59,7 +59,9 @@ class Cluster:
         if self._joined:
             ray.shutdown()
 
-    def start(self, kind: type, place: Place, *arguments: Any, is_local: bool = False) -> Actor:  # Any: kind's own
+    def start(
+        self, kind: type, place: ActorResources, *arguments: Any, is_local: bool = False
+    ) -> Actor:  # Any: kind's own
         """Return a new actor, which begins as soon as a machine has what it asks for.
 
         Actors are spread over machines; one that `is_local` stands on the trainer's, unless it asks for resources that
@@ -120,7 +122,7 @@ class Cluster:
                 f"{why}. See what ends these processes (often memory), then go on with --resume"
             )
         self.replaced += 1
-        self.noted(f"{name} died and is replaced: {why}")
+        self.on_note(f"{name} died and is replaced: {why}")
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from cairn.core.config import Config
 
 
-class Place(Config):
+class ActorResources(Config):
     """What an actor asks of the machine that it runs on."""
 
     cpus: float = Field(1.0, ge=0, description="Processor cores.")
@@ -20,9 +20,9 @@ class Place(Config):
 class PlacementConfig(Config):
     """Where each kind of actor runs."""
 
-    worker: Place = Place()
-    learner: Place = Place()
-    writer: Place = Place(cpus=0)
+    worker: ActorResources = ActorResources()
+    learner: ActorResources = ActorResources()
+    writer: ActorResources = ActorResources(cpus=0)
 
 
 class ClusterConfig(Config):

@@ -66,7 +66,7 @@ def state_of(learner: Learner) -> LearnerState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Update:
+class UpdateArguments:
     """The arguments of `Learner.update`, besides the samples."""
 
     loss: str
@@ -106,7 +106,7 @@ class LearnerRank:
         state.put(self._learner)
         return pid_and_host()
 
-    def update(self, samples: Sequence[Sample], asked: Update) -> tuple[dict[str, float], LearnerState | None]:
+    def update(self, samples: Sequence[Sample], asked: UpdateArguments) -> tuple[dict[str, float], LearnerState | None]:
         """Make an update together with the others; the first one returns the state after it too."""
         with own_errors():
             metrics = self._learner.update(samples, asked.loss, asked.settings, asked.seed, asked.version)
@@ -138,7 +138,7 @@ class RankedLearner(Learner):
             CairnError: as there; or too many actors died.
         """
         given = ray.put(list(samples))
-        asked = Update(loss=loss, settings=loss_config, seed=seed, version=version)
+        asked = UpdateArguments(loss=loss, settings=loss_config, seed=seed, version=version)
         while True:
             try:
                 if not self._actors:
@@ -171,7 +171,7 @@ class RankedLearner(Learner):
         more = (self._settings, files, state, self._num_steps)
         where = self._all([a.start.remote(rank, (host, port), *more) for rank, a in enumerate(self._actors)])
         for rank, process in enumerate(where):
-            self._cluster.noted(f"{self._names[rank]} is {process}")
+            self._cluster.on_note(f"{self._names[rank]} is {process}")
             self._names[rank] += f" ({process})"
 
     def _all(self, calls: Sequence[Ref]) -> list[Any]:  # Any: what the method returns

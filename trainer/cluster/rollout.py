@@ -31,7 +31,7 @@ from cairn.core.records import Episode
 from cairn.envs.registry import address
 from cairn.trainer.cluster.actors import Actor, ActorLost, Cluster, Ref
 from cairn.trainer.cluster.weights import files_of, weights_of
-from cairn.trainer.cluster.worker import Order, Progress, RolloutWorker, Start
+from cairn.trainer.cluster.worker import RolloutWorker, WorkerCommand, WorkerInit, WorkerReply
 from cairn.trainer.config import RunConfig
 
 _POLL_S = 0.1  # how often silence is looked for while nothing else happens
@@ -50,7 +50,7 @@ class _Worker:
     jobs: dict[Key, Job] = field(default_factory=dict)  # dealt to it, not ended
     outbox: list[Job] = field(default_factory=list)  # of those, the ones to go with the next call
     num_waiting: int = 0  # of those, the ones that it had not begun when it last answered
-    num_tokens: int = 0
+    tokens_processed: int = 0
 
     @property
     def name(self) -> str:
@@ -91,11 +91,11 @@ class ClusterRollout:
     # -- the face of a rollout --------------------------------------------------------------------------------------
 
     @property
-    def num_tokens(self) -> int:
+    def tokens_processed(self) -> int:
         """Tokens that the workers' back ends have computed so far, as far as they have told."""
-        return self._past_tokens + sum(worker.num_tokens for worker in self._workers)
+        return self._past_tokens + sum(worker.tokens_processed for worker in self._workers)
 
-    def batch(
+    def next_batch(
         self, on_episode: Callable[[Episode], None] = lambda _: None, on_work: Callable[[], None] = lambda: None
     ) -> list[Episode]:
         """Return the next update's episodes; see `agents.rollout.source.EpisodeSource`.
@@ -116,7 +116,7 @@ class ClusterRollout:
             self._tell(on_episode)
             return episodes
 
-    def update_weights(self, version: int) -> None:
+    def sync_weights(self, version: int) -> None:
         """Publish the policy's new weights; workers go on with them, in replies under way too."""
         weights = ray.put(weights_of(trained(self._policy.model)))
         with self._changed:
@@ -163,7 +163,7 @@ class ClusterRollout:
             with self._changed:
                 for worker in self._workers:
                     if worker.call in ready:
-                        self._hear(worker)
+                        self._receive(worker)
                 self._look_for_silence()
                 self._changed.notify_all()
 
@@ -187,16 +187,20 @@ class ClusterRollout:
     def _call(self, worker: _Worker) -> None:
         has_news = worker.version != self._version
         free = sum(max(self._slots - len(w.jobs), 0) for w in self._workers if w is not worker and w.process)
-        order = Order(
+        order = WorkerCommand(
             jobs=worker.outbox,
             weights=(self._version, [self._weights]) if has_news else None,
-            cut=[n for n in self.groups.late(self._config.limits.group_s) if any(n == g for g, _ in worker.jobs)],
-            spare=min(free, worker.num_waiting),
+            cut=[
+                n
+                for n in self.groups.overdue(self._config.limits.group_timeout_s)
+                if any(n == g for g, _ in worker.jobs)
+            ],
+            return_jobs=min(free, worker.num_waiting),
         )
         worker.call, worker.called = worker.actor.advance.remote(order), time.monotonic()
         worker.outbox, worker.version = [], self._version
 
-    def _hear(self, worker: _Worker) -> None:
+    def _receive(self, worker: _Worker) -> None:
         """Take in the answer to the outstanding call."""
         try:
             answer = self.cluster.answer(worker.call)
@@ -204,19 +208,19 @@ class ClusterRollout:
             self._replace(worker, lost)
             return
         worker.call = None
-        if isinstance(answer, Progress):
+        if isinstance(answer, WorkerReply):
             self._note(worker, answer)
         else:
             worker.process = answer.process
             self.restarted += answer.restarted
-            self.cluster.noted(f"Rollout worker {worker.number} is {worker.process}")
+            self.cluster.on_note(f"Rollout worker {worker.number} is {worker.process}")
 
-    def _note(self, worker: _Worker, progress: Progress) -> None:
+    def _note(self, worker: _Worker, progress: WorkerReply) -> None:
         for key, episode in progress.ended:
             self.groups.ended(worker.jobs.pop(key), episode)
             self._heard.append(episode)
-        self.groups.give_back([worker.jobs.pop(key) for key in progress.given_back])
-        worker.num_waiting, worker.num_tokens = progress.num_waiting, progress.num_tokens
+        self.groups.requeue([worker.jobs.pop(key) for key in progress.given_back])
+        worker.num_waiting, worker.tokens_processed = progress.num_waiting, progress.tokens_processed
 
     # -- workers come and go ----------------------------------------------------------------------------------------
 
@@ -229,15 +233,15 @@ class ClusterRollout:
     def _new_worker(self, number: int, kept: State | None = None) -> _Worker:
         jobs = {key: self.groups.job(key) for key in keys_in(kept)} if kept else {}
         actor = self.cluster.start(RolloutWorker, self._config.cluster.placement.worker)
-        start = Start(config=self._config, version=self._files_version, kept=kept, jobs=list(jobs.values()))
+        start = WorkerInit(config=self._config, version=self._files_version, kept=kept, jobs=list(jobs.values()))
         call = actor.start.remote(start, self._files)
         return _Worker(number=number, actor=actor, call=call, version=self._files_version, jobs=jobs)
 
     def _replace(self, worker: _Worker, why: ActorLost) -> None:
         """Put another in a worker's place, and its jobs back before all others."""
         self.restarted += len(worker.jobs) - len(worker.outbox) - worker.num_waiting
-        self.groups.give_back(worker.jobs.values())
-        self._past_tokens += worker.num_tokens
+        self.groups.requeue(worker.jobs.values())
+        self._past_tokens += worker.tokens_processed
         self.cluster.lost(worker.actor, worker.name, why)
         self._workers[worker.number] = self._new_worker(worker.number)
 
@@ -255,7 +259,7 @@ class ClusterRollout:
 
     # -- checkpoints ------------------------------------------------------------------------------------------------
 
-    def state(self) -> State:
+    def state_dict(self) -> State:
         """Return all that is needed to go on, as JSON; what a worker that is lost had under way begins anew."""
         with self._changed:
             there = [worker for worker in self._workers if worker.process]
@@ -265,14 +269,14 @@ class ClusterRollout:
                 engines[worker.number] = self._state_of(worker, ref)
             under_way = {key for engine in engines if engine is not None for key in keys_in(engine)}
             dealt = [key for worker in self._workers for key in worker.jobs if key not in under_way]
-            groups = self.groups.state()
+            groups = self.groups.state_dict()
             return {**groups, "queue": sorted([*dealt, *groups["queue"]]), "engines": engines}
 
     def _state_of(self, worker: _Worker, ref: Ref) -> State | None:
         if worker.call is not None:
-            self._hear(worker)
+            self._receive(worker)
         try:
-            answer: tuple[Progress, State] = self.cluster.answer(ref)
+            answer: tuple[WorkerReply, State] = self.cluster.answer(ref)
         except ActorLost as lost:
             if worker in self._workers:  # else it has been replaced while the call before was heard
                 self._replace(worker, lost)
@@ -280,10 +284,10 @@ class ClusterRollout:
         self._note(worker, answer[0])
         return answer[1]
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from a state; nothing may have begun."""
-        self.groups.restore(state)
+        self.groups.load_state_dict(state)
         mine, anew = split_engines(state["engines"], self._config.cluster.workers)
-        self.groups.give_back(map(self.groups.job, anew))
+        self.groups.requeue(map(self.groups.job, anew))
         self.restarted += len(anew)
         self._launch(mine)

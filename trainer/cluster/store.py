@@ -155,7 +155,7 @@ class RemoteStore:
             actor = self._cluster.start(StoreWriter, self._cluster.config.placement.writer, is_local=True)
             try:
                 self.process, last = self._cluster.answer(actor.open.remote(self._path, self._max_bytes))
-                self._cluster.noted(f"The store's writer is {self.process}")
+                self._cluster.on_note(f"The store's writer is {self.process}")
                 return actor, last
             except ActorLost as lost:
                 self._cluster.lost(actor, "The store's writer", lost)

@@ -18,7 +18,7 @@ from cairn.agents.rollout.engine_state import engine_state, restore_engine
 from cairn.agents.rollout.episode import Job
 from cairn.agents.rollout.groups import Key, State, key_of
 from cairn.core.records import Episode
-from cairn.trainer.build_engine import new_engine
+from cairn.trainer.build_engine import build_engine
 from cairn.trainer.cluster.actors import Ref, own_errors, pid_and_host
 from cairn.trainer.cluster.weights import Weights, policy_of, put_weights
 from cairn.trainer.config import RunConfig
@@ -28,7 +28,7 @@ _SLICE_S = 0.1  # of a call in which no episode ends
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Start:
+class WorkerInit:
     """What a worker begins with, besides the policy's files."""
 
     config: RunConfig
@@ -38,7 +38,7 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Started:
+class WorkerReady:
     """A worker that has started."""
 
     process: str  # where it runs
@@ -46,29 +46,29 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class WorkerCommand:
     """What a worker is told with a call."""
 
     jobs: Sequence[Job] = ()  # to be played besides those that it has
     weights: tuple[int, Sequence[Ref]] | None = None  # version and a reference; None: those that it has
     cut: Sequence[int] = ()  # groups whose time is over
-    spare: int = 0  # jobs that others have room for: so many that have not begun are wanted back
+    return_jobs: int = 0  # jobs that others have room for: so many that have not begun are wanted back
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class WorkerReply:
     """What came of a call."""
 
     ended: Sequence[tuple[Key, Episode]]
     given_back: Sequence[Key]
     num_waiting: int  # jobs that it has and that have not begun
-    num_tokens: int  # computed since its start
+    tokens_processed: int  # computed since its start
 
 
 class RolloutWorker:
     """Plays jobs; `start` comes first."""
 
-    def start(self, start: Start, files: Mapping[str, bytes]) -> Started:
+    def start(self, start: WorkerInit, files: Mapping[str, bytes]) -> WorkerReady:
         """Build everything and take up what was under way.
 
         Raises:
@@ -81,38 +81,38 @@ class RolloutWorker:
             self._policy = policy_of(files, config.model.dtype)
             self._policy.version = start.version
             backend = new_backend(config.sampling, self._policy)
-            self._engine = new_engine(config, backend, config.env.config, self._policy)
+            self._engine = build_engine(config, backend, config.env.config, self._policy)
         jobs = {key_of(job): job for job in start.jobs}
         restarted = 0 if start.kept is None else restore_engine(self._engine, start.kept, jobs)
-        return Started(process=pid_and_host(), restarted=restarted)
+        return WorkerReady(process=pid_and_host(), restarted=restarted)
 
-    def advance(self, order: Order) -> Progress:
+    def advance(self, order: WorkerCommand) -> WorkerReply:
         """Play until an episode ends, or for a moment."""
         if order.weights is not None:
             version, (ref,) = order.weights
             weights: Weights = ray.get(ref)  # type: ignore[assignment]  # Ray takes an Any for a list of references
             put_weights(self._policy, weights)
-            self._engine.backend.update_weights(version)
+            self._engine.backend.sync_weights(version)
         self._jobs.extend(order.jobs)
-        given_back = [key_of(self._jobs.pop()) for _ in range(min(order.spare, len(self._jobs)))]
-        ended = [pair for group in order.cut for pair in self._engine.cut(group)]
+        given_back = [key_of(self._jobs.pop()) for _ in range(min(order.return_jobs, len(self._jobs)))]
+        ended = [pair for group in order.cut for pair in self._engine.abort_group(group)]
         until = time.monotonic() + _SLICE_S
         while not ended and self._has_work() and time.monotonic() < until:
-            ended += self._engine.pump(lambda: self._jobs.popleft() if self._jobs else None)
+            ended += self._engine.step(lambda: self._jobs.popleft() if self._jobs else None)
         return self._progress(ended, given_back)
 
-    def state(self) -> tuple[Progress, State]:
+    def state(self) -> tuple[WorkerReply, State]:
         """Return what came of it, and what is under way as JSON."""
-        progress = self._progress(self._engine.take_answers())
+        progress = self._progress(self._engine.drain_envs())
         return progress, engine_state(self._engine)
 
     def _has_work(self) -> bool:
-        return bool(self._engine.flights or self._engine.waiting or self._jobs)
+        return bool(self._engine.active or self._engine.retry_queue or self._jobs)
 
-    def _progress(self, ended: Iterable[tuple[Job, Episode]], given_back: Sequence[Key] = ()) -> Progress:
-        return Progress(
+    def _progress(self, ended: Iterable[tuple[Job, Episode]], given_back: Sequence[Key] = ()) -> WorkerReply:
+        return WorkerReply(
             ended=[(key_of(job), episode) for job, episode in ended],
             given_back=given_back,
             num_waiting=len(self._jobs),
-            num_tokens=self._engine.backend.num_tokens,
+            tokens_processed=self._engine.backend.tokens_processed,
         )

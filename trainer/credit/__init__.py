@@ -13,7 +13,7 @@ from cairn.core.plugins import CREDITS
 from cairn.core.table import Flags, Floats, StepTable
 from cairn.trainer.credit.base import Credit
 
-__all__ = ["Credit", "advantages", "learned", "widths"]
+__all__ = ["Credit", "advantage_std", "advantages", "learned"]
 
 
 def advantages(table: StepTable, method: str, **config: Any) -> Floats:
@@ -51,7 +51,7 @@ def learned(table: StepTable, method: str, **config: Any) -> Flags:
     return table.to_caller(kept)
 
 
-def widths(table: StepTable, method: str = "closure", **config: Any) -> Floats:
+def advantage_std(table: StepTable, method: str = "closure", **config: Any) -> Floats:
     """Return how uncertain each advantage is, as a standard deviation, float64 [N], in the caller's row order.
 
     Takes what `advantages` takes, of a method that has widths.

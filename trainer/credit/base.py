@@ -10,7 +10,7 @@ from cairn.core.config import Config
 from cairn.core.table import Flags, Floats, StepTable
 
 C = TypeVar("C", bound=Config)
-Law = Literal[
+Property = Literal[
     "scoped",  # an advantage depends on its own group only
     "no spread",  # episodes that are all alike have no advantage
     "lone",  # a group of one episode that never comes back to a state has no advantage
@@ -38,4 +38,6 @@ class Credit(Generic[C]):
     learned: Callable[[StepTable, C], Flags] | None = (
         None  # [N] rows that count in the loss; None: all that are trained
     )
-    breaks: Mapping[Law, str] = field(default_factory=dict)  # laws that it does not keep, and why; others are tested
+    violates: Mapping[Property, str] = field(
+        default_factory=dict
+    )  # laws that it does not keep, and why; others are tested

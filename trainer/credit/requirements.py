@@ -51,8 +51,8 @@ def check_training(
             f"credit.method: {method!r} needs {missing}; compute it from Python with cairn.advantages(table, "
             f"{method!r}), or train with one of: {', '.join(can)}"
         )
-    if group_size == 1 and "lone" not in credit.breaks:
-        alone = [name for name in _trainable(env_id, parts, channels) if "lone" in CREDITS.load(name).breaks]
+    if group_size == 1 and "lone" not in credit.violates:
+        alone = [name for name in _trainable(env_id, parts, channels) if "lone" in CREDITS.load(name).violates]
         raise ConfigError(
             f"trainer.group_size must be at least 2: credit {method!r} compares the episodes of a task with each other "
             f"and gives a lone one no advantage; methods without that comparison: {', '.join(alone)}"

@@ -35,14 +35,16 @@ class Batch:
     targets_D: Tensor
     old_logprobs_D: Tensor  # float32
     advantages_D: Tensor  # float32
-    weights_D: Tensor  # float32; share of each place in the loss; all places of all micro-batches of a step sum to 1
-    row_tokens: int  # tokens of the samples, each by itself
+    loss_weights_D: (
+        Tensor  # float32; share of each place in the loss; all places of all micro-batches of a step sum to 1
+    )
+    tokens_unshared: int  # tokens of the samples, each by itself
 
 
 def make_batch(samples: Sequence[Sample], weights: Sequence[np.ndarray], device: torch.device) -> Batch:
     """Lay samples down as a forest; `weights` has one array [D] a sample."""
     tree = make_tree([s.context for s in samples])
-    states = np.concatenate([nodes[s.places - 1] for s, nodes in zip(samples, tree.nodes, strict=True)])
+    states = np.concatenate([nodes[s.positions - 1] for s, nodes in zip(samples, tree.nodes, strict=True)])
     rows, allowed = _predictions(states, [choice for s in samples for choice in s.choices()])
     sizes = [len(ids) for _, ids in allowed]
 
@@ -57,15 +59,15 @@ def make_batch(samples: Sequence[Sample], weights: Sequence[np.ndarray], device:
         choice_ids_C=tensor([ids for _, ids in allowed], torch.long),
         free_rows=tensor([np.flatnonzero(np.array(sizes) == 0)], torch.long),
         predictions_D=tensor([np.array(rows)], torch.long),
-        targets_D=tensor([s.ids[s.places] for s in samples], torch.long),
+        targets_D=tensor([s.ids[s.positions] for s in samples], torch.long),
         old_logprobs_D=tensor([s.old_logprobs for s in samples], torch.float32),
         advantages_D=tensor([s.advantages for s in samples], torch.float32),
-        weights_D=tensor(weights, torch.float32),
-        row_tokens=sum(len(s.ids) for s in samples),
+        loss_weights_D=tensor(weights, torch.float32),
+        tokens_unshared=sum(len(s.ids) for s in samples),
     )
 
 
-def by_tokens(samples: Sequence[Sample], budget: int) -> Iterator[list[int]]:
+def micro_batches(samples: Sequence[Sample], budget: int) -> Iterator[list[int]]:
     """Yield indices of samples in micro-batches of at most `budget` nodes; those that share prefixes go together.
 
     The cut between two samples makes both sides pay for what they share. A sample longer than the budget gets a
@@ -85,18 +87,20 @@ def by_tokens(samples: Sequence[Sample], budget: int) -> Iterator[list[int]]:
         yield chunk
 
 
-def dealt(samples: Sequence[Sample], budget: int, rank: int, world: int) -> list[list[int]]:
+def rank_micro_batches(samples: Sequence[Sample], budget: int, rank: int, world: int) -> list[list[int]]:
     """Return one rank's micro-batches, as `by_tokens` has them; every rank gets the same number.
 
     Each rank has one stretch of the samples in order, so that those that share prefixes meet, and about the same number
     of tokens. A rank with fewer micro-batches than another gets empty ones at the end.
     """
-    shares = _stretches(samples, world)
-    cuts = [[[share[i] for i in chunk] for chunk in by_tokens([samples[i] for i in share], budget)] for share in shares]
+    shares = _split_by_prefix(samples, world)
+    cuts = [
+        [[share[i] for i in chunk] for chunk in micro_batches([samples[i] for i in share], budget)] for share in shares
+    ]
     return cuts[rank] + [[] for _ in range(max(map(len, cuts)) - len(cuts[rank]))]
 
 
-def _stretches(samples: Sequence[Sample], world: int) -> list[list[int]]:
+def _split_by_prefix(samples: Sequence[Sample], world: int) -> list[list[int]]:
     """Return `world` stretches of the samples in order, each with about the same number of nodes."""
     contexts = [s.context for s in samples]
     order = in_order(contexts)

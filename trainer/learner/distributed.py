@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Ranks:
+class ProcessGroup:
     """Which of how many processes this is."""
 
     rank: int = 0
@@ -56,10 +56,10 @@ class Ranks:
         return out
 
 
-ALONE = Ranks()
+SINGLE = ProcessGroup()
 
 
-def shard(policy: Policy, ranks: Ranks) -> None:
+def shard(policy: Policy, ranks: ProcessGroup) -> None:
     """Share the policy's weights out over the ranks, in place; each must hold the same ones.
 
     Every layer is gathered by itself; embeddings, last norm and output layer, which may share weights, together. What
@@ -77,7 +77,7 @@ def shard(policy: Policy, ranks: Ranks) -> None:
             module.set_gradient_divide_factor(1.0)
 
 
-def whole(tensor: Tensor) -> Tensor:
+def gather(tensor: Tensor) -> Tensor:
     """Return the tensor in one piece; every rank must ask."""
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
@@ -92,7 +92,7 @@ def shared_like(tensor: Tensor, model: Tensor) -> Tensor:
 def full_weights(model: Any) -> dict[str, Tensor]:  # Any: see Policy
     """Return the state dict in one piece, as transformers loads it; every rank must ask."""
     stored: dict[str, Tensor] = model.state_dict(keep_vars=True)
-    parts = {id(tensor): whole(tensor.detach()) for tensor in stored.values()}  # tied weights stay one tensor
+    parts = {id(tensor): gather(tensor.detach()) for tensor in stored.values()}  # tied weights stay one tensor
     return {name: parts[id(tensor)] for name, tensor in stored.items()}
 
 
@@ -103,7 +103,7 @@ def clip(weights: Iterable[Tensor], max_norm: float) -> float:
         RuntimeError: it is not finite.
     """
     given = [weight for weight in weights if weight.grad is not None]
-    norm = whole(torch.nn.utils.get_total_norm([weight.grad for weight in given if weight.grad is not None]))
+    norm = gather(torch.nn.utils.get_total_norm([weight.grad for weight in given if weight.grad is not None]))
     if not torch.isfinite(norm):
         raise RuntimeError(f"The gradient's norm is non-finite ({float(norm)}): the loss or the weights have run away")
     torch.nn.utils.clip_grads_with_norm_(given, max_norm, norm)
@@ -115,7 +115,7 @@ def open_meeting(host: str = "127.0.0.1") -> TCPStore:
     return TCPStore(host, 0, is_master=True, wait_for_workers=False)
 
 
-def join(rank: int, world: int, host: str, port: int, timeout_s: float = 600.0) -> Ranks:
+def join(rank: int, world: int, host: str, port: int, timeout_s: float = 600.0) -> ProcessGroup:
     """Become one of `world` ranks that meet there: what is on a GPU goes over nccl, all else over gloo."""
     wait = timedelta(seconds=timeout_s)
     if host == "127.0.0.1":
@@ -126,10 +126,10 @@ def join(rank: int, world: int, host: str, port: int, timeout_s: float = 600.0) 
     store = TCPStore(host, port, is_master=False, timeout=wait)
     backend = "cpu:gloo,cuda:nccl" if is_gpu else "gloo"
     dist.init_process_group(backend, store=store, rank=rank, world_size=world, timeout=wait)
-    return Ranks(rank, world)
+    return ProcessGroup(rank, world)
 
 
-def leave(ranks: Ranks) -> None:
+def leave(ranks: ProcessGroup) -> None:
     """End this process's membership."""
     if ranks.world > 1:
         dist.destroy_process_group()

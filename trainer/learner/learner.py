@@ -23,8 +23,8 @@ from cairn.agents.models.policy import Policy
 from cairn.core.config import Config
 from cairn.core.seeding import numpy_generator
 from cairn.core.table import Floats
-from cairn.trainer.learner.batch import Batch, dealt, make_batch
-from cairn.trainer.learner.distributed import ALONE, Ranks, clip
+from cairn.trainer.learner.batch import Batch, make_batch, rank_micro_batches
+from cairn.trainer.learner.distributed import SINGLE, ProcessGroup, clip
 from cairn.trainer.learner.memory_budget import TokenBudget
 from cairn.trainer.learner.objective import Objective
 from cairn.trainer.learner.optimizers import OptimizerConfig, PolicyOptimizer
@@ -82,8 +82,8 @@ class Learner:
         total_steps: int,
         temperature: float = 1.0,
         *,
-        ranks: Ranks = ALONE,
-        noted: Callable[[str], None] = lambda _: None,
+        ranks: ProcessGroup = SINGLE,
+        on_note: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.policy = policy
         self.config = config
@@ -91,7 +91,7 @@ class Learner:
         self.ranks = ranks
         self.steps = 0
         self.rate_scale = 1.0  # of all rates
-        self.budget = TokenBudget(config.micro_batch_tokens, ranks.world == 1, noted)
+        self.budget = TokenBudget(config.micro_batch_tokens, ranks.world == 1, on_note)
         self._total_steps = max(total_steps, 1)
         self.optimizer = PolicyOptimizer(policy.model, config.optimizer)
         self.reference = None if config.reference.kind == "none" else Reference(policy.model, config.reference)
@@ -125,22 +125,22 @@ class Learner:
                 report = self._step([samples[i] for i in part], objective, report)
         self.policy.model.eval()
         report.gather(self.ranks)
-        corrections = report.corrections(self.config.importance_cap)
+        metrics = report.importance_metrics(self.config.importance_cap)
         halvings = {"memory_halvings": float(self.budget.halvings)}
-        return {**report.means(), **report.mismatch.metrics(), **corrections, **halvings}
+        return {**report.means(), **report.mismatch.metrics(), **metrics, **halvings}
 
     def close(self) -> None:
         """Give back what is held beside memory: nothing here."""
 
     def _step(self, samples: Sequence[Sample], objective: Objective, before: UpdateReport) -> UpdateReport:
-        weights = place_weights(samples, self.config.average)
+        weights = loss_weights(samples, self.config.average)
         trained_on, measured_only = _split_by_advantage(samples, objective)
         report = before
         for chosen, has_gradient in ((measured_only, False), (trained_on, True)):
             if chosen:
                 part = [samples[i] for i in chosen]
-                shares = [weights[i] * samples[i].corrections for i in chosen]
-                report = self.budget.within(
+                shares = [weights[i] * samples[i].loss_factors for i in chosen]
+                report = self.budget.retry_on_oom(
                     partial(self._accumulate, part, shares, objective, report, has_gradient=has_gradient),
                     self.policy.model.zero_grad,
                 )
@@ -155,7 +155,7 @@ class Learner:
         except torch.OutOfMemoryError as error:  # some weights may have been changed: it cannot be repeated
             raise self.budget.exceeded(str(error)) from error
         if self.reference is not None:
-            self.reference.follow()
+            self.reference.update_ema()
         self.steps += 1
         report.steps += 1
         return report
@@ -193,7 +193,7 @@ class Learner:
 
         One without indices has no weight: it is computed because other ranks, which have more, need this one's part.
         """
-        for chosen in dealt(samples, self.budget.tokens, self.ranks.rank, self.ranks.world):
+        for chosen in rank_micro_batches(samples, self.budget.tokens, self.ranks.rank, self.ranks.world):
             rows = chosen or [min(range(len(samples)), key=lambda i: len(samples[i].ids))]
             shares = [weights[i] if chosen else np.zeros(len(weights[i])) for i in rows]
             yield chosen, make_batch([samples[i] for i in rows], shares, self.policy.device)
@@ -203,32 +203,32 @@ class Learner:
         """Return the reference's logprobs [D] for each micro-batch; none if there is no reference."""
         if self.reference is None:
             return []
-        with self.reference.shown():
+        with self.reference.swapped_in():
             batches = self._batches(samples, weights)
             return [logprobs_and_entropy(self.policy, batch, self.temperature)[0] for _, batch in batches]
 
     def _corrected(self, samples: Sequence[Sample], cap: float, report: UpdateReport) -> list[Sample]:
         """Return the samples with logprobs of the weights as they are, and each token's truncated importance."""
-        now = self.budget.within(lambda: self._logprobs(samples), self.policy.model.zero_grad)
+        now = self.budget.retry_on_oom(lambda: self._logprobs(samples), self.policy.model.zero_grad)
         report.compare(samples, torch.as_tensor(np.concatenate([np.zeros(0), *now])))
         out = []
         for sample, fresh in zip(samples, now, strict=True):
             weight = np.minimum(np.exp(np.clip(fresh - sample.old_logprobs, -20, 20)), cap)
-            out.append(replace(sample, old_logprobs=fresh, importance=weight))
-        report.importance = np.concatenate([s.corrections for s in out] or [np.ones(0)])
+            out.append(replace(sample, old_logprobs=fresh, is_weights=weight))
+        report.is_weights = np.concatenate([s.loss_factors for s in out] or [np.ones(0)])
         return out
 
     @torch.no_grad()
     def _logprobs(self, samples: Sequence[Sample]) -> list[Floats]:
         """Return what the present weights give each place of each sample, whichever rank computes it."""
-        found = [np.zeros(len(s.places)) for s in samples]
-        for chosen, batch in self._batches(samples, [s.corrections for s in samples]):
+        found = [np.zeros(len(s.positions)) for s in samples]
+        for chosen, batch in self._batches(samples, [s.loss_factors for s in samples]):
             logprobs_D = logprobs_and_entropy(self.policy, batch, self.temperature)[0].double().cpu().numpy()
-            stops = np.cumsum([len(samples[i].places) for i in chosen])
+            stops = np.cumsum([len(samples[i].positions) for i in chosen])
             for i, part in zip(chosen, np.split(logprobs_D, stops[:-1]), strict=bool(chosen)):
                 found[i] = part
         everywhere = np.array(self.ranks.sum(np.concatenate([np.zeros(0), *found]).tolist()))
-        return np.split(everywhere, np.cumsum([len(s.places) for s in samples])[:-1]) if samples else []
+        return np.split(everywhere, np.cumsum([len(s.positions) for s in samples])[:-1]) if samples else []
 
     def _rate(self) -> float:
         """Return the share of the peak rate for the coming step."""
@@ -245,12 +245,12 @@ def _split_by_advantage(samples: Sequence[Sample], objective: Objective) -> tupl
     return [i for i, has in enumerate(has_gradient) if has], [i for i, has in enumerate(has_gradient) if not has]
 
 
-def place_weights(samples: Sequence[Sample], average: str) -> list[np.ndarray]:
+def loss_weights(samples: Sequence[Sample], average: str) -> list[np.ndarray]:
     """Return each place's share of the loss; all shares sum to 1."""
     if average == "token":
-        total = sum(len(s.places) for s in samples)
-        return [np.full(len(s.places), 1.0 / total) for s in samples]
-    return [np.full(len(s.places), 1.0 / (len(s.places) * len(samples))) for s in samples]
+        total = sum(len(s.positions) for s in samples)
+        return [np.full(len(s.positions), 1.0 / total) for s in samples]
+    return [np.full(len(s.positions), 1.0 / (len(s.positions) * len(samples))) for s in samples]
 
 
 def logprobs_and_entropy(policy: Policy, batch: Batch, temperature: float) -> tuple[Tensor, Tensor]:

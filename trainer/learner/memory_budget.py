@@ -15,13 +15,13 @@ T = TypeVar("T")
 class TokenBudget:
     """Tokens of a micro-batch; halved once for the rest of the run when memory runs out, and no further."""
 
-    def __init__(self, tokens: int, can_halve: bool, noted: Callable[[str], None]) -> None:
+    def __init__(self, tokens: int, can_halve: bool, on_note: Callable[[str], None]) -> None:
         self.tokens = tokens
         self.halvings = 0
         self._can_halve = can_halve
-        self._noted = noted
+        self._on_note = on_note
 
-    def within(self, compute: Callable[[], T], clear: Callable[[], None]) -> T:
+    def retry_on_oom(self, compute: Callable[[], T], clear: Callable[[], None]) -> T:
         """Return what `compute` does; if memory runs out, `clear` what it left and compute again with half the tokens.
 
         Raises:
@@ -38,11 +38,11 @@ class TokenBudget:
             raise self.exceeded(reason)
         self.halvings += 1
         self.tokens = max(self.tokens // 2, 1)
-        self._noted(
+        self._on_note(
             f"the GPU ran out of memory: micro-batches have at most {self.tokens} tokens from now on; set "
             "learner.micro_batch_tokens to this to begin with it"
         )
-        return self.within(compute, clear)
+        return self.retry_on_oom(compute, clear)
 
     def exceeded(self, reason: str) -> CairnError:
         """Return the error that says what can be changed."""

@@ -58,4 +58,4 @@ class Objective:
             change_D = batch.old_logprobs_D - logprobs_D
             measured_D["kl"] = torch.exp(-change_D) + change_D - 1
             sums = {name: float(values.double().sum()) for name, values in measured_D.items()}
-        return (batch.weights_D * terms_D).sum(), sums
+        return (batch.loss_weights_D * terms_D).sum(), sums

@@ -19,7 +19,7 @@ from torch import Tensor
 from cairn.agents.models.lora import trained
 from cairn.core.config import Config
 from cairn.core.errors import CairnError
-from cairn.trainer.learner.distributed import shared_like, whole
+from cairn.trainer.learner.distributed import gather, shared_like
 
 _MUON, _ADAMW = {"momentum_buffer"}, {"step", "exp_avg", "exp_avg_sq"}  # what each keeps for a parameter
 _MASTER = "master"
@@ -73,10 +73,10 @@ class PolicyOptimizer:
 
     def tensors(self) -> dict[str, Tensor]:
         """Return the state, whole, by ``<parameter>/<what>``."""
-        out = {f"{name}/{_MASTER}": whole(master.detach()) for name, master in self._masters.items()}
+        out = {f"{name}/{_MASTER}": gather(master.detach()) for name, master in self._masters.items()}
         for optimizer, names, _ in self._parts:
             for index, slots in optimizer.state_dict()["state"].items():
-                out |= {f"{names[index]}/{what}": whole(torch.as_tensor(value)) for what, value in slots.items()}
+                out |= {f"{names[index]}/{what}": gather(torch.as_tensor(value)) for what, value in slots.items()}
         return out
 
     def load_tensors(self, tensors: Mapping[str, Tensor]) -> None:

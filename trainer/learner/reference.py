@@ -34,7 +34,7 @@ from torch.distributed.tensor import DTensor
 from cairn.agents.models.lora import trained
 from cairn.core.config import Config
 from cairn.core.errors import CairnError
-from cairn.trainer.learner.distributed import shared_like, whole
+from cairn.trainer.learner.distributed import gather, shared_like
 
 _MOST = 10.0  # what a token that an older policy sampled counts at most
 
@@ -77,17 +77,17 @@ class Reference:
         return self.config.kind == "initial"
 
     @contextmanager
-    def shown(self) -> Iterator[None]:
+    def swapped_in(self) -> Iterator[None]:
         """Have the model compute what the reference does; gradients must not be pending."""
-        shown = {name: self._tensors[name].to(p.dtype) for name, p in self._weights.items()}  # itself, or rounded
-        self._exchange(shown)
+        swapped = {name: self._tensors[name].to(p.dtype) for name, p in self._weights.items()}  # itself, or rounded
+        self._exchange(swapped)
         try:
             yield
         finally:
-            self._exchange(shown)
+            self._exchange(swapped)
 
     @torch.no_grad()
-    def follow(self) -> None:
+    def update_ema(self) -> None:
         """Move on after a step of the policy."""
         if self.config.decay is not None:
             for name, weight in self._weights.items():
@@ -95,7 +95,7 @@ class Reference:
 
     def tensors(self) -> dict[str, Tensor]:
         """Return its weights by name, whole."""
-        return {name: whole(tensor) for name, tensor in self._tensors.items()}
+        return {name: gather(tensor) for name, tensor in self._tensors.items()}
 
     @torch.no_grad()
     def load_tensors(self, tensors: Mapping[str, Tensor]) -> None:

@@ -27,23 +27,23 @@ class Sample:
     """One token sequence with D decided places."""
 
     ids: IntArray  # [T]
-    places: IntArray  # [D] rising indices into ids, each at least 1
+    positions: IntArray  # [D] rising indices into ids, each at least 1
     old_logprobs: Floats  # [D] when sampled
     advantages: Floats  # [D]
     choice_ids: IntArray  # [sum of choices] ids that were allowed
     choice_offsets: IntArray  # [D + 1]; an empty stretch: the whole vocabulary was
     versions: IntArray | None = None  # [D] of the weights when sampled; None: not sampled from a policy of ours
-    importance: Floats | None = None  # [D] what a token counts because other weights sampled it; None: 1
+    is_weights: Floats | None = None  # [D] what a token counts because other weights sampled it; None: 1
 
     @property
-    def corrections(self) -> Floats:
+    def loss_factors(self) -> Floats:
         """[D] what each place's share of the loss is multiplied by."""
-        return np.ones(len(self.places)) if self.importance is None else self.importance
+        return np.ones(len(self.positions)) if self.is_weights is None else self.is_weights
 
     @property
     def context(self) -> IntArray:
         """What has to be computed: the ids before the last decided one."""
-        return self.ids[: self.places[-1]]
+        return self.ids[: self.positions[-1]]
 
     def choices(self) -> list[IntArray]:
         """Return the ids that were allowed at each place."""
@@ -67,7 +67,7 @@ def make_samples(episodes: Sequence[Episode], advantages: Floats, learned: Flags
             rows = slice(row, row + len(turns))
             sample = _sample(turns, advantages[rows], kept[rows])
             row += len(turns)
-            if len(sample.places):
+            if len(sample.positions):
                 samples.append(sample)
     return samples
 
@@ -86,7 +86,7 @@ def merged(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
 
 def _sample(turns: Sequence[Turn], advantages: Floats, learned: Flags) -> Sample:
     ids: list[IntArray] = []
-    places, old, weights, choices, versions = [], [], [], [], []
+    positions, old, weights, choices, versions = [], [], [], [], []
     length = 0
     for turn, advantage, is_learned in zip(turns, advantages, learned, strict=True):
         if turn.prompt_ids is None or turn.reply_ids is None or turn.reply_logprobs is None:
@@ -95,7 +95,7 @@ def _sample(turns: Sequence[Turn], advantages: Floats, learned: Flags) -> Sample
         length += len(turn.prompt_ids)
         for i, allowed in enumerate(_allowed(turn)):
             if is_learned and len(allowed) != 1:
-                places.append(length + i)
+                positions.append(length + i)
                 old.append(float(turn.reply_logprobs[i]))
                 weights.append(advantage)
                 choices.append(allowed)
@@ -103,7 +103,7 @@ def _sample(turns: Sequence[Turn], advantages: Floats, learned: Flags) -> Sample
         length += len(turn.reply_ids)
     return Sample(
         ids=np.concatenate(ids),
-        places=np.array(places, np.int32),
+        positions=np.array(positions, np.int32),
         old_logprobs=np.array(old, np.float64),
         advantages=np.array(weights, np.float64),
         choice_ids=np.concatenate([np.empty(0, np.int32), *choices]).astype(np.int32),

@@ -15,7 +15,7 @@ from torch import Tensor
 from cairn.core.errors import CairnError
 from cairn.core.table import Floats
 from cairn.trainer.learner.batch import Batch
-from cairn.trainer.learner.distributed import Ranks
+from cairn.trainer.learner.distributed import ProcessGroup
 from cairn.trainer.learner.samples import Sample
 
 
@@ -41,7 +41,7 @@ class Mismatch:
             self._worst = abs(float(change_D[worst]))
             self._where = context(worst), float(sampled_D[worst]), float(trained_D[worst])
 
-    def gather(self, ranks: Ranks) -> None:
+    def gather(self, ranks: ProcessGroup) -> None:
         """Add up what the ranks found; each remembers the worst token of its own."""
         count, self._absolute, self._k3 = ranks.sum([self.count, self._absolute, self._k3])
         self.count = int(count)
@@ -88,39 +88,39 @@ class UpdateReport:
     grad_norm: float = 0.0
     skipped: int = 0  # sequences without a gradient
     computed_tokens: int = 0
-    row_tokens: int = 0  # the same sequences' tokens, each sequence by itself
+    tokens_unshared: int = 0  # the same sequences' tokens, each sequence by itself
     padding: int = 0  # queries of attention that are no token
     version: int | None = None  # of the weights before the update
     mismatch: Mismatch = field(default_factory=Mismatch)
-    importance: Floats | None = None  # of all places
+    is_weights: Floats | None = None  # of all places
 
     def compare(self, samples: Sequence[Sample], logprobs_D: Tensor) -> None:
         """Hold the logprobs of samples' places against those stored, where the weights were the same."""
         if not samples:
             return
-        stops = np.cumsum([len(s.places) for s in samples])
+        stops = np.cumsum([len(s.positions) for s in samples])
         old = np.concatenate([s.old_logprobs for s in samples])
         fresh = np.flatnonzero(np.concatenate([_fresh(s, self.version) for s in samples]))
 
         def context(i: int) -> list[int]:
             sample = int(np.searchsorted(stops, fresh[i], side="right"))
-            place = samples[sample].places[fresh[i] - stops[sample]]  # counted from the end
+            place = samples[sample].positions[fresh[i] - stops[sample]]  # counted from the end
             return list(map(int, samples[sample].ids[: place + 1]))
 
         rows = torch.as_tensor(fresh, device=logprobs_D.device)
         self.mismatch.add(torch.as_tensor(old[fresh]), logprobs_D[rows].cpu(), context)
 
-    def gather(self, ranks: Ranks) -> None:
-        """Add up what the ranks computed; mismatch and importance are gathered where they are found."""
-        counts = [self.tokens, self.computed_tokens, self.row_tokens, self.padding]
-        self.tokens, self.computed_tokens, self.row_tokens, self.padding = map(int, ranks.sum(counts))
+    def gather(self, ranks: ProcessGroup) -> None:
+        """Add up what the ranks computed; mismatch and importance weights are gathered where they are found."""
+        counts = [self.tokens, self.computed_tokens, self.tokens_unshared, self.padding]
+        self.tokens, self.computed_tokens, self.tokens_unshared, self.padding = map(int, ranks.sum(counts))
         totals = ranks.sum(list(self.totals.values()))
         self.totals = dict(zip(self.totals, totals, strict=True))
 
     def count(self, batch: Batch) -> None:
         """Add what one micro-batch computes."""
         self.computed_tokens += len(batch.ids_N)
-        self.row_tokens += batch.row_tokens
+        self.tokens_unshared += batch.tokens_unshared
         self.padding += batch.ragged.padding
 
     def add(self, tokens: int, values: dict[str, float]) -> None:
@@ -129,12 +129,12 @@ class UpdateReport:
         for name, value in values.items():
             self.totals[name] = self.totals.get(name, 0.0) + (value if tokens else 0.0)
 
-    def corrections(self, cap: float | None) -> dict[str, float]:
-        """Return the mean importance of tokens and the share of those that were cut to the cap, if there is one."""
-        if self.importance is None or not len(self.importance):
+    def importance_metrics(self, cap: float | None) -> dict[str, float]:
+        """Return the tokens' mean importance weight and the share of weights that were cut to the cap, if any."""
+        if self.is_weights is None or not len(self.is_weights):
             return {}
-        is_capped = self.importance == cap
-        return {"importance/mean": float(self.importance.mean()), "importance/capped": float(is_capped.mean())}
+        is_capped = self.is_weights == cap
+        return {"importance/mean": float(self.is_weights.mean()), "importance/capped": float(is_capped.mean())}
 
     def means(self) -> dict[str, float]:
         """Return the metrics.
@@ -148,7 +148,7 @@ class UpdateReport:
             "grad_norm": self.grad_norm / max(self.steps, 1),
             "skipped_sequences": float(self.skipped),
             "computed_tokens": float(self.computed_tokens),
-            "row_tokens": float(self.row_tokens),
+            "tokens_unshared": float(self.tokens_unshared),
             "padding": self.padding / max(self.computed_tokens + self.padding, 1),
         }
 
@@ -156,5 +156,5 @@ class UpdateReport:
 def _fresh(sample: Sample, version: int | None) -> np.ndarray:
     """Return [D] whether each place was sampled under these weights."""
     if version is None or sample.versions is None:
-        return np.zeros(len(sample.places), bool)
+        return np.zeros(len(sample.positions), bool)
     return np.equal(sample.versions, version)

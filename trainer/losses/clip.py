@@ -47,9 +47,9 @@ def compute(
     is_clipped = bounded > plain
     if config.dual is not None:
         ceiling = -advantages_D * config.dual
-        is_over = (advantages_D < 0) & (loss > ceiling)
-        loss = torch.where(is_over, ceiling, loss)
-        is_clipped = is_clipped | is_over
+        terminated = (advantages_D < 0) & (loss > ceiling)
+        loss = torch.where(terminated, ceiling, loss)
+        is_clipped = is_clipped | terminated
     return loss, is_clipped
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from cairn.trainer.config import RunConfig
 from cairn.trainer.plan.device import GIB, Device
-from cairn.trainer.plan.shape import Shape
+from cairn.trainer.plan.shape import ModelShape
 
 Parts = dict[str, float]
 
@@ -16,7 +16,7 @@ _OBSERVATION = 128  # tokens that the environment is taken to say a turn: what r
 _LOGIT_COPIES = 7  # float32 arrays [predictions, V]: logits, over temperature, logprobs, exp, finite, product, gradient
 
 
-def learner_parts(config: RunConfig, shape: Shape, is_gpu: bool) -> Parts:
+def learner_parts(config: RunConfig, shape: ModelShape, is_gpu: bool) -> Parts:
     """Return what one rank of the learner holds at its peak."""
     ranks, learner = config.cluster.ranks, config.learner
     is_mixed = shape.bytes == 2 and not shape.adapters  # float32 master weights beside bf16 ones
@@ -39,7 +39,7 @@ def learner_parts(config: RunConfig, shape: Shape, is_gpu: bool) -> Parts:
     }
 
 
-def rollout_parts(config: RunConfig, shape: Shape, device: Device) -> Parts:
+def rollout_parts(config: RunConfig, shape: ModelShape, device: Device) -> Parts:
     """Return what one rollout worker holds on each of its devices; empty where replies come from elsewhere."""
     sampling = config.sampling
     is_apart = config.cluster.workers > 0  # else it samples with the learner's weights
@@ -59,7 +59,7 @@ def tensor_parallel(config: RunConfig) -> int:
     return int(config.sampling.settings.get("tensor_parallel", 1)) if config.sampling.method == "vllm" else 1
 
 
-def cached_sequences(config: RunConfig, shape: Shape, parts: Parts) -> float | None:
+def cached_sequences(config: RunConfig, shape: ModelShape, parts: Parts) -> float | None:
     """Return how many sequences of full length the rollout's cache holds; None: there is none here."""
     if "rollout cache" not in parts:
         return None

@@ -14,7 +14,7 @@ from cairn.trainer.config import RunConfig
 from cairn.trainer.plan.device import GIB, Device
 from cairn.trainer.plan.learning import LearningSetting, learning_settings
 from cairn.trainer.plan.memory import Parts, cached_sequences, learner_parts, rollout_parts, tensor_parallel
-from cairn.trainer.plan.shape import Shape, shape_of
+from cairn.trainer.plan.shape import ModelShape, shape_of
 from cairn.trainer.pretrained import pretrained_notes
 
 _USABLE = 0.92  # of a device's memory: the rest is lost to fragments and the driver
@@ -37,11 +37,11 @@ class Role:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class RunPlan:
     """What a run will need."""
 
     device: Device
-    shape: Shape
+    shape: ModelShape
     roles: list[Role]
     sequences: float | None  # of full length that the cache holds; None: replies come from elsewhere
     sampled_per_second: float | None  # tokens, by all workers; None: as above
@@ -65,13 +65,13 @@ class Plan:
             raise ConfigError("The run does not fit: " + "; ".join(self.problems))
 
 
-def plan(config: RunConfig, device: Device, defaulted: Collection[str] = ()) -> Plan:
+def plan(config: RunConfig, device: Device, defaulted: Collection[str] = ()) -> RunPlan:
     """Return what the configured run needs of these devices; `defaulted`: see `trainer.config.defaulted`."""
     shape = shape_of(config.model, config.model.lora)
     learner, rollout = learner_parts(config, shape, device.is_gpu), rollout_parts(config, shape, device)
     roles = _roles(config, learner, rollout)
     sequences = cached_sequences(config, shape, rollout)
-    return Plan(
+    return RunPlan(
         device=device,
         shape=shape,
         roles=roles,
@@ -96,7 +96,9 @@ def _roles(config: RunConfig, learner: Parts, rollout: Parts) -> list[Role]:
     ]
 
 
-def _problems(config: RunConfig, shape: Shape, device: Device, roles: list[Role], sequences: float | None) -> list[str]:
+def _problems(
+    config: RunConfig, shape: ModelShape, device: Device, roles: list[Role], sequences: float | None
+) -> list[str]:
     out = []
     wanted = sum(role.devices for role in roles)
     if device.is_gpu and wanted > device.count:
@@ -116,7 +118,7 @@ def _problems(config: RunConfig, shape: Shape, device: Device, roles: list[Role]
     return out
 
 
-def _remedy(config: RunConfig, shape: Shape, role: Role) -> str:
+def _remedy(config: RunConfig, shape: ModelShape, role: Role) -> str:
     """Return the setting whose change helps most."""
     largest = max((size, name) for name, size in role.parts.items())[1]
     if largest in ("activations", "logits"):
@@ -134,7 +136,7 @@ def _remedy(config: RunConfig, shape: Shape, role: Role) -> str:
     return "set model.lora, or learn on more GPUs: cluster.ranks"
 
 
-def _sampled(config: RunConfig, shape: Shape, device: Device, sequences: float) -> float:
+def _sampled(config: RunConfig, shape: ModelShape, device: Device, sequences: float) -> float:
     """Return tokens a second: a step reads all weights and caches once and computes a token for every slot."""
     context = config.sampling.max_context / 2
     slots = min(config.sampling.slots, max(sequences * 2, 1))  # sequences have half their length on average
@@ -144,7 +146,7 @@ def _sampled(config: RunConfig, shape: Shape, device: Device, sequences: float) 
     return max(config.cluster.workers, 1) * _SAMPLING * slots / max(read, computed)
 
 
-def _learned(config: RunConfig, shape: Shape, device: Device) -> float:
+def _learned(config: RunConfig, shape: ModelShape, device: Device) -> float:
     """Return tokens a second: forward, twice that backward, and forward again where it is not kept."""
     passes = 4 if config.learner.checkpointing else 3
     return config.cluster.ranks * _EFFICIENCY * device.flops / (passes * shape.flops(config.sampling.max_context / 2))

@@ -17,7 +17,7 @@ BYTES = {"float32": 4, "bfloat16": 2}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shape:
+class ModelShape:
     """Sizes of a causal language model."""
 
     parameters: int  # shared ones once
@@ -55,7 +55,7 @@ class Shape:
         return 2 * self.parameters + 4 * self.layers * self.query_width * context
 
 
-def shape_of(config: ModelConfig, lora: Any) -> Shape:  # Any: LoraConfig or None
+def shape_of(config: ModelConfig, lora: Any) -> ModelShape:  # Any: LoraConfig or None
     """Return the sizes of the configured model.
 
     Raises:
@@ -66,7 +66,7 @@ def shape_of(config: ModelConfig, lora: Any) -> Shape:  # Any: LoraConfig or Non
         build: Any = AutoModelForCausalLM.from_config  # Any: transformers has no types
         model = build(settings)
     head = getattr(settings, "head_dim", None) or settings.hidden_size // settings.num_attention_heads
-    return Shape(
+    return ModelShape(
         parameters=sum(p.numel() for p in model.parameters()),
         adapters=0 if lora is None else _adapters(model, lora),
         layers=settings.num_hidden_layers,

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from cairn.agents.agent import prompt_hashes, refuse_other_prompts
+from cairn.agents.agent import prompt_hashes, require_same_prompts
 from cairn.agents.evaluation.report import Report, name_tasks
 from cairn.agents.models.policy import Policy
 from cairn.agents.rollout.groups import State
@@ -128,7 +128,7 @@ class RunFolder:
         refuse_late_changes(meta, self.config, str(self.path))
         if not self.accept_env_version:
             refuse_other_env(meta, self.env.version, str(self.path), self.config.env.id)
-        refuse_other_prompts(prompt_hashes(self.config.agent), found.state.get("prompts", {}), str(found.folder))
+        require_same_prompts(prompt_hashes(self.config.agent), found.state.get("prompts", {}), str(found.folder))
 
 
 def run_summary(config: RunConfig, policy: Policy, split: TaskSplit, device: str) -> dict[str, str]:

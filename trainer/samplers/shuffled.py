@@ -15,7 +15,7 @@ from cairn.core.records import Task
 from cairn.core.seeding import derive_seed, numpy_generator
 
 
-class TaskOrder:
+class TaskSampler:
     """Every task once before any comes again, in an order that is new in every pass."""
 
     def __init__(self, env_id: str, task_ids: Sequence[str], group_size: int, seed: int) -> None:

@@ -1,4 +1,4 @@
-"""What a tracker is: a listener that keeps a run's configuration and metrics somewhere else, for pictures of many runs.
+"""What a tracker is: a callback that keeps a run's configuration and metrics somewhere else, for pictures of many runs.
 
 It works on a thread of its own (`trainer/tracking.py`), so it may wait and it may raise: neither reaches the run. It
 keeps numbers and texts alone; episodes and weights stay in the run's folder, to which it keeps the way.
@@ -17,7 +17,7 @@ from pydantic import Field
 from cairn.agents.evaluation.report import Report
 from cairn.core.config import Config as BaseConfig
 from cairn.core.config import flatten
-from cairn.trainer.callbacks import Listener
+from cairn.trainer.callbacks import Callback
 
 
 class TrackerConfig(BaseConfig):
@@ -58,7 +58,7 @@ class TrackedRun:
         return file.read_text(encoding="utf-8")
 
 
-class Tracker(Listener):
+class Tracker(Callback):
     """Keeps a run's metrics. A plug-in is a subclass with a `Config`, exported as ``TRACKER``."""
 
     Config: ClassVar[type[TrackerConfig]] = TrackerConfig
@@ -86,15 +86,15 @@ class Tracker(Listener):
     def close(self, *, has_failed: bool) -> None:
         """The run is over; called once, if `open` went well."""
 
-    def imitated(self, epoch: int, metrics: Mapping[str, float]) -> None:
+    def on_sft_epoch(self, epoch: int, metrics: Mapping[str, float]) -> None:
         """Keep the pass's metrics."""
         self.write("imitation", epoch, metrics)
 
-    def updated(self, update: int, metrics: Mapping[str, float]) -> None:
+    def on_update(self, update: int, metrics: Mapping[str, float]) -> None:
         """Keep the update's metrics."""
         self.write("train", update, metrics)
 
-    def evaluated(self, update: int, report: Report) -> None:
+    def on_evaluation(self, update: int, report: Report) -> None:
         """Keep success, in all and by task type."""
         rates = {"success": report.success.share, **{f"success/{k}": rate.share for k, rate in report.by_type.items()}}
         self.write("eval", update, {**rates, "turns": report.mean_turns})

@@ -13,9 +13,9 @@ from cairn.core.table import Floats
 from cairn.trainer.metrics import SIZES, credit_metrics
 from cairn.trainer.stored_credit import compare
 from cairn.viewer import queries
-from cairn.viewer.charts import Chart, Line, Point, histogram, line_chart
+from cairn.viewer.charts import Chart, CurveLine, Point, histogram, line_chart
 from cairn.viewer.credited import MOST_STEPS, TRAINED, USUAL, StoredUpdate, methods, stored_update
-from cairn.viewer.site import Show, Site, whole
+from cairn.viewer.site import RunSite, Show, whole
 
 _SHARES = (
     ("anchor_coverage", "steps with a shared anchor"),
@@ -26,7 +26,7 @@ _SHARES = (
 _MOST_METHODS = 9
 
 
-def _show(site: Site, request: Request) -> Response:
+def _show(site: RunSite, request: Request) -> Response:
     with site.run(request) as (place, store):
         run = queries.summary(place, store)
         steps = [row.step for row in queries.steps(store) if row.phase == "train"]
@@ -108,12 +108,12 @@ def _size(n: int) -> str:
     return f"{n}" if n == 1 else (f"{n} or more" if n == SIZES[-1] else f"{n} to {2 * n - 1}")
 
 
-def _line(store: RunStore, name: str, label: str, colour: int, scale: float = 100.0) -> Line:
+def _line(store: RunStore, name: str, label: str, colour: int, scale: float = 100.0) -> CurveLine:
     points = tuple(Point(x=step, y=scale * value) for step, value in store.series(name))
-    return Line(label=label, points=points, colour=colour)
+    return CurveLine(label=label, points=points, colour=colour)
 
 
-def _there(lines: Sequence[Line]) -> list[Line]:
+def _there(lines: Sequence[CurveLine]) -> list[CurveLine]:
     return [line for line in lines if line.points]
 
 

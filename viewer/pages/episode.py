@@ -19,7 +19,7 @@ from cairn.core.store.read import EpisodeRow, TurnRow
 from cairn.envs.gui.picture import frame_of
 from cairn.viewer import queries
 from cairn.viewer.graph_view import tone
-from cairn.viewer.site import Show, Site, whole
+from cairn.viewer.site import RunSite, Show, whole
 from cairn.viewer.token_texts import TokenTexts, token_texts
 
 PER_PAGE = 40  # turns
@@ -62,7 +62,7 @@ class ShownTurn:
     picture: Picture | None
 
 
-def _show(site: Site, request: Request) -> Response:
+def _show(site: RunSite, request: Request) -> Response:
     start, colour = whole(request, "from", 0), request.query_params.get("colour", "logprob")
     with site.run(request) as (place, store):
         row = _row(store, whole(request, "episode", 0))
@@ -149,7 +149,7 @@ def _surprise(logprob: float | None) -> int:
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
-def _text(site: Site, request: Request) -> Response:
+def _text(site: RunSite, request: Request) -> Response:
     """Answer with the whole of a text, as a file that browsers save and do not show."""
     what, turn = request.path_params["what"], whole(request, "turn", 0)
     with site.run(request) as (place, store):
@@ -172,7 +172,7 @@ def _whole_text(episode: Episode, texts: TokenTexts | None, number: int, what: s
     return _prompt(turn, texts) if what == "prompt" else plain.get(what)
 
 
-def _image(site: Site, request: Request) -> Response:
+def _image(site: RunSite, request: Request) -> Response:
     with site.run(request) as (_, store):
         png = read.image(store, whole(request, "episode", 0), whole(request, "turn", 0))
     if png is None or not png.startswith(queries.PNG):

@@ -9,12 +9,12 @@ from starlette.responses import Response
 from cairn.core.store import read
 from cairn.viewer import queries
 from cairn.viewer.pages.groups import PER_PAGE
-from cairn.viewer.site import Show, Site, page_number
+from cairn.viewer.site import RunSite, Show, page_number
 
 _MOST_VISITS = 200
 
 
-def _list(site: Site, request: Request) -> Response:
+def _list(site: RunSite, request: Request) -> Response:
     phase, task = (request.query_params.get(name) or None for name in ("phase", "task"))
     page = page_number(request, PER_PAGE)
     with site.run(request) as (place, store):
@@ -25,7 +25,7 @@ def _list(site: Site, request: Request) -> Response:
         )  # fmt: skip
 
 
-def _anchor(site: Site, request: Request) -> Response:
+def _anchor(site: RunSite, request: Request) -> Response:
     text = request.path_params["anchor"]
     try:
         anchor = int(text, 16) if len(text) == 16 else -1

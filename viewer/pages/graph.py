@@ -16,14 +16,14 @@ from cairn.viewer import queries
 from cairn.viewer.credited import TRAINED, StoredUpdate, methods, stored_update
 from cairn.viewer.graph_view import MOST_NODES, DrawnEdge, DrawnNode, GraphPicture
 from cairn.viewer.group_graph import Labelled, group_graph
-from cairn.viewer.site import Show, Site, whole
+from cairn.viewer.site import RunSite, Show, whole
 
 _MOST_CHANGED = 15
 _MOST_LISTED = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class DifferingStep:
     """A step that two methods see differently."""
 
     step: StoredStep
@@ -31,7 +31,7 @@ class Change:
     second: float
 
 
-def _show(site: Site, request: Request) -> Response:
+def _show(site: RunSite, request: Request) -> Response:
     phase, step, group = request.path_params["phase"], whole(request, "step", 0), whole(request, "group", 0)
     with site.run(request) as (place, store):
         update = stored_update(store, step, group, phase)
@@ -63,12 +63,14 @@ def _methods(update: StoredUpdate, request: Request) -> tuple[str, str, str]:
     return asked[0], asked[1], " ".join(told)
 
 
-def _changes(steps: Sequence[StoredStep], first: Floats, second: Floats) -> list[Change]:
+def _changes(steps: Sequence[StoredStep], first: Floats, second: Floats) -> list[DifferingStep]:
     """Return the steps whose advantages differ most, each method's in its own standard deviations."""
     x, y = (values / (float(values.std()) or 1.0) for values in (first, second))
     order = np.lexsort((np.arange(len(x)), -np.abs(x - y)))[:_MOST_CHANGED].tolist()
     return [
-        Change(step=steps[i], first=float(first[i]), second=float(second[i])) for i in order if abs(x[i] - y[i]) > 1e-9
+        DifferingStep(step=steps[i], first=float(first[i]), second=float(second[i]))
+        for i in order
+        if abs(x[i] - y[i]) > 1e-9
     ]
 
 

@@ -14,7 +14,7 @@ from cairn.core.store import RunStore, read
 from cairn.core.store.read import EpisodeRow, Floats, TurnRow
 from cairn.viewer import queries
 from cairn.viewer.graph_view import tone
-from cairn.viewer.site import Show, Site, page_number, whole
+from cairn.viewer.site import RunSite, Show, page_number, whole
 
 PER_PAGE = 50
 _MOST_EPISODES = 64  # side by side
@@ -22,7 +22,7 @@ _MOST_TURNS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class TurnCell:
     """One turn of one episode, in a table of turns by episodes."""
 
     turn: TurnRow
@@ -32,7 +32,7 @@ class Cell:
     mark: str  # what states with this anchor are called in this group, such as s3
 
 
-def _list(site: Site, request: Request) -> Response:
+def _list(site: RunSite, request: Request) -> Response:
     with site.run(request) as (place, store):
         steps = queries.steps(store)
         phases = list(dict.fromkeys(row.phase for row in steps))
@@ -47,7 +47,7 @@ def _list(site: Site, request: Request) -> Response:
         )  # fmt: skip
 
 
-def _group(site: Site, request: Request) -> Response:
+def _group(site: RunSite, request: Request) -> Response:
     with site.run(request) as (place, store):
         phase, step, group = request.path_params["phase"], whole(request, "step", 0), whole(request, "group", 0)
         episodes = read.episodes(store, phase=phase, step=step, group=group, limit=_MOST_EPISODES + 1)
@@ -75,7 +75,7 @@ def _first_observation(store: RunStore, episode: EpisodeRow) -> str:
 
 def _side_by_side(
     turns: Mapping[int, list[TurnRow]], credit: Mapping[int, tuple[str, Floats | None]]
-) -> list[tuple[Cell | None, ...]]:
+) -> list[tuple[TurnCell | None, ...]]:
     """Return a row for each turn, with a cell for each episode; None: it was over."""
     where: dict[int, set[int]] = {}
     for episode, listed in turns.items():
@@ -86,10 +86,10 @@ def _side_by_side(
     sizes = [abs(float(v)) for _, values in credit.values() if values is not None for v in values]
     scale = max(sizes, default=0.0)
 
-    def cell(episode: int, turn: TurnRow) -> Cell:
+    def cell(episode: int, turn: TurnRow) -> TurnCell:
         values = credit[episode][1]
         value = None if values is None else float(values[turn.turn])
-        return Cell(
+        return TurnCell(
             turn=turn,
             advantage=value,
             tone=0 if value is None else tone(value, scale),

@@ -10,12 +10,12 @@ from cairn.viewer.curve_lines import OpenRun
 from cairn.viewer.evaluated import charts_of as budget_charts
 from cairn.viewer.evaluated import evaluated
 from cairn.viewer.pages.runs import charts_of, etag_of
-from cairn.viewer.site import Show, Site
+from cairn.viewer.site import RunSite, Show
 
 _EVENTS = 20
 
 
-def _show(site: Site, request: Request) -> Response:
+def _show(site: RunSite, request: Request) -> Response:
     asked = request.query_params.get("metric", "")
     with site.run(request) as (place, store):
         if (found := evaluated(place, store)) is not None:
@@ -32,7 +32,7 @@ def _show(site: Site, request: Request) -> Response:
         )
 
 
-def _fragment(site: Site, request: Request) -> Response:
+def _fragment(site: RunSite, request: Request) -> Response:
     asked = request.query_params.get("metric", "")
     with site.run(request) as (place, store):
         run = OpenRun(place=place, store=store)

@@ -15,9 +15,9 @@ from cairn.core.errors import CairnError
 from cairn.viewer import queries
 from cairn.viewer.catalog import RunPlace, Unread
 from cairn.viewer.charts import Chart, line_chart
-from cairn.viewer.curve_lines import OpenRun, Variant, metric_line, variants
+from cairn.viewer.curve_lines import CurveVariant, OpenRun, metric_line, variants
 from cairn.viewer.evaluated import Evaluated, evaluated
-from cairn.viewer.site import Show, Site
+from cairn.viewer.site import RunSite, Show
 
 _PANELS = (  # metric, title, unit, factor, least top of the axis
     ("return", "Return", "sum of an episode's rewards, mean over training episodes", 1.0, None),
@@ -34,13 +34,13 @@ _PANELS = (  # metric, title, unit, factor, least top of the axis
 )
 
 
-def _show(site: Site, request: Request) -> Response:
+def _show(site: RunSite, request: Request) -> Response:
     asked = request.query_params.get("metric", "")
     with opened(site.runs) as (runs, unread):
         return site.page("runs.html", asked=asked, **_shown(runs, unread, asked))
 
 
-def _fragment(site: Site, request: Request) -> Response:
+def _fragment(site: RunSite, request: Request) -> Response:
     """Answer with the tables and the charts alone, or with nothing where nothing is new."""
     asked = request.query_params.get("metric", "")
     with opened(site.runs) as (runs, unread):
@@ -110,7 +110,7 @@ def charts_of(runs: Sequence[OpenRun], asked: str = "") -> list[Chart]:
     return [chart for chart in charts if chart.lines]
 
 
-def _success(found: Sequence[Variant]) -> Chart:
+def _success(found: Sequence[CurveVariant]) -> Chart:
     names = {name_tasks(queries.training_share(run.store)) for each in found for run in each.runs}
     name = names.pop() if len(names) == 1 else "evaluation tasks"
     lines = [metric_line(each, "eval/success", 100) for each in found]
@@ -120,7 +120,7 @@ def _success(found: Sequence[Variant]) -> Chart:
     return line_chart(f"Success on {name}", "% of episodes", shown, top=100)
 
 
-def _chart(found: Sequence[Variant], name: str, title: str, unit: str, scale: float, top: float | None) -> Chart:
+def _chart(found: Sequence[CurveVariant], name: str, title: str, unit: str, scale: float, top: float | None) -> Chart:
     lines = [metric_line(each, name, scale) for each in found]
     return line_chart(title, unit, [line for line in lines if line.points], top=top)
 

@@ -10,8 +10,8 @@ from starlette.responses import Response
 
 from cairn.core.store import RunStore
 from cairn.viewer import queries
-from cairn.viewer.charts import COLOURS, Chart, Line, Point, line_chart
-from cairn.viewer.site import Show, Site
+from cairn.viewer.charts import COLOURS, Chart, CurveLine, Point, line_chart
+from cairn.viewer.site import RunSite, Show
 
 _FAILURES, _EVENTS = 50, 100
 _CHARTS = (  # title, unit, metrics
@@ -26,7 +26,7 @@ _CHARTS = (  # title, unit, metrics
 )
 
 
-def _show(site: Site, request: Request) -> Response:
+def _show(site: RunSite, request: Request) -> Response:
     with site.run(request) as (place, store):
         meta = store.meta()
         known = {"config", "versions", "reports", "parameters", "trainable"}
@@ -64,9 +64,9 @@ def _charts(store: RunStore) -> list[Chart]:
     return [chart for chart in charts if chart.lines]
 
 
-def _lines(store: RunStore, names: Sequence[str]) -> list[Line]:
+def _lines(store: RunStore, names: Sequence[str]) -> list[CurveLine]:
     lines = [
-        Line(
+        CurveLine(
             label=name.rpartition("/")[2],
             points=tuple(Point(x=step, y=value) for step, value in store.series(name)),
             colour=i % COLOURS,

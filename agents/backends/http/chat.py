@@ -53,7 +53,7 @@ class ChatCompletions:
             raise wrong("choices[0].message: an object", message)
         text = text_of(message.get("content"), "content") or text_of(message.get("refusal"), "refusal")
         if request.tools:
-            turn = 0 if request.scene is None else request.scene.turn
+            turn = 0 if request.turn_context is None else request.turn_context.turn
             text = Answer(text, _calls(message.get("tool_calls"), turn)).written()
         return text_reply(text, "length" if choice.get("finish_reason") == "length" else "end", version)
 

@@ -20,8 +20,8 @@ from typing import Any
 
 import httpx2 as httpx
 
-from cairn.agents.backends.http.config import PriceConfig, ServerConfig, address, api_key
-from cairn.agents.backends.http.limits import Limiter, Taken
+from cairn.agents.backends.http.config import ModelServerConfig, PriceConfig, address, api_key
+from cairn.agents.backends.http.limits import Limiter, RateShare
 from cairn.agents.backends.http.retries import asked_wait, backoff, is_passing, used_up_for
 from cairn.agents.backends.http.usage import Tally, tokens_of
 from cairn.core.errors import CairnError, ModelFailure
@@ -32,7 +32,7 @@ _WRONG_SETTING = (301, 302, 303, 307, 308, 401, 403, 404, 405)
 _HINTS = {401: "is the key right, in the variable that key_env names?", 403: "may this key do that?"}
 
 
-class Refusal(ModelFailure):
+class ServerRefusal(ModelFailure):
     """The server refused a request in a way that asking again does not change."""
 
     def __init__(self, status: int, body: str, message: str) -> None:
@@ -51,7 +51,7 @@ class _Passing(Exception):  # noqa: N818  (trouble that may pass, not yet an err
 class Client:
     """One server, one background thread."""
 
-    def __init__(self, config: ServerConfig) -> None:
+    def __init__(self, config: ModelServerConfig) -> None:
         self._config, self._url, self._key = config, address(config), api_key(config)
         prices = config.prices or PriceConfig()
         cached = prices.prompt if prices.cached is None else prices.cached
@@ -148,7 +148,7 @@ class Client:
     async def _answer(self, ticket: int, path: str, body: Mapping[str, Any], tokens: int) -> None:
         value: Any  # Any: JSON, or what went wrong
         try:
-            taken = Taken(tokens)
+            taken = RateShare(tokens)
             value = self._read(await self._ask(path, body, taken, self._config.attempts))
             counted = tokens_of(value)
             taken.tokens = tokens if counted is None else counted[0] + counted[2]
@@ -158,7 +158,7 @@ class Client:
         self._tasks.pop(ticket, None)
         self._inbox.put((ticket, value))
 
-    async def _ask(self, path: str, body: Mapping[str, Any] | None, taken: Taken | None, most: int) -> bytes:
+    async def _ask(self, path: str, body: Mapping[str, Any] | None, taken: RateShare | None, most: int) -> bytes:
         """Return the body of the answer to one request, after at most so many attempts.
 
         Args:
@@ -170,10 +170,10 @@ class Client:
         content = None if body is None else json.dumps(body).encode()
         spent = 0.0  # seconds of attempts and of waits between them; those for our own limits do not count
         for attempt in itertools.count(1):
-            waiting = self._loop.time()
+            queued_at = self._loop.time()
             async with self._limiter.place(taken) if taken is not None else contextlib.nullcontext():
                 began = self._loop.time()
-                self.tally.add(requests=1, waited_s=began - waiting)
+                self.tally.add(requests=1, waited_s=began - queued_at)
                 try:
                     return await self._attempt(path, content)
                 except _Passing as trouble:
@@ -246,7 +246,7 @@ class Client:
         if status in _WRONG_SETTING and not self._has_answered:
             return CairnError(f"{message}; {_HINTS.get(status, 'are url and model right?')}")
         self.tally.add(failures=1)
-        return Refusal(status, text.decode("utf-8", "replace"), message)
+        return ServerRefusal(status, text.decode("utf-8", "replace"), message)
 
     def _given_up(self, message: str) -> ModelFailure:
         self.tally.add(failures=1)

@@ -56,18 +56,18 @@ class IdCompletions:
         if not request.prompt_ids:
             raise ConfigError("agent.context.method: this back end reads ids; choose 'chat', 'transcript' or 'window'")
         before = self._tokens[slot] if request.extends else []
-        begun = [] if request.begun is None else request.begun.ids.tolist()
+        partial = [] if request.partial is None else request.partial.ids.tolist()
         self._tokens[slot] = [*before, *request.prompt_ids]
-        prompt = [*self._tokens[slot], *begun]
-        left = self._room(request, len(prompt), len(begun))
-        if left <= 0 or begun[-1:] == [self._end_id] or _forced(request) is not None:
+        prompt = [*self._tokens[slot], *partial]
+        left = self._room(request, len(prompt), len(partial))
+        if left <= 0 or partial[-1:] == [self._end_id] or _forced(request) is not None:
             return None
         return self._body(prompt, left, request), len(prompt) + left
 
-    def _room(self, request: Request, length: int, begun: int) -> int:
+    def _room(self, request: Request, length: int, partial: int) -> int:
         """Return how many ids may come: after a sequence of this length, so many of the reply in it."""
         room = self._sampling.max_context - length
-        return room if request.choices is not None else min(room, self._sampling.max_reply_tokens - begun)
+        return room if request.choices is not None else min(room, self._sampling.max_reply_tokens - partial)
 
     def _body(self, prompt: list[int], left: int, request: Request) -> dict[str, Any]:
         return {
@@ -84,7 +84,7 @@ class IdCompletions:
         }
 
     def read(self, slot: int, request: Request, body: Any, version: int) -> Reply:  # Any: JSON
-        """Return the reply of an answer, which goes on from what was begun.
+        """Return the reply of an answer, which continues the partial reply.
 
         Raises:
             ModelFailure: it is not as agreed.
@@ -102,8 +102,8 @@ class IdCompletions:
 
     def full(self, slot: int, request: Request, version: int) -> Reply:
         """Return the reply for which there is no room, or only one choice."""
-        begun = 0 if request.begun is None else len(request.begun.ids)
-        room = max(self._sampling.max_context - len(self._tokens[slot]) - begun, 0)
+        partial = 0 if request.partial is None else len(request.partial.ids)
+        room = max(self._sampling.max_context - len(self._tokens[slot]) - partial, 0)
         ids = list(_forced(request) or ())[:room]
         return self._reply(slot, request, ids, [0.0] * len(ids), version)
 
@@ -112,10 +112,10 @@ class IdCompletions:
         self._tokens[target] = list(self._tokens[source])
 
     def _reply(self, slot: int, request: Request, ids: list[int], logprobs: list[float], version: int) -> Reply:
-        begun = request.begun
-        if begun is not None:
-            ids, logprobs = [*begun.ids.tolist(), *ids], [*begun.logprobs.tolist(), *logprobs]
-            version = begun.version
+        partial = request.partial
+        if partial is not None:
+            ids, logprobs = [*partial.ids.tolist(), *ids], [*partial.logprobs.tolist(), *logprobs]
+            version = partial.version
         self._tokens[slot] += ids
         is_full = len(self._tokens[slot]) >= self._sampling.max_context
         is_closed = bool(ids) and ids[-1] == self._end_id
@@ -142,23 +142,23 @@ class IdCompletions:
 
     def _check(self, slot: int, request: Request, choice: dict[str, Any], ids: list[int]) -> None:
         """See to it that it read what was sent, and ended where it was told to."""
-        begun = [] if request.begun is None else request.begun.ids.tolist()
-        sent, read = [*self._tokens[slot], *begun], choice.get("prompt_token_ids")
+        partial = [] if request.partial is None else request.partial.ids.tolist()
+        sent, read = [*self._tokens[slot], *partial], choice.get("prompt_token_ids")
         if read is not None and read != sent:
             raise wrong(f"the prompt of {len(sent)} ids that was sent", read)
         if not ids or self._end_id in ids[:-1]:
             raise wrong(f"a reply that ends at id {self._end_id}", ids)
-        most = self._room(request, len(sent), len(begun))
+        most = self._room(request, len(sent), len(partial))
         if len(ids) > most or (len(ids) < most and ids[-1] != self._end_id):
             raise wrong(f"{most} ids, or fewer that end in {self._end_id}", ids)
 
 
 def remaining(request: Request) -> list[tuple[int, ...]] | None:
-    """Return the choices that agree with what was begun, without it; None: the reply is free."""
+    """Return the choices that begin with the partial reply, without it; None: the reply is free."""
     if request.choices is None:
         return None
-    begun = () if request.begun is None else tuple(request.begun.ids.tolist())
-    return [choice[len(begun) :] for choice in request.choices if choice[: len(begun)] == begun]
+    partial = () if request.partial is None else tuple(request.partial.ids.tolist())
+    return [choice[len(partial) :] for choice in request.choices if choice[: len(partial)] == partial]
 
 
 def _forced(request: Request) -> tuple[int, ...] | None:

@@ -21,7 +21,7 @@ class PriceConfig(Config):
     completion: float = Field(0.0, ge=0, description="Of replies.")
 
 
-class ServerConfig(BackendConfig):
+class ModelServerConfig(BackendConfig):
     """Which server, and how it is treated."""
 
     changes_no_reply: ClassVar[tuple[str, ...]] = (
@@ -81,7 +81,7 @@ def sound_url(url: str) -> str:
     return url.rstrip("/")
 
 
-def address(config: ServerConfig) -> str:
+def address(config: ModelServerConfig) -> str:
     """Return where the server is.
 
     Raises:
@@ -95,7 +95,7 @@ def address(config: ServerConfig) -> str:
         raise ConfigError(f"OPENAI_BASE_URL: {error}") from None
 
 
-def api_key(config: ServerConfig) -> str | None:
+def api_key(config: ModelServerConfig) -> str | None:
     """Return the key, or None: the server may want none.
 
     Raises:

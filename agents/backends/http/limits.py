@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 
 @dataclass(slots=True, eq=False)
-class Taken:
+class RateShare:
     """A request's share of the window."""
 
     tokens: int  # as foreseen; set it to what they were
@@ -35,11 +35,11 @@ class Limiter:
         self._places = asyncio.Semaphore(at_once)
         self._turn = asyncio.Lock()
         self._requests, self._tokens, self._window_s, self._clock = requests, tokens, window_s, clock
-        self._recent: deque[tuple[float, Taken]] = deque()  # by when they began
+        self._recent: deque[tuple[float, RateShare]] = deque()  # by when they began
         self._held_until = 0.0
 
     @asynccontextmanager
-    async def place(self, taken: Taken) -> AsyncIterator[None]:
+    async def place(self, taken: RateShare) -> AsyncIterator[None]:
         """Wait for a place at the server and for room in the window, and hold the place."""
         async with self._places:
             async with self._turn:

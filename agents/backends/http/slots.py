@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from cairn.agents.backend import Reply, Request
-from cairn.agents.backends.http.client import Client, Refusal
-from cairn.agents.backends.http.config import ServerConfig
-from cairn.agents.backends.http.usage import Usage, tokens_of
+from cairn.agents.backends.http.client import Client, ServerRefusal
+from cairn.agents.backends.http.config import ModelServerConfig
+from cairn.agents.backends.http.usage import TokenUsage, tokens_of
 from cairn.agents.config import SamplingConfig
 from cairn.core.errors import EpisodeFailure, ModelFailure
 
@@ -59,8 +59,8 @@ class ServedBackend:
 
     cache_tokens: int | None = None  # the server sees to its memory
 
-    def __init__(self, sampling: SamplingConfig, config: ServerConfig, api: Api, model: str) -> None:
-        self.num_slots, self.version, self.num_tokens = sampling.slots, 0, 0
+    def __init__(self, sampling: SamplingConfig, config: ModelServerConfig, api: Api, model: str) -> None:
+        self.num_slots, self.version, self.tokens_processed = sampling.slots, 0, 0
         self.client = Client(config)
         self._config, self._api, self._model = config, api, model
         self._asked: dict[int, _Asked] = {}  # by slot
@@ -69,7 +69,7 @@ class ServedBackend:
         self._is_paused = False
 
     @property
-    def usage(self) -> Usage:
+    def usage(self) -> TokenUsage:
         """What was asked and given so far."""
         return self.client.tally.total
 
@@ -77,12 +77,12 @@ class ServedBackend:
         """Ask for a reply in this slot; see `agents.backend.Backend`."""
         if slot in self._asked:
             raise RuntimeError(f"slot {slot} is still working on a reply")
-        begun = self._api.begin(slot, request)
-        if begun is None:
+        started = self._api.begin(slot, request)
+        if started is None:
             self._done.append((slot, self._api.full(slot, request, self.version)))
             return
-        body = {"model": self._model, **begun[0], **self._config.extra}
-        self._asked[slot] = _Asked(request, self._trimmed(body), begun[1], self.version)
+        body = {"model": self._model, **started[0], **self._config.extra}
+        self._asked[slot] = _Asked(request, self._trimmed(body), started[1], self.version)
         if not self._is_paused:
             self._send(slot)
 
@@ -121,7 +121,7 @@ class ServedBackend:
         for slot in self._asked.keys() - set(self._tickets.values()):
             self._send(slot)
 
-    def update_weights(self, version: int) -> None:
+    def sync_weights(self, version: int) -> None:
         """Change nothing: the server's weights are not ours, and replies keep the version that they have."""
 
     def close(self) -> None:
@@ -154,14 +154,14 @@ class ServedBackend:
 
     def _read(self, slot: int, asked: _Asked, value: Any) -> Reply | EpisodeFailure:  # Any: JSON, or a failure
         try:
-            if isinstance(value, Refusal) and any(word in value.body for word in _TOO_LONG):
+            if isinstance(value, ServerRefusal) and any(word in value.body for word in _TOO_LONG):
                 return self._api.full(slot, asked.request, asked.version)
             if isinstance(value, ModelFailure):
                 return value
             reply = self._api.read(slot, asked.request, value, asked.version)
             if (counted := tokens_of(value)) is None:
                 return reply
-            self.num_tokens += counted[0] - counted[1] + counted[2]
+            self.tokens_processed += counted[0] - counted[1] + counted[2]
             return replace(reply, tokens=self.client.tally.priced(*counted))
         except ModelFailure as failure:
             return failure

@@ -13,7 +13,7 @@ from cairn.core.records import Tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class TokenUsage:
     """Totals so far."""
 
     prompt_tokens: int = 0  # cached ones included
@@ -27,11 +27,11 @@ class Usage:
     waited_s: float = 0.0  # for limits and between attempts, summed over requests
     cost: float | None = None  # None: no prices are given
 
-    def __add__(self, other: Usage) -> Usage:
+    def __add__(self, other: TokenUsage) -> TokenUsage:
         """Return both together; a cost is known where each of them has one."""
         total = {name: getattr(self, name) + getattr(other, name) for name in _COUNTS}
         costs = (self.cost, other.cost)
-        return Usage(**total, cost=None if None in costs else sum(cost or 0.0 for cost in costs))
+        return TokenUsage(**total, cost=None if None in costs else sum(cost or 0.0 for cost in costs))
 
     def __str__(self) -> str:
         """Say it in one line."""
@@ -44,7 +44,7 @@ class Usage:
         )
 
 
-_COUNTS = tuple(field.name for field in fields(Usage) if field.name != "cost")
+_COUNTS = tuple(field.name for field in fields(TokenUsage) if field.name != "cost")
 
 
 @runtime_checkable
@@ -52,7 +52,7 @@ class Metered(Protocol):
     """A back end that counts what it asks of a server."""
 
     @property
-    def usage(self) -> Usage:
+    def usage(self) -> TokenUsage:
         """Totals so far."""
 
 
@@ -63,10 +63,10 @@ class Tally:
         """Begin at zero; prices are those of a million tokens."""
         self._prices = (prompt, cached, completion)
         self._lock = threading.Lock()
-        self._total = Usage(cost=0.0 if is_priced else None)
+        self._total = TokenUsage(cost=0.0 if is_priced else None)
 
     @property
-    def total(self) -> Usage:
+    def total(self) -> TokenUsage:
         """Totals so far."""
         with self._lock:
             return self._total

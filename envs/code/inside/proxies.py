@@ -13,7 +13,7 @@ import types
 
 _ask_host, _host_error = _cairn_call, _cairn_error
 _exceptions = {}
-_named_only = []  # not empty: tests call the classes and functions that `Job.names` lists, and no answers
+_named_only = []  # not empty: tests call the classes and functions that `HiddenTests.names` lists, and no answers
 _told = {}  # (module, name) -> JSON: what came with an import, and holds until the other side does something else
 _seen = []  # lists, dictionaries and sets that were read from attributes: (object, name, value, its JSON)
 _MOST_SEEN = 32
@@ -80,7 +80,7 @@ def _become(given, now):
 
 def refer(thing):
     """Return what stands for something of the other side."""
-    if isinstance(thing, Remote):
+    if isinstance(thing, RemoteObject):
         return {"ref": _number(thing)}
     if isinstance(thing, type) and hasattr(thing, "_remote_number"):
         return {"ref": thing._remote_number}
@@ -91,13 +91,13 @@ def resolve(data):
     """Return the proxy of an object of the other side."""
     if type(data.get("ref", data.get("class"))) is not int:
         raise ValueError("an object without a number")
-    return _class(data) if "class" in data else Remote(data["ref"])
+    return _class(data) if "class" in data else RemoteObject(data["ref"])
 
 
 def _class(data):
     if data["bases"]:
         return _exception_class(data)
-    return RemoteClass(data["name"], (Remote,), {"_remote_number": data["class"]})
+    return RemoteClass(data["name"], (RemoteObject,), {"_remote_number": data["class"]})
 
 
 def _exception_class(data):
@@ -139,26 +139,26 @@ class RemoteException(type):
     """A class of exceptions of the other side: raised there, and caught here."""
 
     def __call__(cls, *arguments):
-        return ask("call", Remote(cls._remote_number), *arguments)
+        return ask("call", RemoteObject(cls._remote_number), *arguments)
 
 
 class RemoteClass(type):
     """A class of the other side."""
 
     def __call__(cls, *arguments, **named):
-        made = ask("call", Remote(cls._remote_number), *arguments, **named)
-        return TestedObject(_number(made)) if type(made) is Remote else made
+        made = ask("call", RemoteObject(cls._remote_number), *arguments, **named)
+        return TestedObject(_number(made)) if type(made) is RemoteObject else made
 
     def __getattr__(cls, name):
-        return _callable(ask("get", Remote(cls._remote_number), name))
+        return _callable(ask("get", RemoteObject(cls._remote_number), name))
 
     def __instancecheck__(cls, thing):
-        if not isinstance(thing, Remote):
+        if not isinstance(thing, RemoteObject):
             return False
-        return ask("isinstance", thing, Remote(cls._remote_number)) is True
+        return ask("isinstance", thing, RemoteObject(cls._remote_number)) is True
 
 
-class Remote:
+class RemoteObject:
     """An object of the other side."""
 
     def __init__(self, number):
@@ -187,7 +187,7 @@ class Remote:
         return ask("next", self)
 
     def __eq__(self, other):
-        return isinstance(other, Remote) and _number(self) == _number(other)
+        return isinstance(other, RemoteObject) and _number(self) == _number(other)
 
     def __hash__(self):
         return hash(_number(self))
@@ -202,13 +202,13 @@ def _forwarded(name):
 
 
 for _name in ("len", "bool", "str", "repr", "getitem", "setitem", "delitem"):
-    setattr(Remote, f"__{_name}__", _forwarded(_name))
+    setattr(RemoteObject, f"__{_name}__", _forwarded(_name))
 
 
-class RemoteCallable(Remote):
+class RemoteCallable(RemoteObject):
     """A function of a module, or a method of a class or of an object that a test constructed.
 
-    Tests with `Job.names` call these only: some compare an answer with the result of another answer's method.
+    Tests with `HiddenTests.names` call these only: some compare an answer with the result of another answer's method.
     """
 
     def __call__(self, *arguments, **named):
@@ -216,7 +216,7 @@ class RemoteCallable(Remote):
 
 
 def _callable(value):
-    return RemoteCallable(_number(value)) if type(value) is Remote else value
+    return RemoteCallable(_number(value)) if type(value) is RemoteObject else value
 
 
 class TestedObject(RemoteCallable):

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from cairn.envs.code.data import rows
-from cairn.envs.code.judge import Job
+from cairn.envs.code.judge import HiddenTests
 from cairn.envs.code.problem import Problem
 
 _FILE = "classeval/ClassEval_data.json.gz"
@@ -49,7 +49,7 @@ class ClassEval:
         return Problem(
             instruction=f"Complete the class `{row['class_name']}` in solution.py as its docstrings say.",
             files={"solution.py": row["skeleton"]},
-            job=Job(
+            job=HiddenTests(
                 style="unittest",
                 tests=row["test"],
                 prelude=f"{imports}\n",

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from cairn.envs.code.data import rows
-from cairn.envs.code.judge import Job
+from cairn.envs.code.judge import HiddenTests
 from cairn.envs.code.problem import Problem
 
 _FILE = "humaneval/HumanEval.jsonl.gz"
@@ -31,7 +31,7 @@ class HumanEval:
         return Problem(
             instruction=f"Complete the function `{name}` in solution.py as its docstring says.",
             files={"solution.py": row["prompt"]},
-            job=Job(
+            job=HiddenTests(
                 style="asserts",
                 tests=_statements(row["test"]),
                 prelude=row["prompt"] + "\n    pass\n",  # some checks use other functions of the prompt

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cairn.envs.code.data import rows
-from cairn.envs.code.judge import Job
+from cairn.envs.code.judge import HiddenTests
 from cairn.envs.code.problem import Problem
 
 _FILE = "mbpp/mbpp.jsonl"
@@ -38,7 +38,7 @@ class Mbpp:
             files={"visible_tests.py": f"from solution import *\n{setup}\n\ndef test_example():\n    {shown}\n"},
             visible="visible_tests.py",
             given=("visible_tests.py",),
-            job=Job(
+            job=HiddenTests(
                 style="asserts",
                 tests="\n".join([setup, *row["test_list"], *row["challenge_test_list"]]),
                 prelude="import math\nimport sys\n",

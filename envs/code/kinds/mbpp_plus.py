@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cairn.envs.code.data import rows
-from cairn.envs.code.judge import Job
+from cairn.envs.code.judge import HiddenTests
 from cairn.envs.code.problem import Problem
 
 _FILE = "mbpp/MbppPlus.jsonl.gz"
@@ -61,7 +61,7 @@ class MbppPlus:
         return Problem(
             instruction=f"{ast.literal_eval(row['prompt'].strip()).strip()}\nWrite `{name}` to solution.py.",
             files={},
-            job=Job(
+            job=HiddenTests(
                 style="reference",
                 inputs=tuple(_inputs(row)),
                 prelude=f"{row['canonical_solution']}\nreference = {name}\natol = {float(row['atol'])!r}\n{_SAME}",

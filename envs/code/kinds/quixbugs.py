@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cairn.envs.code.data import rows
-from cairn.envs.code.judge import Job
+from cairn.envs.code.judge import HiddenTests
 from cairn.envs.code.problem import Problem
 
 _FILE = "quixbugs/quixbugs_python.jsonl.gz"
@@ -58,7 +58,7 @@ class QuixBugs:
             instruction=f"The program {name} has a bug in one line. Find and repair it.",
             files={name: row["buggy"], "node.py": _NODE},
             given=("node.py",),
-            job=Job(
+            job=HiddenTests(
                 style="functions",
                 tests="\n\n".join(_tests(row)),
                 prelude=_APPROX,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from cairn.envs.code.judge import Job
+from cairn.envs.code.judge import HiddenTests
 from cairn.envs.code.problem import Problem
 from cairn.envs.code.repair import break_project, load_project, projects
 
@@ -42,7 +42,7 @@ class Repair:
             files={**broken.files, "README.md": project.readme, _VISIBLE: project.visible},
             given=(_VISIBLE, "README.md"),
             visible=_VISIBLE,
-            job=Job(style="functions", tests=project.hidden, modules=_modules(broken.files)),
+            job=HiddenTests(style="functions", tests=project.hidden, modules=_modules(broken.files)),
             solution={path: project.files[path] for path in sorted(changed)},
         )
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from cairn.envs.code.problem import Problem
 from cairn.envs.office.calls import OfficeError
 from cairn.envs.office.documentation import documentation
-from cairn.envs.office.task import Task
+from cairn.envs.office.task import OfficeTask
 from cairn.envs.office.tasks import make_task, templates
 from cairn.envs.office.validator import judge
 from cairn.sandboxes.interpreter import CallRefused
@@ -68,7 +68,7 @@ class OfficeWork:
 
     prelude = _PRELUDE
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: OfficeTask) -> None:
         """Begin in a copy of the task's world."""
         self._task, self._world = task, task.world.copy()
         self._answer: object = None

@@ -11,7 +11,7 @@ from cairn.envs.gui.locate import Json, everything, turn_to
 from cairn.envs.gui.parts import (
     Bar,
     Button,
-    Facts,
+    FactList,
     Field,
     Form,
     Link,
@@ -127,7 +127,7 @@ def _event(visit: Visit) -> Page:
     elif not event["cancelled"]:
         answers = (("Accept", "accepted"), ("Decline", "declined"), ("Maybe", "tentative"))
         ways = [Bar(buttons=[Button(text=t, to=f"{at}/respond", values={"response": r}) for t, r in answers])]
-    facts = Facts(
+    facts = FactList(
         pairs=(
             ("Start", event["start"].replace("T", " ")),
             ("End", event["end"].replace("T", " ")),

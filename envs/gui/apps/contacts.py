@@ -8,7 +8,7 @@ from cairn.envs.gui.locate import Json, everything, turn_to
 from cairn.envs.gui.parts import (
     Bar,
     Button,
-    Facts,
+    FactList,
     Field,
     Form,
     Link,
@@ -87,7 +87,7 @@ def _contact(visit: Visit) -> Page:
         name for name in every
         if any(each["id"] == found["id"] for each in visit.everything("contacts", "members", group=name))
     ]  # fmt: skip
-    facts = Facts(
+    facts = FactList(
         pairs=(
             ("Addresses", ", ".join(found["emails"])),
             ("Phone", found["phone"]),

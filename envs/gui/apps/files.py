@@ -8,7 +8,7 @@ from cairn.envs.gui.locate import Json, everything, turn_to
 from cairn.envs.gui.parts import (
     Bar,
     Button,
-    Facts,
+    FactList,
     Field,
     Form,
     Link,
@@ -109,7 +109,7 @@ def _file(visit: Visit) -> Page:
         for each in item["shared_with"]
     ]
     delete = Button(text="Delete file", to=address("/delete", path=path), question=f"Delete {path} for good?")
-    facts = Facts(
+    facts = FactList(
         pairs=(
             ("Path", path),
             ("Size", f"{item['size']} characters"),

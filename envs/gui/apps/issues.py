@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from cairn.envs.gui.locate import Json, everything, turn_to
 from cairn.envs.gui.parts import (
     Button,
-    Facts,
+    FactList,
     Field,
     Form,
     Link,
@@ -96,7 +96,7 @@ def _look(visit: Visit, asked: dict[str, str], order: str) -> Form:
 def _issue(visit: Visit) -> Page:
     issue = visit.call("issues", "get", issue_id=visit.path["id"])
     at = f"/issue/{issue['id']}"
-    facts = Facts(
+    facts = FactList(
         pairs=(
             ("Project", issue["project"]),
             ("Status", issue["status"]),

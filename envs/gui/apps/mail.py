@@ -11,7 +11,7 @@ from cairn.envs.gui.locate import Json, everything, turn_to
 from cairn.envs.gui.parts import (
     Bar,
     Button,
-    Facts,
+    FactList,
     Field,
     Form,
     Link,
@@ -125,7 +125,7 @@ def _mail(visit: Visit) -> Page:
                 *labels,
             ],
         ),
-        Facts(
+        FactList(
             pairs=(
                 ("From", mail["sender"]),
                 ("To", ", ".join(mail["to"])),
@@ -209,7 +209,7 @@ def _reply(visit: Visit) -> Page:
         submits=(("", "Send reply"),),
         fields=(Field(label="Text", name="body", kind="area", value=visit.value("body")),),
     )
-    facts = Facts(pairs=(("Answers", mail["sender"]), ("Between", people)))
+    facts = FactList(pairs=(("Answers", mail["sender"]), ("Between", people)))
     return Page(title=f"Reply: {mail['subject']}", parts=(facts, Prose(text=mail["body"]), form))
 
 
@@ -233,7 +233,7 @@ def _forward(visit: Visit) -> Page:
 
 def _send_draft(visit: Visit) -> Page:
     mail = visit.call("mail", "get", mail_id=visit.path["id"])
-    facts = Facts(pairs=(("To", ", ".join(mail["to"])), ("Subject", mail["subject"])))
+    facts = FactList(pairs=(("To", ", ".join(mail["to"])), ("Subject", mail["subject"])))
     form = Form(to=f"/mail/{mail['id']}/send", submits=(("", "Send now"),))
     return Page(title="Send this draft", parts=(facts, Prose(text=mail["body"]), form))
 

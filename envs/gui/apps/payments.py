@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from cairn.envs.gui.locate import Json, everything, turn_to
-from cairn.envs.gui.parts import Facts, Field, Form, Link, Nav, Page, Row, Table, address, choices, distinct, pager
+from cairn.envs.gui.parts import FactList, Field, Form, Link, Nav, Page, Row, Table, address, choices, distinct, pager
 from cairn.envs.gui.site import Place, Site, Visit, cents
 from cairn.envs.gui.ui_actions import Deed, click, fill, fill_in, goto, select
 from cairn.envs.office.payments import DIRECTIONS, STATUSES
@@ -165,7 +165,7 @@ def _request(visit: Visit) -> Page:
     each = next((each for each in visit.everything("payments", "list_requests") if each["id"] == key), None)
     if each is None:
         return Page(title="There is no such request", parts=(_tabs(),))
-    facts = Facts(
+    facts = FactList(
         pairs=(
             ("Direction", each["direction"]), ("Address", each["address"]), ("Amount", money(each["amount"])),
             ("Made on", each["made_on"]), ("Due", each["due"]), ("Status", each["status"]),

@@ -11,7 +11,7 @@ from cairn.envs.gui.apps._settings_wizards import BACKUP, INVITE, RENEW
 from cairn.envs.gui.locate import Json, everything, turn_to
 from cairn.envs.gui.parts import (
     Button,
-    Facts,
+    FactList,
     Field,
     Form,
     Link,
@@ -86,7 +86,7 @@ def _user(visit: Visit) -> Page:
                   options=(("yes", "active"), ("no", "inactive"))),
         ),
     )  # fmt: skip
-    return Page(title=user["name"], parts=(_tabs("Users"), Facts(pairs=(("Address", who),)), form))
+    return Page(title=user["name"], parts=(_tabs("Users"), FactList(pairs=(("Address", who),)), form))
 
 
 def _user_saved(visit: Visit) -> str:

@@ -11,7 +11,7 @@ import json
 from typing import Any
 
 from cairn.core.errors import SandboxFailure
-from cairn.sandboxes.browser.page import Page
+from cairn.sandboxes.browser.page import BrowserPage
 from cairn.sandboxes.browser.tab import Tab
 
 TURN_MS = 1000  # of a page's time: a page of ten seconds has ten turns
@@ -42,19 +42,19 @@ def start(seed: int) -> str:
     return script.replace("HUSH", json.dumps(_HUSH))
 
 
-async def begun(page: Page) -> str | None:
+async def begun(page: BrowserPage) -> str | None:
     """Return what the page asks for; None: it is not ready yet."""
     found = await _evaluate(page.tab, f"{_IS_READY} ? {_GOAL} : null")
     return None if found is None else str(found)
 
 
-async def outcome(page: Page) -> float | None:
+async def outcome(page: BrowserPage) -> float | None:
     """Return the reward: -1 when the page was left, None while it has given none."""
     found = await _evaluate(page.tabs[0], _OUTCOME)
     if found is None:
         return -1.0
-    is_over, reward = found
-    if not is_over:
+    terminated, reward = found
+    if not terminated:
         return None
     return -1.0 if reward is None else min(max(float(reward), -1.0), 1.0)  # None: it was no number
 

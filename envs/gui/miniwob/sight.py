@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from cairn.envs.gui.accessibility import Node, View
-from cairn.envs.gui.actions import Call
+from cairn.envs.gui.accessibility import AccessibilityNode, View
+from cairn.envs.gui.actions import GuiCall
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Sight:
     past: tuple[View, ...] = ()  # what was shown before each
 
     @cached_property
-    def things(self) -> tuple[Node, ...]:
+    def things(self) -> tuple[AccessibilityNode, ...]:
         """What can be acted on."""
         return tuple(node for node in self.view.nodes if node.bid)
 
@@ -35,11 +35,11 @@ class Sight:
         """The whole numbers in the goal."""
         return tuple(map(int, re.findall(r"-?\d+", self.goal)))
 
-    def said(self, node: Node) -> str:
+    def said(self, node: AccessibilityNode) -> str:
         """Return an element's name, else the texts in it."""
         return node.name or " ".join(self._texts(node))
 
-    def all(self, role: str = "", said: str | None = None, look: str = "") -> list[Node]:
+    def all(self, role: str = "", said: str | None = None, look: str = "") -> list[AccessibilityNode]:
         """Return what has a role, a name or text, and a tag and classes ("span", "span.star", ".star")."""
         return [
             node
@@ -49,7 +49,7 @@ class Sight:
             and (not look or _looks(node, look))
         ]
 
-    def one(self, role: str = "", said: str | None = None, look: str = "") -> Node:
+    def one(self, role: str = "", said: str | None = None, look: str = "") -> AccessibilityNode:
         """Return the first such element.
 
         Raises:
@@ -76,7 +76,7 @@ class Sight:
             raise LookupError(f"{pattern!r} is not in {self.goal!r}")
         return found.groups()
 
-    def _texts(self, node: Node) -> list[str]:
+    def _texts(self, node: AccessibilityNode) -> list[str]:
         at = next(index for index, each in enumerate(self.view.nodes) if each is node)
         inside, found = {at}, []
         for index in range(at + 1, len(self.view.nodes)):
@@ -89,75 +89,77 @@ class Sight:
         return found
 
 
-Solve = Callable[[Sight], Call]
+Solve = Callable[[Sight], GuiCall]
 Solvers = Mapping[str, Solve]
 
 
-def _looks(node: Node, look: str) -> bool:
+def _looks(node: AccessibilityNode, look: str) -> bool:
     """Return whether an element has a tag and classes."""
     tag, *classes = look.split(".")
     kinds = [state.split(".") for state in node.states if " " not in state]
     return any((not tag or kind[0] == tag) and set(classes) <= set(kind[1:]) for kind in kinds)
 
 
-def colour(node: Node) -> str:
+def colour(node: AccessibilityNode) -> str:
     """Return an element's colour, "#rrggbb"; "" where it has none."""
     return next((state for state in node.states if re.fullmatch("#[0-9a-f]{6}", state)), "")
 
 
-def middle(node: Node) -> tuple[float, float]:
+def middle(node: AccessibilityNode) -> tuple[float, float]:
     """Return the point in the middle of an element."""
     x, y, width, height = node.box
     return x + width / 2, y + height / 2
 
 
-def click(node: Node) -> Call:
+def click(node: AccessibilityNode) -> GuiCall:
     """Click on an element."""
-    return Call(name="click", arguments={"bid": node.bid})
+    return GuiCall(name="click", arguments={"bid": node.bid})
 
 
-def click_at(x: float, y: float) -> Call:
+def click_at(x: float, y: float) -> GuiCall:
     """Click at a point."""
-    return Call(name="mouse_click", arguments={"x": x, "y": y})
+    return GuiCall(name="mouse_click", arguments={"x": x, "y": y})
 
 
-def fill(node: Node, text: str) -> Call:
+def fill(node: AccessibilityNode, text: str) -> GuiCall:
     """Replace what a field holds."""
-    return Call(name="fill", arguments={"bid": node.bid, "value": text})
+    return GuiCall(name="fill", arguments={"bid": node.bid, "value": text})
 
 
-def press(node: Node, key: str) -> Call:
+def press(node: AccessibilityNode, key: str) -> GuiCall:
     """Press a key in an element."""
-    return Call(name="press", arguments={"bid": node.bid, "key_comb": key})
+    return GuiCall(name="press", arguments={"bid": node.bid, "key_comb": key})
 
 
-def choose(node: Node, options: str | list[str]) -> Call:
+def choose(node: AccessibilityNode, options: str | list[str]) -> GuiCall:
     """Choose from a list."""
-    return Call(name="select_option", arguments={"bid": node.bid, "options": options})
+    return GuiCall(name="select_option", arguments={"bid": node.bid, "options": options})
 
 
-def drag(start: tuple[float, float], end: tuple[float, float]) -> Call:
+def drag(start: tuple[float, float], end: tuple[float, float]) -> GuiCall:
     """Drag from one point to another."""
     (from_x, from_y), (to_x, to_y) = start, end
-    return Call(name="mouse_drag_and_drop", arguments={"from_x": from_x, "from_y": from_y, "to_x": to_x, "to_y": to_y})
+    return GuiCall(
+        name="mouse_drag_and_drop", arguments={"from_x": from_x, "from_y": from_y, "to_x": to_x, "to_y": to_y}
+    )
 
 
-def scroll(y: float) -> Call:
+def scroll(y: float) -> GuiCall:
     """Scroll down."""
-    return Call(name="scroll", arguments={"delta_x": 0, "delta_y": y})
+    return GuiCall(name="scroll", arguments={"delta_x": 0, "delta_y": y})
 
 
-def wait() -> Call:
+def wait() -> GuiCall:
     """Let time pass."""
-    return Call(name="noop")
+    return GuiCall(name="noop")
 
 
-def submit(sight: Sight, said: str = "Submit") -> Call:
+def submit(sight: Sight, said: str = "Submit") -> GuiCall:
     """Click on the button that ends the task."""
     return click(sight.one("button", said))
 
 
-def filled(sight: Sight, wanted: list[tuple[Node, str]], then: str = "Submit") -> Call:
+def filled(sight: Sight, wanted: list[tuple[AccessibilityNode, str]], then: str = "Submit") -> GuiCall:
     """Fill the first field that does not hold what it should; when all do, click on the button."""
     for node, text in wanted:
         if node.value != text:

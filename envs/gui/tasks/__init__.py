@@ -10,7 +10,7 @@ from cairn.core.errors import UnknownNameError
 from cairn.core.seeding import python_generator
 from cairn.envs.gui.apps import furnished
 from cairn.envs.gui.task import Template
-from cairn.envs.office.task import Task
+from cairn.envs.office.task import OfficeTask
 
 VERSION = 1  # changes whenever a task does
 
@@ -27,7 +27,7 @@ def templates() -> dict[str, Template]:
     return dict(sorted(found.items()))
 
 
-def make_task(template: str, seed: int) -> Task:
+def make_task(template: str, seed: int) -> OfficeTask:
     """Return a task; equal arguments give equal tasks in any process.
 
     Raises:
@@ -38,7 +38,7 @@ def make_task(template: str, seed: int) -> Task:
     chosen = templates()[template]
     world = furnished(seed)
     plan = chosen.make(world, python_generator("gui task", VERSION, template, seed))
-    return Task(
+    return OfficeTask(
         template=chosen,
         seed=seed,
         world=world,

@@ -7,7 +7,7 @@ import random
 from cairn.envs.gui.task import simple
 from cairn.envs.office.clock import day_of, days_later
 from cairn.envs.office.fixtures import account, ask, contacts, money
-from cairn.envs.office.payments import Request
+from cairn.envs.office.payments import PaymentRequest
 from cairn.envs.office.task import Plan, Step, step
 from cairn.envs.office.tasks import templates
 from cairn.envs.office.world import World
@@ -53,7 +53,7 @@ def _take_back(world: World, rng: random.Random) -> Plan:
     keys = []
     for person in (who, other):
         key = world.new_id("r")
-        world.payments.requests[key] = Request(
+        world.payments.requests[key] = PaymentRequest(
             id=key, direction="outgoing", address=person.address, amount=rng.randrange(500, 5_000), note=note,
             made_on=days_later(day_of(world.now), -2),
         )  # fmt: skip

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field
 
 from cairn.envs.base import EnvConfig, EnvMeta
-from cairn.envs.gui.actions import Call
+from cairn.envs.gui.actions import GuiCall
 from cairn.envs.gui.apps import deeds, sites
-from cairn.envs.gui.browsing import GuiConfig, GuiEnv, Opening, Verdict
+from cairn.envs.gui.browsing import GuiConfig, GuiEnv, GuiVerdict, Opening
 from cairn.envs.gui.site import site
 from cairn.envs.gui.tasks import make_task, templates
 from cairn.envs.gui.ui_actions import Deed
@@ -25,7 +25,7 @@ from cairn.envs.office.validator import PARTS, judge
 from cairn.envs.paraphrase import framed
 
 if TYPE_CHECKING:
-    from cairn.sandboxes.browser.page import Page
+    from cairn.sandboxes.browser.page import BrowserPage
 
 Split = Literal["train", "valid", "test"]
 _SEEDS: dict[Split, range] = {"train": range(100), "valid": range(100, 120), "test": range(120, 140)}
@@ -52,7 +52,7 @@ class AppsEnv(GuiEnv):
         summary="Eight web applications of an office in a real browser, judged by their own data.",
         is_deterministic=True,
         oracles=("clerk",),
-        waits=True,
+        is_blocking=True,
         can_reword=True,
         parts=PARTS,
     )
@@ -93,13 +93,13 @@ class AppsEnv(GuiEnv):
         goal = self.say(task_id, own, lambda: framed(own))
         return Opening(goal=goal, url=f"http://{self._task.template.apps[0]}/", sites=self._sites)
 
-    async def judge(self, page: Page, message: str | None) -> Verdict | None:
+    async def judge(self, page: BrowserPage, message: str | None) -> GuiVerdict | None:
         """Compare the world with what was wanted, when the user has been told."""
         if message is None:
             return None
         found = judge(self._task.world, self._world, self._task, message)
         text = "\n".join(("The task is over.", *found.problems))
-        return Verdict(score=found.score, success=found.success, text=text, parts=found.parts)
+        return GuiVerdict(score=found.score, success=found.success, text=text, parts=found.parts)
 
     def hidden(self) -> bytes:
         """Return the applications' data; worked out anew when some of it has changed."""
@@ -108,7 +108,7 @@ class AppsEnv(GuiEnv):
             self._known = (self._world.num_ids, holds, self._world.state())
         return self._known[2]
 
-    def next_call(self, name: str) -> Call:
+    def next_call(self, name: str) -> GuiCall:
         """Return the clerk's next call."""
         return self._oracle.next_call()
 
@@ -125,10 +125,10 @@ class _Clerk:
         self._num_done = 0
         self._deeds: Iterator[Deed] | None = None
         self._has_failed = False  # once, in the step at hand
-        self._planned: tuple[int, Call] | None = None  # the turn that it is for
+        self._planned: tuple[int, GuiCall] | None = None  # the turn that it is for
         self._expected: int | None = None  # the turn after the last of ours
 
-    def next_call(self) -> Call:
+    def next_call(self) -> GuiCall:
         turn = self._env.turn
         if self._planned is None or self._planned[0] != turn:
             if turn != self._expected:
@@ -136,7 +136,7 @@ class _Clerk:
             self._planned, self._expected = (turn, self._choose()), turn + 1
         return self._planned[1]
 
-    def _choose(self) -> Call:
+    def _choose(self) -> GuiCall:
         while self._num_done < len(self._steps):
             if self._deeds is None:
                 self._deeds = deeds(self._env._world, self._steps[self._num_done])
@@ -150,27 +150,27 @@ class _Clerk:
                 if not self._has_failed:  # from the step's beginning too
                     self._go_on()
         answer = self._env._task.answer
-        return Call(name="send_msg_to_user", arguments={"text": "Done." if answer is None else str(answer)})
+        return GuiCall(name="send_msg_to_user", arguments={"text": "Done." if answer is None else str(answer)})
 
     def _go_on(self) -> None:
         self._deeds, self._has_failed = None, False
         self._num_done += 1
 
-    def _as_call(self, deed: Deed) -> Call:
+    def _as_call(self, deed: Deed) -> GuiCall:
         if deed.verb == "goto":
-            return Call(name="goto", arguments={"url": deed.text})
+            return GuiCall(name="goto", arguments={"url": deed.text})
         assert self._env.view is not None
         fits = [each for each in self._env.view.nodes if each.bid and (each.role, each.name) == (deed.role, deed.name)]
         if len(fits) != 1:
             raise LookupError(f"{len(fits)} elements are {deed.role} {deed.name!r}")
         bid = {"bid": fits[0].bid}
         if deed.verb == "fill":
-            return Call(name="fill", arguments={**bid, "value": deed.text})
+            return GuiCall(name="fill", arguments={**bid, "value": deed.text})
         if deed.verb == "select":
-            return Call(name="select_option", arguments={**bid, "options": deed.text})
+            return GuiCall(name="select_option", arguments={**bid, "options": deed.text})
         if deed.verb == "press":
-            return Call(name="press", arguments={**bid, "key_comb": deed.text})
-        return Call(name=deed.verb, arguments=bid)
+            return GuiCall(name="press", arguments={**bid, "key_comb": deed.text})
+        return GuiCall(name=deed.verb, arguments=bid)
 
 
 @cache

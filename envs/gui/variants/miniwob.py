@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field
 
 from cairn.envs.base import EnvConfig, EnvMeta, Outcome
-from cairn.envs.gui.actions import Call, Mistake, parse, written
-from cairn.envs.gui.browsing import GuiConfig, GuiEnv, Opening, Verdict
+from cairn.envs.gui.actions import GuiActionError, GuiCall, parse, written
+from cairn.envs.gui.browsing import GuiConfig, GuiEnv, GuiVerdict, Opening
 from cairn.envs.gui.miniwob.episode import TURN_MS, begun, outcome, start
 from cairn.envs.gui.miniwob.pages import HOST, folder, pages, seconds, site
 from cairn.envs.gui.miniwob.secrets import SECRETIVE
@@ -25,7 +25,7 @@ from cairn.envs.gui.miniwob.solvers import solve
 
 if TYPE_CHECKING:
     from cairn.envs.gui.accessibility import View
-    from cairn.sandboxes.browser.page import Page
+    from cairn.sandboxes.browser.page import BrowserPage
 
 Split = Literal["train", "valid", "test"]
 _SEEDS: dict[Split, range] = {"train": range(100), "valid": range(100, 120), "test": range(120, 140)}
@@ -63,7 +63,7 @@ class MiniwobEnv(GuiEnv):
         is_deterministic=True,
         oracles=("solver",),
         oracle_success=0.8,
-        waits=True,
+        is_blocking=True,
         parts=("page",),
     )
     Config: ClassVar[type[EnvConfig]] = MiniwobConfig
@@ -106,7 +106,7 @@ class MiniwobEnv(GuiEnv):
         url = f"http://{HOST}/{pages()[self._name]}"
         return Opening(goal="", url=url, sites={HOST: site}, script=start(int(seed)))
 
-    async def prepare(self, page: Page) -> str | None:
+    async def prepare(self, page: BrowserPage) -> str | None:
         """Return what the page asks for, which is the goal, once its episode has begun."""
         if (found := await begun(page)) is None:
             return None
@@ -116,26 +116,26 @@ class MiniwobEnv(GuiEnv):
     def act(self, action: str) -> Outcome:
         """Carry out a call, and keep it in mind."""
         call = parse(action, self._functions)
-        if not isinstance(call, Mistake) and self.view is not None:
+        if not isinstance(call, GuiActionError) and self.view is not None:
             self._past.append(self.view)
             self._calls.append(written(call))
         return super().act(action)
 
-    async def judge(self, page: Page, message: str | None) -> Verdict | None:
+    async def judge(self, page: BrowserPage, message: str | None) -> GuiVerdict | None:
         """Ask the page for its reward."""
         reward = await outcome(page)
         if reward is None:
             return None
         success = reward >= _CLOSE_ENOUGH.get(self._name, 1.0) - _ROUNDING
         text = f"The task is over. Its reward is {reward:g}."
-        return Verdict(score=reward, success=success, text=text, parts={"page": reward})
+        return GuiVerdict(score=reward, success=success, text=text, parts={"page": reward})
 
     def hidden(self) -> bytes:
         """Return all that was done, on pages where that does not show."""
         parts = self._calls if self._name in SECRETIVE else []
         return "\0".join(parts).encode("utf-8", "backslashreplace")
 
-    def next_call(self, name: str) -> Call:
+    def next_call(self, name: str) -> GuiCall:
         """Return the solver's next call; on pages that it does not know, it waits."""
         assert self.view is not None
         return solve(self._name, Sight(self.view, self._asked, tuple(self._calls), tuple(self._past)))

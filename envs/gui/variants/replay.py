@@ -42,7 +42,7 @@ from cairn.core.errors import CairnError, MissingDataError
 from cairn.core.records import Observation, Schema
 from cairn.envs.base import EnvConfig, EnvMeta, Outcome, TextEnv
 from cairn.envs.gui import commands
-from cairn.envs.gui.actions import Mistake, parse, schemas, written
+from cairn.envs.gui.actions import GuiActionError, parse, schemas, written
 from cairn.envs.gui.matching import Likeness, Match, likeness
 from cairn.envs.gui.recording import RecordedEpisode
 from cairn.envs.gui.recording_file import read
@@ -125,7 +125,7 @@ class ReplayEnv(TextEnv):
         if len(action) > self.meta.max_action_chars:
             return self._mistaken(f"An action may have {self.meta.max_action_chars} characters.")
         call = parse(action, self._functions)
-        if isinstance(call, Mistake):
+        if isinstance(call, GuiActionError):
             return self._mistaken(call.text)
         move = self._track.episode.moves[self._at]
         like = likeness(call, move.taken, self.config.match)
@@ -208,7 +208,7 @@ class ReplayEnv(TextEnv):
         return Outcome(
             text,
             sum(parts.values()),
-            is_over=self._has_ended,
+            terminated=self._has_ended,
             success=self._has_ended and not self._is_lost and not self._num_patched,
             score=self._score(),
             channels={**parts, **channels, "patched": float(self._at > step and not like.matches), "step": float(step)},

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from cairn.envs.base import EnvConfig, EnvMeta
-from cairn.envs.gui.accessibility import Node
-from cairn.envs.gui.actions import Call
-from cairn.envs.gui.browsing import GuiConfig, GuiEnv, Opening, Verdict
+from cairn.envs.gui.accessibility import AccessibilityNode
+from cairn.envs.gui.actions import GuiCall
+from cairn.envs.gui.browsing import GuiConfig, GuiEnv, GuiVerdict, Opening
 from cairn.envs.webshop.env import ShopConfig, WebShopEnv
 from cairn.envs.webshop.pages import BACK, PER_PAGE
 from cairn.envs.webshop.reward import PARTS
@@ -23,7 +23,7 @@ from cairn.envs.webshop.web import make_pages
 from cairn.envs.webshop.web_episodes import Episodes
 
 if TYPE_CHECKING:
-    from cairn.sandboxes.browser.page import Page
+    from cairn.sandboxes.browser.page import BrowserPage
 
 _HOST, _TOKEN = "shop", "1"
 _URL = f"http://{_HOST}/s/{_TOKEN}/"
@@ -45,7 +45,7 @@ class ShopPagesEnv(GuiEnv):
         summary="The web shop in a real browser: search, compare, choose options and buy on its pages.",
         is_deterministic=True,
         oracles=("buyer",),
-        waits=True,
+        is_blocking=True,
         can_reword=True,
         parts=PARTS,
     )
@@ -88,14 +88,14 @@ class ShopPagesEnv(GuiEnv):
         self._said, self._own = self._shop.instruction(task_id), self._shop.goal(task_id).instruction
         return Opening(goal=self._said, url=_URL, sites=self._sites)
 
-    async def judge(self, page: Page, message: str | None) -> Verdict | None:
+    async def judge(self, page: BrowserPage, message: str | None) -> GuiVerdict | None:
         """Return what the purchase was worth, once there is one."""
         episode = self._episodes.find(_TOKEN)
-        if not episode.is_over:
+        if not episode.has_ended:
             return None
         info, score = episode.info, float(episode.info["score"])
         text = f"The purchase is made. Score: {score}"
-        return Verdict(score=score, success=info["success"], text=text, parts=info["channels"])
+        return GuiVerdict(score=score, success=info["success"], text=text, parts=info["channels"])
 
     def hidden(self) -> bytes:
         """Return the shop's own state, and what its next page will say of the last request."""
@@ -106,7 +106,7 @@ class ShopPagesEnv(GuiEnv):
         said, own = (json.dumps(["text", " ".join(words.split())])[1:-1] for words in (self._said, self._own))
         return told.replace(said, own)
 
-    def next_call(self, name: str) -> Call:
+    def next_call(self, name: str) -> GuiCall:
         """Return what leads to the shop's own oracle's next action."""
         assert self.view is not None
         kind, _, rest = self._oracle_action(name).partition("[")
@@ -133,16 +133,16 @@ class ShopPagesEnv(GuiEnv):
             return then if then.startswith("search[") else action
         return action
 
-    def _to_search(self, words: str) -> Call:
+    def _to_search(self, words: str) -> GuiCall:
         field = self._found("searchbox")
         if not field:
             return self._to_click(BACK.lower())
         bid, value, told = field[0].bid, field[0].value or "", " ".join(words.split())
         if value == told or (value.endswith("…") and told.startswith(value[:-1])):  # long values are shown cut
-            return Call(name="press", arguments={"bid": bid, "key_comb": "Enter"})
-        return Call(name="fill", arguments={"bid": bid, "value": words})
+            return GuiCall(name="press", arguments={"bid": bid, "key_comb": "Enter"})
+        return GuiCall(name="fill", arguments={"bid": bid, "value": words})
 
-    def _to_click(self, label: str) -> Call:
+    def _to_click(self, label: str) -> GuiCall:
         """Return the click on a product, an option or a button; the way back to the shop's page where it is not."""
         at = self._shop.session
         catalogue = self._shop.shop.catalogue
@@ -154,12 +154,12 @@ class ShopPagesEnv(GuiEnv):
             name = " ".join(label.split())
             fits = [node for node in self._found("radio") if node.name == name][::-1]
             fits += [node for node in self._found("button") if node.name.lower() == name]
-        return Call(name="click", arguments={"bid": fits[0].bid}) if fits else _BACK_TO_THE_SHOP
+        return GuiCall(name="click", arguments={"bid": fits[0].bid}) if fits else _BACK_TO_THE_SHOP
 
-    def _found(self, role: str) -> list[Node]:
+    def _found(self, role: str) -> list[AccessibilityNode]:
         assert self.view is not None
         return [node for node in self.view.nodes if node.bid and node.role == role]
 
 
-_BACK_TO_THE_SHOP = Call(name="goto", arguments={"url": _URL})
+_BACK_TO_THE_SHOP = GuiCall(name="goto", arguments={"url": _URL})
 ENV = ShopPagesEnv

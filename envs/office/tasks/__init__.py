@@ -9,13 +9,13 @@ from functools import cache
 from cairn.core.errors import UnknownNameError
 from cairn.core.seeding import python_generator
 from cairn.envs.office.generator import populate
-from cairn.envs.office.task import Task, Template, source
+from cairn.envs.office.task import OfficeTask, TaskTemplate, source
 
 
 @cache
-def templates() -> dict[str, Template]:
+def templates() -> dict[str, TaskTemplate]:
     """Return all templates by name, sorted."""
-    found: dict[str, Template] = {}
+    found: dict[str, TaskTemplate] = {}
     for module in pkgutil.iter_modules(__path__):
         if not module.name.startswith("_"):
             for template in importlib.import_module(f"{__name__}.{module.name}").TEMPLATES:
@@ -24,7 +24,7 @@ def templates() -> dict[str, Template]:
     return dict(sorted(found.items()))
 
 
-def make_task(template: str, seed: int) -> Task:
+def make_task(template: str, seed: int) -> OfficeTask:
     """Return a task; equal arguments give equal tasks in any process.
 
     Raises:
@@ -35,7 +35,7 @@ def make_task(template: str, seed: int) -> Task:
     chosen = templates()[template]
     world = populate(seed)
     plan = chosen.make(world, python_generator("office task", template, seed))
-    return Task(
+    return OfficeTask(
         template=chosen,
         seed=seed,
         world=world,

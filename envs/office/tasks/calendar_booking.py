@@ -6,7 +6,7 @@ import random
 
 from cairn.envs.office.clock import later
 from cairn.envs.office.fixtures import contacts, meet, next_week
-from cairn.envs.office.task import Plan, Template, step
+from cairn.envs.office.task import Plan, TaskTemplate, step
 from cairn.envs.office.world import World
 
 _BOOK_PROGRAM = """
@@ -92,6 +92,6 @@ def _invite(world: World, rng: random.Random) -> Plan:
 
 
 TEMPLATES = (
-    Template(name="book-first-slot", level=2, apps=("calendar", "contacts"), make=_book),
-    Template(name="invite-group", level=2, apps=("calendar", "contacts"), make=_invite),
+    TaskTemplate(name="book-first-slot", level=2, apps=("calendar", "contacts"), make=_book),
+    TaskTemplate(name="invite-group", level=2, apps=("calendar", "contacts"), make=_invite),
 )

@@ -8,7 +8,7 @@ from cairn.envs.office.calendar import Event
 from cairn.envs.office.clock import days_later, later
 from cairn.envs.office.contacts import Contact
 from cairn.envs.office.fixtures import contacts, meet, next_week
-from cairn.envs.office.task import Plan, Template, step
+from cairn.envs.office.task import Plan, TaskTemplate, step
 from cairn.envs.office.vocabulary import EVENT_TITLES
 from cairn.envs.office.world import World
 
@@ -151,7 +151,7 @@ def _room(world: World, rng: random.Random) -> Plan:
 
 
 TEMPLATES = (
-    Template(name="shift-meetings", level=3, apps=("calendar", "contacts"), make=_shift),
-    Template(name="decline-day", level=2, apps=("calendar", "contacts"), make=_decline),
-    Template(name="change-room", level=2, apps=("calendar",), make=_room),
+    TaskTemplate(name="shift-meetings", level=3, apps=("calendar", "contacts"), make=_shift),
+    TaskTemplate(name="decline-day", level=2, apps=("calendar", "contacts"), make=_decline),
+    TaskTemplate(name="change-room", level=2, apps=("calendar",), make=_room),
 )

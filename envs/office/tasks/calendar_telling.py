@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from cairn.envs.office.fixtures import meet, namesakes, next_week
-from cairn.envs.office.task import Plan, Template, step
+from cairn.envs.office.task import Plan, TaskTemplate, step
 from cairn.envs.office.world import World
 
 _BUSIEST_PROGRAM = """
@@ -87,6 +87,6 @@ def _agenda(world: World, rng: random.Random) -> Plan:
 
 
 TEMPLATES = (
-    Template(name="busiest-day", level=2, apps=("calendar",), make=_busiest),
-    Template(name="mail-agenda", level=2, apps=("calendar", "mail", "contacts"), make=_agenda),
+    TaskTemplate(name="busiest-day", level=2, apps=("calendar",), make=_busiest),
+    TaskTemplate(name="mail-agenda", level=2, apps=("calendar", "mail", "contacts"), make=_agenda),
 )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from cairn.envs.office.clock import day_of, days_later
 from cairn.envs.office.contacts import Contact
 from cairn.envs.office.fixtures import contacts
-from cairn.envs.office.task import Plan, Template, step
+from cairn.envs.office.task import Plan, TaskTemplate, step
 from cairn.envs.office.world import World
 
 _MERGE_PROGRAM = """
@@ -122,8 +122,8 @@ def _birthdays(world: World, rng: random.Random) -> Plan:
 
 
 TEMPLATES = (
-    Template(name="merge-duplicates", level=2, apps=("contacts",), make=_merge),
-    Template(name="new-phone", level=1, apps=("contacts",), make=_phone),
-    Template(name="company-group", level=1, apps=("contacts",), make=_group),
-    Template(name="birthdays", level=1, apps=("contacts",), make=_birthdays),
+    TaskTemplate(name="merge-duplicates", level=2, apps=("contacts",), make=_merge),
+    TaskTemplate(name="new-phone", level=1, apps=("contacts",), make=_phone),
+    TaskTemplate(name="company-group", level=1, apps=("contacts",), make=_group),
+    TaskTemplate(name="birthdays", level=1, apps=("contacts",), make=_birthdays),
 )

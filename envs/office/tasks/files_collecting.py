@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from cairn.envs.office.fixtures import before, money, put
-from cairn.envs.office.task import Plan, Template, step
+from cairn.envs.office.task import Plan, TaskTemplate, step
 from cairn.envs.office.vocabulary import FILE_NAMES, SENTENCES
 from cairn.envs.office.world import World
 
@@ -81,6 +81,6 @@ def _sum(world: World, rng: random.Random) -> Plan:
 
 
 TEMPLATES = (
-    Template(name="collect-todos", level=2, apps=("files",), make=_todos),
-    Template(name="sum-journeys", level=2, apps=("files",), make=_sum),
+    TaskTemplate(name="collect-todos", level=2, apps=("files",), make=_todos),
+    TaskTemplate(name="sum-journeys", level=2, apps=("files",), make=_sum),
 )

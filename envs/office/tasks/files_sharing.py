@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from cairn.envs.office.clock import day_of, days_later
 from cairn.envs.office.fixtures import before, contacts, meet, namesakes, put
-from cairn.envs.office.task import Plan, Template, step
+from cairn.envs.office.task import Plan, TaskTemplate, step
 from cairn.envs.office.world import World
 
 _SHARE_PROGRAM = """
@@ -114,7 +114,7 @@ def _minutes(world: World, rng: random.Random) -> Plan:
 
 
 TEMPLATES = (
-    Template(name="share-with-group", level=2, apps=("files", "contacts"), make=_share),
-    Template(name="send-newest-version", level=2, apps=("files", "mail", "contacts"), make=_newest),
-    Template(name="send-minutes", level=3, apps=("calendar", "files", "mail"), make=_minutes),
+    TaskTemplate(name="share-with-group", level=2, apps=("files", "contacts"), make=_share),
+    TaskTemplate(name="send-newest-version", level=2, apps=("files", "mail", "contacts"), make=_newest),
+    TaskTemplate(name="send-minutes", level=3, apps=("calendar", "files", "mail"), make=_minutes),
 )

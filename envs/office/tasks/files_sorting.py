@@ -6,7 +6,7 @@ import random
 
 from cairn.envs.office.clock import day_of, days_later
 from cairn.envs.office.fixtures import before, put
-from cairn.envs.office.task import Plan, Template, step
+from cairn.envs.office.task import Plan, TaskTemplate, step
 from cairn.envs.office.world import World
 
 _ARCHIVE_PROGRAM = """
@@ -71,6 +71,6 @@ def _backups(world: World, rng: random.Random) -> Plan:
 
 
 TEMPLATES = (
-    Template(name="archive-scans", level=1, apps=("files",), make=_archive),
-    Template(name="delete-old-backups", level=2, apps=("files",), make=_backups),
+    TaskTemplate(name="archive-scans", level=1, apps=("files",), make=_archive),
+    TaskTemplate(name="delete-old-backups", level=2, apps=("files",), make=_backups),
 )

@@ -7,7 +7,7 @@ import random
 from cairn.envs.office.clock import day_of, days_later
 from cairn.envs.office.fixtures import account, add_payee, before, money, receive
 from cairn.envs.office.mail import Attachment
-from cairn.envs.office.task import Plan, Step, Template, step
+from cairn.envs.office.task import Plan, Step, TaskTemplate, step
 from cairn.envs.office.world import World
 
 PATH = "/Finance/invoices.txt"
@@ -69,4 +69,4 @@ def _pay(source: str, payee: str, cents: int, number: str) -> Step:
     )  # fmt: skip
 
 
-TEMPLATES = (Template(name="overdue-invoices", level=3, apps=("mail", "files", "payments"), make=_make),)
+TEMPLATES = (TaskTemplate(name="overdue-invoices", level=3, apps=("mail", "files", "payments"), make=_make),)

@@ -6,7 +6,7 @@ import random
 
 from cairn.envs.office.clock import later
 from cairn.envs.office.fixtures import before, contacts, receive
-from cairn.envs.office.task import Plan, Template
+from cairn.envs.office.task import Plan, TaskTemplate
 from cairn.envs.office.world import World
 
 _PROGRAM = """
@@ -41,4 +41,4 @@ def _make(world: World, rng: random.Random) -> Plan:
     )
 
 
-TEMPLATES = (Template(name="count-portions", level=2, apps=("mail",), make=_make),)
+TEMPLATES = (TaskTemplate(name="count-portions", level=2, apps=("mail",), make=_make),)

@@ -6,7 +6,7 @@ import random
 
 from cairn.envs.office.clock import later
 from cairn.envs.office.fixtures import before, contacts, draft, namesakes, receive
-from cairn.envs.office.task import Plan, Template, step
+from cairn.envs.office.task import Plan, TaskTemplate, step
 from cairn.envs.office.world import World
 
 _SUBJECTS = ("Seating plan", "Door codes", "Key for the cellar", "Guest network", "Locker numbers")
@@ -65,6 +65,6 @@ def _send_draft(world: World, rng: random.Random) -> Plan:
 
 
 TEMPLATES = (
-    Template(name="forward-newest", level=2, apps=("mail", "contacts"), make=_forward),
-    Template(name="send-draft", level=1, apps=("mail", "contacts"), make=_send_draft),
+    TaskTemplate(name="forward-newest", level=2, apps=("mail", "contacts"), make=_forward),
+    TaskTemplate(name="send-draft", level=1, apps=("mail", "contacts"), make=_send_draft),
 )

@@ -6,7 +6,7 @@ import random
 
 from cairn.envs.office.clock import day_of, days_later
 from cairn.envs.office.fixtures import before, namesakes, receive
-from cairn.envs.office.task import Plan, Template, step
+from cairn.envs.office.task import Plan, TaskTemplate, step
 from cairn.envs.office.vocabulary import LABELS, MAIL_TOPICS
 from cairn.envs.office.world import World
 
@@ -70,6 +70,6 @@ def _trash(world: World, rng: random.Random) -> Plan:
 
 
 TEMPLATES = (
-    Template(name="label-sender", level=1, apps=("mail", "contacts"), make=_label),
-    Template(name="trash-newsletters", level=1, apps=("mail",), make=_trash),
+    TaskTemplate(name="label-sender", level=1, apps=("mail", "contacts"), make=_label),
+    TaskTemplate(name="trash-newsletters", level=1, apps=("mail",), make=_trash),
 )

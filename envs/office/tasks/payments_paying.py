@@ -8,7 +8,7 @@ from dataclasses import replace
 from cairn.envs.office.clock import day_of, days_later
 from cairn.envs.office.fixtures import account, add_payee, money
 from cairn.envs.office.payments import Transaction
-from cairn.envs.office.task import Plan, Template, step
+from cairn.envs.office.task import Plan, TaskTemplate, step
 from cairn.envs.office.world import World
 
 _BILL_PROGRAM = """
@@ -112,7 +112,7 @@ def _pay(world: World, source: str, at: str, amount: int, payee: str) -> None:
 
 
 TEMPLATES = (
-    Template(name="pay-bill", level=1, apps=("payments",), make=_bill),
-    Template(name="level-account", level=1, apps=("payments",), make=_level),
-    Template(name="sum-spent", level=2, apps=("payments",), make=_spent),
+    TaskTemplate(name="pay-bill", level=1, apps=("payments",), make=_bill),
+    TaskTemplate(name="level-account", level=1, apps=("payments",), make=_level),
+    TaskTemplate(name="sum-spent", level=2, apps=("payments",), make=_spent),
 )

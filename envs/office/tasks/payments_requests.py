@@ -6,7 +6,7 @@ import random
 
 from cairn.envs.office.clock import day_of, days_later
 from cairn.envs.office.fixtures import account, ask, before, contacts, money, receive
-from cairn.envs.office.task import Plan, Template, step
+from cairn.envs.office.task import Plan, TaskTemplate, step
 from cairn.envs.office.world import World
 
 _SETTLE_PROGRAM = """
@@ -86,6 +86,6 @@ def _dinner(world: World, rng: random.Random) -> Plan:
 
 
 TEMPLATES = (
-    Template(name="settle-requests", level=2, apps=("payments", "contacts"), make=_settle),
-    Template(name="dinner-shares", level=3, apps=("mail", "payments"), make=_dinner),
+    TaskTemplate(name="settle-requests", level=2, apps=("payments", "contacts"), make=_settle),
+    TaskTemplate(name="dinner-shares", level=3, apps=("mail", "payments"), make=_dinner),
 )

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from cairn.envs.office.clock import later
 from cairn.envs.office.fixtures import before, contacts, meet, namesakes, next_week, receive
-from cairn.envs.office.task import Plan, Template, step
+from cairn.envs.office.task import Plan, TaskTemplate, step
 from cairn.envs.office.world import World
 
 _PHONE_PROGRAM = """
@@ -88,6 +88,6 @@ def _move(world: World, rng: random.Random) -> Plan:
 
 
 TEMPLATES = (
-    Template(name="reply-phone", level=2, apps=("mail", "contacts"), make=_phone),
-    Template(name="move-on-request", level=3, apps=("mail", "calendar"), make=_move),
+    TaskTemplate(name="reply-phone", level=2, apps=("mail", "contacts"), make=_phone),
+    TaskTemplate(name="move-on-request", level=3, apps=("mail", "calendar"), make=_move),
 )

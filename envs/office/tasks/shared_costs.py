@@ -6,10 +6,10 @@ import random
 from dataclasses import replace
 
 from cairn.envs.office.clock import day_of, days_later
-from cairn.envs.office.contacts import Group
+from cairn.envs.office.contacts import ContactGroup
 from cairn.envs.office.fixtures import account, before, contacts, money, put
 from cairn.envs.office.payments import Transaction
-from cairn.envs.office.task import Plan, Template, step
+from cairn.envs.office.task import Plan, TaskTemplate, step
 from cairn.envs.office.world import World
 
 _JOURNEY_PROGRAM = """
@@ -84,7 +84,7 @@ def _club(world: World, rng: random.Random) -> Plan:
         rng.randrange(20, 60) * 100,
         contacts(world, rng, 9),
     )
-    world.contacts.groups[group] = Group(name=group, members=tuple(sorted(each.id for each in people[:7])))
+    world.contacts.groups[group] = ContactGroup(name=group, members=tuple(sorted(each.id for each in people[:7])))
     since, paid_path, open_path = days_later(day_of(world.now), -30), "/Notes/fees-cash.txt", "/Notes/fees-open.txt"
     put(world, paid_path, f"{people[0].name}, cash\n{people[7].name}, cash\n", before(world, rng, 1, 9))
     checking = account(world, "Checking").id
@@ -124,6 +124,6 @@ def _get(world: World, target: str, who: str, amount: int, at: str) -> None:
 
 
 TEMPLATES = (
-    Template(name="share-journey", level=2, apps=("files", "contacts", "payments"), make=_journey),
-    Template(name="club-fees", level=3, apps=("contacts", "payments", "mail", "files"), make=_club),
+    TaskTemplate(name="share-journey", level=2, apps=("files", "contacts", "payments"), make=_journey),
+    TaskTemplate(name="club-fees", level=3, apps=("contacts", "payments", "mail", "files"), make=_club),
 )

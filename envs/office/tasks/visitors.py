@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from cairn.envs.office.fixtures import before, contacts, meet, next_week, put, receive
-from cairn.envs.office.task import Plan, Template, step
+from cairn.envs.office.task import Plan, TaskTemplate, step
 from cairn.envs.office.vocabulary import LAST_NAMES
 from cairn.envs.office.world import World
 
@@ -68,4 +68,4 @@ def _make(world: World, rng: random.Random) -> Plan:
     )
 
 
-TEMPLATES = (Template(name="plan-visit", level=3, apps=("mail", "calendar", "contacts", "files"), make=_make),)
+TEMPLATES = (TaskTemplate(name="plan-visit", level=3, apps=("mail", "calendar", "contacts", "files"), make=_make),)

@@ -16,7 +16,7 @@ ADD, VIEW, CHECKOUT, REMOVE = "Add to Cart", "View Cart", "Checkout", "Remove It
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class CartLine:
     """One product in the cart; the same product twice is two lines."""
 
     number: int
@@ -29,7 +29,7 @@ class Line:
 class CartState(State):
     """Where a session with a cart is."""
 
-    cart: tuple[Line, ...] = ()
+    cart: tuple[CartLine, ...] = ()
     is_open: bool = False  # the cart's page is shown; the rest of the state is the page that it was opened from
     reward: float | None = None  # of the checkout
 
@@ -39,7 +39,7 @@ def cents(price: float) -> int:
     return round(100 * price)
 
 
-def total(cart: Sequence[Line]) -> int:
+def total(cart: Sequence[CartLine]) -> int:
     """Return what a cart costs."""
     return sum(line.cents for line in cart)
 
@@ -49,17 +49,17 @@ def dollars(amount: int) -> str:
     return f"${amount // 100}.{amount % 100:02d}"
 
 
-def next_number(cart: Sequence[Line]) -> int:
+def next_number(cart: Sequence[CartLine]) -> int:
     """Return the number of the next line."""
     return max((line.number for line in cart), default=0) + 1
 
 
-def remove_label(line: Line) -> str:
+def remove_label(line: CartLine) -> str:
     """Return what to click to take a line out."""
     return f"{REMOVE} {line.number}".lower()
 
 
-def cart_page(cart: Sequence[Line], catalogue: Catalogue, instruction: str) -> list[Piece]:
+def cart_page(cart: Sequence[CartLine], catalogue: Catalogue, instruction: str) -> list[Piece]:
     """Return what the cart's page shows: each line with the total up to it."""
     shown = [_text("Instruction:"), _text(instruction), _button(BACK), _button(PREV)]
     if not cart:
@@ -70,7 +70,7 @@ def cart_page(cart: Sequence[Line], catalogue: Catalogue, instruction: str) -> l
     return [*shown, _button(CHECKOUT)]
 
 
-def receipt(cart: Sequence[Line], catalogue: Catalogue, reward: float) -> list[Piece]:
+def receipt(cart: Sequence[CartLine], catalogue: Catalogue, reward: float) -> list[Piece]:
     """Return what the last page shows."""
     shown = [_text("Thank you for shopping with us!"), _text("Purchased")]
     for line in cart:
@@ -79,7 +79,7 @@ def receipt(cart: Sequence[Line], catalogue: Catalogue, reward: float) -> list[P
     return [*shown, *map(_text, ending)]
 
 
-def _told(line: Line, catalogue: Catalogue) -> Iterator[Piece]:
+def _told(line: CartLine, catalogue: Catalogue) -> Iterator[Piece]:
     product = catalogue[line.product]
     yield _text(f"Item {line.number}: {product.asin}")
     if product.name.strip():

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from cairn.envs.webshop.catalogue import Catalogue
-from cairn.envs.webshop.goals import NO_LIMIT, Goal
+from cairn.envs.webshop.goals import NO_LIMIT, ShoppingGoal
 from cairn.envs.webshop.nouns import stub
 from cairn.envs.webshop.oracle import searches
 from cairn.envs.webshop.products import Product
@@ -17,13 +17,13 @@ from cairn.envs.webshop.reward import score
 _MAX_ATTRIBUTES = 4  # of a goal; subsets of these are looked at
 
 
-def options_of(goal: Goal) -> Mapping[str, str]:
+def options_of(goal: ShoppingGoal) -> Mapping[str, str]:
     """Return a synthetic goal's options; families are made of no others."""
     assert isinstance(goal.options, Mapping)
     return goal.options
 
 
-def meets(product: Product, attribute: str, goal: Goal) -> bool:
+def meets(product: Product, attribute: str, goal: ShoppingGoal) -> bool:
     """Return whether a product has an attribute, as the base reward tells; `goal` is any."""
     return score(product, 0.0, {}, replace(goal, attributes=(attribute,), options={}), stub).attributes == 1
 
@@ -34,7 +34,7 @@ def can_find(catalogue: Catalogue, number: int) -> bool:
 
 
 def some_conditions(
-    goal: Goal, max_options: int, rng: random.Random
+    goal: ShoppingGoal, max_options: int, rng: random.Random
 ) -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
     """Yield attributes and options that are parts of a goal's, in random order; at least one attribute each time."""
     attributes = rng.sample(goal.attributes, min(_MAX_ATTRIBUTES, len(goal.attributes)))

@@ -8,11 +8,11 @@ from typing import Generic, Literal, TypeVar
 from pydantic import Field
 
 from cairn.envs.webshop.env import WebShopConfig, WebShopEnv
-from cairn.envs.webshop.goals import Goal
-from cairn.envs.webshop.oracle import Plan
-from cairn.envs.webshop.variants._tasks import Task, Tasks
+from cairn.envs.webshop.goals import ShoppingGoal
+from cairn.envs.webshop.oracle import ShoppingPlan
+from cairn.envs.webshop.variants._tasks import ShopTask, Tasks
 
-T = TypeVar("T", bound=Task)
+T = TypeVar("T", bound=ShopTask)
 
 
 class FamilyConfig(WebShopConfig):
@@ -54,11 +54,11 @@ class Family(WebShopEnv, Generic[T]):
         """Return a task."""
         return self._made.find(self.place(task_id))
 
-    def goal(self, task_id: str) -> Goal:
+    def goal(self, task_id: str) -> ShoppingGoal:
         """Return what a task asks for; of several things the first, with the whole instruction."""
         return self.task(task_id).goal
 
-    def make_plan(self, task_id: str) -> Plan:
+    def make_plan(self, task_id: str) -> ShoppingPlan:
         """Return a best purchase."""
         return self.task(task_id).plan
 

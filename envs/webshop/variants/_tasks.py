@@ -19,9 +19,9 @@ import numpy as np
 
 from cairn.core.errors import CairnError
 from cairn.core.seeding import python_generator
-from cairn.envs.webshop.goals import SHUFFLE_SEED, Goal
+from cairn.envs.webshop.goals import SHUFFLE_SEED, ShoppingGoal
 from cairn.envs.webshop.nouns import Tagger
-from cairn.envs.webshop.oracle import Plan
+from cairn.envs.webshop.oracle import ShoppingPlan
 from cairn.envs.webshop.shop import Shop
 from cairn.envs.webshop.splits import Places, Protocol, Split, indices
 
@@ -36,18 +36,18 @@ _KEPT = 1024  # tasks
 
 
 @dataclass(frozen=True, kw_only=True)
-class Task:
+class ShopTask:
     """What every family's tasks have."""
 
-    goal: Goal  # what is asked for, with the task's instruction; of several things the first
-    plan: Plan  # a best purchase of it
+    goal: ShoppingGoal  # what is asked for, with the task's instruction; of several things the first
+    plan: ShoppingPlan  # a best purchase of it
 
 
-T = TypeVar("T", bound=Task)
+T = TypeVar("T", bound=ShopTask)
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
+class GoalPool:
     """The goals of one split."""
 
     shop: Shop
@@ -83,7 +83,7 @@ class Tasks(Generic[T]):
     def __init__(
         self,
         family: str,
-        make: Callable[[Pool, Goal, random.Random], T | None],
+        make: Callable[[GoalPool, ShoppingGoal, random.Random], T | None],
         shop: Shop,
         splits: Protocol,
         nouns: Tagger,
@@ -99,7 +99,7 @@ class Tasks(Generic[T]):
         """
         self._family, self._make, self._shop = family, make, shop
         self._pools = {
-            split: Pool(shop, nouns, indices(shop, splits, split, SHUFFLE_SEED)) for split in _SPLITS[splits]
+            split: GoalPool(shop, nouns, indices(shop, splits, split, SHUFFLE_SEED)) for split in _SPLITS[splits]
         }
         self.find = lru_cache(maxsize=_KEPT)(self._find)
         self._spare = lru_cache(maxsize=len(self._pools))(self._find_spare)
@@ -134,7 +134,7 @@ class Tasks(Generic[T]):
         assert spare is not None  # else there is no such task
         return spare
 
-    def _find_spare(self, pool: Pool) -> T | None:
+    def _find_spare(self, pool: GoalPool) -> T | None:
         """Return the first task that can be made of any goal of a split; of each product one goal is tried."""
         tried = set()
         for place in pool.places:
@@ -144,9 +144,9 @@ class Tasks(Generic[T]):
             tried.add(product)
         return None
 
-    def _try(self, pool: Pool, candidate: int, place: int) -> T | None:
+    def _try(self, pool: GoalPool, candidate: int, place: int) -> T | None:
         rng = python_generator(self._family, place, candidate)
         return self._make(pool, self._shop.goals[candidate], rng)
 
-    def _pool_of(self, place: int) -> Pool:
+    def _pool_of(self, place: int) -> GoalPool:
         return next(pool for pool in self._pools.values() if pool.has(place))

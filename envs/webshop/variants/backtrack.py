@@ -20,9 +20,9 @@ from functools import lru_cache
 
 from cairn.core.seeding import python_generator
 from cairn.envs.base import EnvMeta
-from cairn.envs.webshop.goals import Goal
+from cairn.envs.webshop.goals import ShoppingGoal
 from cairn.envs.webshop.nouns import Tagger
-from cairn.envs.webshop.oracle import Plan, best_choice, next_action
+from cairn.envs.webshop.oracle import ShoppingPlan, best_choice, next_action
 from cairn.envs.webshop.pages import BUY, Piece, State
 from cairn.envs.webshop.reward import PARTS, score
 from cairn.envs.webshop.rules import parse
@@ -30,7 +30,7 @@ from cairn.envs.webshop.shop import Shop
 from cairn.envs.webshop.splits import Protocol
 from cairn.envs.webshop.variants._conditions import described, limited, some_conditions
 from cairn.envs.webshop.variants._family import Family
-from cairn.envs.webshop.variants._tasks import Pool, Task, Tasks
+from cairn.envs.webshop.variants._tasks import GoalPool, ShopTask, Tasks
 
 MAX_DEAD_ENDS = 3
 SOLD_OUT = "Sold Out"
@@ -48,7 +48,7 @@ Option = tuple[str, str]  # name, value
 
 
 @dataclass(frozen=True, kw_only=True)
-class BacktrackTask(Task):
+class BacktrackTask(ShopTask):
     """A search with dead ends."""
 
     sold_out: Mapping[int, Option | None]  # products, in the order of the results; None: all of it
@@ -91,7 +91,7 @@ class BacktrackEnv(Family[BacktrackTask]):
         at, plan, catalogue = self.session, self._task.plan, self.shop.catalogue
         dead_ends = (number for number in self._task.sold_out if number not in at.visited)
         if (number := next(dead_ends, plan.product)) != plan.product:
-            plan = Plan(product=number, options={}, reward=0.0)
+            plan = ShoppingPlan(product=number, options={}, reward=0.0)
         if plan.product not in at.results:
             return f"search[{self._task.goal.instruction}]"
         return next_action(plan, at, catalogue)
@@ -109,7 +109,7 @@ def _mark(piece: Piece, gone: Option | None) -> Piece:
     return Piece("text", f"{piece.text} ({SOLD_OUT.lower()})") if is_gone else piece
 
 
-def _make(pool: Pool, goal: Goal, rng: random.Random) -> BacktrackTask | None:
+def _make(pool: GoalPool, goal: ShoppingGoal, rng: random.Random) -> BacktrackTask | None:
     product = pool.shop.catalogue[goal.product]
     for attributes, options in itertools.islice(some_conditions(goal, _MAX_OPTIONS, rng), _MAX_TRIES):
         things, limit = described(product, attributes, options), limited(goal.price_limit)
@@ -121,7 +121,7 @@ def _make(pool: Pool, goal: Goal, rng: random.Random) -> BacktrackTask | None:
     return None
 
 
-def _sell_out(pool: Pool, asked: Goal) -> BacktrackTask | None:
+def _sell_out(pool: GoalPool, asked: ShoppingGoal) -> BacktrackTask | None:
     """Return the task of an instruction; None where too little fits, or what is left is of another split."""
     fitting = list(_fitting(pool, asked))
     if len(fitting) < 2:
@@ -136,7 +136,7 @@ def _sell_out(pool: Pool, asked: Goal) -> BacktrackTask | None:
     return BacktrackTask(goal=goal, plan=plan, sold_out=sold_out)
 
 
-def _fitting(pool: Pool, asked: Goal) -> Iterator[Plan]:
+def _fitting(pool: GoalPool, asked: ShoppingGoal) -> Iterator[ShoppingPlan]:
     """Yield how to buy each product that fits, in the order of the results for the instruction."""
     shop, nouns = pool.shop, pool.nouns
     for number in shop.catalogue.search(asked.instruction.lower()):
@@ -146,7 +146,7 @@ def _fitting(pool: Pool, asked: Goal) -> Iterator[Plan]:
             yield plan
 
 
-def _dead_end(pool: Pool, plan: Plan, asked: Goal, rng: random.Random) -> Option | None:
+def _dead_end(pool: GoalPool, plan: ShoppingPlan, asked: ShoppingGoal, rng: random.Random) -> Option | None:
     """Return what of a product is sold out: all of it, or a value of an option, where no other value will do."""
     if not plan.options or rng.random() >= _SHARE_OF_OPTIONS:
         return None

@@ -22,9 +22,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from cairn.envs.base import EnvMeta, Outcome
-from cairn.envs.webshop.goals import NO_LIMIT, Goal
+from cairn.envs.webshop.goals import NO_LIMIT, ShoppingGoal
 from cairn.envs.webshop.nouns import Tagger
-from cairn.envs.webshop.oracle import Plan, best_choice, next_action
+from cairn.envs.webshop.oracle import ShoppingPlan, best_choice, next_action
 from cairn.envs.webshop.pages import BUY, PREV, Piece, State
 from cairn.envs.webshop.reward import score
 from cairn.envs.webshop.shop import Shop
@@ -33,8 +33,8 @@ from cairn.envs.webshop.variants._cart import (
     ADD,
     CHECKOUT,
     VIEW,
+    CartLine,
     CartState,
-    Line,
     cart_page,
     cents,
     next_number,
@@ -44,7 +44,7 @@ from cairn.envs.webshop.variants._cart import (
 )
 from cairn.envs.webshop.variants._conditions import can_find, described, options_of
 from cairn.envs.webshop.variants._family import Family
-from cairn.envs.webshop.variants._tasks import Pool, Task, Tasks
+from cairn.envs.webshop.variants._tasks import GoalPool, ShopTask, Tasks
 
 MIN_THINGS, MAX_THINGS = 2, 4
 SLACK = 0.08
@@ -58,11 +58,11 @@ _WORDINGS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class BasketTask(Task):
+class BasketTask(ShopTask):
     """Several things."""
 
-    things: tuple[Goal, ...]  # without price limits
-    plans: tuple[Plan, ...]  # a purchase of each
+    things: tuple[ShoppingGoal, ...]  # without price limits
+    plans: tuple[ShoppingPlan, ...]  # a purchase of each
     budget: int  # cents
 
 
@@ -115,7 +115,7 @@ class BasketEnv(Family[BasketTask]):
         if label == ADD.lower():
             assert at.item is not None  # only an item page has the button
             price = cents(float(self.shop.goals.prices[at.item]))
-            line = Line(number=next_number(at.cart), product=at.item, options=at.options, cents=price)
+            line = CartLine(number=next_number(at.cart), product=at.item, options=at.options, cents=price)
             return self._go(replace(at, cart=(*at.cart, line), is_open=True))
         return super().click(label)
 
@@ -170,7 +170,7 @@ class BasketEnv(Family[BasketTask]):
 
 
 def basket_score(
-    shop: Shop, cart: Sequence[Line], task: BasketTask, nouns: Tagger
+    shop: Shop, cart: Sequence[CartLine], task: BasketTask, nouns: Tagger
 ) -> tuple[float, Mapping[str, float]]:
     """Return the score of a cart that is checked out, and its parts; see the module's text."""
     worths = [[_worth(shop, line.product, line.options, thing, nouns) for thing in task.things] for line in cart]
@@ -180,7 +180,7 @@ def basket_score(
     return (best + within) / clauses, {"items": best / clauses, "budget": within / clauses}
 
 
-def _worth(shop: Shop, number: int, options: Mapping[str, str], thing: Goal, nouns: Tagger) -> float:
+def _worth(shop: Shop, number: int, options: Mapping[str, str], thing: ShoppingGoal, nouns: Tagger) -> float:
     """Return what an item is worth for a thing: the base reward without its price clause."""
     of = score(shop.catalogue[number], 0.0, options, thing, nouns)
     count = len(thing.attributes) + len(thing.options)
@@ -206,9 +206,9 @@ def _tasks(shop: Shop, splits: Protocol, nouns: Tagger) -> Tasks[BasketTask]:
     return Tasks(BasketEnv.meta.name, _make, shop, splits, nouns)
 
 
-def _make(pool: Pool, goal: Goal, rng: random.Random) -> BasketTask | None:
+def _make(pool: GoalPool, goal: ShoppingGoal, rng: random.Random) -> BasketTask | None:
     count = rng.randint(MIN_THINGS, MAX_THINGS)
-    bought: list[tuple[Goal, Plan]] = []
+    bought: list[tuple[ShoppingGoal, ShoppingPlan]] = []
     queries: set[str] = set()
     for candidate in (goal, *(pool.shop.goals[pool.draw(rng)] for _ in range(_DRAWS))):
         if candidate.query not in queries and (found := _purchase(pool, candidate)) is not None:
@@ -229,7 +229,7 @@ def _make(pool: Pool, goal: Goal, rng: random.Random) -> BasketTask | None:
     )
 
 
-def _purchase(pool: Pool, goal: Goal) -> tuple[Goal, Plan] | None:
+def _purchase(pool: GoalPool, goal: ShoppingGoal) -> tuple[ShoppingGoal, ShoppingPlan] | None:
     """Return a goal as a thing to buy and how to; None where that cannot be done in full."""
     thing = replace(goal, price_limit=NO_LIMIT)
     plan = best_choice(pool.shop, goal.product, thing, pool.nouns)
@@ -237,7 +237,7 @@ def _purchase(pool: Pool, goal: Goal) -> tuple[Goal, Plan] | None:
     return (thing, plan) if is_sound else None
 
 
-def _instruction(pool: Pool, things: Sequence[Goal], budget: int, rng: random.Random) -> str:
+def _instruction(pool: GoalPool, things: Sequence[ShoppingGoal], budget: int, rng: random.Random) -> str:
     told = [described(pool.shop.catalogue[each.product], each.attributes, options_of(each)) for each in things]
     numbered = "; ".join(f"({place}) {each}" for place, each in enumerate(told, 1))
     return rng.choice(_WORDINGS).format(count=len(things), things=numbered, budget=budget // 100)

@@ -26,15 +26,15 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from cairn.envs.base import EnvMeta
-from cairn.envs.webshop.goals import Goal
+from cairn.envs.webshop.goals import ShoppingGoal
 from cairn.envs.webshop.nouns import Tagger
-from cairn.envs.webshop.oracle import Plan, choosable
+from cairn.envs.webshop.oracle import ShoppingPlan, choosable
 from cairn.envs.webshop.reward import PARTS, Score
 from cairn.envs.webshop.shop import Shop
 from cairn.envs.webshop.splits import Protocol
 from cairn.envs.webshop.variants._conditions import can_find, described, meets, options_of, some_conditions
 from cairn.envs.webshop.variants._family import Family
-from cairn.envs.webshop.variants._tasks import Pool, Task, Tasks
+from cairn.envs.webshop.variants._tasks import GoalPool, ShopTask, Tasks
 
 MAX_FITTING = 20
 _WORDINGS = (
@@ -47,7 +47,7 @@ _WORDINGS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheapestTask(Task):
+class CheapestTask(ShopTask):
     """A comparison. The goal's price limit is the least price."""
 
     fitting: tuple[int, ...]  # products, by price
@@ -99,11 +99,11 @@ def _tasks(shop: Shop, splits: Protocol, nouns: Tagger) -> Tasks[CheapestTask]:
     return Tasks(CheapestEnv.meta.name, _make, shop, splits, nouns)
 
 
-def _make(pool: Pool, goal: Goal, rng: random.Random) -> CheapestTask | None:
+def _make(pool: GoalPool, goal: ShoppingGoal, rng: random.Random) -> CheapestTask | None:
     return next(_possible(pool, goal, rng), None)
 
 
-def _possible(pool: Pool, goal: Goal, rng: random.Random) -> Iterator[CheapestTask]:
+def _possible(pool: GoalPool, goal: ShoppingGoal, rng: random.Random) -> Iterator[CheapestTask]:
     """Yield the tasks that can be made of a goal."""
     catalogue = pool.shop.catalogue
     kin = catalogue.of_group("query", goal.query)
@@ -127,7 +127,7 @@ def _possible(pool: Pool, goal: Goal, rng: random.Random) -> Iterator[CheapestTa
             yield task
 
 
-def _compare(pool: Pool, asked: Goal, fitting: Collection[int]) -> CheapestTask | None:
+def _compare(pool: GoalPool, asked: ShoppingGoal, fitting: Collection[int]) -> CheapestTask | None:
     """Return the task to find the cheapest of what fits; None where that is not clear."""
     catalogue, prices = pool.shop.catalogue, pool.shop.goals.prices
     order = tuple(sorted(fitting, key=lambda number: (prices[number], number)))
@@ -142,11 +142,11 @@ def _compare(pool: Pool, asked: Goal, fitting: Collection[int]) -> CheapestTask 
         asked, product=order[0], asin=answer.asin, name=answer.name, product_category=answer.product_category,
         price_limit=least,
     )  # fmt: skip
-    plan = Plan(product=order[0], options=options_of(asked), reward=1.0)
+    plan = ShoppingPlan(product=order[0], options=options_of(asked), reward=1.0)
     return CheapestTask(goal=goal, plan=plan, fitting=order, dearest=dearest)
 
 
-def _rivals(pool: Pool, number: int, goal: Goal) -> bool:
+def _rivals(pool: GoalPool, number: int, goal: ShoppingGoal) -> bool:
     """Return whether a product could be taken for an answer though it is of another query."""
     product = pool.shop.catalogue[number]
     return (

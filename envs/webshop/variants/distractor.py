@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from cairn.envs.base import EnvMeta
-from cairn.envs.webshop.goals import Goal
+from cairn.envs.webshop.goals import ShoppingGoal
 from cairn.envs.webshop.nouns import Tagger
 from cairn.envs.webshop.oracle import best_choice
 from cairn.envs.webshop.products import Product
@@ -23,7 +23,7 @@ from cairn.envs.webshop.shop import Shop
 from cairn.envs.webshop.splits import Protocol
 from cairn.envs.webshop.variants._conditions import can_find, described, meets
 from cairn.envs.webshop.variants._family import Family
-from cairn.envs.webshop.variants._tasks import Pool, Task, Tasks
+from cairn.envs.webshop.variants._tasks import GoalPool, ShopTask, Tasks
 
 _BEFORE = (
     "Last time I bought {decoy}.",
@@ -44,7 +44,7 @@ _LOOKED_AT = 20  # products of the query, and goals drawn from all
 
 
 @dataclass(frozen=True, kw_only=True)
-class DistractorTask(Task):
+class DistractorTask(ShopTask):
     """A goal with distractors."""
 
     forbidden: str  # attribute
@@ -92,7 +92,7 @@ def _tasks(shop: Shop, splits: Protocol, nouns: Tagger) -> Tasks[DistractorTask]
     return Tasks(DistractorEnv.meta.name, _make, shop, splits, nouns)
 
 
-def _make(pool: Pool, goal: Goal, rng: random.Random) -> DistractorTask | None:
+def _make(pool: GoalPool, goal: ShoppingGoal, rng: random.Random) -> DistractorTask | None:
     plan = best_choice(pool.shop, goal.product, goal, pool.nouns)
     if plan.reward < 1.0 or not can_find(pool.shop.catalogue, goal.product):
         return None
@@ -104,7 +104,7 @@ def _make(pool: Pool, goal: Goal, rng: random.Random) -> DistractorTask | None:
     return DistractorTask(goal=replace(goal, instruction=text), plan=plan, forbidden=forbidden)
 
 
-def _decoys(pool: Pool, goal: Goal, rng: random.Random) -> Iterator[_Decoy]:
+def _decoys(pool: GoalPool, goal: ShoppingGoal, rng: random.Random) -> Iterator[_Decoy]:
     """Yield products that have what the goal's has not: of the goal's query, then of any."""
     shop = pool.shop
     catalogue, product = shop.catalogue, shop.catalogue[goal.product]
@@ -117,7 +117,7 @@ def _decoys(pool: Pool, goal: Goal, rng: random.Random) -> Iterator[_Decoy]:
             yield _Decoy(other, lacking)
 
 
-def _instruction(goal: Goal, decoys: Sequence[_Decoy], forbidden: str, rng: random.Random) -> str:
+def _instruction(goal: ShoppingGoal, decoys: Sequence[_Decoy], forbidden: str, rng: random.Random) -> str:
     """Return the goal's own instruction among sentences that are not about it, or about what it is not."""
     one, two = decoys[0], decoys[min(1, len(decoys) - 1)]
     before = rng.choice(_BEFORE).format(decoy=_told(one, rng))

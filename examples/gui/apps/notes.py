@@ -20,7 +20,7 @@ COLOURS = ("amber", "blue", "coral", "green")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Note:
+class Memo:
     """A line to remember."""
 
     id: str
@@ -35,7 +35,7 @@ class Notes(App):
     tables: ClassVar[tuple[str, ...]] = ("notes",)
     derived: ClassVar = {"notes": frozenset({"id"})}
     titles: ClassVar = {"notes": "text"}
-    notes: dict[str, Note]
+    notes: dict[str, Memo]
 
     @call
     def list_notes(self, *, limit: Limit = 20, offset: Offset = 0) -> dict[str, object]:
@@ -52,7 +52,7 @@ class Notes(App):
 
         Example: {"id": "n-80c1f"}
         """
-        note = Note(id=self.world.new_id("n"), text=text)
+        note = Memo(id=self.world.new_id("n"), text=text)
         self.notes[note.id] = note
         return {"id": note.id}
 

@@ -17,7 +17,7 @@ from cairn.agents.config import SamplingConfig
 from cairn.agents.models.policy import Policy
 from cairn.core.records import Ending, Episode, Observation, Task, Turn
 from cairn.trainer.learner.batch import make_batch
-from cairn.trainer.learner.learner import logprobs_and_entropy, place_weights
+from cairn.trainer.learner.learner import logprobs_and_entropy, loss_weights
 from cairn.trainer.learner.samples import make_samples
 from tests.agents.tiny import TEXTS, policy, reference_logits, shared
 
@@ -93,7 +93,7 @@ def trained_on(turns: Sequence[tuple[Request, Reply]], temperature: float) -> tu
     samples = make_samples([episode], np.ones(len(made)))
     assert len(samples) == 1
     with torch.no_grad():
-        batch = make_batch(samples, place_weights(samples, "token"), torch.device("cpu"))
+        batch = make_batch(samples, loss_weights(samples, "token"), torch.device("cpu"))
         return samples[0].old_logprobs, logprobs_and_entropy(shared(), batch, temperature)[0].numpy()
 
 
@@ -171,7 +171,7 @@ def test_a_single_choice_costs_no_pass() -> None:
     reply = one(of, request(choices=CHOICES[:1]))
     assert tuple(reply.ids.tolist()) == CHOICES[0]
     assert reply.logprobs.tolist() == [0.0] * len(CHOICES[0])
-    assert of.num_tokens == 0
+    assert of.tokens_processed == 0
 
 
 def test_what_was_forced_without_a_pass_is_seen_by_the_next_turn() -> None:
@@ -225,9 +225,9 @@ def test_a_slot_computes_only_what_differs_from_its_last_prompt() -> None:
     of = backend(max_reply_tokens=1)
     old, new = (*PROMPT[:10], 40, 41, 42), (*PROMPT[:10], 50, 51)
     one(of, request(old))
-    before = of.num_tokens
+    before = of.tokens_processed
     reply = one(of, request(new, seed=4))
-    assert of.num_tokens - before == len(new) - 10
+    assert of.tokens_processed - before == len(new) - 10
     fresh = one(backend(max_reply_tokens=1), request(new, seed=4))
     assert reply.ids.tolist() == fresh.ids.tolist()
     np.testing.assert_allclose(reply.logprobs, fresh.logprobs, atol=1e-5)
@@ -251,7 +251,7 @@ def test_new_weights_are_used_at_once() -> None:
     with torch.no_grad():
         for weight in changing.model.parameters():
             weight.mul_(0.9)
-    of.update_weights(1)
+    of.sync_weights(1)
     again, fresh = one(of, request(seed=1)), one(backend(changing, max_reply_tokens=4), request(seed=1))
     assert again.version == 1
     np.testing.assert_allclose(again.logprobs, fresh.logprobs, atol=1e-5)
@@ -287,7 +287,7 @@ def test_a_sequence_that_is_full_ends(choices: Choices | None) -> None:
 def test_a_prompt_beyond_the_context_ends_without_a_pass() -> None:
     of = backend(max_context=64)
     reply = one(of, request(PROMPT * 20))
-    assert (reply.finish, len(reply.ids), of.num_tokens) == ("context", 0, 0)
+    assert (reply.finish, len(reply.ids), of.tokens_processed) == ("context", 0, 0)
 
 
 def test_a_slot_works_on_one_reply() -> None:

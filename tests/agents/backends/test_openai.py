@@ -420,7 +420,7 @@ def test_ids_come_back_with_the_trainers_logprobs(server: Server, temperature: f
     sent = [body["prompt"] for body in server.bodies()]
     for (first, said), (second, _), _ in turns:
         assert [*first.prompt_ids, *said.ids.tolist(), *second.prompt_ids] in sent
-    assert of.num_tokens == of.usage.prompt_tokens + of.usage.completion_tokens
+    assert of.tokens_processed == of.usage.prompt_tokens + of.usage.completion_tokens
 
 
 def test_ids_written_as_tokens_will_do(server: Server) -> None:
@@ -490,14 +490,14 @@ def test_a_reply_that_was_begun_goes_on(server: Server) -> None:
     greedy = {"temperature": 0.0}
     whole = one(backend(server, greedy, api="completions"), ids())
     begun = Reply(ids=whole.ids[:4], logprobs=np.full(4, -0.5, np.float32), constraint=None, finish="abort", version=-3)
-    again = one(backend(server, greedy, api="completions"), ids(begun=begun))
+    again = one(backend(server, greedy, api="completions"), ids(partial=begun))
     assert again.ids.tolist() == whole.ids.tolist()
     assert (again.logprobs[:5].tolist(), again.version) == ([-0.5] * 4 + [0.0], -3)
     closed = Reply(
         ids=np.array([5, END], np.int32), logprobs=begun.logprobs[:2], constraint=None, finish="end", version=0
     )
     before = len(server.bodies())
-    assert one(backend(server, greedy, api="completions"), ids(begun=closed)).finish == "end"
+    assert one(backend(server, greedy, api="completions"), ids(partial=closed)).finish == "end"
     assert len(server.bodies()) == before
 
 
@@ -572,7 +572,7 @@ def test_a_reply_that_is_given_up_does_not_come(server: Server) -> None:
 def test_the_weights_are_the_servers(server: Server) -> None:
     server.script()
     of = backend(server)
-    of.update_weights(3)
+    of.sync_weights(3)
     assert one(of, request()).version == 0
 
 
@@ -619,7 +619,7 @@ def test_training_on_ids_of_a_server_is_no_contradiction() -> None:
 
 def test_a_plain_agent_of_a_server_gets_its_defaults(server: Server) -> None:
     agent = load_agent("openai:m", settings(server))
-    assert (agent.sampling.slots, agent.sampling.max_reply_tokens, agent.manner.constrain) == (32, 1024, False)
+    assert (agent.sampling.slots, agent.sampling.max_reply_tokens, agent.interface.constrain) == (32, 1024, False)
 
 
 # -- the command line ---------------------------------------------------------------------------------------------

@@ -93,9 +93,9 @@ def request(
     seed: int = 0,
     choices: Choices | None = None,
     extends: bool = False,
-    begun: Reply | None = None,
+    partial: Reply | None = None,
 ) -> Request:
-    return Request(prompt_ids=prompt, extends=extends, choices=choices, rng=random.Random(seed), begun=begun)
+    return Request(prompt_ids=prompt, extends=extends, choices=choices, rng=random.Random(seed), partial=partial)
 
 
 def outcomes(of: VLLMBackend | HFBackend, requests: Mapping[int, Request]) -> dict[int, Reply | EpisodeFailure]:
@@ -268,7 +268,7 @@ def test_a_single_choice_costs_nothing_and_is_seen_by_the_next_turn(backend: Cal
     of = backend(max_reply_tokens=8)
     reply = one(of, request(choices=CHOICES[:1]))
     assert (tuple(reply.ids.tolist()), reply.logprobs.tolist()) == (CHOICES[0], [0.0] * len(CHOICES[0]))
-    assert of.num_tokens == 0
+    assert of.tokens_processed == 0
     second = one(of, request(PROMPT, extends=True, seed=4))
     expected = logprobs_of(shared(), (*PROMPT, *CHOICES[0], *PROMPT), second)
     np.testing.assert_allclose(second.logprobs, expected, atol=1e-4)
@@ -315,9 +315,9 @@ def test_a_sequence_that_is_full_ends(backend: Callable[..., VLLMBackend], choic
     of = backend()
     reply = one(of, request((PROMPT * 40)[: LONGEST - 1], choices=choices))
     assert (reply.finish, len(reply.ids)) == ("context", 1)
-    before = of.num_tokens
+    before = of.tokens_processed
     beyond = one(of, request(PROMPT * 60, choices=choices))
-    assert (beyond.finish, len(beyond.ids), of.num_tokens) == ("context", 0, before)
+    assert (beyond.finish, len(beyond.ids), of.tokens_processed) == ("context", 0, before)
 
 
 @pytest.mark.vllm
@@ -330,8 +330,8 @@ def test_a_reply_goes_on_where_it_was_left(backend: Callable[..., VLLMBackend], 
         offsets = constraint.offsets[: kept + 1]
         constraint = Constraint(ids=constraint.ids[: offsets[-1]], offsets=offsets)
     logprobs = np.array([-0.25, -0.5], np.float32)
-    begun = Reply(ids=whole.ids[:kept], logprobs=logprobs, constraint=constraint, finish="abort", version=3)
-    rest = one(backend(temperature=0.0, max_reply_tokens=9), request(choices=choices, begun=begun))
+    partial = Reply(ids=whole.ids[:kept], logprobs=logprobs, constraint=constraint, finish="abort", version=3)
+    rest = one(backend(temperature=0.0, max_reply_tokens=9), request(choices=choices, partial=partial))
     assert rest.ids.tolist() == whole.ids.tolist()
     assert rest.logprobs[:kept].tolist() == logprobs.tolist()
     assert (rest.version, rest.finish, listed(rest.constraint)) == (3, whole.finish, listed(whole.constraint))
@@ -359,12 +359,12 @@ def test_a_fork_goes_on_with_the_same_sequence_and_computes_little_of_it(backend
     of = backend(max_reply_tokens=4)
     first = one(of, request(PROMPT * 12, seed=1))
     of.fork(0, 1)
-    before = of.num_tokens
+    before = of.tokens_processed
     reply = replies(of, {1: request(PROMPT, extends=True, seed=5)})[1]
     sequence = (*(PROMPT * 12), *first.ids.tolist(), *PROMPT)
     np.testing.assert_allclose(reply.logprobs, logprobs_of(shared(), sequence, reply), atol=1e-4)
     assert len(sequence) > 150
-    assert 0 < of.num_tokens - before < len(PROMPT) + 32 + 2 * 4  # a block of keys and values has 32 tokens
+    assert 0 < of.tokens_processed - before < len(PROMPT) + 32 + 2 * 4  # a block of keys and values has 32 tokens
 
 
 @pytest.mark.vllm
@@ -401,12 +401,12 @@ def test_new_weights_are_used_at_once(backend: Callable[..., VLLMBackend], choic
     asked = [request(PROMPT * times, choices=choices) for times in (1, 5)]
     old = [one(of, each).ids.tolist() for each in asked]
     with changed(shared(), seed=1):
-        of.update_weights(1)
+        of.sync_weights(1)
         for each in asked:
             reply, expected = one(of, each), one(hf(shared(), **settings), each)
             assert reply.version == 1
             assert reply.ids.tolist() == expected.ids.tolist()
-    of.update_weights(2)
+    of.sync_weights(2)
     assert [one(of, each).ids.tolist() for each in asked] == old
 
 
@@ -422,13 +422,13 @@ def test_a_reply_under_way_goes_on_with_new_weights(backend: Callable[..., VLLMB
     assert early is not None
     old = logprobs_of(shared(), PROMPT * 5, early)
     with changed(shared(), seed=1):
-        of.update_weights(8)
+        of.sync_weights(8)
         of.step()
         of.resume()
         (reply,) = wait_for(of, 1).values()
         assert isinstance(reply, Reply)
         new = logprobs_of(shared(), PROMPT * 5, reply)
-    of.update_weights(9)
+    of.sync_weights(9)
     first = len(early.ids)
     assert reply.version == 0
     assert len(reply.ids) > first + 2
@@ -504,11 +504,11 @@ def test_a_dead_engine_fails_its_replies_and_is_started_again_within_a_bound(
     assert {type(each) for each in found.values()} == {ModelFailure}
     assert "engine" in str(found[0])
     with changed(shared(), seed=1):
-        of.update_weights(1)
+        of.sync_weights(1)
         reply = one(of, request(choices=CHOICES, seed=6))
         assert reply.version == 1
         np.testing.assert_allclose(reply.logprobs, logprobs_of(shared(), PROMPT, reply), atol=1e-4)
-    of.update_weights(2)
+    of.sync_weights(2)
     os.kill(core_pids()[0], signal.SIGKILL)
     of.submit(0, request(seed=1))  # before or after it is noticed
     wait_for(of, 1)
@@ -557,7 +557,7 @@ def test_adapters_are_swapped_and_a_closed_engine_leaves_nothing(tmp_path: Path)
                 for name, weight in of.model.named_parameters():
                     if "lora_" in name:
                         weight.copy_(torch.randn_like(weight))
-            made.update_weights(version)
+            made.sync_weights(version)
             reply, expected = one(made, request(PROMPT * 3)), one(hf(of, **settings), request(PROMPT * 3))
             assert reply.ids.tolist() == expected.ids.tolist()
             said.append(reply.ids.tolist())

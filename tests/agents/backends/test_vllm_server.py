@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 import torch
 
-from cairn.agents.agent import manner
+from cairn.agents.agent import policy_interface
 from cairn.agents.backend import Reply, Request
 from cairn.agents.backends.hf import HFBackend, HFConfig
 from cairn.agents.backends.vllm_server import LOADER, PROCESSOR, VLLMServerBackend, VLLMServerConfig
@@ -35,7 +35,7 @@ from cairn.core.errors import EpisodeFailure, ModelFailure
 from cairn.core.records import Ending, Episode, Observation, Task, Turn
 from cairn.envs.pool.pool import EnvPool, PoolConfig
 from cairn.trainer.learner.batch import make_batch
-from cairn.trainer.learner.learner import logprobs_and_entropy, place_weights
+from cairn.trainer.learner.learner import logprobs_and_entropy, loss_weights
 from cairn.trainer.learner.samples import make_samples
 from tests.agents.tiny import TEXTS, sharpened
 
@@ -152,10 +152,10 @@ def backend(server: VLLM, of: Policy, config: Mapping[str, Any] | None = None, *
 
 
 def request(
-    of: Policy, text: str = TEXTS[0], seed: int = 0, *, extends: bool = False, choices: Any = None, begun: Any = None
+    of: Policy, text: str = TEXTS[0], seed: int = 0, *, extends: bool = False, choices: Any = None, partial: Any = None
 ) -> Request:
     ids = (*of.encoder.encode(text), 1)
-    return Request(prompt_ids=ids, extends=extends, choices=choices, rng=random.Random(seed), begun=begun)
+    return Request(prompt_ids=ids, extends=extends, choices=choices, rng=random.Random(seed), partial=partial)
 
 
 def replies(of: Any, requests: Mapping[int, Request]) -> dict[int, Any]:
@@ -201,7 +201,7 @@ def trained_on(of: Policy, turns: Sequence[tuple[Request, Reply]], temperature: 
     episode = Episode(task=task, group_id=0, turns=made, ending=Ending.terminated(), score=0.0, success=False)
     samples = make_samples([episode], np.ones(len(made)))
     with torch.no_grad():
-        batch = make_batch(samples, place_weights(samples, "token"), torch.device("cpu"))
+        batch = make_batch(samples, loss_weights(samples, "token"), torch.device("cpu"))
         return samples[0].old_logprobs, logprobs_and_entropy(of, batch, temperature)[0].numpy()
 
 
@@ -264,7 +264,7 @@ def test_a_reply_that_was_begun_goes_on(server: VLLM, of: Policy) -> None:
     made = backend(server, of, temperature=0.0)
     whole = one(made, request(of))
     part = Reply(ids=whole.ids[:5], logprobs=np.full(5, -0.5, np.float32), constraint=None, finish="abort", version=-3)
-    again = one(made, request(of, begun=part))
+    again = one(made, request(of, partial=part))
     assert again.ids.tolist() == whole.ids.tolist()
     assert again.logprobs.tolist() == [-0.5] * 5 + [0.0] * (len(whole.ids) - 5)
     assert again.version == -3
@@ -277,7 +277,7 @@ def test_new_weights_are_used_from_then_on(server: VLLM, of: Policy) -> None:
     changed = fresh(seed=5)
     of.model.load_state_dict(changed.model.state_dict())
     assert one(made, request(of)).ids.tolist() == before.ids.tolist()  # they are handed over when it is said
-    made.update_weights(1)
+    made.sync_weights(1)
     after = one(made, request(of))
     assert after.ids.tolist() == one(hf(changed, temperature=0.0), request(of)).ids.tolist() != before.ids.tolist()
     assert (before.version, after.version) == (0, 1)
@@ -297,7 +297,7 @@ def test_what_is_under_way_goes_on_with_new_weights(server: VLLM, of: Policy) ->
         time.sleep(0.01)
     made.pause()  # else all could have ended before the weights are written
     of.model.load_state_dict(changed.model.state_dict())
-    made.update_weights(1)
+    made.sync_weights(1)
     made.resume()
     found: dict[int, Any] = {}
     while len(found) < 8:
@@ -332,7 +332,7 @@ def test_an_adapter_is_handed_over_alone(server: VLLM, of: Policy) -> None:
         if "lora_B" in name:
             weight.data.mul_(-3.0)
     merged = [copy.deepcopy(adapted).merge_and_unload()]
-    made.update_weights(1)
+    made.sync_weights(1)
     found.append(one(made, request(of)).ids.tolist())
     made.close()
     expected = one(hf(Policy(model=merged[0], encoder=base.encoder), temperature=0.0), request(of)).ids.tolist()
@@ -412,7 +412,7 @@ def test_a_killed_server_fails_episodes_which_are_played_again_when_it_is_back(s
     server.wait()
     again = backend(server, of, {"attempts": 400, "retry_s": 400.0}, max_context=500)
     with EnvPool("examples.doors:Doors", {}, PoolConfig(size=8)) as pool:
-        engine = Engine(again, pool, manner(patient, of), retries=0)
+        engine = Engine(again, pool, policy_interface(patient, of), retries=0)
         first = collect(engine, jobs(4))
         server.kill()
         server.start()  # the episodes wait for it

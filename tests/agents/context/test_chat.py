@@ -154,8 +154,8 @@ def test_a_reply_that_was_cut_is_closed_by_the_prompt(encoder: Encoder, history:
     after_cut, texts_after_cut = play(chat(encoder, history=history), encoder, cut)
     assert texts_after_cut == texts
     for number, (now, other) in enumerate(zip(prompts, after_cut, strict=True)):
-        is_cut = now.extends and number in (2, 4)
-        assert other.ids == ((encoder.end_id, *now.ids) if is_cut else now.ids)
+        truncated = now.extends and number in (2, 4)
+        assert other.ids == ((encoder.end_id, *now.ids) if truncated else now.ids)
 
 
 def test_a_template_that_appends_only_without_a_system_message_is_refused_with_one() -> None:

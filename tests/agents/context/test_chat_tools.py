@@ -121,7 +121,7 @@ def test_a_reply_without_a_valid_call_is_invalid_and_the_model_sees_why(reply: s
     context.prompt(seen("A desk.", LOOK))
     parsed = context.parse(reply)
     assert (parsed.action, parsed.is_valid) == ("", False)
-    assert why in parsed.why
+    assert why in parsed.error
     context.record(seen("A desk.", LOOK), "", said(reply[:200]))
     assert "[Your answer was not valid: " in QWEN.decode(context.prompt(seen("A desk.", LOOK)).ids)
 

@@ -191,7 +191,7 @@ def test_there_are_no_ids() -> None:
 )
 def test_a_reply_of_another_form_is_answered_by_what_was_wrong_once(form: str, reply: str, why: str) -> None:
     of = messages(format=form, instruction="Play.")
-    assert of.parse(reply) == Parsed("", is_valid=False, why=of.parse(reply).why)
+    assert of.parse(reply) == Parsed("", is_valid=False, error=of.parse(reply).error)
     of.record(seen("text 0"), "", (), reply)
     (_, first), (_, said), (_, answer) = shown(of, "text 1")
     assert (first, said) == ("Play.\n\ntext 0", reply)

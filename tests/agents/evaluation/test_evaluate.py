@@ -14,7 +14,7 @@ import pytest
 import cairn
 from cairn.agents.evaluation.evaluate import Evaluation, evaluate, load_evaluation, outcomes
 from cairn.agents.evaluation.jobs import Pace, play_tasks
-from cairn.agents.evaluation.panel import Panel, Part, make_panel
+from cairn.agents.evaluation.panel import Panel, PanelSection, make_panel
 from cairn.core.errors import CairnError, ConfigError
 from cairn.core.records import Episode
 from cairn.core.store import RunStore, read
@@ -102,7 +102,7 @@ def test_two_machines_find_the_same(panel: Panel, tmp_path: Path) -> None:
 
 
 def test_an_evaluation_that_was_interrupted_goes_on(play: Callable[..., Evaluation], tmp_path: Path) -> None:
-    def stop(part: Part, episode: Episode) -> None:
+    def stop(part: PanelSection, episode: Episode) -> None:
         if episode.task.task_id == "red-1":
             raise KeyboardInterrupt
 
@@ -169,7 +169,7 @@ def test_what_to_play_has_to_be_said(panel: Panel) -> None:
 
 
 def test_one_process_at_a_time(play: Callable[..., Evaluation]) -> None:
-    def meddle(part: Part, episode: Episode) -> None:
+    def meddle(part: PanelSection, episode: Episode) -> None:
         with pytest.raises(CairnError, match="is being written by process"):
             play()
 

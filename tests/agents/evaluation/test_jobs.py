@@ -74,7 +74,7 @@ def test_an_environment_that_fails_gives_failed_episodes(agent: str) -> None:
 
 def test_a_run_is_its_newest_checkpoint_with_its_own_settings(run: Run) -> None:
     agent = load_agent(str(run.folder))
-    assert not agent.manner.constrain
+    assert not agent.interface.constrain
     assert agent.policy is not None
     newest, first = (load_pretrained(str(run.folder / "checkpoints" / f"update-{i:06d}")).model for i in (1, 0))
     held = agent.policy.model.get_input_embeddings().weight
@@ -94,7 +94,7 @@ def test_a_checkpoint_is_an_agent(run: Run) -> None:
 
 def test_a_plain_model_gets_the_defaults(tmp_path: Path) -> None:
     shared().save(tmp_path)
-    assert load_agent(str(tmp_path)).manner.constrain
+    assert load_agent(str(tmp_path)).interface.constrain
     report, episodes = play_tasks(str(tmp_path), ENV, tasks=6, temperature=0.0)
     assert report.success.episodes == 6
     assert all(t.action in (t.observation.admissible or ()) for e in episodes for t in e.turns)

@@ -10,7 +10,7 @@ import pytest
 from cairn.agents.evaluation.evaluate import evaluate
 from cairn.agents.evaluation.leaderboard import find_evaluations, leaderboard
 from cairn.agents.evaluation.panel import make_panel
-from cairn.agents.evaluation.sanity_checks import Signs, keep_verdicts
+from cairn.agents.evaluation.sanity_checks import RewardHackingSigns, keep_verdicts
 from cairn.core.errors import CairnError
 from cairn.core.store import RunStore
 from tests.agents.evaluation.test_panel import part
@@ -80,7 +80,9 @@ def test_what_the_gates_say_and_signs_of_reward_hacking_stand_beside_the_numbers
             keep_verdicts(each.folder, verdicts)
     found = find_evaluations([tmp_path])[0]
     assert [each.gates and len(each.gates) for each in found] == [2, 2, None]
-    signs = Signs(episodes=2, score_without_success=3, validator_errors=4, failed={}, tampering={"answers": 5})
+    signs = RewardHackingSigns(
+        episodes=2, score_without_success=3, validator_errors=4, failed={}, tampering={"answers": 5}
+    )
     odd = [replace(found[0], parts=(replace(found[0].parts[0], signs=signs), found[0].parts[1])), *found[1:]]
     heads, _, *rows = [line for line in leaderboard(odd).splitlines() if line.startswith("|")]
     columns = heads.strip("| ").split(" | ")

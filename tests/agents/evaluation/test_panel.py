@@ -10,14 +10,14 @@ import pytest
 from cairn.agents.evaluation.evaluate import evaluate
 from cairn.agents.evaluation.panel import (
     Panel,
-    Part,
+    PanelSection,
     load_panel,
     make_panel,
     names,
-    opened,
-    repeated,
+    open_env,
     spread,
     told_otherwise,
+    with_attempts,
     write_panel,
 )
 from cairn.core.errors import ConfigError, MissingDataError, UnknownNameError
@@ -27,9 +27,9 @@ from cairn.core.store import RunStore, read
 DOORS = "examples.doors:Doors"
 
 
-def part(**changes: object) -> Part:
+def part(**changes: object) -> PanelSection:
     given = {"family": "doors", "env": DOORS, "version": 0, "tasks": {"amber-0": "", "red-1": ""}, "seed": 3, **changes}
-    return Part.model_validate(given)
+    return PanelSection.model_validate(given)
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_tasks_of_panels_that_ship_begin_here_as_where_they_were_made(name: str,
     if chosen.may_differ:
         pytest.skip("pages are drawn by the browser at hand")
     try:
-        opened(chosen).close()
+        open_env(chosen).close()
     except (MissingDataError, ConfigError) as error:
         if os.environ.get("CAIRN_DATA"):
             raise
@@ -104,12 +104,12 @@ def test_a_panel_is_told_in_no_way_that_there_is_not(panel: Panel) -> None:
 
 
 def test_a_panel_of_more_attempts_is_another(panel: Panel) -> None:
-    often = repeated(panel, 4)
+    often = with_attempts(panel, 4)
     assert (often.name, often.summary) == ("two-doors.x4", f"{panel.summary} Attempts at each task: 4.")
     assert [part.attempts for part in often.parts] == [4, 4]
     assert [part.tasks for part in often.parts] == [part.tasks for part in panel.parts]
     assert often.hash == often.content_hash() != panel.hash
-    assert repeated(panel, 1) is panel
+    assert with_attempts(panel, 1) is panel
 
 
 def test_tasks_are_spread() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cairn.agents.evaluation.panel import Part, make_panel
+from cairn.agents.evaluation.panel import PanelSection, make_panel
 from cairn.agents.evaluation.sanity_checks import count_signs, kept_gates, run_gates
 from cairn.core.errors import ConfigError, MissingExtraError, MissingProgramError, RewardFailure
 from cairn.core.records import Ending, Episode, Observation, Schema, Task, Turn, function_schema
@@ -51,9 +51,9 @@ class CannotScore(Sound):
         raise RewardFailure("the validator is broken")
 
 
-def part(env: str, tasks: tuple[str, ...] = LISTED, **changes: Any) -> Part:
+def part(env: str, tasks: tuple[str, ...] = LISTED, **changes: Any) -> PanelSection:
     given = {"family": "test", "env": env, "version": 1, "tasks": dict.fromkeys(tasks, ""), "may_differ": True}
-    return Part.model_validate({**given, **changes})
+    return PanelSection.model_validate({**given, **changes})
 
 
 def test_a_sound_benchmark_holds_and_chance_is_told() -> None:

@@ -55,7 +55,7 @@ def test_replies_in_the_form(reply: str, program: str) -> None:
 def test_replies_of_another_form_say_what_is_wrong(reply: str, why: str) -> None:
     parsed = FORM.parse(reply)
     assert (parsed.action, parsed.is_valid) == ("", False)
-    assert why in parsed.why
+    assert why in parsed.error
 
 
 def test_nothing_but_the_documented_form_is_valid() -> None:

@@ -61,7 +61,7 @@ def test_replies_in_the_form(reply: str, action: str) -> None:
 def test_replies_of_another_form_say_what_is_wrong(reply: str, why: str) -> None:
     parsed = FORM.parse(reply)
     assert (parsed.action, parsed.is_valid) == ("", False)
-    assert why in parsed.why
+    assert why in parsed.error
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_an_observation_of_its_own_is_refused_and_so_is_the_action_before_it(res
     ):
         parsed = FORM.parse(reply)
         assert (parsed.action, parsed.is_valid) == ("", False)
-        assert "only the environment makes those" in parsed.why
+        assert "only the environment makes those" in parsed.error
 
 
 def test_nothing_but_the_documented_form_is_valid() -> None:

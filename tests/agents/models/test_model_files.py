@@ -50,7 +50,7 @@ def test_a_model_with_a_chat_template_is_shown_messages_and_replies_freely(chat_
         warnings.simplefilter("error", CairnWarning)
         agent = load_agent(str(chat_model))
     assert agent.settings["context"]["method"] == "chat"
-    assert not agent.manner.constrain
+    assert not agent.interface.constrain
     assert agent.sampling.max_reply_tokens == 1024
     assert agent.sampling.max_context == 4096  # max_position_embeddings of the model
     assert agent.warning == ""
@@ -68,7 +68,7 @@ def test_settings_of_the_user_are_above_the_defaults(chat_model: Path) -> None:
     chosen = {"agent.context.method": "window", "sampling.max_reply_tokens": 9, "agent.constrain": True}
     agent = load_agent(str(chat_model), nest(chosen))
     assert agent.settings["context"]["method"] == "window"
-    assert agent.manner.constrain
+    assert agent.interface.constrain
     assert (agent.sampling.max_reply_tokens, agent.sampling.max_context) == (9, 4096)
 
 
@@ -99,7 +99,7 @@ def test_a_model_without_a_chat_template_is_shown_plain_text_with_a_warning(plai
     with pytest.warns(CairnWarning):
         agent = load_agent(str(plain_model))
     assert agent.settings["context"]["method"] == "transcript"
-    assert agent.manner.constrain
+    assert agent.interface.constrain
 
 
 def test_the_command_prints_the_warning_and_counts_cut_episodes(

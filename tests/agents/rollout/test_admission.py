@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.agents.rollout.admission import PeakForecast, peak
+from cairn.agents.rollout.admission import CacheAdmission, peak
 
 
 @pytest.mark.parametrize(
@@ -37,13 +37,13 @@ def test_the_peak_is_the_largest_sum_of_a_step_by_step_run(sequences: list[tuple
 
 
 def test_nothing_known_means_the_worst() -> None:
-    assert PeakForecast(150, 100, reserve=0.0).admits([50])  # after 50 steps the old one has 100 and the new one 50
-    assert not PeakForecast(149, 100, reserve=0.0).admits([50])
-    assert not PeakForecast(157, 100).admits([50])  # a twentieth of it is never promised
+    assert CacheAdmission(150, 100, reserve=0.0).admits([50])  # after 50 steps the old one has 100 and the new one 50
+    assert not CacheAdmission(149, 100, reserve=0.0).admits([50])
+    assert not CacheAdmission(157, 100).admits([50])  # a twentieth of it is never promised
 
 
 def test_what_ended_short_lets_more_in() -> None:
-    forecast = PeakForecast(150, 100, window=50)
+    forecast = CacheAdmission(150, 100, window=50)
     assert not forecast.admits([10, 10])
     for _ in range(50):
         forecast.record(20)
@@ -59,24 +59,24 @@ def test_it_lets_in_more_than_the_worst_case_and_overruns_less_than_the_present_
     rng = np.random.default_rng(0)
 
     def run(admits: object) -> tuple[float, int]:
-        flights: list[list[int]] = []
+        active: list[list[int]] = []
         held, overruns = [], 0
-        forecast = PeakForecast(1000, 100)
+        forecast = CacheAdmission(1000, 100)
         for _ in range(3000):
-            lengths = [length for length, _ in flights]
+            lengths = [length for length, _ in active]
             fits = {
                 "forecast": forecast.admits(lengths),
-                "worst": (len(flights) + 1) * 100 <= 1000,
+                "worst": (len(active) + 1) * 100 <= 1000,
                 "sum": sum(lengths) < 1000,
             }
             if fits[str(admits)]:
-                flights.append([0, int(rng.integers(10, 101))])
-            for flight in flights:
-                flight[0] += 1
-            for flight in [f for f in flights if f[0] >= f[1]]:
-                forecast.record(flight[0])
-                flights.remove(flight)
-            held.append(sum(length for length, _ in flights))
+                active.append([0, int(rng.integers(10, 101))])
+            for episode in active:
+                episode[0] += 1
+            for episode in [f for f in active if f[0] >= f[1]]:
+                forecast.record(episode[0])
+                active.remove(episode)
+            held.append(sum(length for length, _ in active))
             overruns += held[-1] > 1000
         return float(np.mean(held[500:])), overruns
 
@@ -87,16 +87,16 @@ def test_it_lets_in_more_than_the_worst_case_and_overruns_less_than_the_present_
 
 
 def test_a_forecast_goes_on_from_its_state() -> None:
-    def asked(of: PeakForecast, count: int) -> list[bool]:
+    def asked(of: CacheAdmission, count: int) -> list[bool]:
         return [of.admits([10, 40, 20 + i % 30]) for i in range(count)]
 
-    undisturbed, stopped = (PeakForecast(380, 200, seed=3) for _ in range(2))
+    undisturbed, stopped = (CacheAdmission(380, 200, seed=3) for _ in range(2))
     for length in (30, 60, 90, 120, 150):
         undisturbed.record(length)
         stopped.record(length)
     assert asked(undisturbed, 40) == asked(stopped, 40)
-    resumed = PeakForecast(380, 200, seed=4)
-    resumed.restore(json.loads(json.dumps(stopped.state())))
+    resumed = CacheAdmission(380, 200, seed=4)
+    resumed.load_state_dict(json.loads(json.dumps(stopped.state_dict())))
     found = asked(resumed, 60)
     assert found == asked(undisturbed, 60)
     assert len(set(found)) == 2

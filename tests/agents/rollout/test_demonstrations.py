@@ -38,7 +38,7 @@ def test_ids_are_those_of_the_context(constrain: bool) -> None:
 
 def test_with_a_constraint_only_decisions_are_trained_on() -> None:
     (sample,) = make_samples([shown(constrain=True)], np.ones(2))
-    decided = [ENCODER.decode([int(sample.ids[place])]) for place in sample.places]
+    decided = [ENCODER.decode([int(sample.ids[place])]) for place in sample.positions]
     assert [text.strip() for text in decided] == ["take", "red"]
     assert np.diff(sample.choice_offsets).tolist() == [2, 6]
     assert sample.old_logprobs.tolist() == [0.0, 0.0]
@@ -47,7 +47,7 @@ def test_with_a_constraint_only_decisions_are_trained_on() -> None:
 def test_without_one_every_reply_token_is() -> None:
     (sample,) = make_samples([shown(constrain=False)], np.ones(2))
     replies = sum(len(turn.reply_ids) for turn in shown(constrain=False).turns if turn.reply_ids is not None)
-    assert len(sample.places) == replies
+    assert len(sample.positions) == replies
     assert len(sample.choice_ids) == 0
 
 

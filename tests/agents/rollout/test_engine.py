@@ -14,7 +14,7 @@ from cairn.agents.config import SamplingConfig
 from cairn.agents.context.base import Context, Prompt
 from cairn.agents.context.transcript import Transcript, TranscriptConfig
 from cairn.agents.rollout.engine import Engine, collect
-from cairn.agents.rollout.episode import Job, Manner
+from cairn.agents.rollout.episode import Job, PolicyInterface
 from cairn.core.errors import CairnError, ModelFailure
 from cairn.core.records import Ending, Episode, Observation, Task
 from cairn.core.table import StepTable
@@ -94,7 +94,7 @@ def engine(
     return Engine(
         Watched(shared(), SamplingConfig(slots=slots, **sampling)),
         EnvPool(f"{env.__module__}:{env.__qualname__}", {}, PoolConfig(size=slots)),
-        Manner(new_context=new_context, decode=shared().encoder.decode, constrain=constrain),
+        PolicyInterface(new_context=new_context, decode=shared().encoder.decode, constrain=constrain),
         retries=retries,
     )
 
@@ -129,12 +129,12 @@ def test_an_episode_holds_what_was_shown_sampled_and_paid() -> None:
         assert turn.reply_ids is not None
         assert shared().encoder.decode(turn.prompt_ids.tolist()) == f"{text}<|act|>"
         assert shared().encoder.decode(turn.reply_ids.tolist()) == f"{turn.action}<|end|>"
-        text, reward, is_over, is_cut, info = env.step(turn.action)
+        text, reward, terminated, truncated, info = env.step(turn.action)
         assert turn.reward == reward
-    assert is_over or is_cut
+    assert terminated or truncated
     assert episode.final is not None
     assert (episode.final.text, episode.score, episode.success) == (text, info["score"], info["success"])
-    assert episode.ending == (Ending.terminated() if is_over else Ending.truncated("turns"))
+    assert episode.ending == (Ending.terminated() if terminated else Ending.truncated("turns"))
 
 
 @pytest.mark.parametrize("slots", [1, 3, 7])

@@ -14,16 +14,18 @@ from cairn.agents.backend import Reply, Request
 from cairn.agents.backends.hf import HFBackend, HFConfig
 from cairn.agents.config import SamplingConfig
 from cairn.agents.context.transcript import Transcript, TranscriptConfig
-from cairn.agents.rollout.admission import PeakForecast
+from cairn.agents.rollout.admission import CacheAdmission
 from cairn.agents.rollout.engine import Engine, LimitConfig, collect
-from cairn.agents.rollout.episode import Job, Manner
+from cairn.agents.rollout.episode import Job, PolicyInterface
 from cairn.core.errors import EnvironmentFailure, EpisodeFailure, ModelFailure
 from cairn.core.records import Ending, Episode, Task
 from tests.agents.tiny import shared
 from tests.envs.faulty import Sound
 
 TASKS = Sound().tasks()
-MANNER = Manner(new_context=lambda: Transcript(TranscriptConfig(), shared().encoder), decode=shared().encoder.decode)
+MANNER = PolicyInterface(
+    new_context=lambda: Transcript(TranscriptConfig(), shared().encoder), decode=shared().encoder.decode
+)
 
 
 class Threads:
@@ -154,7 +156,7 @@ class Clock:
 
 
 def test_an_episode_that_takes_too_long_is_cut_and_scored_as_it_stands() -> None:
-    limits = LimitConfig(episode_s=25)
+    limits = LimitConfig(episode_timeout_s=25)
     engine = Engine(backend(2, chunk=4), Inline(), MANNER, limits=limits, clock=Clock())
     found = collect(engine, jobs(4))
     assert {episode.ending for episode in found} == {Ending.truncated("time")}
@@ -164,14 +166,16 @@ def test_an_episode_that_takes_too_long_is_cut_and_scored_as_it_stands() -> None
 
 def test_a_turn_that_takes_too_long_ends_its_episode_when_the_environment_answers() -> None:
     engine = Engine(backend(1), Threads(lambda what: time.sleep(0.3 * (what != "reset"))), MANNER)
-    engine.limits = LimitConfig(turn_s=0.1)
+    engine.limits = LimitConfig(turn_timeout_s=0.1)
     (found,) = collect(engine, jobs(1))
     assert found.ending == Ending.truncated("time")
     assert len(found.turns) == 1  # what was done counts
 
 
 def test_a_reset_that_takes_too_long_leaves_an_episode_without_turns() -> None:
-    engine = Engine(backend(1), Threads(lambda what: time.sleep(0.3)), MANNER, limits=LimitConfig(episode_s=0.1))
+    engine = Engine(
+        backend(1), Threads(lambda what: time.sleep(0.3)), MANNER, limits=LimitConfig(episode_timeout_s=0.1)
+    )
     (found,) = collect(engine, jobs(1))
     assert (found.ending, found.turns) == (Ending.truncated("time"), ())
 
@@ -179,10 +183,10 @@ def test_a_reset_that_takes_too_long_leaves_an_episode_without_turns() -> None:
 def test_a_group_can_be_cut() -> None:
     engine = Engine(backend(4, chunk=2), Inline(), MANNER)
     left = iter(jobs(4, lambda i: i % 2))
-    engine.pump(lambda: next(left, None))
-    cut = engine.cut(1)
+    engine.step(lambda: next(left, None))
+    cut = engine.abort_group(1)
     assert [episode.group_id for _, episode in cut] == [1, 1]
-    assert [flight.job.group_id for flight in engine.flights.values()] == [0, 0]
+    assert [runner.job.group_id for runner in engine.active.values()] == [0, 0]
     assert {episode.ending for _, episode in cut} == {Ending.truncated("time")}
 
 
@@ -223,13 +227,13 @@ def test_no_more_begin_than_the_forecast_has_room_for() -> None:
 
     model = Watched(shared(), SamplingConfig(slots=8))
     whole = actions(collect(Engine(backend(8), Inline(), MANNER), jobs(8)))
-    found = collect(Engine(model, Inline(), MANNER, forecast=PeakForecast(300, 256)), jobs(8))
+    found = collect(Engine(model, Inline(), MANNER, admission=CacheAdmission(300, 256)), jobs(8))
     assert max(most) < 8
     assert actions(found) == whole
 
 
 def test_one_episode_begins_however_little_room_there_is() -> None:
-    found = collect(Engine(backend(8), Inline(), MANNER, forecast=PeakForecast(1, 256)), jobs(2))
+    found = collect(Engine(backend(8), Inline(), MANNER, admission=CacheAdmission(1, 256)), jobs(2))
     assert len(found) == 2
 
 
@@ -244,9 +248,9 @@ def replied(of: HFBackend, slot: int) -> Reply:
                 return reply
 
 
-def asked(seed: int = 0, *, begun: Reply | None = None, extends: bool = False, text: str = "") -> Request:
+def asked(seed: int = 0, *, partial: Reply | None = None, extends: bool = False, text: str = "") -> Request:
     prompt = shared().encoder.encode(text or "A note says: amber. There is a key and 6 doors.")
-    return Request(prompt_ids=prompt, extends=extends, choices=None, rng=random.Random(seed), begun=begun)
+    return Request(prompt_ids=prompt, extends=extends, choices=None, rng=random.Random(seed), partial=partial)
 
 
 def test_a_reply_goes_on_where_it_was_left() -> None:
@@ -255,7 +259,7 @@ def test_a_reply_goes_on_where_it_was_left() -> None:
     expected = replied(whole, 0)
 
     first = backend(1, max_reply_tokens=12)
-    first.update_weights(3)
+    first.sync_weights(3)
     request = asked()
     first.submit(0, request)
     assert first.so_far(0) is None
@@ -263,8 +267,8 @@ def test_a_reply_goes_on_where_it_was_left() -> None:
         assert first.step() == []
     assert part.finish == "abort"
     second = backend(1, max_reply_tokens=12)
-    second.update_weights(4)
-    again = asked(begun=part)
+    second.sync_weights(4)
+    again = asked(partial=part)
     again.rng.setstate(request.rng.getstate())
     second.submit(0, again)
     found = replied(second, 0)
@@ -290,10 +294,10 @@ def test_a_forked_slot_goes_on_as_its_source_would_without_computing_it_again() 
     of.submit(0, asked())
     replied(of, 0)
     of.fork(0, 2)
-    computed = of.num_tokens
+    computed = of.tokens_processed
     of.submit(2, asked(5, extends=True, text="The door opens."))
     found = replied(of, 2)
-    assert of.num_tokens - computed <= 1 + len(shared().encoder.encode("The door opens.")) + 4
+    assert of.tokens_processed - computed <= 1 + len(shared().encoder.encode("The door opens.")) + 4
     of.submit(0, asked(5, extends=True, text="The door opens."))
     same = replied(of, 0)
     assert found.ids.tolist() == same.ids.tolist()

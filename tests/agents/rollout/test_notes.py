@@ -9,16 +9,18 @@ import pytest
 from cairn.agents.backend import Reply
 from cairn.agents.backends.http.chat import text_reply
 from cairn.agents.context.messages import Messages, MessagesConfig
-from cairn.agents.rollout.episode import Answer, Flight, Job, Manner
+from cairn.agents.rollout.episode import Answer, EpisodeRunner, Job, PolicyInterface
 from cairn.core.episode_json import turn_from_json, turn_to_json
 from cairn.core.records import Note, Observation, Task
 
 
-def flight() -> Flight:
+def runner() -> EpisodeRunner:
     config = MessagesConfig(memory="summary", summary_turns=1, history=0)
     job = Job(task=Task(env_id="x", task_id="t"), group_id=0, sample_seed=0)
-    found = Flight.of(job, Manner(new_context=lambda: Messages(config), decode=lambda _: "", constrain=True))
-    found.look(Observation(text="text 0", anchor=0))
+    found = EpisodeRunner.of(
+        job, PolicyInterface(new_context=lambda: Messages(config), decode=lambda _: "", constrain=True)
+    )
+    found.build_prompt(Observation(text="text 0", anchor=0))
     return found
 
 
@@ -32,49 +34,49 @@ def says(text: str) -> Reply:
 
 
 def test_a_summary_is_no_turn_and_stands_with_the_turn_after_it() -> None:
-    of = flight()
+    of = runner()
     assert not of.takes_note(says("a"))
-    assert of.hear(says("a")) == "a"
-    of.see(answer(1), 0.0)
+    assert of.on_reply(says("a")) == "a"
+    of.on_step(answer(1), 0.0)
     assert of.prompt.asks == "summary"
     assert of.takes_note(says("so far"))
     assert (of.prompt.asks, len(of.turns)) == ("action", 1)
     assert "so far" in of.prompt.messages[0].content
-    of.hear(says("b"))
-    of.see(answer(2), 0.0)
+    of.on_reply(says("b"))
+    of.on_step(answer(2), 0.0)
     assert [turn.notes for turn in of.turns] == [(), (Note(kind="summary", text="so far"),)]
 
 
 def test_a_summary_that_found_no_room_is_none() -> None:
-    of = flight()
-    of.hear(says("a"))
-    of.see(answer(1), 0.0)
+    of = runner()
+    of.on_reply(says("a"))
+    of.on_step(answer(1), 0.0)
     assert not of.takes_note(text_reply("", "context", 0))
-    assert of.hear(text_reply("", "context", 0)) is None
+    assert of.on_reply(text_reply("", "context", 0)) is None
 
 
 def test_an_episode_that_is_taken_up_has_its_summaries() -> None:
-    first = flight()
-    first.hear(says("a"))
-    first.see(answer(1), 0.0)
+    first = runner()
+    first.on_reply(says("a"))
+    first.on_step(answer(1), 0.0)
     first.takes_note(says("so far"))
-    first.hear(says("b"))
-    first.see(answer(2), 0.0)
-    again = flight()
+    first.on_reply(says("b"))
+    first.on_step(answer(2), 0.0)
+    again = runner()
     for number, turn in enumerate(first.turns, start=1):
         kept = turn_from_json(turn_to_json(turn))
         assert kept.notes == turn.notes
         with pytest.MonkeyPatch.context() as patch:  # only sequences of ids have a length
-            patch.setattr(Flight, "_sequence", lambda _: ())
-            again.retake(kept, answer(number))
+            patch.setattr(EpisodeRunner, "_sequence", lambda _: ())
+            again.replay_turn(kept, answer(number))
     assert again.prompt == first.prompt
     assert [turn.notes for turn in again.turns] == [turn.notes for turn in first.turns]
 
 
 def test_a_turn_of_before_there_were_notes_has_none() -> None:
-    of = flight()
-    of.hear(says("a"))
-    of.see(answer(1), 0.0)
+    of = runner()
+    of.on_reply(says("a"))
+    of.on_step(answer(1), 0.0)
     stored = turn_to_json(of.turns[0])
     del stored["notes"]
     assert turn_from_json(stored).notes == ()

@@ -14,7 +14,7 @@ from cairn.agents.config import SamplingConfig
 from cairn.agents.context.transcript import Transcript, TranscriptConfig
 from cairn.agents.models.policy import Policy
 from cairn.agents.rollout.engine import Engine, LimitConfig
-from cairn.agents.rollout.episode import Job, Manner
+from cairn.agents.rollout.episode import Job, PolicyInterface
 from cairn.agents.rollout.schedule import ScheduleConfig
 from cairn.agents.rollout.source import Rollout
 from cairn.core.records import Ending, Episode, Task, Turn
@@ -42,9 +42,11 @@ def rollout(
     env: type[Sound] = Sound,
     **more: Any,
 ) -> Rollout:
-    manner = Manner(new_context=lambda: Transcript(TranscriptConfig(), of.encoder), decode=of.encoder.decode)
+    interface = PolicyInterface(
+        new_context=lambda: Transcript(TranscriptConfig(), of.encoder), decode=of.encoder.decode
+    )
     pool = EnvPool(f"{env.__module__}:{env.__qualname__}", {}, PoolConfig(size=slots))
-    engine = Engine(HFBackend(of, SamplingConfig(slots=slots), HFConfig(chunk=8)), pool, manner, **more)
+    engine = Engine(HFBackend(of, SamplingConfig(slots=slots), HFConfig(chunk=8)), pool, interface, **more)
     return Rollout(engine, batch, ScheduleConfig(over_provision=over, staleness=staleness), group)
 
 
@@ -59,10 +61,10 @@ def learn(of: Policy, version: int) -> None:
 def played(of: Rollout, policy_of: Policy, updates: Iterable[int]) -> list[list[Episode]]:
     out = []
     for update in updates:
-        out.append(of.batch())
-        assert not any(flight.said for flight in of.engine.flights.values())  # none waits for an answer that is there
+        out.append(of.next_batch())
+        assert not any(runner.pending for runner in of.engine.active.values())  # none waits for an answer that is there
         learn(policy_of, update)
-        of.update_weights(update + 1)
+        of.sync_weights(update + 1)
     return out
 
 
@@ -113,11 +115,11 @@ def test_what_was_in_flight_goes_on_after_an_interruption_to_the_bit(interrupted
     of = policy()
     first = rollout(of, over=1.5, staleness=2, slots=slots)
     found = played(first, of, range(interrupted_after))
-    assert first.engine.flights
-    kept = json.loads(json.dumps(first.state()))
+    assert first.engine.active
+    kept = json.loads(json.dumps(first.state_dict()))
     second = rollout(of, over=1.5, staleness=2, slots=slots)
-    second.engine.backend.update_weights(interrupted_after)
-    second.restore(kept)
+    second.engine.backend.sync_weights(interrupted_after)
+    second.load_state_dict(kept)
     assert second.restarted == 0
     found += played(second, of, range(interrupted_after, 6))
     assert [told(batch) for batch in found] == [told(batch) for batch in expected]
@@ -129,21 +131,23 @@ def test_a_state_holds_replies_that_were_under_way() -> None:
 
     def free(of: Policy) -> Rollout:
         made = rollout(of, batch=1, over=2.0, staleness=2)
-        manner = made.engine.manner
-        made.engine.manner = Manner(new_context=manner.new_context, decode=manner.decode, constrain=False)
+        interface = made.engine.interface
+        made.engine.interface = PolicyInterface(
+            new_context=interface.new_context, decode=interface.decode, constrain=False
+        )
         return made
 
     other = policy()
     expected = played(free(other), other, range(4))
     first = free(of)
     found = played(first, of, range(2))
-    kept = first.state()
+    kept = first.state_dict()
     assert any(
-        len(flight["reply"]["ids"]) > 0 for *_, flight in kept["engines"][0]["flights"] if flight["reply"] is not None
+        len(runner["reply"]["ids"]) > 0 for *_, runner in kept["engines"][0]["flights"] if runner["reply"] is not None
     )
     second = free(of)
-    second.engine.backend.update_weights(2)
-    second.restore(json.loads(json.dumps(kept)))
+    second.engine.backend.sync_weights(2)
+    second.load_state_dict(json.loads(json.dumps(kept)))
     found += played(second, of, range(2, 4))
     assert [told(batch) for batch in found] == [told(batch) for batch in expected]
 
@@ -155,7 +159,7 @@ class Moody(Sound):
 
     def act(self, action: str) -> Outcome:
         outcome = super().act(action)
-        return Outcome(self.mood + outcome.text, outcome.reward, outcome.is_over, outcome.success, outcome.score)
+        return Outcome(self.mood + outcome.text, outcome.reward, outcome.terminated, outcome.success, outcome.score)
 
 
 def test_an_episode_whose_environment_shows_something_else_begins_anew_and_is_counted() -> None:
@@ -163,17 +167,17 @@ def test_an_episode_whose_environment_shows_something_else_begins_anew_and_is_co
     Moody.mood = ""
     first = rollout(of, over=1.5, staleness=2, slots=7, env=Moody)
     done = 0
-    while not any(flight.turns for flight in first.engine.flights.values()):
+    while not any(runner.turns for runner in first.engine.active.values()):
         played(first, of, [done])
         done += 1
-    begun = sum(bool(flight.turns) for flight in first.engine.flights.values())
-    kept = first.state()
+    begun = sum(bool(runner.turns) for runner in first.engine.active.values())
+    kept = first.state_dict()
     Moody.mood = "Now "
     second = rollout(of, over=1.5, staleness=2, slots=7, env=Moody)
-    second.engine.backend.update_weights(done)
-    second.restore(kept)
+    second.engine.backend.sync_weights(done)
+    second.load_state_dict(kept)
     assert second.restarted == begun
-    assert {bool(flight.turns) for flight in second.engine.flights.values()} == {False}
+    assert {bool(runner.turns) for runner in second.engine.active.values()} == {False}
     batches = played(second, of, range(done, done + 4))
     assert not any(e.is_failed for batch in batches for e in batch)
     assert all("Now " in turn.observation.text for e in batches[-1] for turn in e.turns[1:])
@@ -181,7 +185,7 @@ def test_an_episode_whose_environment_shows_something_else_begins_anew_and_is_co
 
 def test_a_group_that_takes_too_long_is_cut_where_it_stands() -> None:
     of = policy()
-    run = rollout(of, limits=LimitConfig(group_s=1e-9))
-    batch = run.batch()
+    run = rollout(of, limits=LimitConfig(group_timeout_s=1e-9))
+    batch = run.next_batch()
     assert {e.ending for e in batch} == {Ending.truncated("time")}
     assert not any(e.is_failed for e in batch)

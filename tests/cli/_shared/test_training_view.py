@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from cairn.cli._shared.training_view import Watch
-from cairn.trainer.callbacks import Pulse
+from cairn.cli._shared.training_view import TrainingView
+from cairn.trainer.callbacks import RolloutProgress
 
 METRICS = {
     "success": 0.25, "return": 0.5, "turns": 7.0, "entropy": 0.31, "kl": 0.0004, "anchor_coverage": 0.5,
@@ -21,13 +21,13 @@ NO_GRADIENT = {name: value for name, value in METRICS.items() if name not in ("e
 def shown(*, is_terminal: bool, width: int = 140, runs: int = 1) -> str:
     screen = io.StringIO()
     console = Console(file=screen, width=width, force_terminal=is_terminal, color_system=None)
-    with Watch(console, updates=3) as watch:
+    with TrainingView(console, updates=3) as watch:
         for _ in range(runs):
-            watch.started(Path("runs/[bold]x"), {"task": "[red]household"})
-            watch.phase("update 1", 4)
-            watch.advanced(4)
-            watch.updated(1, METRICS)
-            watch.updated(2, NO_GRADIENT)
+            watch.on_start(Path("runs/[bold]x"), {"task": "[red]household"})
+            watch.on_phase("update 1", 4)
+            watch.on_advance(4)
+            watch.on_update(1, METRICS)
+            watch.on_update(2, NO_GRADIENT)
     return screen.getvalue()
 
 
@@ -61,16 +61,16 @@ def test_each_run_of_a_comparison_has_its_own_table_and_clock() -> None:
     assert screen[screen.rindex("anchors shared") :].count("2/3") == 1
 
 
-PULSE = Pulse(in_flight=64, tokens_per_second=3210.4, success=0.41, staleness=0.25)
+PULSE = RolloutProgress(in_flight=64, tokens_per_second=3210.4, success=0.41, staleness=0.25)
 
 
 def test_a_terminal_shows_how_a_phase_is_going() -> None:
     screen = io.StringIO()
     console = Console(file=screen, width=140, force_terminal=True, color_system=None)
-    with Watch(console, updates=3) as watch:
-        watch.phase("rollout", 128)
-        watch.advanced(40)
-        watch.pulsed(PULSE)
+    with TrainingView(console, updates=3) as watch:
+        watch.on_phase("rollout", 128)
+        watch.on_advance(40)
+        watch.on_progress(PULSE)
     shown = next(line for line in screen.getvalue().splitlines() if "in flight" in line)
     assert "rollout" in shown
     assert "40/128" in shown
@@ -80,11 +80,11 @@ def test_a_terminal_shows_how_a_phase_is_going() -> None:
 def test_without_a_terminal_a_long_phase_tells_once_a_minute() -> None:
     now = [0.0]
     screen = io.StringIO()
-    watch = Watch(Console(file=screen, width=140, color_system=None), updates=3, clock=lambda: now[0])
-    watch.phase("rollout", 128)
-    watch.advanced(40)
+    watch = TrainingView(Console(file=screen, width=140, color_system=None), updates=3, clock=lambda: now[0])
+    watch.on_phase("rollout", 128)
+    watch.on_advance(40)
     for now[0] in (1.0, 59.0, 61.0, 90.0, 122.0):
-        watch.pulsed(PULSE)
+        watch.on_progress(PULSE)
     # 40 in 61 s: 88 more take 134 s. 40 in 122 s: 88 more take 268 s.
     told = "64 in flight, 3,210 tokens/s, success 41%, 0.2 updates behind"
     assert screen.getvalue().splitlines() == [f"rollout: 40 of 128, {left} left, {told}" for left in ("2:14", "4:28")]
@@ -92,10 +92,10 @@ def test_without_a_terminal_a_long_phase_tells_once_a_minute() -> None:
 
 def test_what_is_not_known_yet_is_not_told() -> None:
     screen = io.StringIO()
-    watch = Watch(Console(file=screen, width=140, color_system=None, force_terminal=True), updates=3)
+    watch = TrainingView(Console(file=screen, width=140, color_system=None, force_terminal=True), updates=3)
     with watch:
-        watch.phase("rollout", 8)
-        watch.pulsed(Pulse(in_flight=8, tokens_per_second=10.0, success=None))
+        watch.on_phase("rollout", 8)
+        watch.on_progress(RolloutProgress(in_flight=8, tokens_per_second=10.0, success=None))
     line = next(line for line in screen.getvalue().splitlines() if "in flight" in line)
     assert line.rstrip().endswith("8 in flight, 10 tokens/s")
 
@@ -104,9 +104,9 @@ def test_where_output_is_kept_a_long_phase_says_once_a_minute_how_long_it_takes(
     kept = io.StringIO()
     # started, the phase, four units of demonstrations; the clock is read once more for each line that is printed
     times = iter([100.0, 130.0, 160.0, 160.0, 190.0, 220.0, 220.0])
-    with Watch(Console(file=kept, width=140), updates=3, clock=times.__next__) as watch:
-        watch.phase("demonstrate", 8)
+    with TrainingView(Console(file=kept, width=140), updates=3, clock=times.__next__) as watch:
+        watch.on_phase("demonstrate", 8)
         for _ in range(4):
-            watch.advanced(1)
+            watch.on_advance(1)
     # 2 of 8 in 60 s: 6 more take 180 s. 4 of 8 in 120 s: 4 more take 120 s.
     assert kept.getvalue().splitlines() == ["demonstrate: 2 of 8, 3:00 left", "demonstrate: 4 of 8, 2:00 left"]

@@ -127,6 +127,19 @@ def test_files_of_earlier_versions_are_brought_up_to_date(version: int, tmp_path
         store.check()
 
 
+def test_settings_of_a_run_get_the_names_of_today(tmp_path: Path) -> None:
+    path = tmp_path / "run.sqlite"
+    before = {"seed": 1, "limits": {"turn_s": 2.0, "episode_s": None, "group_s": 9.0}}
+    with RunStore(path) as store:
+        store.set_meta({"config": before, "configs": [{"update": 0, "config": before}], "rollbacks": [1]})
+    database = sqlite3.connect(path)
+    database.execute("PRAGMA user_version = 3")
+    database.close()
+    after = {"seed": 1, "limits": {"turn_timeout_s": 2.0, "episode_timeout_s": None, "group_timeout_s": 9.0}}
+    with RunStore(path) as store:
+        assert store.meta() == {"config": after, "configs": [{"update": 0, "config": after}], "rollbacks": [1]}
+
+
 def test_a_kill_at_any_moment_while_a_file_is_brought_up_to_date_loses_nothing(tmp_path: Path) -> None:
     database = sqlite3.connect(tmp_path / "old.sqlite")
     database.executescript(f"BEGIN; {VERSION_1} COMMIT;")

@@ -15,7 +15,7 @@ from dataclasses import asdict
 from typing import Any
 
 from cairn.envs.code import judge
-from cairn.envs.code.judge import Job
+from cairn.envs.code.judge import HiddenTests
 
 _MOST_ANSWERS = 3000
 
@@ -24,7 +24,7 @@ class RefusedError(Exception):
     """Refuses a call of the tests, as the host does."""
 
 
-def share(job: Job, module: Callable[[], object]) -> float:
+def share(job: HiddenTests, module: Callable[[], object]) -> float:
     """Return the share of hidden tests passed, where `module` makes the module that every import receives."""
     count = 0
     answerer: dict[str, Any] = {}  # Any: the names of a program

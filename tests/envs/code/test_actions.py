@@ -8,31 +8,34 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.envs.code.actions import TOOLS, Call, Mistake, parse, schemas
+from cairn.envs.code.actions import TOOLS, CodeCall, ToolCallError, parse, schemas
 from cairn.envs.code.workshop import Workshop
 
 EDIT = "edit_file a/b.py\n<<<<<<<\nold\n  line\n=======\nnew\n>>>>>>>"
 CALLS = [
-    ("run_python\nprint(1)\nx", Call(tool="run_python", arguments={"code": "print(1)\nx"})),
-    ("run_python print(1)", Call(tool="run_python", arguments={"code": "print(1)"})),
-    ("shell ls -l | wc", Call(tool="shell", arguments={"command": "ls -l | wc"})),
-    ("shell\nfor f in *\ndo echo $f; done", Call(tool="shell", arguments={"command": "for f in *\ndo echo $f; done"})),
-    ("write_file a b.txt\nx\ny", Call(tool="write_file", arguments={"path": "a b.txt", "content": "x\ny\n"})),
-    ("write_file a\n", Call(tool="write_file", arguments={"path": "a", "content": ""})),
-    (EDIT, Call(tool="edit_file", arguments={"path": "a/b.py", "old": "old\n  line", "new": "new"})),
-    (EDIT.replace("new\n", ""), Call(tool="edit_file", arguments={"path": "a/b.py", "old": "old\n  line", "new": ""})),
-    ("read_file a", Call(tool="read_file", arguments={"path": "a"})),
-    ("read_file a 3", Call(tool="read_file", arguments={"path": "a", "first": 3})),
-    ("read_file a 3 9", Call(tool="read_file", arguments={"path": "a", "first": 3, "last": 9})),
-    ("\nlist_files  \n", Call(tool="list_files")),
-    ("run_tests", Call(tool="run_tests")),
-    ("submit", Call(tool="submit")),
-    ("submit [1, 2]", Call(tool="submit", arguments={"answer": "[1, 2]"})),
-    ('{"name": "submit"}', Call(tool="submit")),
+    ("run_python\nprint(1)\nx", CodeCall(tool="run_python", arguments={"code": "print(1)\nx"})),
+    ("run_python print(1)", CodeCall(tool="run_python", arguments={"code": "print(1)"})),
+    ("shell ls -l | wc", CodeCall(tool="shell", arguments={"command": "ls -l | wc"})),
+    ("shell\nfor f in *\ndo true; done", CodeCall(tool="shell", arguments={"command": "for f in *\ndo true; done"})),
+    ("write_file a b.txt\nx\ny", CodeCall(tool="write_file", arguments={"path": "a b.txt", "content": "x\ny\n"})),
+    ("write_file a\n", CodeCall(tool="write_file", arguments={"path": "a", "content": ""})),
+    (EDIT, CodeCall(tool="edit_file", arguments={"path": "a/b.py", "old": "old\n  line", "new": "new"})),
+    (
+        EDIT.replace("new\n", ""),
+        CodeCall(tool="edit_file", arguments={"path": "a/b.py", "old": "old\n  line", "new": ""}),
+    ),
+    ("read_file a", CodeCall(tool="read_file", arguments={"path": "a"})),
+    ("read_file a 3", CodeCall(tool="read_file", arguments={"path": "a", "first": 3})),
+    ("read_file a 3 9", CodeCall(tool="read_file", arguments={"path": "a", "first": 3, "last": 9})),
+    ("\nlist_files  \n", CodeCall(tool="list_files")),
+    ("run_tests", CodeCall(tool="run_tests")),
+    ("submit", CodeCall(tool="submit")),
+    ("submit [1, 2]", CodeCall(tool="submit", arguments={"answer": "[1, 2]"})),
+    ('{"name": "submit"}', CodeCall(tool="submit")),
     ('{"name": "read_file", "arguments": {"path": "a", "last": 2}}',
-     Call(tool="read_file", arguments={"path": "a", "last": 2})),
+     CodeCall(tool="read_file", arguments={"path": "a", "last": 2})),
     ('{"name": "write_file", "arguments": {"path": "a", "content": ""}}',
-     Call(tool="write_file", arguments={"path": "a", "content": ""})),
+     CodeCall(tool="write_file", arguments={"path": "a", "content": ""})),
 ]  # fmt: skip
 MISTAKES = [
     ("", "Unknown tool ''. Tools: run_python, shell, write_file"),
@@ -53,14 +56,14 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("action", "call"), CALLS)
-def test_calls(action: str, call: Call) -> None:
+def test_calls(action: str, call: CodeCall) -> None:
     assert parse(action) == call
 
 
 @pytest.mark.parametrize(("action", "said"), MISTAKES)
 def test_mistakes_are_told(action: str, said: str) -> None:
     found = parse(action)
-    assert isinstance(found, Mistake)
+    assert isinstance(found, ToolCallError)
     assert said in found.text
 
 
@@ -73,7 +76,7 @@ def test_mistakes_are_told(action: str, said: str) -> None:
 )
 def test_any_text_is_a_call_or_a_mistake(action: str) -> None:
     found = parse(action)
-    assert isinstance(found, Mistake) or set(found.arguments) <= set(TOOLS[found.tool].properties)
+    assert isinstance(found, ToolCallError) or set(found.arguments) <= set(TOOLS[found.tool].properties)
 
 
 def test_every_tool_but_submit_is_one_of_the_workshop() -> None:

@@ -53,9 +53,9 @@ def env(shared: CodeEnv) -> CodeEnv:
 
 
 def said(env: TextEnv, action: str) -> str:
-    text, _, is_over, is_cut, _ = env.step(action)
-    assert not is_over
-    assert not is_cut
+    text, _, terminated, truncated, _ = env.step(action)
+    assert not terminated
+    assert not truncated
     return text
 
 
@@ -99,8 +99,8 @@ def test_limits_are_told(shared: CodeEnv) -> None:
 
 
 def test_submitting_what_is_there_scores_the_share_and_the_reference_all(env: CodeEnv) -> None:
-    text, reward, is_over, is_cut, info = env.step("submit")
-    assert (is_over, is_cut, info["success"]) == (True, False, False)
+    text, reward, terminated, truncated, info = env.step("submit")
+    assert (terminated, truncated, info["success"]) == (True, False, False)
     passed, total = [int(word) for word in text.split() if word.isdigit()]
     assert 0 < passed < total
     assert reward == info["score"] == passed / total
@@ -171,8 +171,8 @@ def test_the_last_turn_submits_what_is_there() -> None:
     env = make("code", kind="repair", turn_limit=2)
     _, info = env.reset(seed=0, options={"task": TASK})
     env.step("list_files")
-    text, reward, is_over, is_cut, info = env.step("list_files")
-    assert (is_over, is_cut, info["success"]) == (True, False, False)
+    text, reward, terminated, truncated, info = env.step("list_files")
+    assert (terminated, truncated, info["success"]) == (True, False, False)
     assert text.endswith("[No turn is left: what is there was submitted.]")
     assert 0 < reward == info["score"] < 1
     env.close()
@@ -181,8 +181,8 @@ def test_the_last_turn_submits_what_is_there() -> None:
 def test_solving_the_task_in_the_last_turn_is_a_success() -> None:
     env = make("code", kind="repair", turn_limit=1)
     _, info = env.reset(seed=0, options={"task": TASK})
-    _, reward, is_over, is_cut, info = env.step(env.oracle())
-    assert (reward, is_over, is_cut, info["success"]) == (1.0, True, False, True)
+    _, reward, terminated, truncated, info = env.step(env.oracle())
+    assert (reward, terminated, truncated, info["success"]) == (1.0, True, False, True)
     env.close()
 
 
@@ -208,8 +208,10 @@ def test_turns_are_added_where_something_changed() -> None:
     for action, turns in (("list_files", 2), ("write_file a\nx", 3)):
         env.reset(seed=0, options={"task": TASK})
         for turn in range(1, turns + 1):
-            _, _, is_over, is_cut, _ = env.step(action.replace("a", str(turn)) if action != "list_files" else action)
-            assert (is_over, is_cut) == (turn == turns, False)
+            _, _, terminated, truncated, _ = env.step(
+                action.replace("a", str(turn)) if action != "list_files" else action
+            )
+            assert (terminated, truncated) == (turn == turns, False)
     env.close()
 
 
@@ -262,9 +264,9 @@ HOSTILE = {
 @pytest.mark.parametrize("action", HOSTILE.values(), ids=HOSTILE)
 def test_no_action_raises_out_of_the_environment_and_the_next_episode_is_whole(env: CodeEnv, action: str) -> None:
     for each in (action, "run_python\n1", "shell ls", "list_files", "run_tests", action):
-        text, reward, is_over, *_ = env.step(each)
+        text, reward, terminated, *_ = env.step(each)
         assert isinstance(text, str)
-        assert (reward, is_over) == (0.0, False)
+        assert (reward, terminated) == (0.0, False)
     env.step("submit")
     assert play(env, TASK)["success"]
 
@@ -296,15 +298,15 @@ def test_nothing_of_an_episode_is_left_for_the_next(env: CodeEnv) -> None:
 def play(env: TextEnv, task: str) -> dict[str, Any]:  # Any: info of `step`
     env.reset(seed=0, options={"task": task})
     while True:
-        _, _, is_over, is_cut, info = env.step(env.oracle())
-        if is_over or is_cut:
+        _, _, terminated, truncated, info = env.step(env.oracle())
+        if terminated or truncated:
             return info
 
 
 @pytest.fixture
 def _short_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut calls of submissions after one second: some stubs never return."""
-    monkeypatch.setattr(code_env, "Judge", partial(Judge, call_s=1.0))
+    monkeypatch.setattr(code_env, "Judge", partial(Judge, call_timeout_s=1.0))
     monkeypatch.setattr(code_env, "_judge", code_env._judge.__wrapped__)
 
 

@@ -10,9 +10,9 @@ from cairn.envs.code.horizon import Horizon, HorizonConfig, calibrated
 def test_fixed() -> None:
     horizon = Horizon(HorizonConfig(), 3)
     assert [horizon.took(changed=True) for _ in range(2)] == ["", ""]
-    assert not horizon.is_over
+    assert not horizon.has_ended
     assert horizon.took(changed=True) == ""
-    assert horizon.is_over
+    assert horizon.has_ended
 
 
 def test_notices() -> None:
@@ -38,7 +38,7 @@ def test_dynamic(changes: str, limits: list[int]) -> None:
         horizon.took(changed=change == "1")
         found.append(horizon.limit)
     assert found == limits
-    assert horizon.is_over == (len(changes) >= limits[-1])
+    assert horizon.has_ended == (len(changes) >= limits[-1])
 
 
 def test_an_extension_is_told() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cairn.agents.backend import Scene
+from cairn.agents.backend import TurnContext
 from cairn.agents.evaluation.jobs import play_tasks
 from cairn.envs.base import Outcome
 from cairn.envs.code.env import CodeEnv
@@ -54,7 +54,7 @@ def evaluate(monkeypatch: pytest.MonkeyPatch, env: str, kind: str, breaks: str) 
     names: dict[str, int] = {}
 
     def script(_: str) -> object:
-        def answer(scene: Scene, rng: random.Random) -> str:
+        def answer(scene: TurnContext, rng: random.Random) -> str:
             if names.setdefault(scene.task_id, len(names)) < 2:
                 return scene.oracle(None)
             return breaks if scene.turn < 2 else "submit"

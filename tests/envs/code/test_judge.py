@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from cairn.core.errors import RewardFailure
 from cairn.envs.code.inside import values
-from cairn.envs.code.judge import Job, Judge, Verdict
+from cairn.envs.code.judge import HiddenTests, Judge, TestVerdict
 from cairn.sandboxes.base import Limits
-from cairn.sandboxes.pool import Pool
+from cairn.sandboxes.pool import SessionPool
 from cairn.sandboxes.registry import new_sandbox
 from tests.sampling import sampled_params
 
@@ -57,10 +57,12 @@ INPUTS = ("([1, 2, 3],)", "([40, 2],)", "([0.5, 0.25],)")
 IS_SAME = "reference = sum\ndef is_same(given, expected):\n    return given == expected\n"
 HERE, NAME = ("solution",), ("solution", "add_all")
 JOBS = {  # of one task: `add_all(numbers)` returns the sum
-    "asserts": Job(style="asserts", tests=ASSERTS, modules=HERE, names={"candidate": NAME}),
-    "functions": Job(style="functions", tests=FUNCTIONS, modules=HERE),
-    "unittest": Job(style="unittest", tests=UNITTEST, modules=HERE, names={"add_all": NAME}),
-    "reference": Job(style="reference", prelude=IS_SAME, inputs=INPUTS, modules=HERE, names={"candidate": NAME}),
+    "asserts": HiddenTests(style="asserts", tests=ASSERTS, modules=HERE, names={"candidate": NAME}),
+    "functions": HiddenTests(style="functions", tests=FUNCTIONS, modules=HERE),
+    "unittest": HiddenTests(style="unittest", tests=UNITTEST, modules=HERE, names={"add_all": NAME}),
+    "reference": HiddenTests(
+        style="reference", prelude=IS_SAME, inputs=INPUTS, modules=HERE, names={"candidate": NAME}
+    ),
 }
 
 pytestmark = pytest.mark.xdist_group("judge")
@@ -68,12 +70,12 @@ pytestmark = pytest.mark.xdist_group("judge")
 
 @pytest.fixture(scope="module")
 def judge() -> Iterator[Judge]:
-    pool = Pool(new_sandbox(), Limits(wall_s=30, cpu_s=30))
-    yield Judge(pool, call_s=0.5, all_s=10)
+    pool = SessionPool(new_sandbox(), Limits(wall_s=30, cpu_s=30))
+    yield Judge(pool, call_timeout_s=0.5, all_s=10)
     pool.close()
 
 
-def judged(judge: Judge, source: str, job: Job) -> Verdict:
+def judged(judge: Judge, source: str, job: HiddenTests) -> TestVerdict:
     return judge.judge({"solution.py": source.encode()}, {}, job)
 
 
@@ -116,7 +118,7 @@ def test_functions_that_code_puts_in_place_of_others_are_the_ones_called(judge: 
     source = "def f():\n    global f\n    f = lambda: 2\n    return 1\ndef g():\n    global f\n    del f"
     tests = "import solution\ndef test():\n    assert [solution.f(), solution.f()] == [1, 2]\n    solution.g()\n"
     tests += "    assert not hasattr(solution, 'f')"
-    assert judged(judge, source, Job(style="functions", tests=tests, modules=("solution",))).is_right
+    assert judged(judge, source, HiddenTests(style="functions", tests=tests, modules=("solution",))).is_right
 
 
 @pytest.mark.parametrize("style", ["functions", "unittest"])
@@ -132,7 +134,7 @@ def test_a_second_that_ends_between_two_clocks_is_no_fault_of_the_code(
         "unittest": f"import unittest\n{count}class Test(unittest.TestCase):\n    def test(self):\n"
         f"        self.assertEqual(add_all([3]), {value})",  # this style runs the source once before
     }
-    job = Job(style=style, tests=body[style], modules=HERE, names={"add_all": NAME})
+    job = HiddenTests(style=style, tests=body[style], modules=HERE, names={"add_all": NAME})
     assert judged(judge, RIGHT["plain"], job).is_right is reads_clock
 
 
@@ -149,7 +151,7 @@ def test_code_that_cannot_be_loaded_scores_nothing_and_is_no_failure_of_ours(
 
 
 def test_given_files_are_put_back(judge: Judge) -> None:
-    job = Job(
+    job = HiddenTests(
         style="functions",
         tests="from solution import f\ndef test_f():\n    assert f() == 'given'",
         modules=("solution",),
@@ -161,11 +163,11 @@ def test_given_files_are_put_back(judge: Judge) -> None:
 
 
 def test_tests_that_fail_by_themselves_are_our_failure(judge: Judge) -> None:
-    broken = Job(style="asserts", tests="assert 1", prelude="1 / 0", modules=("solution",))
+    broken = HiddenTests(style="asserts", tests="assert 1", prelude="1 / 0", modules=("solution",))
     with pytest.raises(RewardFailure, match="ZeroDivisionError"):
         judged(judge, "", broken)
     with pytest.raises(RewardFailure, match="SyntaxError"):
-        judged(judge, "", Job(style="asserts", tests="assert (", modules=("solution",)))
+        judged(judge, "", HiddenTests(style="asserts", tests="assert (", modules=("solution",)))
 
 
 def test_a_sandbox_that_cannot_load_modules_is_our_failure(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,9 +180,11 @@ def test_a_sandbox_that_cannot_load_modules_is_our_failure(judge: Judge, monkeyp
 def test_answers_beyond_a_bound_fail_their_tests(monkeypatch: pytest.MonkeyPatch, bound: str, value: int) -> None:
     """Each of thirty tests calls once; the import is an answer too."""
     monkeypatch.setattr(f"cairn.envs.code.judge.{bound}", value)
-    pool = Pool(new_sandbox())
+    pool = SessionPool(new_sandbox())
     tests = "from solution import f\n" + "".join(f"def test_{i}(): assert f() == 6\n" for i in range(30))
-    verdict = judged(Judge(pool), "def f(): return 6", Job(style="functions", tests=tests, modules=("solution",)))
+    verdict = judged(
+        Judge(pool), "def f(): return 6", HiddenTests(style="functions", tests=tests, modules=("solution",))
+    )
     pool.close()
     passed = sum(verdict.passed)
     assert 0 < passed < 30
@@ -320,7 +324,7 @@ def test_each_test_begins_anew():
 
 
 def test_objects_of_the_tested_code_are_used_as_if_they_were_here(judge: Judge) -> None:
-    verdict = judged(judge, OBJECTS, Job(style="functions", tests=USES, modules=("solution",)))
+    verdict = judged(judge, OBJECTS, HiddenTests(style="functions", tests=USES, modules=("solution",)))
     assert verdict.is_right, verdict.problems
     assert len(verdict.passed) == 7
 

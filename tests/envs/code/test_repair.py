@@ -25,7 +25,7 @@ from cairn.envs.code.repair import (
     Broken,
     Edit,
     Fault,
-    Project,
+    RepairProject,
     apply_faults,
     break_project,
     draw_faults,
@@ -65,7 +65,7 @@ class Failures(NamedTuple):
     hidden: list[str]
 
 
-def failures(folder: Path, project: Project, files: Mapping[str, str]) -> Failures:
+def failures(folder: Path, project: RepairProject, files: Mapping[str, str]) -> Failures:
     for path, text in {**files, "tests/visible.py": project.visible, "tests/hidden.py": project.hidden}.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
@@ -75,7 +75,7 @@ def failures(folder: Path, project: Project, files: Mapping[str, str]) -> Failur
     return Failures(**json.loads(done.stdout))
 
 
-def assert_noticed(folder: Path, project: Project, fault: Fault) -> None:
+def assert_noticed(folder: Path, project: RepairProject, fault: Fault) -> None:
     """A hidden test fails, and a visible one if and only if it was written down so."""
     failed = failures(folder, project, apply_faults(project.name, project.files, [fault]).files)
     assert failed.hidden, fault

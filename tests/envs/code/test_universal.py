@@ -13,7 +13,7 @@ import pytest
 
 from cairn.core.errors import RewardFailure
 from cairn.envs.code import tasks
-from cairn.envs.code.judge import Job
+from cairn.envs.code.judge import HiddenTests
 from tests.envs.code.in_process import share
 
 _COMPARISONS = ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__contains__", "__instancecheck__")
@@ -119,7 +119,7 @@ _CONSTANTS: list[object] = [
 ]  # fmt: skip
 
 
-def _best(job: Job, values: list[object], enough: float) -> float:
+def _best(job: HiddenTests, values: list[object], enough: float) -> float:
     """Return the best score of the values, or the first that is enough."""
     best = 0.0
     shapes = (classes, attributes, itself) if job.style == "unittest" or not job.names else (functions,)
@@ -137,12 +137,12 @@ def _best(job: Job, values: list[object], enough: float) -> float:
 _INPUTS = 3  # of MBPP+: its reference solutions take seconds for all
 
 
-def _of_job(job: Job) -> list[object]:
+def _of_job(job: HiddenTests) -> list[object]:
     """Return the universal objects to try: only function tasks try those that cross as an empty builtin value."""
     return _UNIVERSAL if job.names and job.style != "unittest" else [*_UNIVERSAL[:3], EveryError]
 
 
-def _jobs(kind: str, split: str) -> Iterator[tuple[str, Job]]:
+def _jobs(kind: str, split: str) -> Iterator[tuple[str, HiddenTests]]:
     for own in list(tasks.kind(kind).ids(split))[: 10 if kind == "repair" else None]:  # of each project one
         job = tasks.problem(f"{kind}/{own}").job
         assert job is not None

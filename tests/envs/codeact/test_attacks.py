@@ -76,8 +76,8 @@ def test_files_of_the_host_are_out_of_reach(env: CodeActEnv, tmp_path: Path) -> 
 @pytest.mark.parametrize("name", FORGERIES)
 def test_results_cannot_be_forged(env: CodeActEnv, name: str) -> None:
     before = env.anchor()
-    _, reward, is_over, _, info = env.step(FORGERIES[name])
-    assert (reward, is_over, info["success"], info["score"]) == (0.0, False, False, 0.0)
+    _, reward, terminated, _, info = env.step(FORGERIES[name])
+    assert (reward, terminated, info["success"], info["score"]) == (0.0, False, False, 0.0)
     assert env.anchor() == before
     assert env.step("act('pay 1')")[1] == pytest.approx(0.1)  # and the next one acts
 

@@ -57,7 +57,7 @@ class Ledger(TextEnv):
         return Outcome(
             f"Paid {self.paid}.",
             reward=coins / 10,
-            is_over=is_paid,
+            terminated=is_paid,
             success=is_paid,
             score=self.paid / 10,
             channels={"coins": float(coins), "even": coins // 2 * 2 / 10, "odd": coins % 2 / 10},
@@ -90,14 +90,16 @@ def program_env(of: str = LEDGER, **config: Any) -> CodeActEnv:
 
 
 def test_rewards_add_up_and_the_last_step_and_what_was_printed_are_shown(env: CodeActEnv) -> None:
-    text, reward, is_over, is_cut, info = env.step("for coins in (1, 2):\n    print(act(f'pay {coins}'))\nact('pay 4')")
+    text, reward, terminated, truncated, info = env.step(
+        "for coins in (1, 2):\n    print(act(f'pay {coins}'))\nact('pay 4')"
+    )
     assert text == "Paid 1.\nPaid 3.\n[actions taken: 3; the last one showed]\nPaid 7."
     assert reward == pytest.approx(0.7)  # 0.1 + 0.2 + 0.4
-    assert (is_over, is_cut, info["score"], info["success"]) == (False, False, 0.7, False)
+    assert (terminated, truncated, info["score"], info["success"]) == (False, False, 0.7, False)
     assert info["channels"] == {"coins": 4.0, "even": pytest.approx(0.6), "odd": pytest.approx(0.1)}  # 1 + 2 + 4
-    text, reward, is_over, is_cut, info = env.step("act('pay 3')")
+    text, reward, terminated, truncated, info = env.step("act('pay 3')")
     assert text == "[nothing printed]\n[actions taken: 1; the last one showed]\nPaid 10."
-    assert (is_over, is_cut, info["success"], info["score"]) == (True, False, True, 1.0)
+    assert (terminated, truncated, info["success"], info["score"]) == (True, False, True, 1.0)
     assert reward == pytest.approx(0.3)
 
 
@@ -110,8 +112,8 @@ def test_a_program_without_a_step_changes_nothing(env: CodeActEnv) -> None:
         (" \n", "[not run: the program is empty]\n[no action taken]"),
         ("#" * 40_000, "[not run: a program may have 32768 characters]\n[no action taken]"),
     ):
-        said, reward, is_over, _, info = env.step(program)
-        assert (said, reward, is_over, info["score"], info["channels"]) == (
+        said, reward, terminated, _, info = env.step(program)
+        assert (said, reward, terminated, info["score"], info["channels"]) == (
             text,
             0.0,
             False,
@@ -207,17 +209,17 @@ def test_equal_worlds_have_equal_anchors_whatever_programs_led_there(env: CodeAc
 def test_a_program_may_take_so_many_steps(env: CodeActEnv) -> None:
     with program_env(most_steps=2) as few:
         few.reset(seed=0, options={"task": "a"})
-        text, reward, _, is_cut, _ = few.step("for _ in range(3):\n    act('pay 1')")
+        text, reward, _, truncated, _ = few.step("for _ in range(3):\n    act('pay 1')")
         assert "CallError: A program may take 2 actions" in text
         assert reward == pytest.approx(0.2)
-        assert not is_cut
+        assert not truncated
         assert few.step("act('pay 1')")[1] == pytest.approx(0.1)
 
 
 def test_the_turns_of_the_environment_bound_those_of_its_programs(env: CodeActEnv) -> None:
-    text, _, is_over, is_cut, _ = env.step("for _ in range(9):\n    act('look')")  # it has 8 turns
+    text, _, terminated, truncated, _ = env.step("for _ in range(9):\n    act('look')")  # it has 8 turns
     assert "CallError: No turn of the environment is left" in text
-    assert (is_over, is_cut) == (False, True)
+    assert (terminated, truncated) == (False, True)
     env.reset(seed=0, options={"task": "a"})
     assert not env.step("act('look')")[3]
 
@@ -225,8 +227,8 @@ def test_the_turns_of_the_environment_bound_those_of_its_programs(env: CodeActEn
 def test_an_environment_that_judges_its_last_turn_ends_the_task() -> None:
     with program_env(of="code", settings={"kind": "repair", "turn_limit": 2}) as env:
         env.reset(seed=0, options={"task": "repair/bank-3"})
-        _, reward, is_over, is_cut, info = env.step("for _ in range(2):\n    act('list_files')")
-        assert (is_over, is_cut) == (True, False)
+        _, reward, terminated, truncated, info = env.step("for _ in range(2):\n    act('list_files')")
+        assert (terminated, truncated) == (True, False)
         assert 0 < reward == info["score"] == info["channels"]["submission"] < 1
 
 
@@ -242,8 +244,8 @@ def test_a_snapshot_has_the_environment_inside(env: CodeActEnv) -> None:
     assert env.step("for _ in range(9):\n    act('look')")[3]
     env.restore(kept)
     assert env.anchor() == anchor
-    _, reward, _, is_cut, info = env.step("act('pay 1')")
-    assert (is_cut, info["score"]) == (False, 0.3)
+    _, reward, _, truncated, info = env.step("act('pay 1')")
+    assert (truncated, info["score"]) == (False, 0.3)
     assert reward == pytest.approx(0.1)
 
 

@@ -17,7 +17,7 @@ from cairn.core.errors import MissingProgramError
 from cairn.envs.gui.apps import deeds, sites
 from cairn.envs.gui.site import site
 from cairn.envs.gui.ui_actions import Deed
-from cairn.envs.office.task import Task
+from cairn.envs.office.task import OfficeTask
 from cairn.envs.office.validator import Verdict, judge
 from cairn.envs.office.world import World
 from cairn.sandboxes.browser.find import find_browser
@@ -40,7 +40,7 @@ class Player:
         """Show another world from now on."""
         self._shown[:] = [world]
 
-    def play(self, task: Task) -> tuple[Verdict, World]:
+    def play(self, task: OfficeTask) -> tuple[Verdict, World]:
         """Look, and carry out a task's steps, on the pages in a copy of its world; judge what is left."""
         self.show(world := task.world.copy())
         for step in (*task.looks, *task.steps):

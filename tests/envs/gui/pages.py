@@ -12,8 +12,8 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from cairn.envs.base import EnvMeta
-from cairn.envs.gui.accessibility import Node
-from cairn.envs.gui.browsing import GuiEnv, Opening, Verdict
+from cairn.envs.gui.accessibility import AccessibilityNode
+from cairn.envs.gui.browsing import GuiEnv, GuiVerdict, Opening
 
 
 class PagesEnv(GuiEnv):
@@ -26,7 +26,7 @@ class PagesEnv(GuiEnv):
         reward_range=(0.0, 1.0),
         summary="Documents of a test.",
         is_deterministic=True,
-        waits=True,
+        is_blocking=True,
     )
 
     def __init__(self, documents: Mapping[str, str], **config: Any) -> None:  # Any: GuiConfig's
@@ -41,10 +41,10 @@ class PagesEnv(GuiEnv):
         site = Starlette(routes=[Route("/{name:path}", self._answer, methods=["GET", "POST"])])
         return Opening(goal="Say yes.", url=f"http://site/{task_id}", sites={"site": site})
 
-    async def judge(self, page: Any, message: str | None) -> Verdict | None:  # Any: a page, of the extra gui
+    async def judge(self, page: Any, message: str | None) -> GuiVerdict | None:  # Any: a page, of the extra gui
         if message is None:
             return None
-        return Verdict(score=float(message == "yes"), success=message == "yes", text="Over.")
+        return GuiVerdict(score=float(message == "yes"), success=message == "yes", text="Over.")
 
     async def _answer(self, request: Request) -> Response:
         if request.method == "POST":
@@ -52,7 +52,7 @@ class PagesEnv(GuiEnv):
         return HTMLResponse(f"<!doctype html>{self.documents.get(request.path_params['name'], '')}")
 
 
-def find(env: GuiEnv, role: str, name: str = "") -> Node:
+def find(env: GuiEnv, role: str, name: str = "") -> AccessibilityNode:
     """Return the one element of a role and a name."""
     assert env.view is not None
     (node,) = [node for node in env.view.nodes if node.role == role and node.name == name]

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from cairn.core.records import Ending, Observation
-from cairn.envs.gui.actions import Call
-from cairn.envs.gui.recording import Element, Move, RecordedEpisode, Recording, Taken
+from cairn.envs.gui.actions import GuiCall
+from cairn.envs.gui.recording import Element, Move, RecordedEpisode, Recording, TakenAction
 from cairn.envs.gui.recording_file import write
 
 FUNCTIONS = ("click", "fill", "clear", "scroll", "mouse_click", "noop", "send_msg_to_user")
@@ -24,15 +24,15 @@ def shown(count: int) -> Observation:
     return Observation(text=text, anchor=1000 + count, admissible=("click('1')", "click('2')"))
 
 
-def move(count: int, call: Call, element: Element | None, reward: float = 0.0) -> Move:
+def move(count: int, call: GuiCall, element: Element | None, reward: float = 0.0) -> Move:
     """Return one action of the recording."""
-    return Move(shown=shown(count), taken=Taken(call=call, element=element), reward=reward)
+    return Move(shown=shown(count), taken=TakenAction(call=call, element=element), reward=reward)
 
 
 MOVES = (
-    move(0, Call(name="click", arguments={"bid": "1"}), SEARCH),
-    move(1, Call(name="fill", arguments={"bid": "2", "value": "Garden fence"}), FIELD),
-    move(2, Call(name="send_msg_to_user", arguments={"text": "Done."}), None, 1.0),
+    move(0, GuiCall(name="click", arguments={"bid": "1"}), SEARCH),
+    move(1, GuiCall(name="fill", arguments={"bid": "2", "value": "Garden fence"}), FIELD),
+    move(2, GuiCall(name="send_msg_to_user", arguments={"text": "Done."}), None, 1.0),
 )
 EPISODE = RecordedEpisode(
     task_id="mail/0",

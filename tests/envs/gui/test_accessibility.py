@@ -14,7 +14,7 @@ pytest.importorskip("playwright", reason="needs Playwright: pip install -e '.[gu
 
 from cairn.core.errors import ConfigError
 from cairn.envs import registry
-from cairn.envs.gui.accessibility import Node, View
+from cairn.envs.gui.accessibility import AccessibilityNode, View
 from cairn.envs.gui.browsing import _browser
 from cairn.envs.gui.render_text import CHARS_PER_TOKEN, tell
 from tests.envs.gui.browser import CHROMIUM
@@ -220,13 +220,15 @@ def test_marks_without_a_picture_are_refused() -> None:
         registry.make("gui/apps", marks=True)
 
 
-def view(*nodes: Node) -> View:
+def view(*nodes: AccessibilityNode) -> View:
     return View(title="", url="", nodes=nodes, left=0, scroll=(0, 0), size=(100, 100), height=1000, held="")
 
 
-def node(name: str, y: int, bid: str = "") -> Node:
+def node(name: str, y: int, bid: str = "") -> AccessibilityNode:
     role = "button" if bid else "text"
-    return Node(parent=-1, role=role, name=name, value=None, states=(), box=(0, y, 10, 10), options=(), bid=bid)
+    return AccessibilityNode(
+        parent=-1, role=role, name=name, value=None, states=(), box=(0, y, 10, 10), options=(), bid=bid
+    )
 
 
 def test_a_budget_cuts_what_is_least_useful_first_and_counts_it() -> None:

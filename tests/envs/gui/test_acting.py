@@ -189,10 +189,10 @@ def test_what_cannot_be_done_is_told_and_changes_nothing(element: str, action: s
         assert env.view is not None
         before = env.view
         (node,) = [node for node in before.nodes if node.name == "F"]
-        text, reward, is_over, _, _ = env.step(action.format(node.bid))
+        text, reward, terminated, _, _ = env.step(action.format(node.bid))
         assert text.startswith("Error: ")
         assert told in text.splitlines()[0]
-        assert (reward, is_over) == (0.0, False)
+        assert (reward, terminated) == (0.0, False)
         assert [node.value for node in env.view.nodes] == [node.value for node in before.nodes]
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.envs.gui.actions import FUNCTIONS, Call, Mistake, parse, schemas, usage, written
+from cairn.envs.gui.actions import FUNCTIONS, GuiActionError, GuiCall, parse, schemas, usage, written
 
 ALL = tuple(FUNCTIONS)
 
@@ -33,7 +33,7 @@ ALL = tuple(FUNCTIONS)
     ],
 )
 def test_calls_are_understood(text: str, name: str, arguments: dict[str, object]) -> None:
-    assert parse(text, ALL) == Call(name=name, arguments=arguments)
+    assert parse(text, ALL) == GuiCall(name=name, arguments=arguments)
 
 
 @pytest.mark.parametrize(
@@ -76,12 +76,12 @@ def test_calls_are_understood(text: str, name: str, arguments: dict[str, object]
 )
 def test_what_is_no_call_is_told(text: str, told: str) -> None:
     found = parse(text, ALL)
-    assert isinstance(found, Mistake)
+    assert isinstance(found, GuiActionError)
     assert told in found.text
 
 
 def test_only_the_functions_at_hand_can_be_called() -> None:
-    assert isinstance(parse("noop()", ("click",)), Mistake)
+    assert isinstance(parse("noop()", ("click",)), GuiActionError)
     assert [each["function"]["name"] for each in schemas(("click", "noop"))] == ["click", "noop"]
     assert "noop()" in usage(("noop",))
     assert "click" not in usage(("noop",)).partition("\n")[2]
@@ -89,10 +89,10 @@ def test_only_the_functions_at_hand_can_be_called() -> None:
 
 @given(st.text() | st.from_regex(r"[a-z_]{1,9}\([^\n]{0,40}\)"))
 def test_any_text_is_a_call_or_a_mistake(text: str) -> None:
-    assert isinstance(parse(text, ALL), Call | Mistake)
+    assert isinstance(parse(text, ALL), GuiCall | GuiActionError)
 
 
 @given(st.text(max_size=20), st.text(max_size=200))
 def test_a_call_is_understood_as_it_is_written(bid: str, value: str) -> None:
-    call = Call(name="fill", arguments={"bid": bid, "value": value})
+    call = GuiCall(name="fill", arguments={"bid": bid, "value": value})
     assert parse(written(call), ALL) == call

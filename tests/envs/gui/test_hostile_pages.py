@@ -137,9 +137,9 @@ def test_an_environment_that_is_not_closed_gives_its_page_back_wherever_it_is_le
 def test_alerts_without_an_end_close_the_page_and_the_episode_goes_on() -> None:
     with opened("<button onclick='while (true) alert(1)'>Go</button>") as env:
         env.reset(seed=0, options={"task": "hostile"})
-        text, reward, is_over, *_ = env.step(f"click('{bid(env, 'button', 'Go')}')")
+        text, reward, terminated, *_ = env.step(f"click('{bid(env, 'button', 'Go')}')")
         assert "dialogs without an end" in text
-        assert (reward, is_over) == (0.0, False)
+        assert (reward, terminated) == (0.0, False)
         assert is_well(env)
 
 

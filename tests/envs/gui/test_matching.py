@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from cairn.envs.gui.actions import FUNCTIONS, Call, parse
+from cairn.envs.gui.actions import FUNCTIONS, GuiCall, parse
 from cairn.envs.gui.matching import Likeness, likeness
-from cairn.envs.gui.recording import Element, Taken
+from cairn.envs.gui.recording import Element, TakenAction
 
 BOX = Element(bid="7", role="button", name="Search", box=(100, 40, 50, 20))
 ALL = Likeness(True, True, True)
 OTHER = Likeness(False, False, False)
 
 
-def call(text: str) -> Call:
+def call(text: str) -> GuiCall:
     found = parse(text, tuple(FUNCTIONS))
-    assert isinstance(found, Call), found
+    assert isinstance(found, GuiCall), found
     return found
 
 
 def compared(given: str, wanted: str, match: str = "exact", element: Element | None = BOX) -> Likeness:
-    return likeness(call(given), Taken(call=call(wanted), element=element), "exact" if match == "exact" else "tolerant")
+    return likeness(
+        call(given), TakenAction(call=call(wanted), element=element), "exact" if match == "exact" else "tolerant"
+    )
 
 
 @pytest.mark.parametrize(

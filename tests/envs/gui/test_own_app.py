@@ -44,13 +44,13 @@ def test_the_oracle_solves_it_and_nothing_else_does(template: str) -> None:
     with make("gui/apps", apps=("notes",)) as env:
         assert f"{template}/0" in env.tasks()
         _, info = env.reset(options={"task": f"{template}/0"})
-        is_over = False
-        while not is_over:
-            _, score, is_over, _, info = env.step(env.oracle_action("clerk"))
+        terminated = False
+        while not terminated:
+            _, score, terminated, _, info = env.step(env.oracle_action("clerk"))
         assert (score, info["success"]) == (1.0, True)
         env.reset(options={"task": f"{template}/0"})
-        _, score, is_over, _, info = env.step("send_msg_to_user('Done.')")
-        assert (score, is_over, info["success"]) == (0.0, True, False)
+        _, score, terminated, _, info = env.step("send_msg_to_user('Done.')")
+        assert (score, terminated, info["success"]) == (0.0, True, False)
 
 
 def test_what_else_changes_in_it_is_damage() -> None:

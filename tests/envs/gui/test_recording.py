@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 from cairn.cli.main import app
 from cairn.core.errors import CairnError, MissingDataError
 from cairn.core.records import Ending, Episode, Observation, Task, Turn
-from cairn.envs.gui.actions import Call
-from cairn.envs.gui.recorder import Recorder
-from cairn.envs.gui.recording import Taken, recorded
+from cairn.envs.gui.actions import GuiCall
+from cairn.envs.gui.recorder import GuiRecorder
+from cairn.envs.gui.recording import TakenAction, recorded
 from cairn.envs.gui.recording_file import read, write
 from cairn.envs.gui.variants.apps_mail import MailEnv
 from tests.envs.gui.recordings import EPISODE, HOSTILE, MOVES, SEARCH, recording, shown, written
@@ -35,8 +35,8 @@ def odd() -> Any:
     first = replace(
         MOVES[0],
         shown=Observation(text=HOSTILE, anchor=(1 << 64) - 1, admissible=None, image=bytes(range(256))),
-        taken=Taken(
-            call=Call(name="fill", arguments={"bid": HOSTILE, "value": HOSTILE}),
+        taken=TakenAction(
+            call=GuiCall(name="fill", arguments={"bid": HOSTILE, "value": HOSTILE}),
             element=replace(SEARCH, name=HOSTILE, box=(-5, 0, 0, 3)),
         ),
         reward=0.1 + 0.2,
@@ -64,8 +64,8 @@ def test_equal_recordings_are_equal_files(name: str, tmp_path: Path) -> None:
 
 
 def test_a_call_given_in_another_order_comes_back(tmp_path: Path) -> None:
-    call = Call(name="fill", arguments={"value": "Garden fence", "bid": "2"})
-    path = written(tmp_path, moves=(replace(MOVES[1], taken=Taken(call=call, element=None)),))
+    call = GuiCall(name="fill", arguments={"value": "Garden fence", "bid": "2"})
+    path = written(tmp_path, moves=(replace(MOVES[1], taken=TakenAction(call=call, element=None)),))
     assert read(Path(path)).episodes[0].moves[0].taken.call.arguments == {"bid": "2", "value": "Garden fence"}
 
 
@@ -172,7 +172,7 @@ def played(*actions: str, ending: Ending | None = None) -> Episode:
 
 
 def test_turns_without_a_call_are_left_out_with_what_they_were_told() -> None:
-    taken = Taken(call=Call(name="noop"), element=None)
+    taken = TakenAction(call=GuiCall(name="noop"), element=None)
     episode = recorded(played("?", "noop()", "?", "??", "noop()"), [None, taken, None, None, taken], "goal", "kind")
     assert episode is not None
     assert [move.shown.anchor for move in episode.moves] == [1000, 1002]  # before the first mistake of a row
@@ -189,13 +189,13 @@ def test_an_episode_that_failed_is_not_recorded() -> None:
 
 
 @pytest.fixture(scope="module")
-def recorder() -> Iterator[Recorder]:
+def recorder() -> Iterator[GuiRecorder]:
     env = MailEnv()
-    yield Recorder(env)
+    yield GuiRecorder(env)
     env.close()
 
 
-def elements(recorder: Recorder, *actions: str) -> list[Any]:
+def elements(recorder: GuiRecorder, *actions: str) -> list[Any]:
     recorder.reset(seed=0, options={"task": TASK})
     for action in actions:
         recorder.step(action)
@@ -203,7 +203,7 @@ def elements(recorder: Recorder, *actions: str) -> list[Any]:
     return [] if record is None else [move.taken.element for move in record.moves]
 
 
-def test_elements_are_noted_by_number_and_by_point(recorder: Recorder) -> None:
+def test_elements_are_noted_by_number_and_by_point(recorder: GuiRecorder) -> None:
     recorder.reset(seed=0, options={"task": TASK})
     assert recorder.env.view is not None
     node = next(node for node in recorder.env.view.nodes if (node.role, node.name) == ("button", "Search"))
@@ -217,7 +217,7 @@ def test_elements_are_noted_by_number_and_by_point(recorder: Recorder) -> None:
     assert missing is nowhere is none is None
 
 
-def test_what_is_no_call_is_not_noted(recorder: Recorder) -> None:
+def test_what_is_no_call_is_not_noted(recorder: GuiRecorder) -> None:
     assert elements(recorder, "click", "go_back()", f"fill('1', '{'a' * 5000}')") == []
 
 

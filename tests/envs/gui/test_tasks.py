@@ -14,7 +14,7 @@ from cairn.envs.gui.apps import deeds, sites
 from cairn.envs.gui.task import Template
 from cairn.envs.gui.tasks import make_task, templates
 from cairn.envs.office.calls import OfficeError
-from cairn.envs.office.task import Step, Task
+from cairn.envs.office.task import OfficeTask, Step
 from cairn.envs.office.validator import carry_out, judge
 from cairn.envs.office.world import World
 from tests.envs.gui.reader import Reader
@@ -25,11 +25,11 @@ each_template = pytest.mark.parametrize("template", sampled_params(templates()))
 
 
 @cache
-def task(template: str, seed: int) -> Task:
+def task(template: str, seed: int) -> OfficeTask:
     return make_task(template, seed)
 
 
-def played(given: Task) -> World:
+def played(given: OfficeTask) -> World:
     """The world after a person has done all steps on the pages."""
     world = given.world.copy()
     reader = Reader(world)

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from cairn.envs.household.env import HouseholdEnv
 from cairn.envs.household.pddl import parse_game
 from cairn.envs.household.rules import act
-from cairn.envs.household.world import World
+from cairn.envs.household.world import HouseState
 from tests.envs.household import tiny
 from tests.envs.household.tiny import walk
 
 _Future = dict[str, tuple[str, bytes, bool]]
 
 
-def _future(world: World) -> _Future:
+def _future(world: HouseState) -> _Future:
     """Return, for every command, the text, the next key and whether the goal then holds; `world` is left as it was."""
     saved = world.save()
     future = {}
@@ -55,7 +55,7 @@ def test_states_with_one_key_have_one_future(task_type: str) -> None:
 
     Equal next texts and keys for every such pair means equal futures of any length.
     """
-    world = World(parse_game(tiny.problem(task_type, facts=_ODD), task=tiny.TASK, game="odd"))
+    world = HouseState(parse_game(tiny.problem(task_type, facts=_ODD), task=tiny.TASK, game="odd"))
     futures: dict[bytes, _Future] = {}
     queue = deque([world.save()])
     raw: set[Any] = {queue[0][:2]}  # without what was seen: the state's key is not about that
@@ -90,13 +90,13 @@ def test_equal_anchors_have_equal_futures_in_generated_houses(seed: int, index: 
             assert (again[0:3], again[4]) == (future[0:3], future[4])
             env.restore(snapshot)
         seen[info["anchor"]] = snapshot
-        _, _, is_over, is_cut, info = env.step(rng.choice(info["admissible_actions"]))
-        if is_over or is_cut:
+        _, _, terminated, truncated, info = env.step(rng.choice(info["admissible_actions"]))
+        if terminated or truncated:
             break
 
 
 def test_texts_and_detours_leave_no_trace_in_the_state() -> None:
-    world = World(tiny.house())
+    world = HouseState(tiny.house())
     walk(world, "go to drawer 1")
     before = world.key()
     walk(world, "look", "inventory", "help", "examine drawer 1", "open drawer 2", "close drawer 2")
@@ -107,7 +107,7 @@ def test_texts_and_detours_leave_no_trace_in_the_state() -> None:
 
 
 def test_a_lit_lamp_is_part_of_the_state_only_where_light_is_asked_for() -> None:
-    world = World(tiny.house("look_at_obj_in_light"))
+    world = HouseState(tiny.house("look_at_obj_in_light"))
     walk(world, "go to desk 1")
     before = world.key()
     walk(world, "use desklamp 1")
@@ -125,7 +125,7 @@ def test_a_lit_lamp_is_part_of_the_state_only_where_light_is_asked_for() -> None
     ],
 )
 def test_each_change_that_can_show_changes_the_key(commands: list[str]) -> None:
-    world = World(tiny.house())
+    world = HouseState(tiny.house())
     keys = [world.key()]
     for command in commands:
         walk(world, command)
@@ -164,7 +164,7 @@ def test_belief_anchors_also_tell_apart_what_was_seen() -> None:
 
 def test_keys_are_as_coarse_as_they_can_be() -> None:
     """Merge states until only those with different futures are apart (partition refinement): no two keys merge."""
-    world = World(parse_game(tiny.problem(facts=_ODD), task=tiny.TASK, game="odd"))
+    world = HouseState(parse_game(tiny.problem(facts=_ODD), task=tiny.TASK, game="odd"))
     futures: dict[bytes, _Future] = {}
     queue = deque([world.save()])
     while queue:

@@ -26,9 +26,9 @@ def test_transcripts_of_the_original_are_reproduced(reference: str, split: str, 
         assert text == row["intro"]
         assert list(info["admissible_actions"]) == row["intro_admissible"]
         for number, step in enumerate(row[episode]):
-            text, reward, is_over, _, info = env.step(step["a"])
+            text, reward, terminated, _, info = env.step(step["a"])
             where = (row["game"], episode, number, step["a"])
             assert text == step["obs"], where
             assert (info["score"], reward) == (step["score"], step["score"]), where
-            assert (is_over, info["success"]) == (step["done"], step["won"]), where
+            assert (terminated, info["success"]) == (step["done"], step["won"]), where
             assert list(info["admissible_actions"]) == step["adm"], where

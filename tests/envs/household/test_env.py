@@ -24,12 +24,12 @@ def test_the_golden_episode_of_version_1() -> None:
     env = HouseholdEnv()
     text, info = env.reset(options={"task": "gen-train/000000"})
     transcript = [text]
-    is_over = False
+    terminated = False
     reward = 0.0
-    while not is_over:
+    while not terminated:
         action = env.oracle("explorer")
-        text, reward, is_over, is_cut, info = env.step(action)
-        assert not is_cut
+        text, reward, terminated, truncated, info = env.step(action)
+        assert not truncated
         transcript += [f"> {action}", text]
     assert (reward, info["success"], info["score"]) == (1.0, True, 1.0)
     assert ENV.meta.version == 1
@@ -54,7 +54,7 @@ def test_snapshots_bring_back_state_knowledge_and_turns() -> None:
 def _play(env: HouseholdEnv) -> list[tuple[Any, ...]]:
     """Let the explorer, whose actions depend on what was seen, finish the episode."""
     steps = []
-    is_done = env._is_over
+    is_done = env._needs_reset
     while not is_done:
         step = env.step(env.oracle("explorer"))
         steps.append(step)
@@ -67,8 +67,8 @@ def test_a_saved_state_does_not_change_with_the_world() -> None:
     _, info = env.reset(options={"task": "gen-train/000001"})
     saved, copy = env.save_state(), repr(env.save_state())
     for _ in range(20):
-        _, _, is_over, _, info = env.step(random.Random(1).choice(info["admissible_actions"]))
-        if is_over:
+        _, _, terminated, _, info = env.step(random.Random(1).choice(info["admissible_actions"]))
+        if terminated:
             break
     assert repr(saved) == copy
 
@@ -77,8 +77,8 @@ def test_episodes_end_at_the_turn_limit_without_success() -> None:
     env = HouseholdEnv()
     env.reset(options={"task": "gen-train/000002"})
     for turn in range(1, 51):
-        text, reward, is_over, is_cut, info = env.step("nonsense")
-        assert (text, reward, is_over, is_cut) == (NOTHING_HAPPENS, 0.0, False, turn == 50)
+        text, reward, terminated, truncated, info = env.step("nonsense")
+        assert (text, reward, terminated, truncated) == (NOTHING_HAPPENS, 0.0, False, turn == 50)
     assert (info["success"], info["score"]) == (False, 0.0)
 
 
@@ -88,8 +88,8 @@ def test_episodes_end_at_the_turn_limit_without_success() -> None:
 def test_hostile_actions_do_nothing(action: str) -> None:
     env = HouseholdEnv()
     _, before = env.reset(options={"task": "gen-train/000000"})
-    text, reward, is_over, _, info = env.step(action)
-    assert (text, reward, is_over) == (NOTHING_HAPPENS, 0.0, False)
+    text, reward, terminated, _, info = env.step(action)
+    assert (text, reward, terminated) == (NOTHING_HAPPENS, 0.0, False)
     assert info["anchor"] == before["anchor"]
     assert info["admissible_actions"] == before["admissible_actions"]
 
@@ -131,9 +131,9 @@ def test_admissible_actions_are_sorted_and_each_does_something() -> None:
     for _ in range(30):
         actions = info["admissible_actions"]
         assert list(actions) == sorted(set(actions))
-        text, _, is_over, _, info = env.step(rng.choice(actions))
+        text, _, terminated, _, info = env.step(rng.choice(actions))
         assert text != NOTHING_HAPPENS
-        if is_over:
+        if terminated:
             break
 
 

@@ -12,10 +12,10 @@ import pytest
 from cairn.core.errors import UnknownNameError
 from cairn.envs.household import generator, priors
 from cairn.envs.household.env import HouseholdEnv
-from cairn.envs.household.generator import GENERATED_SPLITS, Layout, Size, generate
+from cairn.envs.household.generator import GENERATED_SPLITS, RoomLayout, Size, generate
 from cairn.envs.household.goals import TASK_TYPES
 from cairn.envs.household.house import House, members
-from cairn.envs.household.world import World
+from cairn.envs.household.world import HouseState
 
 SIZES: tuple[Size, ...] = get_args(Size)
 _DIGEST = """
@@ -32,7 +32,7 @@ print(hashlib.sha256(text.encode()).hexdigest())
 def _fingerprint(house: House) -> int:
     """Return the layout's fingerprint, from the finished house alone."""
     objects = [(house.object_kinds[o], r) for r, mask in enumerate(house.inside) for o in members(mask)]
-    return Layout(house.receptacle_kinds, house.receptacle_spots, tuple(objects)).fingerprint()
+    return RoomLayout(house.receptacle_kinds, house.receptacle_spots, tuple(objects)).fingerprint()
 
 
 def test_houses_are_the_same_in_every_process_and_under_every_hash_seed() -> None:
@@ -66,14 +66,14 @@ def test_a_layout_can_only_be_in_the_split_that_its_fingerprint_names(split: str
 
 
 def test_a_fingerprint_ignores_order_and_nothing_else() -> None:
-    layout = Layout(("bed", "desk", "desk"), (0, 1, 1), (("pen", 0), ("book", 1)))
-    same = Layout(("desk", "desk", "bed"), (0, 0, 1), (("book", 1), ("pen", 2)))
+    layout = RoomLayout(("bed", "desk", "desk"), (0, 1, 1), (("pen", 0), ("book", 1)))
+    same = RoomLayout(("desk", "desk", "bed"), (0, 0, 1), (("book", 1), ("pen", 2)))
     assert same.fingerprint() == layout.fingerprint()
     for other in [
-        Layout(("bed", "desk", "desk"), (0, 1, 2), (("pen", 0), ("book", 1))),  # not side by side
-        Layout(("bed", "desk", "desk"), (0, 1, 1), (("pen", 0), ("book", 0))),  # the book is elsewhere
-        Layout(("bed", "desk", "desk"), (0, 1, 1), (("pen", 0), ("cd", 1))),
-        Layout(("bed", "desk", "sofa"), (0, 1, 1), (("pen", 0), ("book", 1))),
+        RoomLayout(("bed", "desk", "desk"), (0, 1, 2), (("pen", 0), ("book", 1))),  # not side by side
+        RoomLayout(("bed", "desk", "desk"), (0, 1, 1), (("pen", 0), ("book", 0))),  # the book is elsewhere
+        RoomLayout(("bed", "desk", "desk"), (0, 1, 1), (("pen", 0), ("cd", 1))),
+        RoomLayout(("bed", "desk", "sofa"), (0, 1, 1), (("pen", 0), ("book", 1))),
     ]:
         assert other.fingerprint() != layout.fingerprint()
 
@@ -86,7 +86,7 @@ def test_houses_have_the_sizes_and_the_sense_that_they_promise(size: Size) -> No
         assert low <= len(house.receptacle_names) <= high
         assert len(house.object_names) <= generator._OBJECTS[size][1]
         assert house.goal.task_type == TASK_TYPES[i % 6]
-        assert not World(house).is_solved
+        assert not HouseState(house).is_solved
         for r, mask in enumerate(house.inside):
             assert mask & house.fits[r] == mask  # what lies there may be put there
             assert bool(house.openable >> r & 1) == (house.receptacle_kinds[r] in priors.DOORED)

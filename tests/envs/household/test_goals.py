@@ -6,7 +6,7 @@ import pytest
 
 from cairn.envs.household.goals import SENTENCES, TASK_TYPES, Goal
 from cairn.envs.household.pddl import parse_game
-from cairn.envs.household.world import World
+from cairn.envs.household.world import HouseState
 from tests.envs.household import tiny
 from tests.envs.household.tiny import walk
 
@@ -39,7 +39,7 @@ _SOLUTIONS = {
 
 @pytest.mark.parametrize("task_type", TASK_TYPES)
 def test_the_goal_holds_after_the_last_step_and_not_before(task_type: str) -> None:
-    world = World(tiny.house(task_type))
+    world = HouseState(tiny.house(task_type))
     assert world.house.goal.task_type == task_type
     for command in _SOLUTIONS[task_type]:
         assert not world.is_solved, command
@@ -48,7 +48,7 @@ def test_the_goal_holds_after_the_last_step_and_not_before(task_type: str) -> No
 
 
 def test_light_may_come_before_the_object() -> None:
-    world = World(tiny.house("look_at_obj_in_light"))
+    world = HouseState(tiny.house("look_at_obj_in_light"))
     walk(world, "go to desk 1", "use desklamp 1", "go to drawer 1", "open drawer 1", "take book 1 from drawer 1")
     assert not world.is_solved  # the lamp is elsewhere
     walk(world, "go to desk 1")
@@ -56,14 +56,14 @@ def test_light_may_come_before_the_object() -> None:
 
 
 def test_two_objects_in_two_receptacles_of_the_kind_do_not_count() -> None:
-    assert not World(tiny.house("pick_two_obj_and_place")).is_solved  # one book in each drawer
+    assert not HouseState(tiny.house("pick_two_obj_and_place")).is_solved  # one book in each drawer
 
 
 def test_an_object_still_in_its_other_receptacle_counts_while_held() -> None:
     goal = tiny.GOALS["pick_cool_then_place_in_recep"]
     text = tiny.problem("pick_cool_then_place_in_recep").replace(goal, goal.replace("EggType", "PanType"))
     text = text.replace("(receptacleType ?r MicrowaveType)", "(receptacleType ?r SinkBasinType)")
-    world = World(parse_game(text, task=tiny.TASK, game="tiny"))
+    world = HouseState(parse_game(text, task=tiny.TASK, game="tiny"))
     walk(world, "go to fridge 1", "open fridge 1", "take pan 1 from fridge 1")
     assert not world.is_solved
     walk(world, "cool pan 1 with fridge 1")  # the pan is in the hand and, says the game, in the sink

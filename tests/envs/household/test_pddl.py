@@ -12,7 +12,7 @@ from cairn.core.errors import CairnError
 from cairn.envs.household.facts import number_names
 from cairn.envs.household.pddl import MAX_TEXT, parse_game
 from cairn.envs.household.rules import act
-from cairn.envs.household.world import World
+from cairn.envs.household.world import HouseState
 from tests.envs.household import tiny
 
 
@@ -80,7 +80,7 @@ def test_any_other_damage_is_a_cairn_error_or_harmless(at: int, length: int, fil
     text = tiny.problem()
     at %= len(text)
     with suppress(CairnError):
-        world = World(parse_game(text[:at] + filling + text[at + length :], task=tiny.TASK, game="train/damaged"))
+        world = HouseState(parse_game(text[:at] + filling + text[at + length :], task=tiny.TASK, game="train/damaged"))
         for command in world.options:  # what was accepted can be played
             act(world, command)
         assert isinstance(world.is_solved, bool)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cairn.envs.household.prompt import Reply, build_prompt, parse_reply, task_of
+from cairn.envs.household.prompt import TaggedReply, build_prompt, parse_reply, task_of
 from tests.envs.household import tiny
 
 _GOOD = "<think>the desk first</think><action>go to desk 1</action>"
@@ -64,7 +64,7 @@ def test_the_task_is_read_from_the_intro() -> None:
     ],
 )
 def test_replies(reply: str, action: str, is_valid: bool) -> None:
-    assert parse_reply(reply) == Reply(action, is_valid=is_valid)
+    assert parse_reply(reply) == TaggedReply(action, is_valid=is_valid)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ import pytest
 from cairn.envs.household.house import House
 from cairn.envs.household.pddl import parse_game
 from cairn.envs.household.rules import act
-from cairn.envs.household.world import World
+from cairn.envs.household.world import HouseState
 
 _FACTS = """
 (receptacleType Fridge_bar_1 FridgeType) (receptacleType Microwave_bar_1 MicrowaveType)
@@ -97,7 +97,7 @@ def house(task_type: str = "pick_and_place_simple", *, extra: str = "") -> House
     return parse_game(problem(task_type, extra=extra), task=TASK, game="tiny")
 
 
-def walk(world: World, *commands: str) -> str:
+def walk(world: HouseState, *commands: str) -> str:
     """Carry out commands, all of which must apply; return the last text."""
     text = ""
     for command in commands:

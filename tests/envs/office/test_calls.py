@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cairn.envs.office.calls import MAX_LIST, MAX_TEXT, PAGE, Call, OfficeError, calls_of, page
+from cairn.envs.office.calls import MAX_LIST, MAX_TEXT, PAGE, AppMethod, OfficeError, calls_of, page
 from cairn.envs.office.documentation import APPS, documentation
 from cairn.envs.office.world import DESK, MAX_IDS
 from tests.envs.office.desk import desk
@@ -61,7 +61,7 @@ _USUAL: dict[str, object] = {
 }  # fmt: skip
 
 
-def _usual(app: str, call: Call) -> dict[str, object]:
+def _usual(app: str, call: AppMethod) -> dict[str, object]:
     """Arguments with which a call works: all that it needs."""
     if (app, call.name) in SPECIAL:
         return dict(SPECIAL[app, call.name])
@@ -79,7 +79,7 @@ def _office() -> Any:
 
 
 @each_call
-def test_a_call_works_and_returns_json_as_its_example_shows(app: str, call: Call) -> None:
+def test_a_call_works_and_returns_json_as_its_example_shows(app: str, call: AppMethod) -> None:
     world = _office()
     result = world.call(app, call.name, _usual(app, call))
     assert json.loads(json.dumps(result)) == result
@@ -101,7 +101,7 @@ def _shape(value: object) -> object:
 
 
 @each_call
-def test_an_unknown_or_missing_argument_is_refused_with_the_right_ones(app: str, call: Call) -> None:
+def test_an_unknown_or_missing_argument_is_refused_with_the_right_ones(app: str, call: AppMethod) -> None:
     usual = _usual(app, call)
     refused(_office(), app, call.name, f"{call.name} has no argument 'nonsense'", **usual, nonsense=1)
     for name in usual:
@@ -119,7 +119,7 @@ def _wrong(kind: object, may_be_none: bool) -> Iterator[object]:
 
 
 @each_call
-def test_a_value_of_another_type_is_refused_with_what_was_expected(app: str, call: Call) -> None:
+def test_a_value_of_another_type_is_refused_with_what_was_expected(app: str, call: AppMethod) -> None:
     for name, parameter in call.parameters.items():
         for value in _wrong(parameter.kind, parameter.may_be_none):
             expected = f"{name} must be {parameter.says}; got "
@@ -127,7 +127,7 @@ def test_a_value_of_another_type_is_refused_with_what_was_expected(app: str, cal
 
 
 @each_call
-def test_endless_texts_and_lists_are_refused(app: str, call: Call) -> None:
+def test_endless_texts_and_lists_are_refused(app: str, call: AppMethod) -> None:
     for name, parameter in call.parameters.items():
         if parameter.kind is str:
             refused(_office(), app, call.name, f"{name} must be ", **{**_usual(app, call), name: "x" * (MAX_TEXT + 1)})
@@ -147,7 +147,7 @@ HOSTILE = (10**5_000, -1, float("nan"), _nested(5_000), "\ud800", "\x00\n", "../
 
 
 @each_call
-def test_hostile_values_are_refused_or_kept_and_never_break_the_state(app: str, call: Call) -> None:
+def test_hostile_values_are_refused_or_kept_and_never_break_the_state(app: str, call: AppMethod) -> None:
     for name in call.parameters:
         for value in HOSTILE:
             world = _office()
@@ -159,7 +159,7 @@ def test_hostile_values_are_refused_or_kept_and_never_break_the_state(app: str, 
 
 
 @each_call
-def test_lists_come_in_pages(app: str, call: Call) -> None:
+def test_lists_come_in_pages(app: str, call: AppMethod) -> None:
     if "limit" not in call.parameters:
         assert "next_offset" not in call.example
         return
@@ -209,7 +209,7 @@ def test_the_overview_names_all_applications_and_how_to_go_on() -> None:
 
 
 @each_told
-def test_a_call_is_documented_with_arguments_and_example(app: str, call: Call) -> None:
+def test_a_call_is_documented_with_arguments_and_example(app: str, call: AppMethod) -> None:
     assert f"  {call.name}(" in documentation(app)
     text = documentation(app, call.name)
     assert text.startswith(f"office.{app}.{call.name}(")

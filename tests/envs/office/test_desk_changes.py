@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cairn.envs.office.task import Plan, Step, Task, Template, step
+from cairn.envs.office.task import OfficeTask, Plan, Step, TaskTemplate, step
 from cairn.envs.office.validator import Verdict, carry_out, judge
 from cairn.envs.office.world import World
 from tests.envs.office.desk import desk
@@ -14,8 +14,8 @@ def _plan(world: World, rng: object) -> Plan:
 
 
 def verdict(wanted: list[Step], done: World) -> Verdict:
-    template = Template(name="test", level=1, apps=("issues",), make=_plan)
-    task = Task(template=template, seed=0, world=desk(), instruction="", steps=tuple(wanted), answer=None)
+    template = TaskTemplate(name="test", level=1, apps=("issues",), make=_plan)
+    task = OfficeTask(template=template, seed=0, world=desk(), instruction="", steps=tuple(wanted), answer=None)
     return judge(task.world, done, task, None)
 
 

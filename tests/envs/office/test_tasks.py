@@ -18,7 +18,7 @@ from cairn.core.seeding import python_generator
 from cairn.envs.office.calls import OfficeError
 from cairn.envs.office.changes import changes
 from cairn.envs.office.documentation import APPS
-from cairn.envs.office.task import Step, Task, step
+from cairn.envs.office.task import OfficeTask, Step, step
 from cairn.envs.office.tasks import make_task, templates
 from cairn.envs.office.validator import carry_out, judge
 from cairn.envs.office.world import World
@@ -30,7 +30,7 @@ each_template = pytest.mark.parametrize("template", templates())
 
 
 @cache
-def tasks(template: str) -> list[Task]:
+def tasks(template: str) -> list[OfficeTask]:
     return [make_task(template, seed) for seed in SEEDS]
 
 
@@ -47,7 +47,7 @@ def played(template: str) -> list[tuple[World, object]]:
     return [(world, run(task.oracle, world)) for task, world in zip(tasks(template), worlds, strict=True)]
 
 
-def after(task: Task, steps: list[Step] | tuple[Step, ...]) -> World:
+def after(task: OfficeTask, steps: list[Step] | tuple[Step, ...]) -> World:
     """The world after some steps; one that cannot be taken because another is left out is passed over."""
     world = task.world.copy()
     for each in steps:

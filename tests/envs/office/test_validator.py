@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cairn.envs.office.changes import changes
-from cairn.envs.office.task import Answer, Plan, Step, Task, Template, source, step
+from cairn.envs.office.task import Answer, OfficeTask, Plan, Step, TaskTemplate, source, step
 from cairn.envs.office.validator import Verdict, carry_out, is_same_answer, judge
 from cairn.envs.office.world import World
 from tests.envs.office.desk import desk
@@ -19,8 +19,8 @@ def _plan(world: World, rng: object) -> Plan:
 def verdict(wanted: list[Step], made: list[Step], asked: Answer | None = None, answer: object = None) -> Verdict:
     """What the validator says when some steps are wanted and others are made."""
     world, done = tiny(), tiny()
-    template = Template(name="test", level=1, apps=("mail",), make=_plan)
-    task = Task(
+    template = TaskTemplate(name="test", level=1, apps=("mail",), make=_plan)
+    task = OfficeTask(
         template=template, seed=0, world=world, instruction="", steps=tuple(wanted), answer=asked, oracle=""
     )  # fmt: skip
     for each in made:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from cairn.envs.office.app import App
 from cairn.envs.office.calendar import Event
-from cairn.envs.office.contacts import Contact, Group
+from cairn.envs.office.contacts import Contact, ContactGroup
 from cairn.envs.office.files import File, Folder
 from cairn.envs.office.mail import Attachment, Mail
-from cairn.envs.office.payments import Account, Payee, Request, Transaction
+from cairn.envs.office.payments import Account, Payee, PaymentRequest, Transaction
 from cairn.envs.office.world import OFFICE, World
 
 ANA, SAM, SAM2, ZOE = "ana@home.example", "sam@home.example", "sam.field@work.example", "zoe@home.example"
@@ -67,7 +67,7 @@ def _add_contacts(world: World) -> None:
         Contact(id="c3", name="Zoe Hill", emails=(ZOE,), company="Brightwater"),
     ):
         world.contacts.contacts[contact.id] = contact
-    for group in (Group(name="Choir", members=("c2", "c3")), Group(name="Empty", members=())):
+    for group in (ContactGroup(name="Choir", members=("c2", "c3")), ContactGroup(name="Empty", members=())):
         world.contacts.groups[group.name] = group
 
 
@@ -86,9 +86,9 @@ def _add_payments(world: World) -> None:
     ):
         pay.transactions[each.id] = each
     for request in (
-        Request(id="r1", direction="incoming", address=SAM, amount=2_450, note="Cinema", made_on="2031-05-01"),
-        Request(id="r2", direction="outgoing", address=ZOE, amount=900, note="Pizza", made_on="2031-05-02"),
-        Request(
+        PaymentRequest(id="r1", direction="incoming", address=SAM, amount=2_450, note="Cinema", made_on="2031-05-01"),
+        PaymentRequest(id="r2", direction="outgoing", address=ZOE, amount=900, note="Pizza", made_on="2031-05-02"),
+        PaymentRequest(
             id="r3", direction="incoming", address=ZOE, amount=100, note="Gum", made_on="2031-04-01", status="paid"
         ),
     ):

@@ -29,13 +29,13 @@ from cairn.core.errors import (
 )
 from cairn.envs import registry
 from cairn.envs.pool.pool import EnvHandle, EnvPool, PoolConfig
-from cairn.envs.pool.worker_process import Limits, WorkerProcess
+from cairn.envs.pool.worker_process import WorkerLimits, WorkerProcess
 from tests.processes import has_ended
 
 TROUBLE = "tests.envs.faulty:Troublesome"
 TASK = "amber-blue-coral-green"
 INSIDE = PoolConfig(kind="inside")
-APART = PoolConfig(kind="processes", limits=Limits(seconds_per_call=60.0, memory_bytes=2 << 30))
+APART = PoolConfig(kind="processes", limits=WorkerLimits(seconds_per_call=60.0, memory_bytes=2 << 30))
 
 
 @pytest.fixture(params=[INSIDE, APART], ids=["inside", "processes"])
@@ -195,8 +195,8 @@ def test_a_worker_that_breaks_its_limits_is_replaced(apart: EnvPool, action: str
 def test_a_worker_that_hangs_is_replaced(apart: EnvPool) -> None:
     with apart.lease() as env:
         env.reset(seed=0, options={"task": TASK})
-        assert isinstance(env._seat, WorkerProcess)
-        env._seat._limits = Limits(seconds_per_call=0.2)  # of the next call alone: sound calls have more time
+        assert isinstance(env._slot, WorkerProcess)
+        env._slot._limits = WorkerLimits(seconds_per_call=0.2)  # of the next call alone: sound calls have more time
         with pytest.raises(EnvironmentFailure, match=r"hung: no answer to 'step' in 0\.2 s"):
             env.step("hang")
     assert apart.failures == {"hung": 1}
@@ -213,7 +213,7 @@ def test_an_environment_declares_how_long_its_calls_may_take() -> None:
 
 
 def test_memory_is_taken_back_when_an_environment_eats_it_little_by_little() -> None:
-    config = PoolConfig(kind="processes", limits=Limits(memory_bytes=128 << 20))
+    config = PoolConfig(kind="processes", limits=WorkerLimits(memory_bytes=128 << 20))
     with EnvPool("tests.envs.faulty:Hungry", pool=config) as pool, pool.lease() as env:
         env.reset(seed=0)
         answers = (env.step("eat") for _ in range(10))

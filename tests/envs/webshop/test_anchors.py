@@ -19,9 +19,11 @@ def test_admissible_actions_are_sorted_and_each_does_something(tiny_env: Make) -
             actions = info["admissible_actions"]
             assert list(actions) == sorted(set(actions))
             anchor = info["anchor"]
-            _, _, is_over, _, info = env.step(rng.choice([action for action in actions if action != "click[buy now]"]))
+            _, _, terminated, _, info = env.step(
+                rng.choice([action for action in actions if action != "click[buy now]"])
+            )
             assert info["anchor"] != anchor
-            assert not is_over
+            assert not terminated
 
 
 def test_admissible_actions_on_every_kind_of_page(tiny_env: Make) -> None:
@@ -108,8 +110,8 @@ def test_equal_anchors_show_equal_pages(tiny_env: Make, observation: str) -> Non
                 info["admissible_actions"],
             )
             actions = [*info["admissible_actions"], "search[rug]", "search[rugs]", "search[lamp]"]
-            text, _, is_over, _, info = env.step(rng.choice(actions))
-            if is_over:
+            text, _, terminated, _, info = env.step(rng.choice(actions))
+            if terminated:
                 break
 
 

@@ -82,23 +82,23 @@ def test_a_purchase_ends_the_episode_with_its_reward(tiny_env: Make) -> None:
     env = tiny_env()
     task = task_with(env, color="red", size="s")
     start(env, "search[lamp]", "click[lamp000001]", "click[red]", task=task)
-    text, reward, is_over, is_cut, info = env.step("click[Buy Now]")  # bright, red and the price, of 1 + 2 + 1
-    assert (reward, is_over, is_cut) == (3 / 4, True, False)
+    text, reward, terminated, truncated, info = env.step("click[Buy Now]")  # bright, red and the price, of 1 + 2 + 1
+    assert (reward, terminated, truncated) == (3 / 4, True, False)
     assert (info["score"], info["success"], info["admissible_actions"]) == (3 / 4, False, ())
     assert info["channels"] == {"attributes": 1 / 4, "options": 1 / 4, "price": 1 / 4, "type": 0.0}
     assert text.startswith("Thank you for shopping with us!")
     with pytest.raises(gymnasium.error.ResetNeeded):
         env.step("click[back to search]")
     start(env, "search[lamp]", "click[lamp000001]", "click[red]", "click[s]", task=task)
-    _, reward, is_over, _, info = env.step("click[buy now]")
-    assert (reward, is_over, info["score"], info["success"]) == (1.0, True, 1.0, True)
+    _, reward, terminated, _, info = env.step("click[buy now]")
+    assert (reward, terminated, info["score"], info["success"]) == (1.0, True, 1.0, True)
 
 
 def test_episodes_are_cut_at_the_turn_limit_without_a_score(tiny_env: Make) -> None:
     env = tiny_env()
     start(env, *["search[lamp]"] * 14)
-    _, reward, is_over, is_cut, info = env.step("search[lamp]")
-    assert (reward, is_over, is_cut, info["success"], info["score"]) == (0.0, False, True, False, 0.0)
+    _, reward, terminated, truncated, info = env.step("search[lamp]")
+    assert (reward, terminated, truncated, info["success"], info["score"]) == (0.0, False, True, False, 0.0)
 
 
 def test_the_best_score_is_below_1_where_the_reward_cannot_be_satisfied(tiny_env: Make) -> None:

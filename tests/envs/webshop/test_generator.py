@@ -14,12 +14,12 @@ from cairn.envs.webshop import generator, vocabulary
 from cairn.envs.webshop.analyzer import terms
 from cairn.envs.webshop.catalogue import Catalogue, make_catalogue
 from cairn.envs.webshop.generator import product, products
-from cairn.envs.webshop.goals import Goal, Goals, combination
+from cairn.envs.webshop.goals import Goals, ShoppingGoal, combination
 from cairn.envs.webshop.nouns import stub
 from cairn.envs.webshop.pages import State, pieces
 from cairn.envs.webshop.products import Product
 from cairn.envs.webshop.reward import score
-from cairn.envs.webshop.vocabulary import Kind, kinds
+from cairn.envs.webshop.vocabulary import ProductKind, kinds
 
 _DIGEST = """
 import hashlib, random
@@ -90,8 +90,8 @@ def test_labels_do_not_come_again_in_the_largest_shop() -> None:
     assert generator._ASIN_STEP % 2 != 0 != generator._ASIN_STEP % 3  # of 36^9
 
 
-def _goal(of: Product, options: dict[str, str]) -> Goal:
-    return Goal(
+def _goal(of: Product, options: dict[str, str]) -> ShoppingGoal:
+    return ShoppingGoal(
         product=0, asin=of.asin, instruction="", attributes=of.instruction_attributes, price_limit=of.prices[0] + 1,
         options=options, name=of.name, query=of.query, product_category=of.product_category, weight=1.0,
     )  # fmt: skip
@@ -114,7 +114,7 @@ def test_every_goal_is_worth_one_bought_exactly_and_less_with_another_value_of_a
 
 
 @pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.query)
-def test_no_value_of_a_kind_is_taken_for_another(kind: Kind) -> None:
+def test_no_value_of_a_kind_is_taken_for_another(kind: ProductKind) -> None:
     """Of all that products of the kind could offer, not only of what those tried above do."""
     one = product(0, 0)
     offered = [
@@ -128,7 +128,7 @@ def test_no_value_of_a_kind_is_taken_for_another(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.query)
-def test_a_product_has_no_attribute_by_accident(kind: Kind) -> None:
+def test_a_product_has_no_attribute_by_accident(kind: ProductKind) -> None:
     pool = [attribute for slot in kind.attributes for attribute in slot]
     assert 10 <= len(kind.attributes) <= 20
     phrases = [*vocabulary.NAMES, *vocabulary.OPENERS, *vocabulary.CLOSERS, *vocabulary.TAILS]
@@ -145,7 +145,7 @@ def _has(own: tuple[str, ...], attribute: str) -> bool:
     """Return whether the reward takes one of a product's attributes for another one."""
     one = product(0, 0)
     bare = Product.from_json({**one.to_json(), "name": "x", "description": "", "bullets": [], "attributes": list(own)})
-    goal = Goal(
+    goal = ShoppingGoal(
         product=0, asin="", instruction="", attributes=(attribute,), price_limit=1e6, options={}, name="x", query="",
         product_category="", weight=1.0,
     )  # fmt: skip

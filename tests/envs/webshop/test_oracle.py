@@ -10,9 +10,9 @@ import pytest
 
 from cairn.envs.webshop import oracle, rules
 from cairn.envs.webshop.catalogue import Catalogue
-from cairn.envs.webshop.goals import Goal, Goals
+from cairn.envs.webshop.goals import Goals, ShoppingGoal
 from cairn.envs.webshop.nouns import stub
-from cairn.envs.webshop.oracle import Plan, best_purchase, next_action, searches
+from cairn.envs.webshop.oracle import ShoppingPlan, best_purchase, next_action, searches
 from cairn.envs.webshop.pages import State, clickables, pieces
 from cairn.envs.webshop.products import Product
 from cairn.envs.webshop.reward import score
@@ -26,11 +26,11 @@ def shop_of(folder: Path, *products: Product) -> Shop:
     return Shop(catalogue, Goals(catalogue))
 
 
-def goal_for(shop: Shop, **options: str) -> Goal:
+def goal_for(shop: Shop, **options: str) -> ShoppingGoal:
     return next(goal for goal in shop.goals if goal.options == options)
 
 
-def walk(plan: Plan, state: State, catalogue: Catalogue, limit: int = 15) -> tuple[State, list[str]]:
+def walk(plan: ShoppingPlan, state: State, catalogue: Catalogue, limit: int = 15) -> tuple[State, list[str]]:
     """Do what the buyer says until it buys; return where, and what was said."""
     said: list[str] = []
     for _ in range(limit):
@@ -52,13 +52,17 @@ def test_it_buys_what_is_asked_for_where_that_is_worth_most(tmp_path: Path) -> N
     for goal in shop.goals:
         assert isinstance(goal.options, Mapping)
         if goal.options != {"finish": "228blue"} and goal.options.get("color") != "two":
-            assert best_purchase(shop, goal, stub) == Plan(product=goal.product, options=goal.options, reward=1.0)
+            assert best_purchase(shop, goal, stub) == ShoppingPlan(
+                product=goal.product, options=goal.options, reward=1.0
+            )
 
 
 def test_a_choice_that_meets_nothing_is_not_made(tmp_path: Path) -> None:
     """228blue does not meet itself, nor does any other product's option: attributes and price, of 2 + 1 + 1."""
     plan = best_purchase(shop := shop_of(tmp_path), goal_for(shop, finish="228blue"), stub)
-    assert plan == Plan(product=1, options={"finish": "228blue"}, reward=3 / 4)  # as good as none: what is asked for
+    assert plan == ShoppingPlan(
+        product=1, options={"finish": "228blue"}, reward=3 / 4
+    )  # as good as none: what is asked for
 
 
 def test_another_product_is_bought_where_it_is_worth_more(tmp_path: Path) -> None:
@@ -69,7 +73,7 @@ def test_another_product_is_bought_where_it_is_worth_more(tmp_path: Path) -> Non
     )  # fmt: skip
     shop = shop_of(tmp_path, tiny.LAMP2, tiny.MUG, other)
     plan = best_purchase(shop, goal_for(shop, finish="228blue"), stub)
-    assert plan == Plan(product=2, options={"kind": "finish"}, reward=1.0)
+    assert plan == ShoppingPlan(product=2, options={"kind": "finish"}, reward=1.0)
 
 
 def test_small_shops_are_looked_through_in_full() -> None:
@@ -79,7 +83,7 @@ def test_small_shops_are_looked_through_in_full() -> None:
 def test_of_values_that_the_reward_cannot_tell_apart_the_first_is_chosen(tmp_path: Path) -> None:
     shop = shop_of(tmp_path, tiny.product(options={"color": ("plain", "sky blue", "navy blue")}, attributes=("soft",)))
     plan = best_purchase(shop, tiny.goal(options=("blue",)), stub)
-    assert plan == Plan(product=0, options={"color": "sky blue"}, reward=1.0)
+    assert plan == ShoppingPlan(product=0, options={"color": "sky blue"}, reward=1.0)
 
 
 def test_large_shops_are_looked_through_by_searching(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +108,7 @@ def test_of_a_value_that_two_options_have_only_the_last_options_can_be_chosen(tm
     """Asked for color two and shade three; clicking two chooses the shade, and three the shade anew."""
     shop = shop_of(tmp_path)
     plan = best_purchase(shop, goal_for(shop, color="two", shade="three"), stub)
-    assert plan == Plan(product=4, options={"shade": "three"}, reward=3 / 4)
+    assert plan == ShoppingPlan(product=4, options={"shade": "three"}, reward=3 / 4)
     assert walk(plan, State(), shop.catalogue)[0].options == {"shade": "three"}
 
 
@@ -115,7 +119,7 @@ def test_a_value_that_cannot_be_chosen_is_not_planned(tmp_path: Path, value: str
     )
     shop = shop_of(tmp_path, product)
     plan = best_purchase(shop, shop.goals[0], stub)
-    assert plan == Plan(product=0, options={}, reward=2 / 3)
+    assert plan == ShoppingPlan(product=0, options={}, reward=2 / 3)
     assert walk(plan, State(), shop.catalogue)[1][-1] == "click[buy now]"
 
 
@@ -127,7 +131,7 @@ def test_its_way_through_the_tiny_shop(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-PLAN = Plan(product=0, options={"color": "red"}, reward=1.0)
+PLAN = ShoppingPlan(product=0, options={"color": "red"}, reward=1.0)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +160,7 @@ def test_a_name_that_many_products_have_is_followed_by_all_that_is_indexed(tmp_p
     wanted = tiny.product(asin="WANTED", name="Lamp [A] lamp", description="With a [brass] foot and more words.")
     assert searches(wanted) == ("Lamp A lamp", "lamp a lamp with a brass foot and more words.")
     shop = tiny.catalogue(tmp_path, *many, wanted)
-    _, said = walk(Plan(product=60, options={}, reward=1.0), State(), shop)
+    _, said = walk(ShoppingPlan(product=60, options={}, reward=1.0), State(), shop)
     assert said == [*(f"search[{words}]" for words in searches(wanted)), "click[wanted]", "click[buy now]"]
 
 

@@ -40,13 +40,13 @@ def played(env: WebShopEnv, row: Row) -> Iterator[tuple[Step, Step]]:
     text, _ = env.reset(seed=0, options={"task": f"goal/{row['goal_index']}"})
     yield _step(env, text, 0.0, False), (row["obs0"], row["avail0"], 0.0, False)
     for step in row["steps"]:
-        text, reward, is_over, _, _ = env.step(step["a"])
-        yield _step(env, text, reward, is_over), (step["obs"], step["avail"], step["r"], step["done"])
+        text, reward, terminated, _, _ = env.step(step["a"])
+        yield _step(env, text, reward, terminated), (step["obs"], step["avail"], step["r"], step["done"])
 
 
-def _step(env: WebShopEnv, text: str, reward: float, is_over: bool) -> Step:
+def _step(env: WebShopEnv, text: str, reward: float, terminated: bool) -> Step:
     available = {"has_search_bar": env.session.page == "search", "clickables": list(env.links)}
-    return text, available, reward, is_over
+    return text, available, reward, terminated
 
 
 def test_the_references_are_reproduced_but_for_one_products_place(env: WebShopEnv) -> None:

@@ -37,9 +37,9 @@ def play(env: WebShopEnv, agent: Agent) -> tuple[float, float]:
     scores, wins = [], []
     for task in env.tasks()[:100]:
         _, info = env.reset(seed=0, options={"task": task})
-        is_over = is_cut = False
-        while not (is_over or is_cut):
-            _, _, is_over, is_cut, info = env.step(agent(env, info["admissible_actions"], rng))
+        terminated = truncated = False
+        while not (terminated or truncated):
+            _, _, terminated, truncated, info = env.step(agent(env, info["admissible_actions"], rng))
         scores.append(info["score"])
         wins.append(info["success"])
     assert len(scores) == 100

@@ -12,7 +12,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from cairn.envs.webshop.web_guard import HEADERS, MAX_BODY, Guard
+from cairn.envs.webshop.web_guard import HEADERS, MAX_BODY, ShopGuard
 from tests.envs.webshop.forms import HOST
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}
@@ -24,7 +24,7 @@ class Site:
     def __init__(self) -> None:
         self.bodies: list[bytes] = []
         app = Starlette(routes=[Route("/", self.answer, methods=["GET", "POST"])])
-        self.client = TestClient(Guard(app), base_url=HOST)
+        self.client = TestClient(ShopGuard(app), base_url=HOST)
 
     async def answer(self, request: Request) -> PlainTextResponse:
         self.bodies.append(await request.body())
@@ -102,7 +102,7 @@ def test_a_body_may_be_as_long_as_the_limit_and_no_longer(site: Site) -> None:
     assert send(b"x" * (MAX_BODY + 1)) == 413
     assert send(pieces(3)) == 200
     assert [len(body) for body in site.bodies] == [MAX_BODY, 3]
-    site.client = TestClient(Guard(site.client.app, max_body=5), base_url=HOST)
+    site.client = TestClient(ShopGuard(site.client.app, max_body=5), base_url=HOST)
     assert send(pieces(5)) == 200
     assert send(pieces(6)) == 413
     assert len(site.bodies) == 3

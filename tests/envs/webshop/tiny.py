@@ -23,7 +23,7 @@ import pytest
 
 from cairn.envs.webshop.catalogue import Catalogue, make_catalogue
 from cairn.envs.webshop.env import WebShopEnv
-from cairn.envs.webshop.goals import NO_LIMIT, Goal
+from cairn.envs.webshop.goals import NO_LIMIT, ShoppingGoal
 from cairn.envs.webshop.pages import State
 from cairn.envs.webshop.products import Product
 
@@ -43,7 +43,7 @@ _PRODUCT = Product(
     instruction=None,
     instruction_attributes=(),
 )
-_GOAL = Goal(
+_GOAL = ShoppingGoal(
     product=0,
     asin="X000000000",
     instruction="Find me a thing",
@@ -62,9 +62,9 @@ def product(**fields: Any) -> Product:  # Any: fields of several types
     return Product(**{**{name: getattr(_PRODUCT, name) for name in Product.__slots__}, **fields})
 
 
-def goal(**fields: Any) -> Goal:  # Any: fields of several types
+def goal(**fields: Any) -> ShoppingGoal:  # Any: fields of several types
     """Return a goal that has these fields and is plain otherwise."""
-    return Goal(**{**{name: getattr(_GOAL, name) for name in Goal.__slots__}, **fields})
+    return ShoppingGoal(**{**{name: getattr(_GOAL, name) for name in ShoppingGoal.__slots__}, **fields})
 
 
 LAMP, LAMP2, MUG, MUG2, RUG, RUG2 = PRODUCTS = (
@@ -121,8 +121,8 @@ def start(env: WebShopEnv, *actions: str, task: str = "goal/0") -> tuple[str, di
     """Begin a task and do what must not end it; return the last text and info."""
     text, info = env.reset(seed=0, options={"task": task})
     for action in actions:
-        text, reward, is_over, _, info = env.step(action)
-        assert (reward, is_over) == (0.0, False)
+        text, reward, terminated, _, info = env.step(action)
+        assert (reward, terminated) == (0.0, False)
     return text, info
 
 

@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from cairn.sandboxes.browser.browser import Browser
-from cairn.sandboxes.browser.page import Page
+from cairn.sandboxes.browser.page import BrowserPage
 
 SHOWS = "<p id=c></p><script>c.textContent = [%s].join(' ')</script>"
 TICKS = """<script>
@@ -45,12 +45,12 @@ class Documents:
         await app(scope, receive, send)
 
 
-async def evaluated(page: Page, expression: str) -> Any:  # Any: JSON
+async def evaluated(page: BrowserPage, expression: str) -> Any:  # Any: JSON
     answer = await page.tab.send("Runtime.evaluate", expression=expression, returnByValue=True)
     return answer["result"].get("value")
 
 
-def shown(browser: Browser, page: Page, document: str, expression: str = "c.textContent", seed: int = 0) -> Any:
+def shown(browser: Browser, page: BrowserPage, document: str, expression: str = "c.textContent", seed: int = 0) -> Any:
     """Return what an expression is in a document when it is at rest."""
 
     async def look() -> Any:

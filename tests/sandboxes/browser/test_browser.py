@@ -20,14 +20,14 @@ from cairn.core.errors import ConfigError, MissingProgramError, SandboxFailure
 from cairn.sandboxes.browser import chromium
 from cairn.sandboxes.browser.browser import Browser, BrowserConfig
 from cairn.sandboxes.browser.find import find_browser
-from cairn.sandboxes.browser.page import MOST_TABS, Page
+from cairn.sandboxes.browser.page import MOST_TABS, BrowserPage
 from cairn.sandboxes.browser.tab import STEP_MS
 from tests.sandboxes.browser.documents import SHOWS, TICKS, Documents, evaluated, shown
 
 pytestmark = pytest.mark.xdist_group("memory")
 
 
-def test_documents_that_were_left_do_not_stay_in_memory(browser: Browser, page: Page) -> None:
+def test_documents_that_were_left_do_not_stay_in_memory(browser: Browser, page: BrowserPage) -> None:
     document = TICKS + "<p id=c>1</p><script>document.fonts.ready.then(() => setTimeout(() => 0, 5000))</script>"
 
     async def go() -> float:
@@ -45,7 +45,7 @@ def test_documents_that_were_left_do_not_stay_in_memory(browser: Browser, page: 
     assert browser.run(go()) <= 2
 
 
-def test_a_step_waits_for_what_it_asks_of_the_network(browser: Browser, page: Page) -> None:
+def test_a_step_waits_for_what_it_asks_of_the_network(browser: Browser, page: BrowserPage) -> None:
     documents = {"/": "<form method=post action=/go><button>Go</button></form>", "/after": "<h1>After</h1>"}
 
     async def post() -> tuple[str, str]:
@@ -65,7 +65,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("how", ["location = '/slow'", "setTimeout(() => a.click(), 50)"])
-def test_a_step_waits_for_a_document_that_is_slow_to_come(browser: Browser, page: Page, how: str) -> None:
+def test_a_step_waits_for_a_document_that_is_slow_to_come(browser: Browser, page: BrowserPage, how: str) -> None:
     documents = {"/": "<a id=a href=/slow>x</a>", "/slow": TICKS}
 
     async def go() -> list[object]:
@@ -79,7 +79,7 @@ def test_a_step_waits_for_a_document_that_is_slow_to_come(browser: Browser, page
 
 @pytest.mark.usefixtures("impatient")
 def test_time_that_stands_still_for_nothing_is_made_to_go_on(
-    browser: Browser, page: Page, monkeypatch: pytest.MonkeyPatch
+    browser: Browser, page: BrowserPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert shown(browser, page, TICKS, "ticks") >= 20
     send, lost = page.tab.send, list[str]()
@@ -96,7 +96,7 @@ def test_time_that_stands_still_for_nothing_is_made_to_go_on(
     assert browser.run(evaluated(page, "ticks")) >= 30  # more, where a busy machine looked as if it stood still again
 
 
-def test_an_answer_that_nobody_waits_for_any_more_is_no_fault_of_the_loop(browser: Browser, page: Page) -> None:
+def test_an_answer_that_nobody_waits_for_any_more_is_no_fault_of_the_loop(browser: Browser, page: BrowserPage) -> None:
     faults: list[Any] = []  # Any: asyncio's contexts
 
     async def go() -> None:
@@ -120,7 +120,7 @@ def test_an_answer_that_nobody_waits_for_any_more_is_no_fault_of_the_loop(browse
 
 
 def test_what_is_due_when_a_step_ends_is_done_however_soon_chromium_tells_of_its_end(
-    browser: Browser, page: Page, monkeypatch: pytest.MonkeyPatch
+    browser: Browser, page: BrowserPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert shown(browser, page, TICKS, "ticks") == 20
     send, sent = page.tab.send, list[asyncio.Future[Any]]()  # Any: of Chromium's protocol
@@ -137,7 +137,7 @@ def test_what_is_due_when_a_step_ends_is_done_however_soon_chromium_tells_of_its
 
 
 @pytest.mark.parametrize("picture", ["", "<img src=/p.svg>"])
-def test_a_script_is_run_once_the_first_document_has_loaded(browser: Browser, page: Page, picture: str) -> None:
+def test_a_script_is_run_once_the_first_document_has_loaded(browser: Browser, page: BrowserPage, picture: str) -> None:
     documents = {"/": f"<p id=c></p>{picture}", "/other": "<p id=c></p>"}
     script = "c.textContent += [document.readyState, document.images.length && document.images[0].width].join(' ')"
 
@@ -150,7 +150,9 @@ def test_a_script_is_run_once_the_first_document_has_loaded(browser: Browser, pa
     assert browser.run(go()) == ["complete 31" if picture else "complete 0", ""]
 
 
-def test_what_is_called_knows_the_document_that_is_shown_and_is_not_seen_by_it(browser: Browser, page: Page) -> None:
+def test_what_is_called_knows_the_document_that_is_shown_and_is_not_seen_by_it(
+    browser: Browser, page: BrowserPage
+) -> None:
     sites = {name: Documents({"/": f"<p>{name}</p><script>mine = 1</script>"}) for name in ("one", "two")}
     script = "globalThis.count ??= 0; globalThis.mine = 2; var text = () => [document.body.innerText, ++count, mine]"
 
@@ -165,7 +167,7 @@ def test_what_is_called_knows_the_document_that_is_shown_and_is_not_seen_by_it(b
     assert browser.run(go()) == [["one", 1, 2], ["one", 2, 2], ["two", 1, 2], ["one", 1, 2], None, [0, 1]]
 
 
-def test_nothing_of_a_lease_is_left_for_the_next(browser: Browser, page: Page) -> None:
+def test_nothing_of_a_lease_is_left_for_the_next(browser: Browser, page: BrowserPage) -> None:
     document = SHOWS % "localStorage.x, sessionStorage.x, document.cookie, window.name, history.length"
     document += """<script>localStorage.x = sessionStorage.x = 1; document.cookie = 'a=b'; window.name = 'left';
         history.pushState(1, '')</script>"""
@@ -183,7 +185,7 @@ class Kept:
         await HTMLResponse(self._document, headers={"Cache-Control": "max-age=999, immutable"})(scope, receive, send)
 
 
-def test_nothing_is_left_by_documents_that_come_from_the_cache(browser: Browser, page: Page) -> None:
+def test_nothing_is_left_by_documents_that_come_from_the_cache(browser: Browser, page: BrowserPage) -> None:
     site = Kept(f"""{SHOWS % "localStorage.x, sessionStorage.x, document.cookie"}<script>
         localStorage.x = sessionStorage.x = 1; document.cookie = 'a=b';
         indexedDB.databases().then(found => {{ c.textContent += found.length; indexedDB.open('d') }})</script>""")
@@ -200,7 +202,7 @@ def test_nothing_is_left_by_documents_that_come_from_the_cache(browser: Browser,
     assert site.num_asked == 1
 
 
-def test_no_cookie_is_left_for_sites_of_the_same_domain(browser: Browser, page: Page) -> None:
+def test_no_cookie_is_left_for_sites_of_the_same_domain(browser: Browser, page: BrowserPage) -> None:
     document = SHOWS % "document.cookie" + "<script>document.cookie = 'a=b; domain=left.example'</script>"
 
     async def look(host: str) -> list[str]:
@@ -210,7 +212,7 @@ def test_no_cookie_is_left_for_sites_of_the_same_domain(browser: Browser, page: 
     assert [browser.run(look(f"{name}.left.example")) for name in ("one", "two")] == [["", "a=b"]] * 2
 
 
-def test_nothing_is_left_by_tabs_that_documents_open(browser: Browser, page: Page) -> None:
+def test_nothing_is_left_by_tabs_that_documents_open(browser: Browser, page: BrowserPage) -> None:
     site = Kept(f"{SHOWS % 'localStorage.x'}<script>localStorage.x = 1</script>")
     opener = Documents({"/": "<button onclick=\"window.open('http://again/')\" style='position: fixed; inset: 0'>"})
 
@@ -228,7 +230,7 @@ def test_nothing_is_left_by_tabs_that_documents_open(browser: Browser, page: Pag
     assert site.num_asked == 1
 
 
-def test_what_is_kept_of_a_site_is_not_shown_where_there_is_no_such_site(browser: Browser, page: Page) -> None:
+def test_what_is_kept_of_a_site_is_not_shown_where_there_is_no_such_site(browser: Browser, page: BrowserPage) -> None:
     site = Kept("<p id=c>kept<script src=http://other/></script>")
 
     async def look(sites: Mapping[str, Any]) -> tuple[str, list[str]]:  # Any: ASGI applications
@@ -245,7 +247,7 @@ def test_what_is_kept_of_a_site_is_not_shown_where_there_is_no_such_site(browser
     assert site.num_asked == 2
 
 
-async def click(page: Page, x: float = 50, y: float = 50) -> None:
+async def click(page: BrowserPage, x: float = 50, y: float = 50) -> None:
     await page.tab.move(x, y)
     await page.tab.mouse("mousePressed", x, y, "left", "left", 1)
     await page.tab.mouse("mouseReleased", x, y, "left", count=1)
@@ -254,7 +256,7 @@ async def click(page: Page, x: float = 50, y: float = 50) -> None:
 BUTTON = "<p id=c></p><button id=b style='position: fixed; inset: 0'></button><script>%s</script>"
 
 
-def test_what_a_click_begins_goes_on_at_its_time(browser: Browser, page: Page) -> None:
+def test_what_a_click_begins_goes_on_at_its_time(browser: Browser, page: BrowserPage) -> None:
     document = (
         BUTTON
         % """b.onclick = () => {
@@ -280,7 +282,7 @@ SHOWS_OTHER = """<style>#c:hover { width: 77px }</style><script>
 
 @pytest.mark.parametrize("when", ["show()", "setTimeout(show, 60)"])
 def test_what_comes_to_lie_under_the_mouse_knows_at_the_end_of_the_step(
-    browser: Browser, page: Page, when: str
+    browser: Browser, page: BrowserPage, when: str
 ) -> None:
     document = BUTTON % "" + SHOWS_OTHER.replace("WHEN", when)
 
@@ -299,14 +301,14 @@ TELLS = """for (const type of ["copy", "cut", "paste"]) document.addEventListene
   told.push(type + event.clipboardData.getData("text/plain")) })"""
 
 
-async def pressed(page: Page, *keys: str) -> str:
+async def pressed(page: BrowserPage, *keys: str) -> str:
     for key in keys:
         await page.tab.driven.keyboard.press(f"Control+{key}")
     await page.settle()
     return str(await evaluated(page, "a.value"))
 
 
-def test_each_page_has_a_clipboard_of_its_own(browser: Browser, page: Page) -> None:
+def test_each_page_has_a_clipboard_of_its_own(browser: Browser, page: BrowserPage) -> None:
     sites = {name: Documents({"/": FIELD % (name, TELLS)}) for name in ("mine", "yours")}
 
     async def go() -> list[object]:
@@ -329,7 +331,7 @@ def test_each_page_has_a_clipboard_of_its_own(browser: Browser, page: Page) -> N
         ]  # fmt: skip
 
 
-def test_documents_may_choose_what_is_copied_and_refuse_what_is_pasted(browser: Browser, page: Page) -> None:
+def test_documents_may_choose_what_is_copied_and_refuse_what_is_pasted(browser: Browser, page: BrowserPage) -> None:
     document = FIELD % (
         "x",
         """
@@ -349,7 +351,7 @@ def test_documents_may_choose_what_is_copied_and_refuse_what_is_pasted(browser: 
     assert browser.run(go()) == ["x", "chosen", "x", ["chosen"]]
 
 
-def test_what_is_copied_in_a_frame_is_pasted_around_it(browser: Browser, page: Page) -> None:
+def test_what_is_copied_in_a_frame_is_pasted_around_it(browser: Browser, page: BrowserPage) -> None:
     documents = {"/": "<iframe id=f src=/in></iframe><input id=a>", "/in": FIELD % ("within", "")}
 
     async def go() -> str:
@@ -364,7 +366,7 @@ def test_what_is_copied_in_a_frame_is_pasted_around_it(browser: Browser, page: P
 
 @pytest.mark.parametrize(("header", "seen"), [("max-age=999", "123"), ("max-age=999, immutable", "111"), (None, "123")])
 def test_answers_are_kept_beyond_a_lease_only_if_they_never_change(
-    browser: Browser, page: Page, header: str | None, seen: str
+    browser: Browser, page: BrowserPage, header: str | None, seen: str
 ) -> None:
     asked = list[str]()
 
@@ -380,7 +382,7 @@ def test_answers_are_kept_beyond_a_lease_only_if_they_never_change(
     assert "".join(browser.run(look(seed)) for seed in range(3)) == seen
 
 
-def test_no_address_but_the_sites_is_reached_and_what_was_asked_is_told(browser: Browser, page: Page) -> None:
+def test_no_address_but_the_sites_is_reached_and_what_was_asked_is_told(browser: Browser, page: BrowserPage) -> None:
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         server.listen()
@@ -405,12 +407,14 @@ def test_no_address_but_the_sites_is_reached_and_what_was_asked_is_told(browser:
         ("<script>confirm('sure?') || (document.title = 'declined')</script>", "confirm: sure?"),
     ],
 )
-def test_what_is_refused_or_answered_at_once_is_noted(browser: Browser, page: Page, document: str, notice: str) -> None:
+def test_what_is_refused_or_answered_at_once_is_noted(
+    browser: Browser, page: BrowserPage, document: str, notice: str
+) -> None:
     shown(browser, page, document, "1")
     assert notice in " ".join(page.notices)
 
 
-def test_documents_open_no_tabs_by_themselves_and_few_when_clicked(browser: Browser, page: Page) -> None:
+def test_documents_open_no_tabs_by_themselves_and_few_when_clicked(browser: Browser, page: BrowserPage) -> None:
     storm = "<button style='position:fixed;inset:0'>x</button><script>"
     storm += "many = () => { for (let i = 0; i < 12; i++) window.open('/' + i) }; many();"
     storm += "document.querySelector('button').onclick = many</script>"
@@ -427,7 +431,7 @@ def test_documents_open_no_tabs_by_themselves_and_few_when_clicked(browser: Brow
 
 @pytest.mark.parametrize("is_late", [False, True])
 def test_tabs_that_no_step_has_taken_in_do_not_come_in_the_next_lease(
-    browser: Browser, page: Page, is_late: bool
+    browser: Browser, page: BrowserPage, is_late: bool
 ) -> None:
     opener, opened = "<button onclick='window.open()' style='position: fixed; inset: 0'>", page._opened
 
@@ -451,7 +455,7 @@ def test_tabs_that_no_step_has_taken_in_do_not_come_in_the_next_lease(
     assert page.notices == []
 
 
-def test_the_mouse_is_nowhere_when_a_page_begins(browser: Browser, page: Page) -> None:
+def test_the_mouse_is_nowhere_when_a_page_begins(browser: Browser, page: BrowserPage) -> None:
     document = "<style>body { height: 300px } body:hover { color: rgb(1, 2, 3) }</style>"
     colour = "getComputedStyle(document.body).color"
     assert shown(browser, page, document, colour) == "rgb(0, 0, 0)"
@@ -460,7 +464,7 @@ def test_the_mouse_is_nowhere_when_a_page_begins(browser: Browser, page: Page) -
     assert shown(browser, page, document, colour) == "rgb(0, 0, 0)"
 
 
-def test_pictures_that_only_a_style_asks_for_are_there_when_a_step_ends(browser: Browser, page: Page) -> None:
+def test_pictures_that_only_a_style_asks_for_are_there_when_a_step_ends(browser: Browser, page: BrowserPage) -> None:
     document = "<script>setTimeout(() => { document.body.innerHTML = `<b id=b style='content:url(/p.svg)'></b>` }, 50)"
     document += "</script>"
     assert shown(browser, page, document, "b.getBoundingClientRect().width") == 31
@@ -472,7 +476,7 @@ SCROLLS = "<p style='height: 3000px'></p><script>onscroll = () => document.title
 def scrolled(browser: Browser) -> tuple[str, bytes]:
     """Return what a document has learned of a scroll long after it began, and its picture."""
 
-    async def go(page: Page) -> tuple[str, bytes]:
+    async def go(page: BrowserPage) -> tuple[str, bytes]:
         await page.tab.call("", "scrollBy(0, 70)")
         await page.settle()
         return str(await evaluated(page, "document.title")), await page.tab.picture()
@@ -499,7 +503,9 @@ def test_where_chromium_makes_frames_by_itself_documents_learn_and_pictures_come
     assert found[1].startswith(b"\x89PNG")
 
 
-def test_a_picture_of_a_document_that_leaves_as_a_step_ends_is_of_the_next_one(browser: Browser, page: Page) -> None:
+def test_a_picture_of_a_document_that_leaves_as_a_step_ends_is_of_the_next_one(
+    browser: Browser, page: BrowserPage
+) -> None:
     async def go() -> tuple[str, bytes]:
         documents = {"/": f"<script>setTimeout(() => location = '/next', {STEP_MS})</script>", "/next": "<p>Next</p>"}
         await page.begin({"site": Documents(documents)}, "http://site/", 0)
@@ -510,7 +516,7 @@ def test_a_picture_of_a_document_that_leaves_as_a_step_ends_is_of_the_next_one(b
     assert picture.startswith(b"\x89PNG")
 
 
-def test_links_that_a_document_clicks_itself_open_no_tabs(browser: Browser, page: Page) -> None:
+def test_links_that_a_document_clicks_itself_open_no_tabs(browser: Browser, page: BrowserPage) -> None:
     storm = "<a id=a target=_blank href=/b>x</a><script>for (let i = 0; i < 30; i++) a.click()</script>"
     assert shown(browser, page, storm, "1") == 1
     browser.run(page.settle())
@@ -519,12 +525,12 @@ def test_links_that_a_document_clicks_itself_open_no_tabs(browser: Browser, page
     assert shown(browser, page, SHOWS % 7) == "7"
 
 
-def test_files_are_not_shown(browser: Browser, page: Page) -> None:
+def test_files_are_not_shown(browser: Browser, page: BrowserPage) -> None:
     document = "<script>location = 'file:///etc/passwd'</script>"
     assert shown(browser, page, document, "location.href") == "http://site/"
 
 
-def test_no_service_worker_is_kept(browser: Browser, page: Page) -> None:
+def test_no_service_worker_is_kept(browser: Browser, page: BrowserPage) -> None:
     asked = list[str]()
     script = "navigator.serviceWorker.register('/worker').then(() => document.title += '!')"
 
@@ -543,13 +549,15 @@ def test_no_service_worker_is_kept(browser: Browser, page: Page) -> None:
 
 
 @pytest.mark.parametrize("when", [0, 150])
-def test_an_empty_tab_stands_in_for_the_last_one_if_that_is_closed(browser: Browser, page: Page, when: int) -> None:
+def test_an_empty_tab_stands_in_for_the_last_one_if_that_is_closed(
+    browser: Browser, page: BrowserPage, when: int
+) -> None:
     document = f"<script>setTimeout(() => {{ for (;;) alert('more') }}, {when})</script>"
     assert shown(browser, page, document, "location.href") == "about:blank"
     assert shown(browser, page, SHOWS % 6) == "6"
 
 
-def test_a_document_of_a_hundred_thousand_elements_is_shown(browser: Browser, page: Page) -> None:
+def test_a_document_of_a_hundred_thousand_elements_is_shown(browser: Browser, page: BrowserPage) -> None:
     document = "<div id=d></div><script>d.innerHTML = '<p>x</p>'.repeat(100000)</script>"
     assert shown(browser, page, document, "document.querySelectorAll('p').length") == 100_000
 
@@ -587,7 +595,7 @@ def _little_for_each_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cairn.sandboxes.browser.browser._PAGE_BYTES", 16 << 20)
 
 
-def eat(browser: Browser, page: Page) -> None:
+def eat(browser: Browser, page: BrowserPage) -> None:
     eats = "a = []; for (let i = 0; i < 14; i++) a.push(new Uint8Array(1 << 23).fill(i)); a.length"
     assert browser.run(evaluated(page, eats)) == 14
 

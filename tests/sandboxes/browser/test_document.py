@@ -10,7 +10,7 @@ import pytest
 from starlette.responses import HTMLResponse
 
 from cairn.sandboxes.browser.browser import Browser, BrowserConfig
-from cairn.sandboxes.browser.page import Page
+from cairn.sandboxes.browser.page import BrowserPage
 from cairn.sandboxes.browser.tab import BEGINNING_MS, STEP_MS
 from tests.sandboxes.browser.documents import SHOWS, TICKS, Documents, evaluated, shown
 
@@ -52,7 +52,7 @@ CLOCKS = {  # what is told by each as a document begins
 }
 
 
-def test_every_clock_of_a_document_begins_at_the_same_moment(browser: Browser, page: Page) -> None:
+def test_every_clock_of_a_document_begins_at_the_same_moment(browser: Browser, page: BrowserPage) -> None:
     document = f"<script>told = JSON.stringify([{', '.join(CLOCKS)}])</script>"
     for _ in range(3):
         told = json.loads(shown(browser, page, document, "told"))
@@ -62,7 +62,7 @@ def test_every_clock_of_a_document_begins_at_the_same_moment(browser: Browser, p
 
 
 def test_every_clock_of_a_document_goes_on_by_what_steps_give_however_long_an_agent_thinks(
-    browser: Browser, page: Page
+    browser: Browser, page: BrowserPage
 ) -> None:
     document = """<p id=c>x</p><script>
     performance.mark("first")
@@ -82,7 +82,7 @@ def test_every_clock_of_a_document_goes_on_by_what_steps_give_however_long_an_ag
     assert browser.run(go()) == [STEP_MS] * 5
 
 
-def test_what_is_idle_has_its_turn_in_every_step(browser: Browser, page: Page) -> None:
+def test_what_is_idle_has_its_turn_in_every_step(browser: Browser, page: BrowserPage) -> None:
     document = """<p id=c></p><script>
     requestIdleCallback(left => c.textContent = left.timeRemaining())
     cancelIdleCallback(requestIdleCallback(() => c.textContent += "!"))
@@ -90,7 +90,7 @@ def test_what_is_idle_has_its_turn_in_every_step(browser: Browser, page: Page) -
     assert shown(browser, page, document) == "10"
 
 
-def test_what_an_answer_says_of_its_last_change_is_told(browser: Browser, page: Page) -> None:
+def test_what_an_answer_says_of_its_last_change_is_told(browser: Browser, page: BrowserPage) -> None:
     answer = HTMLResponse(SHOWS % "document.lastModified", headers={"Last-Modified": "Mon, 01 Jan 2024 10:00:00 GMT"})
 
     async def look() -> Any:  # Any: JSON
@@ -100,11 +100,11 @@ def test_what_an_answer_says_of_its_last_change_is_told(browser: Browser, page: 
     assert browser.run(look()) == "01/01/2024 10:00:00"
 
 
-def test_time_goes_on_by_what_a_step_gives(browser: Browser, page: Page) -> None:
+def test_time_goes_on_by_what_a_step_gives(browser: Browser, page: BrowserPage) -> None:
     assert shown(browser, page, TICKS, f"[ticks, frames_, Date.now() - {BEGINNING_MS}]") == [20, 13, 200]
 
 
-def test_what_wants_the_focus_at_first_has_it(browser: Browser, page: Page) -> None:
+def test_what_wants_the_focus_at_first_has_it(browser: Browser, page: BrowserPage) -> None:
     assert shown(browser, page, "<input><input autofocus id=wants>", "document.activeElement.id") == "wants"
 
 
@@ -173,7 +173,7 @@ setTimeout(() => scrollTo({top: (5000 - innerHeight) / 2, behavior: "smooth"}), 
     ],
 )
 def test_what_moves_is_at_its_end_and_its_document_has_learned_of_it_when_a_step_is_over(
-    browser: Browser, page: Page, document: str, expression: str, expected: object
+    browser: Browser, page: BrowserPage, document: str, expression: str, expected: object
 ) -> None:
     async def look(thinks_s: float) -> Any:  # Any: JSON
         await page.begin({"site": Documents({"/": document})}, "http://site/", 0)

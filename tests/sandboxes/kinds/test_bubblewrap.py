@@ -12,7 +12,7 @@ import pytest
 from cairn.core.errors import CairnError, ConfigError, SandboxFailure
 from cairn.sandboxes.base import Limits
 from cairn.sandboxes.kinds import bubblewrap
-from cairn.sandboxes.local.cgroups import Group
+from cairn.sandboxes.local.cgroups import ControlGroup
 from cairn.sandboxes.registry import new_sandbox
 from tests.sandboxes.usable import usable
 
@@ -107,7 +107,7 @@ def test_a_launcher_that_fails_is_told_with_its_words() -> None:
 def test_without_control_groups_the_watch_holds_memory_and_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cairn.sandboxes.local.cgroups._parents", dict)
     limits = Limits(memory_bytes=64 << 20, processes=16, wall_s=5)
-    assert not Group(limits).folders
+    assert not ControlGroup(limits).folders
     with usable("bubblewrap").session(limits) as session:
         alone = session.run_python("kept = [bytearray(8 << 20) for _ in range(16)]\nimport time; time.sleep(9)")
         together = session.run_python(FAMILY)

@@ -139,7 +139,7 @@ def test_programs_and_their_supervisor_have_no_rights_and_gain_none(
         "open('/proc/1/mem', 'rb').read(1)",
         "import os; os.listdir('/proc/1/fd')",
         "import supervisor",
-        "import boot",
+        "import bootstrap",
     ],
 )
 def test_what_programs_try_is_refused(session: Session, code: str) -> None:

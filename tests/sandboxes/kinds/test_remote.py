@@ -34,7 +34,7 @@ from cairn.sandboxes.records import Result
 from cairn.sandboxes.registry import new_sandbox
 from cairn.sandboxes.remote import protocol
 from cairn.sandboxes.remote import server as sandbox_server
-from cairn.sandboxes.remote.server import SandboxServer, ServerConfig
+from cairn.sandboxes.remote.server import SandboxServer, SandboxServerConfig
 from tests.reserved_port import reserve_port
 from tests.sandboxes.remote import serving
 from tests.sandboxes.remote.serving import TOKEN, Server
@@ -267,7 +267,9 @@ def test_a_session_is_closed_when_its_last_request_is_too_long_ago(
     """By a clock of the test's own."""
     now, mark = [0.0], f"6{time.time_ns() % 10**7}.25"
     monkeypatch.setattr(sandbox_server, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    served = SandboxServer(new_sandbox(server_kind), ServerConfig(sessions=1, idle_s=0.1))  # looked at every 25 ms
+    served = SandboxServer(
+        new_sandbox(server_kind), SandboxServerConfig(sessions=1, idle_s=0.1)
+    )  # looked at every 25 ms
 
     def asked(body: bytes, **given: str) -> Request:
         async def receive() -> Message:
@@ -287,7 +289,7 @@ def test_a_session_is_closed_when_its_last_request_is_too_long_ago(
             ):
                 now[0] += 0.08
                 await asyncio.sleep(0.1)  # several looks, which find that it was used 0.08 s ago
-                answer = await served.exchange(asked(said(message), id=session["id"]))
+                answer = await served.request(asked(said(message), id=session["id"]))
                 assert answer.status_code == 200
             assert len(served._sessions) == 1
             assert started(f"sleep {mark}")
@@ -307,7 +309,7 @@ def test_a_server_that_ends_takes_its_sessions_with_it(tmp_path: Path, monkeypat
         remote = server.remote()
         sessions = [remote.session(SMALL.model_copy(update={"wall_s": PATIENCE_S})) for _ in marks]
         for session, mark in zip(sessions, marks, strict=True):
-            session.open(["sleep", mark])
+            session.start_program(["sleep", mark])
         answered: list[Result] = []
         pending = f"2{time.time_ns() % 10**7}.25"
         script = ["sh", "-c", f"sleep {pending}; true"]
@@ -343,7 +345,7 @@ def listens(server: Server) -> bool:
 def test_a_killed_server_leaves_no_program_running(tmp_path: Path, server_kind: str) -> None:
     mark = f"4{time.time_ns() % 10**7}.25"
     with serving.server(tmp_path, kind=server_kind) as server:
-        server.remote().session(SMALL).open(["sleep", mark])
+        server.remote().session(SMALL).start_program(["sleep", mark])
         assert starts(f"sleep {mark}")
         server.end(signal.SIGKILL)
         until = time.monotonic() + 5
@@ -408,7 +410,7 @@ def test_what_may_have_been_carried_out_is_not_sent_again(answer: bytes, complai
     with answering(CREATED, answer, answer) as (url, seen):
         place = Remote(RemoteConfig.model_validate({"url": url, "token": TOKEN, "retry_s": 5})).launch(SMALL)
         with pytest.raises(SandboxFailure, match=complaint):
-            place.exchange({"do": "shut"}, b"", 2)
+            place.request({"do": "shut"}, b"", 2)
         assert len(seen) == 2
 
 

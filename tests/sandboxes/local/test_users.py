@@ -145,7 +145,7 @@ def test_programs_end_with_a_session_whose_supervisor_was_killed(monkeypatch: py
     """Also where no control group holds them."""
     monkeypatch.setattr("cairn.sandboxes.local.cgroups._parents", dict)
     with usable("landlock").session(Limits(wall_s=5)) as session:
-        session.open("import time\ntime.sleep(600)")
+        session.start_program("import time\ntime.sleep(600)")
         user = session._place._user.number  # type: ignore[attr-defined]
         assert users._processes_of(user)
         process = session._place._place._process  # type: ignore[attr-defined]

@@ -32,7 +32,9 @@ def session(network_session: Session) -> Session:
 
 def test_it_works_after_a_reset_which_forgets(session: Session, listed: Listener, other: Listener) -> None:
     ran(session, "")
-    session.open(PRELUDE + f"get('http://{other.address}/'); open(3, 'w').write('refused\\n')\nwhile True: pass")
+    session.start_program(
+        PRELUDE + f"get('http://{other.address}/'); open(3, 'w').write('refused\\n')\nwhile True: pass"
+    )
     session.reset()
     result = ran(session, f"print(get('http://{listed.address}/again'))")
     assert (result.output, result.num_refused) == ("b'body of /again'\n", 0)
@@ -90,12 +92,12 @@ def test_connections_end_with_their_programs(session: Session, listed: Listener)
 
 def test_the_open_program_keeps_its_connections_until_it_is_shut(session: Session, listed: Listener) -> None:
     program = f"kept = way('GET http://{listed.address}/held'); talk = open(3, 'r+b', 0)\n"
-    session.open(PRELUDE + program + "while talk.readline(): talk.write(b'here\\n')")
-    assert session.talk("are you?").line == "here"
+    session.start_program(PRELUDE + program + "while talk.readline(): talk.write(b'here\\n')")
+    assert session.send_line("are you?").line == "here"
     wait_until(lambda: len(listed.visits) == 2)
     ran(session, f"get('http://{listed.address}/meanwhile')")
     assert listed.ended == []
-    session.shut()
+    session.stop_program()
     wait_until(lambda: listed.ended == ["/held"])
 
 
@@ -214,7 +216,7 @@ def test_nothing_is_left_of_closed_sessions(listed: Listener, tmp_path: Path, mo
     for _ in range(3):
         with sandbox.session(LIMITS) as session:
             ran(session, f"print(get('http://{listed.address}/'), get('http://name.invalid/'), get('http://other/'))")
-            session.open(PRELUDE + f"kept = way('GET http://{listed.address}/held'); open(3, 'r').read()")
+            session.start_program(PRELUDE + f"kept = way('GET http://{listed.address}/held'); open(3, 'r').read()")
     wait_until(lambda: there() == before)
     assert list(tmp_path.iterdir()) == []
 

@@ -17,7 +17,7 @@ from cairn.trainer.cluster.actors import Cluster
 from cairn.trainer.cluster.rollout import ClusterRollout
 from cairn.trainer.config import RunConfig, load_run_config
 from cairn.trainer.run.task_split import split_run_tasks
-from cairn.trainer.samplers.shuffled import TaskOrder
+from cairn.trainer.samplers.shuffled import TaskSampler
 from cairn.trainer.sft import environment_texts
 from tests.trainer.doomed import Doomed
 from tests.trainer.test_train import DOORS, SMALL
@@ -42,10 +42,10 @@ def settings(**over: Any) -> RunConfig:  # Any: of any setting; __ stands for a 
     return load_run_config(DOORS, {**SMALL, **few, **{name.replace("__", "."): value for name, value in over.items()}})
 
 
-def order_of(config: RunConfig) -> TaskOrder:
+def order_of(config: RunConfig) -> TaskSampler:
     tasks = make(config.env.id, **config.env.config).tasks()
     split = split_run_tasks(config, tasks, make(config.env.id, **config.eval_env).tasks(), None)
-    return TaskOrder(config.env.id, split.train, config.trainer.group_size, config.seed)
+    return TaskSampler(config.env.id, split.train, config.trainer.group_size, config.seed)
 
 
 def policy_for(config: RunConfig) -> Policy:
@@ -93,6 +93,6 @@ def batches(rollout: EpisodeSource, updates: int, version: int = 1) -> list[Epis
     """Return the episodes of so many updates, in which nothing is learned; `version`: of the first's weights after."""
     out: list[Episode] = []
     for update in range(updates):
-        out += rollout.batch()
-        rollout.update_weights(version + update)
+        out += rollout.next_batch()
+        rollout.sync_weights(version + update)
     return out

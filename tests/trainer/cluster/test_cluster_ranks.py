@@ -121,7 +121,7 @@ def test_what_ranks_refuse_is_an_error_and_no_death(nodes: Nodes) -> None:
     notes: list[str] = []
     with Cluster(strict.cluster, notes.append) as cluster:
         learner = RankedLearner(cluster, strict, policy(), STEPS)
-        fresh = [replace(sample, versions=np.zeros(len(sample.places), np.int64)) for sample in samples()]
+        fresh = [replace(sample, versions=np.zeros(len(sample.positions), np.int64)) for sample in samples()]
         with pytest.raises(CairnError, match=r"On process .*max_mismatch"):
             learner.update(fresh, "clip", {}, seed=0, version=0)
         assert cluster.replaced == 0

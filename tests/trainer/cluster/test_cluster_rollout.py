@@ -17,7 +17,7 @@ from cairn.agents.rollout.groups import State
 from cairn.agents.rollout.source import Rollout
 from cairn.core.errors import CairnError
 from cairn.core.records import Episode
-from cairn.trainer.build_engine import new_engine
+from cairn.trainer.build_engine import build_engine
 from cairn.trainer.cluster.rollout import ClusterRollout
 from tests.trainer.cluster.conftest import NODE
 from tests.trainer.cluster.doors import (
@@ -41,9 +41,9 @@ SILENCE_S = 120
 
 def both_there(rollout: ClusterRollout, notes: list[str]) -> list[int]:
     """Play an update, learn for a while and return the workers' processes."""
-    rollout.batch()
+    rollout.next_batch()
     time.sleep(0.5)  # nothing that counts as of the new weights may begin before these are published
-    rollout.update_weights(1)
+    rollout.sync_weights(1)
     return [wait_for(notes, f"Rollout worker {number}") for number in range(2)]
 
 
@@ -51,11 +51,11 @@ def both_at_work(rollout: ClusterRollout, within_s: float = 1.0) -> tuple[list[E
     """Play updates until a state has episodes of both workers: what was played, that state, the weights' version."""
     before, version = list[Episode](), 1
     while True:
-        before, version = before + rollout.batch(), version + 1
-        rollout.update_weights(version)
+        before, version = before + rollout.next_batch(), version + 1
+        rollout.sync_weights(version)
         until = time.monotonic() + within_s
         while time.monotonic() < until:
-            kept = json.loads(json.dumps(rollout.state()))
+            kept = json.loads(json.dumps(rollout.state_dict()))
             if all(engine["flights"] for engine in kept["engines"]):
                 return before, kept, version
 
@@ -76,7 +76,7 @@ def kill_first(rollout: ClusterRollout, pid: int, number: int = signal.SIGKILL) 
             if number == signal.SIGSTOP and not left and worker.process.startswith(f"process {pid} "):
                 worker.called -= SILENCE_S
 
-    return rollout.batch(kill, age)
+    return rollout.next_batch(kill, age)
 
 
 def test_workers_that_die_or_fall_silent_are_replaced_until_no_more_may_be(nodes: Nodes) -> None:
@@ -91,7 +91,7 @@ def test_workers_that_die_or_fall_silent_are_replaced_until_no_more_may_be(nodes
         assert any(note.startswith(f"Rollout worker 0 (process {first} on ") for note in notes)
 
         wait_for(notes, "Rollout worker 0", 2)
-        rollout.update_weights(2)
+        rollout.sync_weights(2)
         try:
             episodes = kill_first(rollout, second, signal.SIGSTOP)
         finally:
@@ -101,7 +101,7 @@ def test_workers_that_die_or_fall_silent_are_replaced_until_no_more_may_be(nodes
         assert any(f"is replaced: it did not answer for {SILENCE_S} s" in note for note in notes)
 
         pid = wait_for(notes, "Rollout worker 1", 2)
-        rollout.update_weights(3)
+        rollout.sync_weights(3)
         with pytest.raises(CairnError, match=rf"Rollout worker 1 \(process {pid} on .*replacements = 2"):
             kill_first(rollout, pid)
 
@@ -112,7 +112,7 @@ def test_workers_that_no_machine_has_room_for_are_an_error(nodes: Nodes) -> None
         cluster_rollout(settings(**nowhere), []) as rollout,
         pytest.raises(CairnError, match=r"No rollout worker could start within cluster.start_s = 1 s.*moon.*CPU.*free"),
     ):
-        rollout.batch()
+        rollout.next_batch()
 
 
 def test_what_a_worker_cannot_build_is_an_error_and_no_death(nodes: Nodes) -> None:
@@ -120,7 +120,7 @@ def test_what_a_worker_cannot_build_is_an_error_and_no_death(nodes: Nodes) -> No
     notes: list[str] = []
     broken = config.model_copy(update={"sampling": config.sampling.model_copy(update={"method": "unheard-of"})})
     with cluster_rollout(broken, notes) as rollout, pytest.raises(CairnError, match=r"On process .*'unheard-of'"):
-        rollout.batch()
+        rollout.next_batch()
     assert notes == []
 
 
@@ -142,26 +142,26 @@ def test_a_state_goes_on_with_workers_of_which_one_loses_its_machine_or_in_one_p
     with cluster_rollout(config, notes) as rollout:
         both_there(rollout, notes)
         before, kept, version = both_at_work(rollout)
-        assert len(rollout.batch()) == 16  # it goes on after it was asked
+        assert len(rollout.next_batch()) == 16  # it goes on after it was asked
     policy, order = policy_for(config), order_of(config)
 
-    engine = new_engine(config, new_backend(config.sampling, policy), config.env.config, policy)
+    engine = build_engine(config, new_backend(config.sampling, policy), config.env.config, policy)
     alone = Rollout(engine, config.trainer.groups, config.schedule, order.group)
-    alone.update_weights(version)
-    alone.restore(kept)
+    alone.sync_weights(version)
+    alone.load_state_dict(kept)
     assert alone.restarted == sum(len(engine["flights"]) for engine in kept["engines"])
-    check_whole([e for _ in range(3) for e in alone.batch()], kept, before)
+    check_whole([e for _ in range(3) for e in alone.next_batch()], kept, before)
 
     extra = nodes.add_node(**NODE, resources={"solo": 1})
     config, notes = settings(**HEAVY, **SOLO, **ahead), []
     with cluster_rollout(config, notes, version) as rollout:
-        rollout.restore(kept)
-        played = rollout.batch()
+        rollout.load_state_dict(kept)
+        played = rollout.next_batch()
         for number in range(2):
             wait_for(notes, f"Rollout worker {number}")
         assert rollout.restarted == 0
         nodes.remove_node(extra)
-        rollout.update_weights(version + 1)
+        rollout.sync_weights(version + 1)
         check_whole(played + batches(rollout, 2, version + 2), kept, before)
         assert rollout.cluster.replaced == 1
         assert len(notes) == 3  # two began and one is gone: no machine has room for its replacement

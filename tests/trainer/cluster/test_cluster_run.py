@@ -22,7 +22,7 @@ from tests.trainer.cluster.doors import PAIR, order_of, processes, settings
 from tests.trainer.test_train import ROOT, Heard, metrics, rows, stored, weights
 
 pytestmark = [pytest.mark.xdist_group("memory"), pytest.mark.timeout(400)]
-publish = ClusterRollout.update_weights
+publish = ClusterRollout.sync_weights
 WORKER = {"cluster.workers": 1, "cluster.writer": True}
 TASKS = "SELECT phase, step, group_id, t.task FROM episodes e JOIN tasks t ON t.id = e.task ORDER BY 1, 2, 3, e.id"
 
@@ -36,22 +36,22 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 DRIVER = """
 import sys
 from pathlib import Path
-from cairn.trainer.callbacks import Listener
+from cairn.trainer.callbacks import Callback
 from cairn.trainer.cluster.rollout import ClusterRollout
 from cairn.trainer.train import train
 from tests.trainer.cluster.doors import settings
 
-class Tell(Listener):
-    def noted(self, text):
+class Tell(Callback):
+    def on_note(self, text):
         print(text, flush=True)
 
-    def updated(self, update, metrics):
+    def on_update(self, update, metrics):
         print("update", update, flush=True)
         if update == int(sys.argv[3]):
             sys.stdin.readline()
 
 options = {"cluster.workers": 1, "cluster.writer": True, "cluster.address": sys.argv[2], "trainer.updates": 4}
-print("finished", train(settings(**options), folder=Path(sys.argv[1]), listener=Tell()).is_finished, flush=True)
+print("finished", train(settings(**options), folder=Path(sys.argv[1]), callback=Tell()).is_finished, flush=True)
 """
 
 
@@ -110,7 +110,7 @@ def test_a_run_that_is_interrupted_and_then_killed_goes_on_with_the_same_tasks(
     assert all(map(has_ended, [*processes(notes, "Rollout worker 0"), *processes(notes, "The store's writer")]))
 
     heard = Heard()
-    run = train(settings(**WORKER, trainer__updates=4), folder=tmp_path, listener=heard, resume=True)
+    run = train(settings(**WORKER, trainer__updates=4), folder=tmp_path, callback=heard, resume=True)
     assert "resumed from update-000002" in heard.notes
     assert heard.updates == [3, 4]
     assert run.is_finished
@@ -158,10 +158,10 @@ def publish_late(rollout: ClusterRollout, version: int) -> None:
 def test_workers_run_ahead_within_the_bound_while_ranks_learn(
     nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ClusterRollout, "update_weights", publish_late)
+    monkeypatch.setattr(ClusterRollout, "sync_weights", publish_late)
     ranks = {"cluster.ranks": 2, "cluster.writer": True}
     config, heard = settings(**PAIR, **AHEAD, **ranks, trainer__updates=6), Heard()
-    run = train(config, folder=tmp_path, listener=heard)
+    run = train(config, folder=tmp_path, callback=heard)
     assert run.is_finished
     assert weights(run)
     assert sorted({name for note in heard.notes for name in (note.partition(" is ")[0],)}) == [
@@ -178,9 +178,9 @@ def test_without_ray_the_error_names_the_extra() -> None:
     """And nothing else of a run needs it."""
     code = (
         "import sys; sys.modules['ray'] = None\n"
-        "from cairn.trainer.build import new_cluster\nfrom cairn.trainer.train import train\n"
+        "from cairn.trainer.build import build_cluster\nfrom cairn.trainer.train import train\n"
         "from cairn.trainer.config import load_run_config\n"
-        "new_cluster(load_run_config({'cluster': {'workers': 1}}), print)"
+        "build_cluster(load_run_config({'cluster': {'workers': 1}}), print)"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert "MissingExtraError" in ended.stderr

@@ -24,8 +24,8 @@ def test_two_workers_run_ahead_within_the_bound(node: Nodes, tmp_path: Path, mon
             wait_for(heard.notes, f"Rollout worker {number}", timeout_s=300)
         publish_late(rollout, version)
 
-    monkeypatch.setattr(ClusterRollout, "update_weights", publish_with_both)
-    run = train(config, folder=tmp_path, listener=heard)
+    monkeypatch.setattr(ClusterRollout, "sync_weights", publish_with_both)
+    run = train(config, folder=tmp_path, callback=heard)
     assert run.is_finished
     assert weights(run)
     assert {note.partition(" is ")[0] for note in heard.notes} == {"Rollout worker 0", "Rollout worker 1"}

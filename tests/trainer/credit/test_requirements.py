@@ -24,7 +24,7 @@ from examples.doors import Doors
 from tests.agents.tiny import shared
 
 METHODS = CREDITS.ids()
-LONERS = [name for name in METHODS if "lone" in CREDITS.load(name).breaks]
+LONERS = [name for name in METHODS if "lone" in CREDITS.load(name).violates]
 
 
 class Graded(Doors):

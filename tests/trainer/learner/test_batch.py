@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.trainer.learner.batch import Batch, by_tokens, make_batch
+from cairn.trainer.learner.batch import Batch, make_batch, micro_batches
 from cairn.trainer.learner.samples import Sample
 
 CPU = torch.device("cpu")
@@ -18,7 +18,7 @@ def sample(ids: list[int], places: list[int], choices: list[list[int]] | None = 
     allowed = choices if choices is not None else [[] for _ in places]
     return Sample(
         ids=np.array(ids, np.int32),
-        places=np.array(places, np.int32),
+        positions=np.array(places, np.int32),
         old_logprobs=np.linspace(-0.5, -0.5 * len(places), len(places)),
         advantages=np.full(len(places), float(len(ids))),
         choice_ids=np.array([i for c in allowed for i in c], np.int32),
@@ -47,10 +47,10 @@ def test_two_samples_that_share_nothing() -> None:
         "targets_D":      [        20, 21,      22],
         "old_logprobs_D": [      -0.5, -1.0,  -0.5],
         "advantages_D":   [        4,  4,       3],
-        "weights_D":      [        0.25, 0.25,  0.5],
+        "loss_weights_D":      [        0.25, 0.25,  0.5],
     }  # fmt: skip
     assert batch.ragged.positions_N.tolist() == [0, 1, 2, 0]
-    assert batch.row_tokens == 7
+    assert batch.tokens_unshared == 7
 
 
 def test_samples_that_decide_at_one_state_share_a_prediction_where_the_same_was_allowed() -> None:
@@ -60,7 +60,7 @@ def test_samples_that_decide_at_one_state_share_a_prediction_where_the_same_was_
         sample([10, 11, 30], [2], [[]]),
         sample([10, 11, 30, 7], [2, 3], [[20, 30], []]),
     ]
-    batch = make_batch(samples, [np.full(len(s.places), 1 / 6) for s in samples], CPU)
+    batch = make_batch(samples, [np.full(len(s.positions), 1 / 6) for s in samples], CPU)
     found = lists(batch)
     assert {name: found[name] for name in list(found)[:7]} == {
         #                  state 1                           below it
@@ -74,7 +74,7 @@ def test_samples_that_decide_at_one_state_share_a_prediction_where_the_same_was_
         "targets_D":      [20, 5,     30, 30, 30, 7],
     }  # fmt: skip
     assert batch.ragged.positions_N.tolist() == [0, 1, 2, 3, 2]
-    assert batch.row_tokens == 16
+    assert batch.tokens_unshared == 16
 
 
 @pytest.mark.parametrize(
@@ -94,13 +94,13 @@ def test_samples_that_decide_at_one_state_share_a_prediction_where_the_same_was_
 )
 def test_micro_batches(contexts: list[str], budget: int, expected: list[list[int]]) -> None:
     samples = [sample([*map(ord, context), 0], [len(context)]) for context in contexts]
-    assert list(by_tokens(samples, budget)) == expected
+    assert list(micro_batches(samples, budget)) == expected
 
 
 @given(st.lists(st.text("ab", min_size=1, max_size=9), min_size=1, max_size=9), st.integers(1, 20))
 def test_micro_batches_hold_what_the_budget_allows(contexts: list[str], budget: int) -> None:
     samples = [sample([*map(ord, context), 0], [len(context)]) for context in contexts]
-    chunks = list(by_tokens(samples, budget))
+    chunks = list(micro_batches(samples, budget))
     assert sorted(i for chunk in chunks for i in chunk) == list(range(len(samples)))
     for chunk in chunks:
         batch = make_batch([samples[i] for i in chunk], [np.ones(1)] * len(chunk), CPU)

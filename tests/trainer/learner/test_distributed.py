@@ -17,8 +17,8 @@ from transformers import AutoModelForCausalLM
 from cairn.agents.models.lora import LoraConfig, add_lora
 from cairn.agents.models.policy import load_pretrained
 from cairn.core.errors import CairnError
-from cairn.trainer.learner.batch import by_tokens, dealt
-from cairn.trainer.learner.distributed import ALONE, Ranks, full_weights, run_ranks, shard
+from cairn.trainer.learner.batch import micro_batches, rank_micro_batches
+from cairn.trainer.learner.distributed import SINGLE, ProcessGroup, full_weights, run_ranks, shard
 from cairn.trainer.learner.learner import Learner, LearnerConfig
 from cairn.trainer.learner.prefix_tree import in_order
 from cairn.trainer.learner.samples import Sample
@@ -46,7 +46,7 @@ def samples() -> list[Sample]:
     ]
 
 
-def updated(ranks: Ranks, name: str, given: list[Sample], **more: Any) -> Outcome:
+def updated(ranks: ProcessGroup, name: str, given: list[Sample], **more: Any) -> Outcome:
     """Return each update's metrics, and the weights and the optimiser's state after them."""
     of = policy()
     if "lora" in name:
@@ -57,7 +57,7 @@ def updated(ranks: Ranks, name: str, given: list[Sample], **more: Any) -> Outcom
     return metrics, as_arrays(full_weights(of.model)), as_arrays(learner.optimizer.tensors())
 
 
-def in_two_parts(ranks: Ranks, name: str, given: list[Sample], folder: Path) -> Outcome:
+def in_two_parts(ranks: ProcessGroup, name: str, given: list[Sample], folder: Path) -> Outcome:
     """Return the same, with a checkpoint in between from which others go on."""
     parts = []
     settings = LearnerConfig.model_validate(SETTINGS[name])
@@ -75,7 +75,7 @@ def in_two_parts(ranks: Ranks, name: str, given: list[Sample], folder: Path) -> 
     return parts, as_arrays(full_weights(of.model)), as_arrays(learner.optimizer.tensors())
 
 
-def all_updated(ranks: Ranks, names: Collection[str], given: list[Sample], folder: Path) -> dict[str, Outcome]:
+def all_updated(ranks: ProcessGroup, names: Collection[str], given: list[Sample], folder: Path) -> dict[str, Outcome]:
     found = {name: updated(ranks, name, given) for name in names}
     return {**found, "in two parts": in_two_parts(ranks, "ema", given, folder)} if "ema" in names else found
 
@@ -115,7 +115,7 @@ def by_two(folder: Path, request: pytest.FixtureRequest) -> list[dict[str, Outco
 
 @pytest.mark.parametrize("name", NAMES)
 def test_two_ranks_make_the_updates_of_one(name: str, by_two: list[dict[str, Outcome]]) -> None:
-    metrics, weights, state = updated(ALONE, name, samples())
+    metrics, weights, state = updated(SINGLE, name, samples())
     assert by_two[0][name][0] == by_two[1][name][0]  # metrics are equal on all ranks
     for metrics_of_rank, weights_of_rank, state_of_rank in (both[name] for both in by_two):
         for ours, expected in zip(metrics_of_rank, metrics, strict=True):
@@ -127,7 +127,7 @@ def test_two_ranks_make_the_updates_of_one(name: str, by_two: list[dict[str, Out
 def assert_metrics(ours: dict[str, float], expected: dict[str, float]) -> None:
     assert ours.keys() == expected.keys()
     for name, value in expected.items():
-        if name in ("computed_tokens", "row_tokens", "padding"):  # ranks that fill up compute more
+        if name in ("computed_tokens", "tokens_unshared", "padding"):  # ranks that fill up compute more
             assert ours[name] >= 0.5 * value
         else:
             assert ours[name] == pytest.approx(value, rel=1e-5, abs=1e-6), name
@@ -142,8 +142,8 @@ def assert_close(found: dict[str, np.ndarray], expected: dict[str, np.ndarray], 
 @pytest.mark.slow
 def test_muon_orthogonalises_whole_matrices_on_two_ranks_too(by_two: list[dict[str, Outcome]]) -> None:
     """It computes in bfloat16, so rounding shows: as much as another cut into micro-batches does on one rank."""
-    _, weights, _ = updated(ALONE, "muon", samples())
-    _, cut, _ = updated(ALONE, "muon", samples(), micro_batch_tokens=30)
+    _, weights, _ = updated(SINGLE, "muon", samples())
+    _, cut, _ = updated(SINGLE, "muon", samples(), micro_batch_tokens=30)
     rounding = max(float(np.abs(cut[name] - weights[name]).max()) for name in weights)
     moved = {name: weights[name] - begun for name, begun in as_arrays(policy().model.state_dict()).items()}
     assert 0 < rounding < 0.1 * max(float(np.abs(change).max()) for change in moved.values())
@@ -163,26 +163,26 @@ def test_gathered_state_goes_on_as_if_nothing_had_been(by_two: list[dict[str, Ou
 
 def test_samples_are_dealt_in_stretches_of_like_size() -> None:
     given = samples()
-    dealt_to = [dealt(given, 40, rank, 3) for rank in range(3)]
+    dealt_to = [rank_micro_batches(given, 40, rank, 3) for rank in range(3)]
     assert len({len(chunks) for chunks in dealt_to}) == 1
     flat = [[i for chunk in chunks for i in chunk] for chunks in dealt_to]
     assert [i for own in flat for i in own] == in_order([s.context for s in given])
     sizes = [sum(len(given[i].context) for i in own) for own in flat]
     assert max(sizes) < 0.6 * sum(sizes)
-    assert dealt(given, 40, 0, 1) == list(by_tokens(given, 40))
+    assert rank_micro_batches(given, 40, 0, 1) == list(micro_batches(given, 40))
 
 
-def fails(ranks: Ranks) -> None:
+def fails(ranks: ProcessGroup) -> None:
     if ranks.rank == 1:
         raise ValueError("the second rank has had enough")
     ranks.sum([1.0])  # waits for the other
 
 
-def sleeps(ranks: Ranks) -> None:
+def sleeps(ranks: ProcessGroup) -> None:
     time.sleep(60)
 
 
-def vanishes(ranks: Ranks) -> None:
+def vanishes(ranks: ProcessGroup) -> None:
     os._exit(3 * ranks.rank)
 
 

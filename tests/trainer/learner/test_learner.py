@@ -15,7 +15,7 @@ from cairn.agents.models.lora import LoraConfig, add_lora, trained
 from cairn.agents.models.policy import Policy
 from cairn.core.errors import ConfigError
 from cairn.trainer.learner.batch import make_batch
-from cairn.trainer.learner.learner import Learner, LearnerConfig, logprobs_and_entropy, place_weights
+from cairn.trainer.learner.learner import Learner, LearnerConfig, logprobs_and_entropy, loss_weights
 from cairn.trainer.learner.optimizers import OptimizerConfig
 from cairn.trainer.learner.samples import Sample
 from tests.agents.tiny import policy, reference_logits, shared
@@ -32,7 +32,7 @@ def sample(seed: int, length: int, *, is_constrained: bool, advantage: float = 1
     kept = [c if is_constrained else c[:0] for c in choices]
     return Sample(
         ids=ids,
-        places=places,
+        positions=places,
         old_logprobs=rng.uniform(-3, -1, len(places)),
         advantages=advantage * rng.uniform(0.5, 1.5, len(places)),
         choice_ids=np.concatenate(kept).astype(np.int32),
@@ -50,7 +50,7 @@ def mixed() -> list[Sample]:
 
 
 def computed(of: Policy, samples: list[Sample], temperature: float = 1.0) -> tuple[Tensor, Tensor]:
-    weights = place_weights(samples, "token")
+    weights = loss_weights(samples, "token")
     with torch.no_grad():
         return logprobs_and_entropy(of, make_batch(samples, weights, CPU), temperature)
 
@@ -59,7 +59,7 @@ def expected(of: Policy, samples: list[Sample], temperature: float = 1.0) -> tup
     """Return logprobs and entropies in float64, place by place, from a padded forward pass of plain transformers."""
     logprobs, entropies = [], []
     for one, logits in zip(samples, reference_logits(of.model, [s.ids.tolist() for s in samples]), strict=True):
-        for i, place in enumerate(one.places):
+        for i, place in enumerate(one.positions):
             row = (logits[place - 1] / temperature).numpy()
             allowed = one.choice_ids[one.choice_offsets[i] : one.choice_offsets[i + 1]]
             ids = allowed if len(allowed) else np.arange(len(row))
@@ -108,7 +108,7 @@ def turns(seed: int, *, is_constrained: bool) -> list[Sample]:
             out.append(
                 Sample(
                     ids=ids[:length],
-                    places=whole.places[kept],
+                    positions=whole.positions[kept],
                     old_logprobs=whole.old_logprobs[kept],
                     advantages=whole.advantages[kept] + episode,
                     choice_ids=choices,
@@ -124,12 +124,12 @@ def reference_gradients(samples: list[Sample], entropy_weight: float) -> tuple[f
     plain: Any = type(ours)(copy.deepcopy(ours.config))  # Any: a transformers model
     plain.set_attn_implementation("sdpa")
     plain.load_state_dict(ours.state_dict())
-    count = sum(len(s.places) for s in samples)
+    count = sum(len(s.positions) for s in samples)
     total = 0.0
     for one in samples:
         logits = plain(input_ids=torch.as_tensor(one.ids).long()[None]).logits[0]
         loss = torch.zeros(())
-        for i, place in enumerate(one.places):
+        for i, place in enumerate(one.positions):
             allowed = one.choice_ids[one.choice_offsets[i] : one.choice_offsets[i + 1]]
             ids = torch.as_tensor(allowed if len(allowed) else np.arange(logits.shape[-1])).long()
             logprobs = torch.log_softmax(logits[place - 1, ids], -1)
@@ -159,13 +159,13 @@ def test_other_samples_of_the_batch_change_nothing() -> None:
 
 def test_the_allowed_ids_share_all_probability() -> None:
     one = sample(0, 12, is_constrained=True)
-    totals = np.zeros(len(one.places))
+    totals = np.zeros(len(one.positions))
     for member in range(4):
         ids = one.ids.copy()
-        for i, place in enumerate(one.places):
+        for i, place in enumerate(one.positions):
             ids[place] = one.choice_ids[one.choice_offsets[i] + member]
-        batch = make_batch([one], place_weights([one], "token"), CPU)
-        asked = replace(batch, targets_D=torch.as_tensor(ids[one.places], dtype=torch.long))
+        batch = make_batch([one], loss_weights([one], "token"), CPU)
+        asked = replace(batch, targets_D=torch.as_tensor(ids[one.positions], dtype=torch.long))
         with torch.no_grad():
             totals += logprobs_and_entropy(shared(), asked, 1.0)[0].exp().numpy()
     np.testing.assert_allclose(totals, 1.0, atol=1e-5)
@@ -196,8 +196,8 @@ def test_turns_that_share_prefixes_give_the_gradient_of_each_by_itself(
     scale = max(float(gradient.abs().max()) for gradient in expected)
     for one, two in zip(found, expected, strict=True):
         torch.testing.assert_close(one, two, rtol=0, atol=1e-5 * scale)
-    assert metrics["row_tokens"] == 3 * (8 + 16 + 24 + 32 + 40)
-    assert metrics["computed_tokens"] < metrics["row_tokens"] / (3 if budget == 8192 else 2)
+    assert metrics["tokens_unshared"] == 3 * (8 + 16 + 24 + 32 + 40)
+    assert metrics["computed_tokens"] < metrics["tokens_unshared"] / (3 if budget == 8192 else 2)
 
 
 def test_an_update_counts_what_it_computes() -> None:
@@ -206,7 +206,7 @@ def test_an_update_counts_what_it_computes() -> None:
     # Each episode's turns begin its last one, whose last id need not be computed: 39 ids, of which the second episode
     # shares 12 with the third, and the first 8 with both.
     assert metrics["computed_tokens"] == 2 * (39 + (39 - 12) + (39 - 8))
-    assert metrics["row_tokens"] == 2 * 3 * (8 + 16 + 24 + 32 + 40)
+    assert metrics["tokens_unshared"] == 2 * 3 * (8 + 16 + 24 + 32 + 40)
     assert metrics["padding"] < 0.05
 
 
@@ -290,7 +290,7 @@ def test_the_gradient_is_that_of_the_loss_by_finite_differences() -> None:
     learner.update(samples, "clip", {}, 0)
     weight = of.model.model.layers[0].mlp.down_proj.weight
     place = divmod(int(weight.grad.abs().argmax()), weight.shape[1])
-    weights = np.concatenate(place_weights(samples, "token"))
+    weights = np.concatenate(loss_weights(samples, "token"))
     advantages = np.concatenate([s.advantages for s in samples])
     old = np.concatenate([s.old_logprobs for s in samples])
 
@@ -308,9 +308,9 @@ def test_the_gradient_is_that_of_the_loss_by_finite_differences() -> None:
 
 def test_shares_of_the_loss() -> None:
     two, eight = sample(0, 4, is_constrained=False), sample(1, 16, is_constrained=False)
-    assert [len(two.places), len(eight.places)] == [2, 8]
-    assert [w[0] for w in place_weights([two, eight], "token")] == [0.1, 0.1]
-    assert [w[0] for w in place_weights([two, eight], "sequence")] == [0.25, 0.0625]
+    assert [len(two.positions), len(eight.positions)] == [2, 8]
+    assert [w[0] for w in loss_weights([two, eight], "token")] == [0.1, 0.1]
+    assert [w[0] for w in loss_weights([two, eight], "sequence")] == [0.25, 0.0625]
 
 
 @pytest.mark.parametrize("kind", ["adamw", "muon"])
@@ -340,7 +340,7 @@ def test_epochs_and_minibatches_are_optimiser_steps() -> None:
 
 
 def test_a_gradient_that_is_not_finite_stops_the_run() -> None:
-    broken = [replace(s, advantages=np.full(len(s.places), np.inf)) for s in mixed()]
+    broken = [replace(s, advantages=np.full(len(s.positions), np.inf)) for s in mixed()]
     with pytest.raises(RuntimeError, match="non-finite"):
         Learner(policy(), LearnerConfig(), 1).update(broken, "clip", {}, 0)
 

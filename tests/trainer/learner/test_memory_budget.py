@@ -33,7 +33,7 @@ def limited(most_tokens: int, sizes: list[int] | None = None) -> Policy:
 def updated(of: Policy, **settings: Any) -> tuple[list[dict[str, float]], torch.Tensor, list[str], Learner]:
     notes: list[str] = []
     given = [*mixed(), *turns(5, is_constrained=True)]
-    learner = Learner(of, LearnerConfig.model_validate(settings), 10, noted=notes.append)
+    learner = Learner(of, LearnerConfig.model_validate(settings), 10, on_note=notes.append)
     metrics = [learner.update(given, "clip", {}, update) for update in range(UPDATES)]
     weights = torch.cat([p.detach().flatten() for p in of.model.parameters()])
     return metrics, weights, notes, learner

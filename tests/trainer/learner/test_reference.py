@@ -147,7 +147,7 @@ def test_a_moving_average_by_hand() -> None:
         with torch.no_grad():
             for p in of.model.parameters():
                 p.add_(1.0)
-        reference.follow()
+        reference.update_ema()
     # 0.75 x 0 + 0.25 x 1 = 0.25, then 0.75 x 0.25 + 0.25 x 2 = 0.6875 above the beginning
     for name, tensor in reference.tensors().items():
         torch.testing.assert_close(tensor, begun[name] + 0.6875, rtol=0, atol=1e-5)
@@ -175,10 +175,10 @@ def test_an_average_of_bfloat16_weights_keeps_what_they_cannot_hold() -> None:
         weight.add_(1.0)
     target = weight.detach().float()
     for _ in range(100):
-        reference.follow()
+        reference.update_ema()
     torch.testing.assert_close(reference.tensors()[name], target + 0.999**100 * (begun - target), rtol=0, atol=1e-3)
     shown = weight.detach().clone()
-    with reference.shown():
+    with reference.swapped_in():
         assert torch.equal(weight, reference.tensors()[name].bfloat16())
     assert torch.equal(weight, shown)
 
@@ -196,7 +196,7 @@ def test_it_is_shown_in_place_of_the_policy_and_taken_away_even_after_an_error(d
     seen = []
 
     def fail() -> None:
-        with reference.shown():
+        with reference.swapped_in():
             seen.append(flat(of))
             raise RuntimeError("within")
 
@@ -216,7 +216,7 @@ def test_adapters_need_no_second_copy_of_the_base() -> None:
     base = computed(policy(), mixed())[0]
     learner.update(mixed(), "clip", {}, 0)
     assert not torch.allclose(computed(of, mixed())[0], base, atol=1e-3)
-    with learner.reference.shown():
+    with learner.reference.swapped_in():
         torch.testing.assert_close(computed(of, mixed())[0], base, rtol=0, atol=1e-5)
 
 

@@ -44,7 +44,7 @@ def episode(*turns: Turn) -> Episode:
     return Episode(task=task, group_id=0, turns=turns, ending=Ending.terminated(), score=1.0, success=True)
 
 
-UNLISTED = ("versions", "importance")
+UNLISTED = ("versions", "is_weights")
 
 
 def lists(sample: Sample) -> dict[str, list[float]]:
@@ -56,7 +56,7 @@ def test_one_free_turn() -> None:
     assert lists(sample) == {
         #                  p   p   r   r   r
         "ids":            [10, 11, 20, 21, 2],
-        "places":         [        2,  3,  4],
+        "positions":         [        2,  3,  4],
         "old_logprobs":   [      -0.5, -0.25, -1.0],
         "advantages":     [        3,  3,  3],
         "choice_ids":     [],
@@ -70,8 +70,8 @@ def test_places_know_the_weights_that_sampled_them_and_count_fully() -> None:
     (sample,) = make_samples([episode(first, second)], np.array([1.0, 1.0]))
     assert sample.versions is not None
     assert sample.versions.tolist() == [7, 7, -1]
-    assert sample.corrections.tolist() == [1.0, 1.0, 1.0]
-    assert replace(sample, importance=np.array([0.5, 1.0, 2.0])).corrections.tolist() == [0.5, 1.0, 2.0]
+    assert sample.loss_factors.tolist() == [1.0, 1.0, 1.0]
+    assert replace(sample, is_weights=np.array([0.5, 1.0, 2.0])).loss_factors.tolist() == [0.5, 1.0, 2.0]
 
 
 def test_two_turns_of_a_transcript_with_a_forced_token() -> None:
@@ -81,7 +81,7 @@ def test_two_turns_of_a_transcript_with_a_forced_token() -> None:
     assert lists(sample) == {
         #                  p   p   r   f   p   r   r
         "ids":            [10, 11, 20, 21, 12, 22, 23],
-        "places":         [        2,          5,  6],
+        "positions":         [        2,          5,  6],
         "old_logprobs":   [      -0.5,     -0.25, -0.75],
         "advantages":     [        1,         -2, -2],
         "choice_ids":     [        20, 30],
@@ -96,7 +96,7 @@ def test_prompts_that_are_rebuilt_give_a_sequence_each() -> None:
         {
             #                  p   r
             "ids":            [10, 20],
-            "places":         [    1],
+            "positions":         [    1],
             "old_logprobs":   [   -0.5],
             "advantages":     [    1],
             "choice_ids":     [],
@@ -105,7 +105,7 @@ def test_prompts_that_are_rebuilt_give_a_sequence_each() -> None:
         {
             #                  p   p   p   r
             "ids":            [10, 20, 11, 21],
-            "places":         [            3],
+            "positions":         [            3],
             "old_logprobs":   [          -0.25],
             "advantages":     [            2],
             "choice_ids":     [],
@@ -121,7 +121,7 @@ def test_a_sequence_of_forced_tokens_is_left_out_and_shifts_no_advantage() -> No
     assert lists(sample) == {
         #                  p   r   f
         "ids":            [11, 21, 2],
-        "places":         [    1],
+        "positions":         [    1],
         "old_logprobs":   [   -0.5],
         "advantages":     [    3],
         "choice_ids":     [    20, 21, 22],
@@ -136,7 +136,7 @@ def test_a_forced_turn_in_the_midst_of_a_transcript_is_context() -> None:
     assert lists(sample) == {
         #                  p   f   p   r
         "ids":            [10, 20, 11, 21],
-        "places":         [            3],
+        "positions":         [            3],
         "old_logprobs":   [          -0.5],
         "advantages":     [            3],
         "choice_ids":     [            21, 22],
@@ -150,14 +150,14 @@ def test_a_turn_that_is_not_learned_is_context_of_later_turns() -> None:
     assert lists(sample) == {
         #                  p   c   c   p   r
         "ids":            [10, 20, 21, 11, 22],
-        "places":         [                 4],
+        "positions":         [                 4],
         "old_logprobs":   [              -1.0],
         "advantages":     [                 3],
         "choice_ids":     [            22, 23],
         "choice_offsets": [0,               2],
     }  # fmt: skip
     (sample,) = make_samples([episode(first, second)], np.array([7.0, 3.0]), np.array([True, False]))
-    assert (sample.places.tolist(), sample.context.tolist()) == ([1, 2], [10, 20])
+    assert (sample.positions.tolist(), sample.context.tolist()) == ([1, 2], [10, 20])
 
 
 def test_an_episode_that_is_not_learned_gives_no_sequence_and_shifts_no_advantage() -> None:

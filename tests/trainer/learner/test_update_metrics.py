@@ -11,7 +11,7 @@ import torch
 from cairn.agents.models.policy import Policy
 from cairn.core.errors import CairnError
 from cairn.trainer.learner.batch import make_batch
-from cairn.trainer.learner.learner import Learner, LearnerConfig, logprobs_and_entropy, place_weights
+from cairn.trainer.learner.learner import Learner, LearnerConfig, logprobs_and_entropy, loss_weights
 from cairn.trainer.learner.samples import Sample
 from cairn.trainer.learner.update_metrics import Mismatch
 from tests.agents.tiny import policy
@@ -23,9 +23,9 @@ def sampled(of: Policy, offset: float = 0.0, version: int = 3) -> list[Sample]:
     out = []
     for sample in mixed():
         with torch.no_grad():
-            batch = make_batch([sample], place_weights([sample], "token"), torch.device("cpu"))
+            batch = make_batch([sample], loss_weights([sample], "token"), torch.device("cpu"))
             own = logprobs_and_entropy(of, batch, 1.0)[0].double().numpy()
-        versions = np.full(len(sample.places), version, np.int32)
+        versions = np.full(len(sample.positions), version, np.int32)
         out.append(replace(sample, old_logprobs=own + offset, versions=versions))
     return out
 
@@ -57,7 +57,7 @@ def test_what_the_policy_sampled_itself_has_none(settings: dict[str, float]) -> 
     samples = sampled(of := policy())
     found = learned(of, samples, **settings)
     assert found["mismatch/max"] < 1e-4
-    count = sum(len(s.places) for s in samples)
+    count = sum(len(s.positions) for s in samples)
     assert found["mismatch/tokens"] == (count if "minibatches" not in settings else pytest.approx(count / 2, rel=0.8))
 
 
@@ -74,7 +74,7 @@ def test_a_large_mismatch_is_an_error_that_says_where_and_changes_nothing(cap: f
     old[4] += 30.0
     samples[2] = replace(samples[2], old_logprobs=old)
     before = [weight.detach().clone() for weight in of.model.parameters()]
-    token, place = int(samples[2].ids[samples[2].places[4]]), int(samples[2].places[4])
+    token, place = int(samples[2].ids[samples[2].positions[4]]), int(samples[2].positions[4])
     with pytest.raises(CairnError, match=rf"token {token} \(.*\), place {place} of its sequence.*Compare temperature"):
         learned(of, samples, max_mismatch=0.3, **({} if cap is None else {"importance_cap": cap}))
     assert all(torch.equal(a, b) for a, b in zip(before, of.model.parameters(), strict=True))
@@ -84,7 +84,7 @@ def test_tokens_of_older_weights_are_not_compared() -> None:
     of = policy()
     samples = [*sampled(of, offset=0.05)[:2], *sampled(of, offset=9.0, version=2)[2:]]
     found = learned(of, samples)
-    assert found["mismatch/tokens"] == sum(len(s.places) for s in samples[:2])
+    assert found["mismatch/tokens"] == sum(len(s.positions) for s in samples[:2])
     assert found["mismatch/mean"] == pytest.approx(0.05, abs=1e-4)
     assert learned(policy(), mixed())["mismatch/tokens"] == 0  # of no known weights
 

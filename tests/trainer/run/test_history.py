@@ -107,7 +107,7 @@ def test_changed_tasks_drop_episodes_in_flight_with_a_note(tmp_path: Path) -> No
     train(DOORS, ahead, folder=tmp_path)
     heard = Heard()
     longer = {**ahead, "trainer.updates": 2, "seed": 5}
-    assert train(DOORS, longer, folder=tmp_path, resume=True, listener=heard).is_finished
+    assert train(DOORS, longer, folder=tmp_path, resume=True, callback=heard).is_finished
     assert any("episodes in flight were dropped" in note for note in heard.notes)
     with RunStore.read(tmp_path) as store:
         of_groups = store.rows("SELECT group_id, count(DISTINCT task) FROM episodes WHERE phase = 'train' GROUP BY 1")
@@ -123,11 +123,11 @@ def test_changes_are_listed_by_name_and_cut_when_there_are_many() -> None:
 
 def test_two_trainers_do_not_write_one_folder(tmp_path: Path) -> None:
     class Intrudes(Heard):
-        def updated(self, update: int, metrics: Mapping[str, float]) -> None:
-            super().updated(update, metrics)
+        def on_update(self, update: int, metrics: Mapping[str, float]) -> None:
+            super().on_update(update, metrics)
             with pytest.raises(CairnError, match="is being written by process"):
                 train(DOORS, SHORT, folder=tmp_path)
 
     heard = Intrudes()
-    assert train(DOORS, SHORT, folder=tmp_path, listener=heard).is_finished
+    assert train(DOORS, SHORT, folder=tmp_path, callback=heard).is_finished
     assert heard.updates == [1]

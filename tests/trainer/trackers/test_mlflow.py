@@ -52,7 +52,7 @@ def test_a_run_and_how_it_goes_on(tmp_path: Path) -> None:
     longer = TRACKER(MlflowConfig(), run_in(tmp_path / "doors-1", updates=3))
     longer.open()
     assert only_run(store).info.status == "RUNNING"
-    longer.updated(2, {"success": 0.75})
+    longer.on_update(2, {"success": 0.75})
     longer.close(has_failed=True)
     again = only_run(store)
     assert (again.info.run_id, again.info.status) == (found.info.run_id, "FAILED")

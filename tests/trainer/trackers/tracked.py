@@ -29,8 +29,8 @@ def run_in(folder: Path, **trainer: object) -> TrackedRun:
 def tell(tracker: Tracker) -> None:
     """A warm start, an evaluation, an update, and that update again after the run went back."""
     tracker.open()
-    tracker.imitated(1, {"loss": 0.5})
-    tracker.evaluated(0, REPORT)
-    tracker.updated(1, {"success": 0.25, "seconds/learn": 2.0})
-    tracker.updated(1, {"success": 0.5})
+    tracker.on_sft_epoch(1, {"loss": 0.5})
+    tracker.on_evaluation(0, REPORT)
+    tracker.on_update(1, {"success": 0.25, "seconds/learn": 2.0})
+    tracker.on_update(1, {"success": 0.5})
     tracker.close(has_failed=False)

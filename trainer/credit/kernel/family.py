@@ -26,7 +26,7 @@ from cairn.core.table import Floats, Ids, StepTable
 from cairn.trainer.credit.kernel import keys, values
 from cairn.trainer.credit.kernel.graph import Graph, build_graph
 from cairn.trainer.credit.kernel.returns import discounted, scores
-from cairn.trainer.credit.kernel.segments import Scale, means, relative
+from cairn.trainer.credit.kernel.segments import Scale, centered, means
 
 Backup = Literal["none", "visit_mean", "fixed_point", "best", "distance"]
 Measure = Literal["return", "difference", "td", "q_minus_v", "gae"]
@@ -71,7 +71,7 @@ def state_values(table: StepTable, graph: Graph, slots: Slots) -> Floats:
         return values.visit_means(table, graph, slots.gamma)
     if slots.depth is not None:
         return values.backups(table, graph, slots.gamma, values.visit_means(table, graph, slots.gamma), slots.depth)
-    prior = values.root_means(table, slots.gamma)[graph.group_of_node]
+    prior = values.start_values(table, slots.gamma)[graph.group_of_node]
     return values.fixed_point(table, graph, slots.gamma, slots.prior_visits, prior)
 
 
@@ -80,28 +80,28 @@ def step_credit(table: StepTable, graph: Graph, value: Floats, slots: Slots) -> 
     if slots.credit == "return":
         return values.outcomes(table, slots.gamma)
     if slots.credit == "q_minus_v" and slots.backup == "fixed_point" and slots.depth is not None:
-        worth = _worth_at_depth(table, graph, slots)
-        return means(worth, graph.pair)[graph.pair] - means(worth, graph.tail)[graph.tail]
-    landing = values.landings(table, graph, value)
+        q_target = _q_target_at_depth(table, graph, slots)
+        return means(q_target, graph.pair)[graph.pair] - means(q_target, graph.tail)[graph.tail]
+    landing = values.next_values(table, graph, value)
     if slots.credit == "difference":
         return landing - value[graph.tail]
-    worth = slots.gamma * landing
+    q_target = slots.gamma * landing
     if slots.credit == "q_minus_v":
-        mean = np.bincount(graph.pair, worth) / np.bincount(graph.pair)
+        mean = np.bincount(graph.pair, q_target) / np.bincount(graph.pair)
         return mean[graph.pair] - value[graph.tail]
-    delta = worth - value[graph.tail]
+    delta = q_target - value[graph.tail]
     if slots.credit == "td":
         return delta
     return discounted(table, delta, np.full(len(table), slots.gamma * slots.lam))
 
 
-def _worth_at_depth(table: StepTable, graph: Graph, slots: Slots) -> Floats:
+def _q_target_at_depth(table: StepTable, graph: Graph, slots: Slots) -> Floats:
     """Return what steps are worth whose mean at a state is the state's value after `depth` backups."""
     if slots.depth == 0:
         return values.outcomes(table, slots.gamma)
     assert slots.depth is not None
     start = values.visit_means(table, graph, slots.gamma)
-    return slots.gamma * values.landings(
+    return slots.gamma * values.next_values(
         table, graph, values.backups(table, graph, slots.gamma, start, slots.depth - 1)
     )
 
@@ -115,7 +115,7 @@ def normalized(credit: Floats, table: StepTable, graph: Graph, slots: Slots) -> 
         squares = np.bincount(segment, credit**2) / np.bincount(segment)
         return credit / np.maximum(np.sqrt(squares), slots.floor)[segment]
     scale: Scale = "std" if slots.normalize == "std" else "none"
-    return relative(credit, segment, scale=scale, epsilon=slots.epsilon, ddof=slots.ddof)
+    return centered(credit, segment, scale=scale, epsilon=slots.epsilon, ddof=slots.ddof)
 
 
 def step_term(table: StepTable, slots: Slots) -> Floats:
@@ -128,7 +128,7 @@ def step_term(table: StepTable, slots: Slots) -> Floats:
 def episode_term(table: StepTable, normalize: Literal["none", "std"], epsilon: float = 1e-6) -> Floats:
     """Return GRPO's advantage of each row's episode, [N]: scores centred in the group, divided by their std or not."""
     group = table.group[table.first_rows]
-    return relative(scores(table), group, scale=normalize, epsilon=epsilon)[table.episode]
+    return centered(scores(table), group, scale=normalize, epsilon=epsilon)[table.episode]
 
 
 def _segment(table: StepTable, graph: Graph, within: Within) -> Ids:

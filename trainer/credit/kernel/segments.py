@@ -26,7 +26,7 @@ Baseline = Literal["mean", "loo", "median", "zero"]
 Scale = Literal["none", "std", "floor", "mad", "batch"]
 
 
-def relative(
+def centered(
     x: Floats,
     segment: Ids,
     *,

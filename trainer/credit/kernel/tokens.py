@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cairn.core.table import Floats, StepTable
-from cairn.trainer.credit.kernel.segments import relative
+from cairn.trainer.credit.kernel.segments import centered
 
 
 def whitened(table: StepTable, x: Floats, epsilon: float) -> Floats:
@@ -18,7 +18,7 @@ def whitened(table: StepTable, x: Floats, epsilon: float) -> Floats:
     total = float(table.length.sum())
     if total < 2:
         return np.zeros(len(x))
-    centred = relative(x, np.zeros(len(x), np.int64), weight=table.length)
+    centred = centered(x, np.zeros(len(x), np.int64), weight=table.length)
     scaled = centred / np.sqrt(table.length @ centred**2 / (total - 1) + epsilon)
     return np.where(table.length > 0, scaled, 0.0)
 

@@ -10,7 +10,7 @@ one discount later, so that a solved task d steps away is worth discount^d::
     distances       fewest recorded steps to a success
 
 A state that no step left (an episode was cut there) is worth its prior; without one, 0. So is, without a discount, a
-state from which only a circle was recorded. `solved` makes a table whose only reward is 1 for a success.
+state from which only a circle was recorded. `success_rewards` makes a table whose only reward is 1 for a success.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ LARGEST_BLOCK = 4096  # nodes of a group up to which the equations are solved di
 TOLERANCE = 1e-12  # of the sweeps that larger groups get
 
 
-def solved(table: StepTable, reward: float = 1.0) -> StepTable:
+def success_rewards(table: StepTable, reward: float = 1.0) -> StepTable:
     """Return the table with `reward` for the last step of each success and 0 for all other steps."""
     return replace(table, reward=np.where(table.is_last & table.success, reward, 0.0))
 
 
-def landings(table: StepTable, graph: Graph, value: Floats) -> Floats:
+def next_values(table: StepTable, graph: Graph, value: Floats) -> Floats:
     """Return ``r + V(head)`` of every step, [N]."""
     out: Floats = table.reward + value[graph.head]
     return out
@@ -60,7 +60,7 @@ def visit_means(table: StepTable, graph: Graph, discount: float) -> Floats:
     return np.append(node_means(graph, outcomes(table, discount)), 0.0)
 
 
-def root_means(table: StepTable, discount: float) -> Floats:
+def start_values(table: StepTable, discount: float) -> Floats:
     """Return the mean of ``o_0`` over the episodes of each group, [G]."""
     first = table.first_rows
     group = table.group[first]
@@ -124,7 +124,7 @@ def backups(table: StepTable, graph: Graph, discount: float, start: Floats, dept
     """``V <- mean over steps at s of discount (r + V(head))``, `depth` times from `start` [V + 1]."""
     value = start
     for _ in range(depth):
-        value = np.append(node_means(graph, discount * landings(table, graph, value)), 0.0)
+        value = np.append(node_means(graph, discount * next_values(table, graph, value)), 0.0)
     return value
 
 
@@ -138,7 +138,7 @@ def best_reachable(table: StepTable, graph: Graph, discount: float, least: Float
     value, sweeps = start, 0
     while discount < 1 or sweeps < graph.num_nodes:
         new = start.copy()
-        np.maximum.at(new, graph.tail, discount * landings(table, graph, value))
+        np.maximum.at(new, graph.tail, discount * next_values(table, graph, value))
         sweeps += 1
         if np.abs(new - value).max() <= TOLERANCE * max(1.0, float(new.max())):
             return new

@@ -27,7 +27,7 @@ from cairn.core.config import Config
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
-from cairn.trainer.credit.kernel.segments import means, relative
+from cairn.trainer.credit.kernel.segments import centered, means
 
 
 class AGRAEConfig(Config):
@@ -42,20 +42,20 @@ class AGRAEConfig(Config):
 def compute(table: StepTable, config: AGRAEConfig) -> Floats:
     """Return one advantage a row, float64 [N]."""
     score, group = scores(table), table.group[table.first_rows]
-    advantage = relative(score, group, scale=config.normalize, epsilon=config.epsilon)
-    solved = means(np.clip(score, 0.0, 1.0), group)
-    progress = float(solved.mean())
+    advantage = centered(score, group, scale=config.normalize, epsilon=config.epsilon)
+    success_rate = means(np.clip(score, 0.0, 1.0), group)
+    progress = float(success_rate.mean())
     margin = 0.5 / np.bincount(group)
-    inner = np.clip(solved, margin, 1 - margin)
+    inner = np.clip(success_rate, margin, 1 - margin)
     root = np.sqrt(inner)
     other = np.sqrt(1 - inner) if config.denominator == "paper" else 1 - root
     focus = progress / (root + config.epsilon) + (1 - progress) / (other + config.epsilon)
-    mixed = 0.5 * advantage * np.where((solved > 0) & (solved < 1), focus, 0.0)[group]
+    mixed = 0.5 * advantage * np.where((success_rate > 0) & (success_rate < 1), focus, 0.0)[group]
     return np.where(mixed > 0, mixed * min(1.0, progress / config.alpha), mixed)[table.episode]
 
 
 CREDIT = Credit(
     AGRAEConfig,
     compute,
-    breaks={"scoped": "w is the mean over the batch", "shift": "p and w are rewards, not differences of rewards"},
+    violates={"scoped": "w is the mean over the batch", "shift": "p and w are rewards, not differences of rewards"},
 )

@@ -25,7 +25,7 @@ from cairn.core.config import Config
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import rows_by_turn
-from cairn.trainer.credit.kernel.segments import relative, segments
+from cairn.trainer.credit.kernel.segments import centered, segments
 
 
 class AdvantageAlignmentConfig(Config):
@@ -47,7 +47,7 @@ def compute(table: StepTable, config: AdvantageAlignmentConfig) -> Floats:
     for rows in reversed(later):
         total[rows - 1] += config.gamma * total[rows]
     key = own.astype(np.uint64)
-    mine = relative(total, segments(segments(table.group, table.role)[order], key), baseline="loo")
+    mine = centered(total, segments(segments(table.group, table.role)[order], key), baseline="loo")
     so_far = np.zeros(len(mine))
     for rows in later:
         so_far[rows] = config.gamma * (so_far[rows - 1] + mine[rows - 1])

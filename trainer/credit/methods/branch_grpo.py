@@ -25,7 +25,7 @@ from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel import keys
 from cairn.trainer.credit.kernel.returns import scores
-from cairn.trainer.credit.kernel.segments import relative, segments
+from cairn.trainer.credit.kernel.segments import centered, segments
 
 _LEAST_STD = 1e-6  # below it, a depth has no spread
 
@@ -42,13 +42,13 @@ def compute(table: StepTable, config: BranchGRPOConfig) -> Floats:
     node = segments(table.group, keys.tree_node(table))
     leaf = node[table.is_last]
     share = (1.0 / np.bincount(leaf)[leaf])[table.episode]  # episodes that end at one leaf share it
-    score = relative(scores(table), table.group[table.first_rows])  # centred: equal scores are exactly 0
+    score = centered(scores(table), table.group[table.first_rows])  # centred: equal scores are exactly 0
     reward = (np.bincount(node, share * score[table.episode]) / np.bincount(node, share))[node]
 
     once = np.zeros(len(table))
     once[np.unique(node, return_index=True)[1]] = 1.0
     depth = segments(table.group, keys.tree_depth(table))
-    centred = relative(reward, depth, weight=once)
+    centred = centered(reward, depth, weight=once)
     degrees = np.maximum(np.bincount(depth, once) - 1.0, 1.0)
     std = np.sqrt(np.bincount(depth, once * centred**2) / degrees)[depth]
     scaled = np.clip(centred / (std + config.epsilon), -config.clip, config.clip)

@@ -38,7 +38,7 @@ from cairn.trainer.credit.kernel.aliases import split
 from cairn.trainer.credit.kernel.graph import Graph, build_graph
 from cairn.trainer.credit.kernel.returns import scores
 from cairn.trainer.credit.kernel.segments import means, segments
-from cairn.trainer.credit.kernel.values import fixed_point, landings, root_means
+from cairn.trainer.credit.kernel.values import fixed_point, next_values, start_values
 
 TINY = 1e-9  # least width that is divided by
 ENDS = 0.1  # of an episode: the weight of each end of the score range
@@ -72,47 +72,47 @@ def compute(table: StepTable, config: ClosureConfig) -> Floats:
 
 def _advantage(table: StepTable, config: ClosureConfig) -> Floats:
     graph, value = solve(table, config)
-    worth = config.gamma * landings(table, graph, value)
-    baseline = _without_own(table, graph, value, worth, config) if config.leave_own_out else value[graph.tail]
-    surprise = worth - baseline
+    q_target = config.gamma * next_values(table, graph, value)
+    baseline = _without_own(table, graph, value, q_target, config) if config.leave_own_out else value[graph.tail]
+    td_error = q_target - baseline
     if config.prior_actions == 0:
-        return means(surprise, graph.pair)[graph.pair]
+        return means(td_error, graph.pair)[graph.pair]
     count = np.bincount(graph.pair)[graph.pair]
-    pooled = config.prior_actions * _worth_of_action(table, surprise, config)
-    return (np.bincount(graph.pair, surprise)[graph.pair] + pooled) / (count + config.prior_actions)
+    pooled = config.prior_actions * _q_target_of_action(table, td_error, config)
+    return (np.bincount(graph.pair, td_error)[graph.pair] + pooled) / (count + config.prior_actions)
 
 
 def solve(table: StepTable, config: ClosureConfig) -> tuple[Graph, Floats]:
     """Return the finest graph and the values [V + 1] of its nodes."""
     is_split = table.is_deterministic and config.split_rounds > 0
     anchor, next_anchor = split(table, config.split_rounds) if is_split else (table.anchor, table.next_anchor)
-    prior_of_row = root_means(table, config.gamma)[table.group]
+    prior_of_row = start_values(table, config.gamma)[table.group]
     for name in config.keys:
         key = anchor if name == "anchor" else keys.named(table, name)
         graph = build_graph(table, key, next_anchor if name == "anchor" else keys.unknown(table), config.timeout)
-        prior = root_means(table, config.gamma)[graph.group_of_node]
+        prior = start_values(table, config.gamma)[graph.group_of_node]
         prior[graph.tail] = prior_of_row
         value = fixed_point(table, graph, config.gamma, config.prior_visits, prior)
         prior_of_row = value[graph.tail]
     return graph, value
 
 
-def _worth_of_action(table: StepTable, surprise: Floats, config: ClosureConfig) -> Floats:
+def _q_target_of_action(table: StepTable, td_error: Floats, config: ClosureConfig) -> Floats:
     """Return B of each row's action."""
     if config.prior_pool is None:
         return np.zeros(len(table))
     action = segments(table.group, table.action)
-    out: Floats = (np.bincount(action, surprise) / (np.bincount(action) + config.prior_pool))[action]
+    out: Floats = (np.bincount(action, td_error) / (np.bincount(action) + config.prior_pool))[action]
     return out
 
 
-def _without_own(table: StepTable, graph: Graph, value: Floats, worth: Floats, config: ClosureConfig) -> Floats:
+def _without_own(table: StepTable, graph: Graph, value: Floats, q_target: Floats, config: ClosureConfig) -> Floats:
     """Return V at each row's state without the steps of the row's own episode there; the prior where none is left."""
     count = np.bincount(graph.tail, minlength=graph.num_nodes)[graph.tail] + config.prior_visits
     own = np.unique(np.stack([graph.tail, table.episode]), axis=1, return_inverse=True)[1].reshape(-1)
     left = count - np.bincount(own)[own]
-    rest = value[graph.tail] * count - np.bincount(own, worth)[own]
-    alone = root_means(table, config.gamma)[table.group]
+    rest = value[graph.tail] * count - np.bincount(own, q_target)[own]
+    alone = start_values(table, config.gamma)[table.group]
     return np.where(left > 1e-9, rest / np.maximum(left, 1e-9), alone)
 
 
@@ -138,4 +138,4 @@ def width(table: StepTable, config: ClosureConfig) -> Floats:
 
 
 _WHY = "where all succeed, steps are ranked by delay, and a state seen once leans on the group's mean outcome"
-CREDIT = Credit(ClosureConfig, compute, width, breaks={"no spread": _WHY, "lone": _WHY})
+CREDIT = Credit(ClosureConfig, compute, width, violates={"no spread": _WHY, "lone": _WHY})

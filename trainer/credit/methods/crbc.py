@@ -29,7 +29,7 @@ from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.family import episode_term
 from cairn.trainer.credit.kernel.graph import Graph, build_graph
 from cairn.trainer.credit.kernel.segments import means
-from cairn.trainer.credit.kernel.values import backups, fixed_point, landings, outcomes, solved, visit_means
+from cairn.trainer.credit.kernel.values import backups, fixed_point, next_values, outcomes, success_rewards, visit_means
 
 
 class CRBCConfig(Config):
@@ -49,10 +49,10 @@ class CRBCConfig(Config):
 
 def compute(table: StepTable, config: CRBCConfig) -> Floats:
     """Return one advantage a row, float64 [N]."""
-    ended = solved(table)
+    ended = success_rewards(table)
     graph = build_graph(ended, table.anchor, table.next_anchor, config.timeout)
-    worth = _worth(ended, graph, config)
-    credit = means(worth, graph.pair)[graph.pair] - means(worth, graph.tail)[graph.tail]
+    q_target = _q_target(ended, graph, config)
+    credit = means(q_target, graph.pair)[graph.pair] - means(q_target, graph.tail)[graph.tail]
     if config.normalize == "floor":
         sigma = np.sqrt(means(credit**2, graph.tail))
         credit = credit / np.maximum(sigma, config.floor)[graph.tail]
@@ -60,15 +60,15 @@ def compute(table: StepTable, config: CRBCConfig) -> Floats:
     return config.episode_weight * episode + config.step_weight * credit
 
 
-def _worth(ended: StepTable, graph: Graph, config: CRBCConfig) -> Floats:
-    """Return what each step is worth: its own outcome, or that of the state that it led to, [N]."""
+def _q_target(ended: StepTable, graph: Graph, config: CRBCConfig) -> Floats:
+    """Return what each step is q_target: its own outcome, or that of the state that it led to, [N]."""
     if config.depth == 0:
         return outcomes(ended, config.beta)
     if config.depth is None:
         value = fixed_point(ended, graph, config.beta)
     else:
         value = backups(ended, graph, config.beta, visit_means(ended, graph, config.beta), config.depth - 1)
-    return config.beta * landings(ended, graph, value)
+    return config.beta * next_values(ended, graph, value)
 
 
 CREDIT = Credit(CRBCConfig, compute)

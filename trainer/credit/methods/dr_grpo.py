@@ -17,7 +17,7 @@ from cairn.core.config import Config
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
-from cairn.trainer.credit.kernel.segments import relative
+from cairn.trainer.credit.kernel.segments import centered
 
 
 class DrGRPOConfig(Config):
@@ -26,7 +26,7 @@ class DrGRPOConfig(Config):
 
 def compute(table: StepTable, config: DrGRPOConfig) -> Floats:
     """Return one advantage a row, float64 [N]."""
-    return relative(scores(table), table.group[table.first_rows])[table.episode]
+    return centered(scores(table), table.group[table.first_rows])[table.episode]
 
 
 CREDIT = Credit(DrGRPOConfig, compute)

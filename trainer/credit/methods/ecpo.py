@@ -28,7 +28,7 @@ from cairn.core.table import Floats, Ids, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.family import episode_term
 from cairn.trainer.credit.kernel.returns import returns
-from cairn.trainer.credit.kernel.segments import means, relative, segments
+from cairn.trainer.credit.kernel.segments import centered, means, segments
 
 
 class ECPOConfig(Config):
@@ -53,7 +53,7 @@ def compute(table: StepTable, config: ECPOConfig) -> Floats:
     of_action, of_state = means(step_return, pair)[pair], means(step_return, state)[state]
     shrink = config.kappa / (np.bincount(pair)[pair] + config.kappa)
     shrunk = of_action + shrink * (of_state - of_action)
-    step_term = relative(shrunk, state, scale=config.normalize, epsilon=config.epsilon)
+    step_term = centered(shrunk, state, scale=config.normalize, epsilon=config.epsilon)
     if config.gate:
         step_term = step_term * _evidence(step_return, of_action, of_state, state, config)
     episode = episode_term(table, config.episode_normalize, config.epsilon)

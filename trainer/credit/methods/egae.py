@@ -41,5 +41,5 @@ CREDIT = Credit(
     EGAEConfig,
     compute,
     needs=("value",),
-    breaks={"no spread": _ABSOLUTE, "lone": _ABSOLUTE, "shift": _ABSOLUTE, "better": _ABSOLUTE},
+    violates={"no spread": _ABSOLUTE, "lone": _ABSOLUTE, "shift": _ABSOLUTE, "better": _ABSOLUTE},
 )

@@ -29,8 +29,8 @@ from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.family import episode_term
 from cairn.trainer.credit.kernel.graph import build_graph
-from cairn.trainer.credit.kernel.segments import relative
-from cairn.trainer.credit.kernel.values import landings, solved, visit_means
+from cairn.trainer.credit.kernel.segments import centered
+from cairn.trainer.credit.kernel.values import next_values, success_rewards, visit_means
 
 
 class G2POConfig(Config):
@@ -48,14 +48,14 @@ class G2POConfig(Config):
 
 def compute(table: StepTable, config: G2POConfig) -> Floats:
     """Return one advantage a row, float64 [N]."""
-    ended = solved(table, config.success_reward)
+    ended = success_rewards(table, config.success_reward)
     graph = build_graph(ended, table.anchor, table.next_anchor, config.timeout)
     value = np.round(visit_means(ended, graph, config.gamma), 12)
-    landing = landings(ended, graph, value)
+    landing = next_values(ended, graph, value)
     penalized = landing - config.invalid_penalty * ~table.valid
-    first = relative(penalized, graph.tail, scale=config.normalize, epsilon=config.epsilon)
+    first = centered(penalized, graph.tail, scale=config.normalize, epsilon=config.epsilon)
     gain = landing - value[graph.tail]
-    second = relative(gain, table.group, scale=config.normalize, epsilon=config.epsilon)
+    second = centered(gain, table.group, scale=config.normalize, epsilon=config.epsilon)
     episode = episode_term(table, config.normalize, config.epsilon)
     return config.episode_weight * episode + config.step_weight * (first + second)
 
@@ -64,5 +64,5 @@ _ALIKE = "its second part compares the gains of all steps of a group, which diff
 CREDIT = Credit(
     G2POConfig,
     compute,
-    breaks={"no spread": _ALIKE, "lone": _ALIKE, "shift": "which episodes succeed follows from their scores"},
+    violates={"no spread": _ALIKE, "lone": _ALIKE, "shift": "which episodes succeed follows from their scores"},
 )

@@ -27,7 +27,7 @@ from cairn.core.config import Config
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import returns
-from cairn.trainer.credit.kernel.segments import relative
+from cairn.trainer.credit.kernel.segments import centered
 
 
 class GRAConfig(Config):
@@ -54,9 +54,9 @@ def compute(table: StepTable, config: GRAConfig) -> Floats:
     """Return one advantage a row, float64 [N]."""
     x = returns(table, gated(table, config), config.gamma)
     if config.credit == "return":
-        return relative(x, table.group, scale=config.normalize, epsilon=config.epsilon)
+        return centered(x, table.group, scale=config.normalize, epsilon=config.epsilon)
     first = table.first_rows
-    episode = relative(x[first], table.group[first], scale=config.normalize, epsilon=config.epsilon)
+    episode = centered(x[first], table.group[first], scale=config.normalize, epsilon=config.epsilon)
     return episode[table.episode]
 
 

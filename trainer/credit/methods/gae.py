@@ -54,5 +54,5 @@ CREDIT = Credit(
     GAEConfig,
     compute,
     needs=("value",),
-    breaks={"no spread": _ABSOLUTE, "lone": _ABSOLUTE, "shift": _ABSOLUTE, "better": _ABSOLUTE},
+    violates={"no spread": _ABSOLUTE, "lone": _ABSOLUTE, "shift": _ABSOLUTE, "better": _ABSOLUTE},
 )

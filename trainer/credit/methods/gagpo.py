@@ -27,7 +27,7 @@ from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.graph import build_graph
 from cairn.trainer.credit.kernel.returns import gae, returns
-from cairn.trainer.credit.kernel.segments import relative
+from cairn.trainer.credit.kernel.segments import centered
 from cairn.trainer.credit.kernel.values import node_means
 
 
@@ -52,7 +52,7 @@ def compute(table: StepTable, config: GAGPOConfig) -> Floats:
     if config.normalize == "none":
         return credit
     segment = table.group if config.within == "group" else graph.tail
-    return relative(credit, segment, scale="std" if config.normalize == "std" else "none", epsilon=config.epsilon)
+    return centered(credit, segment, scale="std" if config.normalize == "std" else "none", epsilon=config.epsilon)
 
 
 CREDIT = Credit(GAGPOConfig, compute)

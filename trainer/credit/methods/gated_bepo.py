@@ -65,4 +65,4 @@ def branches(graph: Graph) -> Flags:
     return out
 
 
-CREDIT = Credit(GatedBEPOConfig, compute, breaks={"shift": "success and failure are two ends, whatever their scores"})
+CREDIT = Credit(GatedBEPOConfig, compute, violates={"shift": "success and failure are two ends, whatever their scores"})

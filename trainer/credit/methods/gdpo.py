@@ -28,7 +28,7 @@ from cairn.core.config import Config
 from cairn.core.errors import CairnError
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
-from cairn.trainer.credit.kernel.segments import relative
+from cairn.trainer.credit.kernel.segments import centered
 from cairn.trainer.credit.kernel.tokens import whitened
 
 _TOKEN_EPSILON = 1e-8  # inside the root, as masked whitening has it
@@ -52,12 +52,12 @@ def compute(table: StepTable, config: GDPOConfig) -> Floats:
     total = np.zeros(len(group))
     for name in table.parts:
         score = np.bincount(table.episode, table.channel(name)).astype(np.float64)
-        term = relative(score, group, scale="std", epsilon=config.epsilon)
+        term = centered(score, group, scale="std", epsilon=config.epsilon)
         total += config.weights.get(name, 1.0) * term
     if config.whiten == "tokens":
         return whitened(table, total[table.episode], _TOKEN_EPSILON)
     # S has mean 0 in every group and so in the batch; taking off the group's keeps exact zeros.
-    return relative(total, group, scale="batch", epsilon=config.epsilon)[table.episode]
+    return centered(total, group, scale="batch", epsilon=config.epsilon)[table.episode]
 
 
 CREDIT = Credit(
@@ -65,7 +65,7 @@ CREDIT = Credit(
     compute,
     needs=("parts",),
     parts=lambda config: config.weights,
-    breaks={
+    violates={
         "scoped": "the last mean and standard deviation are those of the whole batch",
         "shift": "it reads parts of the reward, and a score that is shifted may consist of others",
     },

@@ -19,7 +19,7 @@ from cairn.core.config import Config
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
-from cairn.trainer.credit.kernel.segments import relative
+from cairn.trainer.credit.kernel.segments import centered
 
 
 class GFScreenConfig(Config):
@@ -31,7 +31,7 @@ class GFScreenConfig(Config):
 
 def compute(table: StepTable, config: GFScreenConfig) -> Floats:
     """Return one advantage a row, float64 [N]."""
-    advantage = relative(scores(table), table.group[table.first_rows], scale="floor", floor=config.floor)
+    advantage = centered(scores(table), table.group[table.first_rows], scale="floor", floor=config.floor)
     return np.clip(advantage, -config.limit, config.limit)[table.episode]
 
 

@@ -29,7 +29,7 @@ from cairn.core.config import Config
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import returns, scores
-from cairn.trainer.credit.kernel.segments import relative, segments
+from cairn.trainer.credit.kernel.segments import centered, segments
 
 
 class GiGPOConfig(Config):
@@ -52,9 +52,9 @@ def compute(table: StepTable, config: GiGPOConfig) -> Floats:
     penalty = config.invalid_penalty * ~table.valid
     score = scores(table)[table.episode] - penalty
     weight = 1.0 / np.bincount(table.episode)[table.episode] if config.averaging == "episode" else None
-    episode_term = relative(score, table.group, scale=config.normalize, epsilon=config.epsilon, weight=weight)
+    episode_term = centered(score, table.group, scale=config.normalize, epsilon=config.epsilon, weight=weight)
     step_return = returns(table, table.reward, config.gamma) - penalty
-    step_term = relative(
+    step_term = centered(
         step_return, segments(table.group, table.anchor), scale=config.normalize, epsilon=config.epsilon
     )
     return episode_term + config.weight * step_term

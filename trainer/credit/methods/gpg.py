@@ -17,7 +17,7 @@ from cairn.core.config import Config
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
-from cairn.trainer.credit.kernel.segments import relative
+from cairn.trainer.credit.kernel.segments import centered
 
 
 class GPGConfig(Config):
@@ -28,13 +28,13 @@ def compute(table: StepTable, config: GPGConfig) -> Floats:
     """Return one advantage a row, float64 [N]."""
     score = scores(table)
     factor = len(score) / max(int(np.count_nonzero(score)), 1)
-    return (factor * relative(score, table.group[table.first_rows]))[table.episode]
+    return (factor * centered(score, table.group[table.first_rows]))[table.episode]
 
 
 CREDIT = Credit(
     GPGConfig,
     compute,
-    breaks={
+    violates={
         "scoped": "the factor counts episodes of the whole batch",
         "shift": "the factor counts rewards that are not 0",
     },

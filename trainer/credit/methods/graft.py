@@ -34,8 +34,8 @@ from cairn.core.keys import mix_keys
 from cairn.core.table import Flags, Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.graph import Graph, build_graph
-from cairn.trainer.credit.kernel.segments import relative, segments
-from cairn.trainer.credit.kernel.values import fixed_point, landings, solved
+from cairn.trainer.credit.kernel.segments import centered, segments
+from cairn.trainer.credit.kernel.values import fixed_point, next_values, success_rewards
 
 _ZERO = 1e-9
 
@@ -58,15 +58,15 @@ class GRAFTConfig(Config):
 
 def compute(table: StepTable, config: GRAFTConfig) -> Floats:
     """Return one advantage a row, float64 [N]."""
-    ended = solved(table)
+    ended = success_rewards(table)
     graph = build_graph(ended, table.anchor, table.next_anchor, config.timeout)
     value = np.round(fixed_point(ended, graph, config.gamma), 12)
-    td = config.gamma * landings(ended, graph, value) - value[graph.tail]
+    td = config.gamma * next_values(ended, graph, value) - value[graph.tail]
     is_counted = _distinct(graph) if config.edges == "distinct" else np.ones(len(table), np.bool_)
     credit = td + ahead(graph, td, is_counted, config.gamma * config.lam)[graph.head]
     if config.normalize == "none":
         return credit
-    out = relative(credit, graph.tail, scale="std" if config.normalize == "std" else "none", epsilon=config.epsilon)
+    out = centered(credit, graph.tail, scale="std" if config.normalize == "std" else "none", epsilon=config.epsilon)
     if config.singleton == "zero":
         return out
     is_alone = np.bincount(graph.tail)[graph.tail] == 1
@@ -95,4 +95,4 @@ def _distinct(graph: Graph) -> Flags:
     return out
 
 
-CREDIT = Credit(GRAFTConfig, compute, breaks={"shift": "which episodes succeed follows from their scores"})
+CREDIT = Credit(GRAFTConfig, compute, violates={"shift": "which episodes succeed follows from their scores"})

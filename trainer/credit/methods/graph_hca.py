@@ -28,8 +28,8 @@ from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.family import episode_term
 from cairn.trainer.credit.kernel.graph import build_graph
-from cairn.trainer.credit.kernel.segments import relative
-from cairn.trainer.credit.kernel.values import fixed_point, landings, solved
+from cairn.trainer.credit.kernel.segments import centered
+from cairn.trainer.credit.kernel.values import fixed_point, next_values, success_rewards
 
 
 class GraphHCAConfig(Config):
@@ -48,16 +48,16 @@ class GraphHCAConfig(Config):
 
 def compute(table: StepTable, config: GraphHCAConfig) -> Floats:
     """Return one advantage a row, float64 [N]."""
-    ended = solved(table)
+    ended = success_rewards(table)
     graph = build_graph(ended, table.anchor, table.next_anchor, config.timeout)
     value = np.round(fixed_point(ended, graph, config.gamma), 12)
-    after, before = landings(ended, graph, value), value[graph.tail]
+    after, before = next_values(ended, graph, value), value[graph.tail]
     gain = np.log(np.maximum(after, config.floor)) - np.log(np.maximum(before, config.floor))
     if config.normalize != "none":
-        gain = relative(
+        gain = centered(
             gain, graph.tail, scale="std" if config.normalize == "std" else "none", epsilon=config.epsilon, ddof=0
         )
     return config.episode_weight * episode_term(table, "std") + config.step_weight * gain
 
 
-CREDIT = Credit(GraphHCAConfig, compute, breaks={"shift": "which episodes succeed follows from their scores"})
+CREDIT = Credit(GraphHCAConfig, compute, violates={"shift": "which episodes succeed follows from their scores"})

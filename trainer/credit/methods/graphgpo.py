@@ -26,7 +26,7 @@ from cairn.core.config import Config
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.graph import Graph, build_graph
-from cairn.trainer.credit.kernel.segments import relative
+from cairn.trainer.credit.kernel.segments import centered
 from cairn.trainer.credit.kernel.values import distances
 from cairn.trainer.credit.methods import gigpo
 
@@ -55,7 +55,7 @@ def compute(table: StepTable, config: GraphGPOConfig) -> Floats:
     graph = build_graph(table, table.anchor, table.next_anchor, config.timeout)
     before, after = hops(graph)
     nearness = config.scale * config.w ** (after - before + 1 if config.relative_distance else after)
-    step_term = relative(nearness, graph.tail, scale=config.normalize, epsilon=config.epsilon)
+    step_term = centered(nearness, graph.tail, scale=config.normalize, epsilon=config.epsilon)
     episode_term = gigpo.compute(
         table,
         gigpo.GiGPOConfig(
@@ -80,4 +80,4 @@ def hops(graph: Graph) -> tuple[Floats, Floats]:
     return distance[graph.tail], np.where(graph.is_win, 0.0, after)
 
 
-CREDIT = Credit(GraphGPOConfig, compute, breaks={"shift": "which episodes succeed follows from their scores"})
+CREDIT = Credit(GraphGPOConfig, compute, violates={"shift": "which episodes succeed follows from their scores"})

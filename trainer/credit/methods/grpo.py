@@ -19,7 +19,7 @@ from pydantic import Field
 from cairn.core.config import Config
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
-from cairn.trainer.credit.kernel.segments import relative
+from cairn.trainer.credit.kernel.segments import centered
 
 
 class GRPOConfig(Config):
@@ -33,7 +33,7 @@ def compute(table: StepTable, config: GRPOConfig) -> Floats:
     """Return one advantage a row, float64 [N]."""
     first = table.first_rows
     score = np.bincount(table.episode, table.reward).astype(np.float64)
-    advantage = relative(score, table.group[first], scale=config.normalize, epsilon=config.epsilon)
+    advantage = centered(score, table.group[first], scale=config.normalize, epsilon=config.epsilon)
     return advantage[table.episode]
 
 

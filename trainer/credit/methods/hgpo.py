@@ -28,7 +28,7 @@ from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel import keys
 from cairn.trainer.credit.kernel.family import episode_term
 from cairn.trainer.credit.kernel.returns import returns
-from cairn.trainer.credit.kernel.segments import relative, segments
+from cairn.trainer.credit.kernel.segments import centered, segments
 
 _ZERO = 1e-8
 
@@ -61,7 +61,7 @@ def compute(table: StepTable, config: HGPOConfig) -> Floats:
         add(episode_term(table, "std", config.epsilon), has_peers, 1.0)
     for k in range(1, config.history + 2):
         segment = segments(table.group, keys.observations(table, k))
-        score = relative(step_return, segment, scale="std", epsilon=config.epsilon, ddof=0)
+        score = centered(step_return, segment, scale="std", epsilon=config.epsilon, ddof=0)
         add(score, (np.bincount(segment)[segment] > 1) & (table.turn >= k - 1), (k + 1) ** config.alpha)
     return total / np.maximum(weight, 1.0)
 

@@ -22,7 +22,7 @@ from cairn.core.config import Config
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
-from cairn.trainer.credit.kernel.segments import relative
+from cairn.trainer.credit.kernel.segments import centered
 
 
 class LitePPOConfig(Config):
@@ -37,8 +37,8 @@ class LitePPOConfig(Config):
 def compute(table: StepTable, config: LitePPOConfig) -> Floats:
     """Return one advantage a row, float64 [N]."""
     score, group = scores(table), table.group[table.first_rows]
-    x = relative(score, group) if config.spread_of == "centred" else score
-    return relative(x, group, scale="batch", epsilon=config.epsilon)[table.episode]
+    x = centered(score, group) if config.spread_of == "centred" else score
+    return centered(x, group, scale="batch", epsilon=config.epsilon)[table.episode]
 
 
-CREDIT = Credit(LitePPOConfig, compute, breaks={"scoped": "the standard deviation is that of the whole batch"})
+CREDIT = Credit(LitePPOConfig, compute, violates={"scoped": "the standard deviation is that of the whole batch"})

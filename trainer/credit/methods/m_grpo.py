@@ -24,7 +24,7 @@ from cairn.core.config import Config
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
-from cairn.trainer.credit.kernel.segments import relative, segments
+from cairn.trainer.credit.kernel.segments import centered, segments
 
 
 class MGRPOConfig(Config):
@@ -47,7 +47,7 @@ def compute(table: StepTable, config: MGRPOConfig) -> Floats:
     if config.reward == "own":
         x = np.bincount(pair, table.reward).astype(np.float64)[pair]
     segment = segments(table.group, table.role)
-    return relative(x, segment, scale=config.normalize, epsilon=config.epsilon, weight=once)
+    return centered(x, segment, scale=config.normalize, epsilon=config.epsilon, weight=once)
 
 
 CREDIT = Credit(MGRPOConfig, compute, needs=("role",))

@@ -23,7 +23,7 @@ from cairn.core.config import Config
 from cairn.core.table import Flags, Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
-from cairn.trainer.credit.kernel.segments import lower_median, lower_median_rows, relative
+from cairn.trainer.credit.kernel.segments import centered, lower_median, lower_median_rows
 
 _NOT_ZERO = 1e-6  # what the released code takes for an advantage
 
@@ -43,7 +43,7 @@ class MCGRPOConfig(Config):
 def compute(table: StepTable, config: MCGRPOConfig) -> Floats:
     """Return one advantage a row, float64 [N]."""
     group = table.group[table.first_rows]
-    distance = relative(scores(table), group, baseline="median")
+    distance = centered(scores(table), group, baseline="median")
     spread = lower_median(np.abs(distance), group)
     largest = np.zeros(len(spread))
     np.maximum.at(largest, group, np.abs(distance))
@@ -62,5 +62,5 @@ def learned(table: StepTable, config: MCGRPOConfig) -> Flags:
 
 
 CREDIT = Credit(
-    MCGRPOConfig, compute, learned=learned, breaks={"better": "of two, the worse is the lower median and has 0"}
+    MCGRPOConfig, compute, learned=learned, violates={"better": "of two, the worse is the lower median and has 0"}
 )

@@ -19,7 +19,7 @@ from cairn.core.config import Config
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
-from cairn.trainer.credit.kernel.segments import relative
+from cairn.trainer.credit.kernel.segments import centered
 
 
 class NGRPOConfig(Config):
@@ -32,14 +32,14 @@ class NGRPOConfig(Config):
 def compute(table: StepTable, config: NGRPOConfig) -> Floats:
     """Return one advantage a row, float64 [N]."""
     group = table.group[table.first_rows]
-    advantage = relative(scores(table), group, scale="std", epsilon=config.epsilon, virtual=config.best)
+    advantage = centered(scores(table), group, scale="std", epsilon=config.epsilon, virtual=config.best)
     return advantage[table.episode]
 
 
 CREDIT = Credit(
     NGRPOConfig,
     compute,
-    breaks={
+    violates={
         "no spread": "equal episodes are below the imagined perfect one",
         "shift": "the imagined reward stays where it was",
     },

@@ -18,7 +18,7 @@ from cairn.core.config import Config
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
-from cairn.trainer.credit.kernel.segments import relative
+from cairn.trainer.credit.kernel.segments import centered
 
 
 class OPOConfig(Config):
@@ -31,7 +31,7 @@ def compute(table: StepTable, config: OPOConfig) -> Floats:
     group = table.group[table.first_rows]
     tokens = np.bincount(table.episode, table.length).astype(np.float64)
     tokens = np.where(np.bincount(group, tokens)[group] > 0, tokens, 1.0)
-    return relative(scores(table), group, weight=tokens)[table.episode]
+    return centered(scores(table), group, weight=tokens)[table.episode]
 
 
 CREDIT = Credit(OPOConfig, compute, needs=("length",))

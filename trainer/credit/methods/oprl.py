@@ -31,7 +31,7 @@ from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.family import episode_term
 from cairn.trainer.credit.kernel.returns import returns
-from cairn.trainer.credit.kernel.segments import relative
+from cairn.trainer.credit.kernel.segments import centered
 
 
 class OPRLConfig(Config):
@@ -58,7 +58,7 @@ def compute(table: StepTable, config: OPRLConfig) -> Floats:
     if config.scale == "batch":
         x = x / (np.abs(to_go).max(initial=0.0) + 1e-6)
     weight = (table.turn == 0).astype(np.float64) if config.statistics == "first" else None
-    step = relative(x, table.group, weight=weight)
+    step = centered(x, table.group, weight=weight)
     if config.normalize == "std":
         squares = np.bincount(table.group, step**2) / np.maximum(np.bincount(table.group) - 1, 1)
         step = step / (np.sqrt(squares)[table.group] + config.epsilon)
@@ -71,5 +71,9 @@ CREDIT = Credit(
     compute,
     needs=("channels",),
     channels=lambda config: (config.channel,),
-    breaks={"no spread": _STEPS, "lone": _STEPS, "better": "implicit rewards may rank episodes against their outcomes"},
+    violates={
+        "no spread": _STEPS,
+        "lone": _STEPS,
+        "better": "implicit rewards may rank episodes against their outcomes",
+    },
 )

@@ -20,7 +20,7 @@ from cairn.core.config import Config
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
-from cairn.trainer.credit.kernel.segments import relative
+from cairn.trainer.credit.kernel.segments import centered
 
 
 class PassAtKConfig(Config):
@@ -33,7 +33,7 @@ class PassAtKConfig(Config):
 def compute(table: StepTable, config: PassAtKConfig) -> Floats:
     """Return one advantage a row, float64 [N]."""
     group = table.group[table.first_rows]
-    distance = relative(scores(table), group, scale=config.normalize, epsilon=config.epsilon)
+    distance = centered(scores(table), group, scale=config.normalize, epsilon=config.epsilon)
     order = np.lexsort((distance, group))
     end = np.cumsum(np.bincount(group))
     best = order[end - 1]
@@ -43,4 +43,6 @@ def compute(table: StepTable, config: PassAtKConfig) -> Floats:
     return advantage[table.episode]
 
 
-CREDIT = Credit(PassAtKConfig, compute, breaks={"better": "only the best episode has an advantage; the others have 0"})
+CREDIT = Credit(
+    PassAtKConfig, compute, violates={"better": "only the best episode has an advantage; the others have 0"}
+)

@@ -56,5 +56,5 @@ CREDIT = Credit(
     PAVConfig,
     compute,
     needs=("value",),
-    breaks={"no spread": _PROGRESS, "lone": _PROGRESS, "shift": _PROGRESS, "better": _PROGRESS},
+    violates={"no spread": _PROGRESS, "lone": _PROGRESS, "shift": _PROGRESS, "better": _PROGRESS},
 )

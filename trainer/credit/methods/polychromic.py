@@ -79,8 +79,8 @@ def _set_advantages(score: Floats, outcome: Ids, sets: Ids) -> Floats:
     """Return the mean advantage of each episode's sets, [episodes of the group]."""
     n = sets.shape[1]
     distinct = 1 + (np.diff(np.sort(outcome[sets], axis=1), axis=1) != 0).sum(axis=1)
-    worth = score[sets].mean(axis=1) * distinct / n
-    total = np.bincount(sets.ravel(), np.repeat(worth - worth.mean(), n))
+    set_value = score[sets].mean(axis=1) * distinct / n
+    total = np.bincount(sets.ravel(), np.repeat(set_value - set_value.mean(), n))
     out: Floats = total / np.bincount(sets.ravel())
     return out
 
@@ -101,5 +101,5 @@ CREDIT = Credit(
     compute,
     needs=("channels", "value"),
     channels=lambda config: (config.channel,),
-    breaks={"no spread": _GAE, "lone": _GAE, "shift": _SETS, "better": _SETS},
+    violates={"no spread": _GAE, "lone": _GAE, "shift": _SETS, "better": _SETS},
 )

@@ -22,7 +22,7 @@ from cairn.core.config import Config
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
-from cairn.trainer.credit.kernel.segments import means, relative
+from cairn.trainer.credit.kernel.segments import centered, means
 
 
 class PSHWConfig(Config):
@@ -38,7 +38,7 @@ def compute(table: StepTable, config: PSHWConfig) -> Floats:
     group = table.group[table.first_rows]
     reward = 2 * (scores(table) - config.worst) / (1 - config.worst) - 1
     weight = config.slope * np.clip(means(reward, group), -1.0, 1.0) + config.offset
-    return (weight[group] * relative(reward, group))[table.episode]
+    return (weight[group] * centered(reward, group))[table.episode]
 
 
-CREDIT = Credit(PSHWConfig, compute, breaks={"shift": "the weight depends on the group's mean"})
+CREDIT = Credit(PSHWConfig, compute, violates={"shift": "the weight depends on the group's mean"})

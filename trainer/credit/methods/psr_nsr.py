@@ -37,7 +37,7 @@ def compute(table: StepTable, config: PSRNSRConfig) -> Floats:
 CREDIT = Credit(
     PSRNSRConfig,
     compute,
-    breaks={
+    violates={
         "no spread": "there is no baseline",
         "lone": "there is no baseline",
         "shift": "the threshold stays where it was",

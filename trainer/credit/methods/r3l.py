@@ -28,7 +28,7 @@ from cairn.core.config import Config
 from cairn.core.table import Floats, Ids, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
-from cairn.trainer.credit.kernel.segments import relative
+from cairn.trainer.credit.kernel.segments import centered
 
 
 class R3LConfig(Config):
@@ -44,7 +44,7 @@ class R3LConfig(Config):
 def compute(table: StepTable, config: R3LConfig) -> Floats:
     """Return one advantage a row, float64 [N]."""
     score, group = scores(table), table.group[table.first_rows]
-    above = relative(score, group) if config.baseline == "mean" else score - _soft(score, group, config.tau)
+    above = centered(score, group) if config.baseline == "mean" else score - _soft(score, group, config.tau)
     is_alone = np.bincount(group)[group] == 1
     above = np.where(is_alone, score, above)
     advantage = np.where(above >= 0, config.amplify * above, above)
@@ -69,5 +69,5 @@ CREDIT = Credit(
     R3LConfig,
     compute,
     needs_in_training=("trained",),
-    breaks={"no spread": _FULL, "lone": "a group of one is compared with 0", "shift": _FULL},
+    violates={"no spread": _FULL, "lone": "a group of one is compared with 0", "shift": _FULL},
 )

@@ -43,7 +43,7 @@ CREDIT = Credit(
     ReinforcePPConfig,
     compute,
     needs=("length",),
-    breaks={
+    violates={
         "scoped": "mean and variance are those of the whole batch",
         "no spread": "returns of different turns differ, and nothing sets them apart",
         "lone": "returns of different turns differ, and nothing sets them apart",

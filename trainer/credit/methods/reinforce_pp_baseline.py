@@ -22,7 +22,7 @@ from cairn.core.config import Config
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
-from cairn.trainer.credit.kernel.segments import relative
+from cairn.trainer.credit.kernel.segments import centered
 from cairn.trainer.credit.kernel.tokens import whitened
 
 
@@ -34,7 +34,7 @@ class ReinforcePPBaselineConfig(Config):
 
 def compute(table: StepTable, config: ReinforcePPBaselineConfig) -> Floats:
     """Return one advantage a row, float64 [N]."""
-    centred = relative(scores(table), table.group[table.first_rows])
+    centred = centered(scores(table), table.group[table.first_rows])
     return whitened(table, centred[table.episode], config.epsilon)
 
 
@@ -42,5 +42,5 @@ CREDIT = Credit(
     ReinforcePPBaselineConfig,
     compute,
     needs=("length",),
-    breaks={"scoped": "the second mean and the variance are those of the whole batch"},
+    violates={"scoped": "the second mean and the variance are those of the whole batch"},
 )

@@ -33,7 +33,7 @@ CREDIT = Credit(
     ReMaxConfig,
     compute,
     needs=("value",),
-    breaks={
+    violates={
         "no spread": "the baseline is the greedy episode, not the group",
         "lone": "the baseline is the greedy episode, not the group",
         "shift": "the greedy reward stays where it was",

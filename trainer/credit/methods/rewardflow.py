@@ -33,8 +33,8 @@ from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.family import episode_term
 from cairn.trainer.credit.kernel.graph import build_graph
-from cairn.trainer.credit.kernel.segments import relative
-from cairn.trainer.credit.kernel.values import best_reachable, landings
+from cairn.trainer.credit.kernel.segments import centered
+from cairn.trainer.credit.kernel.values import best_reachable, next_values
 
 
 class RewardFlowConfig(Config):
@@ -57,11 +57,11 @@ def compute(table: StepTable, config: RewardFlowConfig) -> Floats:
     least = np.zeros(graph.num_nodes)
     np.maximum.at(least, graph.tail[stays_open], config.gamma * table.reward[stays_open])
     value = best_reachable(ended, graph, config.gamma, least)
-    worth = landings(ended, graph, value)
+    worth = next_values(ended, graph, value)
     worth = np.where(stays_open, np.maximum(worth, table.reward), worth)
     gain = worth - value[graph.tail]
     gain = np.where(stays_open & ~table.knows_next, table.reward, gain)
-    step_term = relative(gain, graph.tail, scale=config.normalize, epsilon=config.epsilon)
+    step_term = centered(gain, graph.tail, scale=config.normalize, epsilon=config.epsilon)
     episode = episode_term(table, config.normalize, config.epsilon)
     return config.episode_weight * episode + config.step_weight * step_term
 

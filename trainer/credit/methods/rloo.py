@@ -22,7 +22,7 @@ from cairn.core.config import Config
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
-from cairn.trainer.credit.kernel.segments import relative
+from cairn.trainer.credit.kernel.segments import centered
 
 
 class RLOOConfig(Config):
@@ -38,12 +38,12 @@ class RLOOConfig(Config):
 def compute(table: StepTable, config: RLOOConfig) -> Floats:
     """Return one advantage a row, float64 [N]."""
     score, group = scores(table), table.group[table.first_rows]
-    advantage = relative(score, group, baseline="loo")
+    advantage = centered(score, group, baseline="loo")
     if config.lone == "score":
         advantage = np.where(np.bincount(group)[group] == 1, score, advantage)
     if config.normalize == "batch":
         batch = np.zeros(len(score), np.int64)
-        advantage = relative(advantage, batch, scale="std", epsilon=config.epsilon)
+        advantage = centered(advantage, batch, scale="std", epsilon=config.epsilon)
     return advantage[table.episode]
 
 

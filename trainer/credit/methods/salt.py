@@ -27,7 +27,7 @@ from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel import keys
 from cairn.trainer.credit.kernel.returns import scores
-from cairn.trainer.credit.kernel.segments import means, relative, segments
+from cairn.trainer.credit.kernel.segments import centered, means, segments
 
 
 class SALTConfig(Config):
@@ -46,9 +46,9 @@ def compute(table: StepTable, config: SALTConfig) -> Floats:
     """Return one advantage a row, float64 [N]."""
     score, group = scores(table), table.group[table.first_rows]
     if config.base == "rloo":
-        base = relative(score, group, baseline="loo")
+        base = centered(score, group, baseline="loo")
     else:
-        base = relative(score, group, scale=config.normalize, epsilon=config.epsilon)
+        base = centered(score, group, scale=config.normalize, epsilon=config.epsilon)
     key = keys.edge(table) if config.key == "edge" else keys.history_edge(table, config.history)
     edge = segments(table.group, key)
     return means(base[table.episode], edge)[edge]
@@ -57,5 +57,5 @@ def compute(table: StepTable, config: SALTConfig) -> Floats:
 CREDIT = Credit(
     SALTConfig,
     compute,
-    breaks={"shift": "where `next_anchor` is left out, an end is known by its success, which a shift can turn over"},
+    violates={"shift": "where `next_anchor` is left out, an end is known by its success, which a shift can turn over"},
 )

@@ -25,7 +25,7 @@ from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.family import episode_term
 from cairn.trainer.credit.kernel.returns import rows_by_turn
-from cairn.trainer.credit.kernel.segments import relative
+from cairn.trainer.credit.kernel.segments import centered
 
 _LEAST_STD = 1e-6  # at or below it, a turn is not scaled
 
@@ -41,7 +41,7 @@ class SeeUPOConfig(Config):
 
 def compute(table: StepTable, config: SeeUPOConfig) -> Floats:
     """Return one advantage a row, float64 [N]."""
-    centred = relative(episode_term(table, "none"), table.turn)
+    centred = centered(episode_term(table, "none"), table.turn)
     std = np.sqrt(np.bincount(table.turn, centred**2) / np.maximum(np.bincount(table.turn) - 1, 1))[table.turn]
     scaled = np.where(std > _LEAST_STD, centred / np.maximum(std, _LEAST_STD), centred)
     return np.clip(scaled, -config.limit, config.limit) * _moved(table, config)
@@ -62,5 +62,5 @@ CREDIT = Credit(
     compute,
     needs=("channels",),
     channels=lambda config: (config.channel,),
-    breaks={"scoped": "a turn's mean and deviation are over the batch"},
+    violates={"scoped": "a turn's mean and deviation are over the batch"},
 )

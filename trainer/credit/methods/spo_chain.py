@@ -38,5 +38,5 @@ CREDIT = Credit(
     SPOChainConfig,
     compute,
     needs=("value",),
-    breaks={"no spread": _ABSOLUTE, "lone": _ABSOLUTE, "shift": _ABSOLUTE, "better": _ABSOLUTE},
+    violates={"no spread": _ABSOLUTE, "lone": _ABSOLUTE, "shift": _ABSOLUTE, "better": _ABSOLUTE},
 )

@@ -27,7 +27,7 @@ from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel import keys
 from cairn.trainer.credit.kernel.returns import rows_by_turn, scores
-from cairn.trainer.credit.kernel.segments import relative, segments
+from cairn.trainer.credit.kernel.segments import centered, segments
 
 
 class SPOTreeConfig(Config):
@@ -46,7 +46,7 @@ def compute(table: StepTable, config: SPOTreeConfig) -> Floats:
     row[node[::-1]] = np.arange(len(node))[::-1]  # one row of each node
     parent = np.where(table.turn[row] > 0, node[row - 1], num_nodes + table.group[row])
 
-    score = relative(scores(table), table.group[table.first_rows])  # centred: equal scores are exactly 0
+    score = centered(scores(table), table.group[table.first_rows])  # centred: equal scores are exactly 0
     leaf = node[table.is_last]
     ends = np.bincount(leaf, minlength=size)
     end_value = np.bincount(leaf, score, size) / np.maximum(ends, 1)

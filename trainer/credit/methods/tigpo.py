@@ -29,7 +29,7 @@ from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.family import episode_term
 from cairn.trainer.credit.kernel.graph import build_graph
-from cairn.trainer.credit.kernel.segments import relative
+from cairn.trainer.credit.kernel.segments import centered
 from cairn.trainer.credit.methods.graphgpo import hops
 
 
@@ -52,7 +52,7 @@ def compute(table: StepTable, config: TIGPOConfig) -> Floats:
     graph = build_graph(table, table.anchor, table.next_anchor, config.timeout)
     nearness = config.scale * config.w ** hops(graph)[1]
     is_now = None if table.past is None else (~table.past).astype(np.float64)
-    step_term = relative(nearness, graph.tail, scale=config.normalize, epsilon=config.epsilon, weight=is_now)
+    step_term = centered(nearness, graph.tail, scale=config.normalize, epsilon=config.epsilon, weight=is_now)
     episode = episode_term(table, config.normalize, config.epsilon)
     return config.episode_weight * episode + config.step_weight * step_term
 
@@ -62,5 +62,5 @@ CREDIT = Credit(
     compute,
     reads_past=True,
     needs_in_training=("past",),
-    breaks={"shift": "which episodes succeed follows from their scores"},
+    violates={"shift": "which episodes succeed follows from their scores"},
 )

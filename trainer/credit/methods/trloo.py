@@ -24,7 +24,7 @@ from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel import keys
 from cairn.trainer.credit.kernel.returns import returns
-from cairn.trainer.credit.kernel.segments import relative, segments
+from cairn.trainer.credit.kernel.segments import centered, segments
 
 
 class TRLOOConfig(Config):
@@ -40,7 +40,7 @@ def compute(table: StepTable, config: TRLOOConfig) -> Floats:
     """Return one advantage a row, float64 [N]."""
     step_return = returns(table, table.reward, config.gamma)
     segment = segments(table.group, keys.turn(table))
-    advantage = relative(step_return, segment, baseline="loo")
+    advantage = centered(step_return, segment, baseline="loo")
     if config.singleton == "zero":
         return advantage
     return np.where(np.bincount(segment)[segment] == 1, step_return, advantage)

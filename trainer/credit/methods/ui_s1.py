@@ -29,7 +29,7 @@ from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel import keys
 from cairn.trainer.credit.kernel.family import episode_term
 from cairn.trainer.credit.kernel.returns import discounted, following
-from cairn.trainer.credit.kernel.segments import relative, segments
+from cairn.trainer.credit.kernel.segments import centered, segments
 
 _MATCH = "match"  # the channel
 
@@ -52,11 +52,11 @@ def compute(table: StepTable, config: UIS1Config) -> Floats:
     match = (table.channel(_MATCH) > 0.5).astype(np.float64)
     step_return = discounted(table, table.reward, config.gamma * match * following(table, match))
     segment = segments(table.group, keys.turn(table))
-    step = relative(step_return, segment, scale=config.normalize, epsilon=config.epsilon)
+    step = centered(step_return, segment, scale=config.normalize, epsilon=config.epsilon)
     if config.episode == "return":
         episode = episode_term(table, config.normalize, config.epsilon)
     else:
-        episode = relative(table.reward, table.group, scale=config.normalize, epsilon=config.epsilon)
+        episode = centered(table.reward, table.group, scale=config.normalize, epsilon=config.epsilon)
     return config.episode_weight * episode + config.step_weight * step
 
 

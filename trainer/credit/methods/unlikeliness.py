@@ -22,7 +22,7 @@ from cairn.core.config import Config
 from cairn.core.table import Floats, Ids, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
-from cairn.trainer.credit.kernel.segments import means, relative
+from cairn.trainer.credit.kernel.segments import centered, means
 from cairn.trainer.credit.kernel.tokens import mean_logprobs
 
 
@@ -38,7 +38,7 @@ def compute(table: StepTable, config: UnlikelinessConfig) -> Floats:
     group = table.group[table.first_rows]
     share = _ranks(mean_logprobs(table), group) / np.bincount(group)[group]
     reward = scores(table) * (1 - config.weight * share)
-    return relative(reward, group, scale="std", epsilon=config.epsilon)[table.episode]
+    return centered(reward, group, scale="std", epsilon=config.epsilon)[table.episode]
 
 
 def _ranks(x: Floats, group: Ids) -> Floats:
@@ -57,5 +57,5 @@ CREDIT = Credit(
     UnlikelinessConfig,
     compute,
     needs=("length", "logprob"),
-    breaks={"shift": "rewards are multiplied"},
+    violates={"shift": "rewards are multiplied"},
 )

@@ -28,7 +28,7 @@ from cairn.core.records import TESTS
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
-from cairn.trainer.credit.kernel.segments import relative
+from cairn.trainer.credit.kernel.segments import centered
 
 
 class VeRPOConfig(Config):
@@ -62,8 +62,8 @@ def compute(table: StepTable, config: VeRPOConfig) -> Floats:
     for test, worth in zip(tests, weight, strict=True):
         passed += worth[table.group] * test
     outcome = scores(table) * config.gamma ** np.bincount(table.episode)
-    episode = relative(outcome, table.group[table.first_rows])[table.episode]
-    return episode + config.beta * relative(passed, table.group)
+    episode = centered(outcome, table.group[table.first_rows])[table.episode]
+    return episode + config.beta * centered(passed, table.group)
 
 
 _TURNS = "turns of one episode differ in the tests that they pass, whatever the outcomes"
@@ -72,7 +72,7 @@ CREDIT = Credit(
     compute,
     needs=("channels",),
     channels=lambda config: config.tests or (f"{TESTS}*",),
-    breaks={
+    violates={
         "no spread": _TURNS,
         "lone": _TURNS,
         "shift": "a constant in a channel that is a test changes the pass rates, and with them the weights",

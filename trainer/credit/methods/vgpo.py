@@ -26,7 +26,7 @@ from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel import keys
 from cairn.trainer.credit.kernel.returns import returns
-from cairn.trainer.credit.kernel.segments import means, relative, segments
+from cairn.trainer.credit.kernel.segments import centered, means, segments
 
 
 class VGPOConfig(Config):
@@ -47,9 +47,9 @@ def compute(table: StepTable, config: VGPOConfig) -> Floats:
     weight = np.where(is_small, 1.0, np.clip(q / np.where(is_small, 1.0, mean), -turns, turns))
     segment = segments(table.group, keys.turn(table))
     share = config.k if config.absolute_turns is None else config.k * (table.turn < config.absolute_turns)
-    advantage = weight * (relative(q, segment, scale="std", epsilon=config.epsilon) + share * q)
+    advantage = weight * (centered(q, segment, scale="std", epsilon=config.epsilon) + share * q)
     return np.where(np.bincount(segment)[segment] == 1, 0.0, advantage)
 
 
 _ABSOLUTE = "a share of the return itself stays, also where all returns are equal"
-CREDIT = Credit(VGPOConfig, compute, breaks={"no spread": _ABSOLUTE, "shift": _ABSOLUTE})
+CREDIT = Credit(VGPOConfig, compute, violates={"no spread": _ABSOLUTE, "shift": _ABSOLUTE})

@@ -24,7 +24,7 @@ from cairn.core.config import Config
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
-from cairn.trainer.credit.kernel.segments import relative
+from cairn.trainer.credit.kernel.segments import centered
 from cairn.trainer.credit.kernel.tokens import mean_logprobs
 
 
@@ -41,8 +41,8 @@ class XRPOConfig(Config):
 def compute(table: StepTable, config: XRPOConfig) -> Floats:
     """Return one advantage a row, float64 [N]."""
     group = table.group[table.first_rows]
-    advantage = relative(scores(table), group, scale=config.normalize, epsilon=config.epsilon)
-    eta = np.exp(np.clip(relative(mean_logprobs(table), group), -20.0, 20.0))
+    advantage = centered(scores(table), group, scale=config.normalize, epsilon=config.epsilon)
+    eta = np.exp(np.clip(centered(mean_logprobs(table), group), -20.0, 20.0))
     bonus = np.minimum(np.maximum(config.novelty * (1 - eta), 0.0), config.cap * np.abs(advantage))
     if config.applies_to == "positives":
         bonus = np.where(advantage > 0, bonus, 0.0)

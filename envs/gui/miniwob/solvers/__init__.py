@@ -10,7 +10,7 @@ import importlib
 import pkgutil
 from functools import cache
 
-from cairn.envs.gui.actions import Call
+from cairn.envs.gui.actions import GuiCall
 from cairn.envs.gui.miniwob.sight import Sight, Solvers, wait
 
 
@@ -23,7 +23,7 @@ def solvers() -> Solvers:
     return found
 
 
-def solve(page: str, sight: Sight) -> Call:
+def solve(page: str, sight: Sight) -> GuiCall:
     """Return what to do next on a page; to wait, where nobody knows or what is needed is not there."""
     try:
         return solvers()[page](sight)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from cairn.envs.gui.accessibility import Node
-from cairn.envs.gui.actions import Call
+from cairn.envs.gui.accessibility import AccessibilityNode
+from cairn.envs.gui.actions import GuiCall
 from cairn.envs.gui.miniwob.sight import Sight, Solvers, click, click_at, colour, middle, submit, wait
 
 _COLOURS = {
@@ -16,19 +16,19 @@ _COLOURS = {
 _SHAPES = {"rect": "rectangle", "circle": "circle", "polygon": "triangle"}
 
 
-def _only_button(sight: Sight) -> Call:
+def _only_button(sight: Sight) -> GuiCall:
     return click(sight.one("button"))
 
 
-def _button_one(sight: Sight) -> Call:
+def _button_one(sight: Sight) -> GuiCall:
     return click(sight.one("button", "ONE"))
 
 
-def _one_then_two(sight: Sight) -> Call:
+def _one_then_two(sight: Sight) -> GuiCall:
     return click(sight.one("button", "TWO" if sight.done else "ONE"))
 
 
-def _one_wait_two(sight: Sight) -> Call:
+def _one_wait_two(sight: Sight) -> GuiCall:
     (seconds,) = sight.numbers
     if not any("click" in call for call in sight.done):
         return click(sight.one("button", "ONE"))
@@ -36,26 +36,26 @@ def _one_wait_two(sight: Sight) -> Call:
     return wait() if waited < seconds - 1 else click(sight.one("button", "TWO"))
 
 
-def _quoted_button(sight: Sight) -> Call:
+def _quoted_button(sight: Sight) -> GuiCall:
     return click(sight.one("button", sight.quoted[0]))
 
 
-def _quoted_link(sight: Sight) -> Call:
+def _quoted_link(sight: Sight) -> GuiCall:
     return click(sight.one(said=sight.quoted[0], look="span.alink"))
 
 
-def _close_dialog(sight: Sight) -> Call:
+def _close_dialog(sight: Sight) -> GuiCall:
     wanted = sight.quoted[0] if sight.quoted else "x"
     return click(sight.one("button", "Close" if wanted == "x" else wanted))
 
 
-def _coloured_box(sight: Sight) -> Call:
+def _coloured_box(sight: Sight) -> GuiCall:
     (name,) = sight.match(r"on the (\w+) colored")
     boxes = [node for node in sight.all(look="div.color") if colour(node) == _COLOURS[name]]
     return click(max(boxes, key=lambda node: node.box[2]))
 
 
-def _shades(sight: Sight) -> Call:
+def _shades(sight: Sight) -> GuiCall:
     (name,) = sight.match(r"shades of (\w+)")
     for node in sight.all(look="span"):
         shade = colour(node)
@@ -66,14 +66,14 @@ def _shades(sight: Sight) -> Call:
     return submit(sight)
 
 
-def _widget(sight: Sight) -> Call:
+def _widget(sight: Sight) -> GuiCall:
     kind = sight.quoted[0]
     if kind in ("radio", "checkbox", "button"):
         return click(sight.one(kind))
     return click(sight.one("textbox", look="textarea" if kind == "textarea" else "input"))
 
 
-def described(sight: Sight, words: str) -> list[Node]:
+def described(sight: Sight, words: str) -> list[AccessibilityNode]:
     """Return the drawn items that a description fits, such as "large red letter"."""
     found = []
     for node in sight.all(look="text") + [node for tag in _SHAPES for node in sight.all(look=tag)]:
@@ -88,16 +88,16 @@ def described(sight: Sight, words: str) -> list[Node]:
     return found
 
 
-def _shape(sight: Sight) -> Call:
+def _shape(sight: Sight) -> GuiCall:
     return click(described(sight, sight.match(r"Click on an? (.*)$")[0])[0])
 
 
-def _count_shapes(sight: Sight) -> Call:
+def _count_shapes(sight: Sight) -> GuiCall:
     count = len(described(sight, sight.match(r"How many (.*?)s? are there")[0]))
     return click(sight.one("button", str(count)))
 
 
-def _identify(sight: Sight) -> Call:
+def _identify(sight: Sight) -> GuiCall:
     for node in sight.things:
         for tag, name in _SHAPES.items():
             if tag in node.states:
@@ -107,17 +107,17 @@ def _identify(sight: Sight) -> Call:
     return wait()
 
 
-def _ascending(sight: Sight) -> Call:
+def _ascending(sight: Sight) -> GuiCall:
     rects = sight.all(look="rect")
     return click(rects[0] if rects else sight.one(said="1", look="text"))
 
 
-def _focus(sight: Sight) -> Call:
+def _focus(sight: Sight) -> GuiCall:
     boxes = sight.all("textbox")
     return click(boxes[sight.numbers[0] - 1 if sight.numbers else 0])
 
 
-def _cheapest(sight: Sight) -> Call:
+def _cheapest(sight: Sight) -> GuiCall:
     """Buy the ticket with the least or the most of what is asked for: each ticket is a few lines and a button."""
     button, best = None, float("inf")
     (which,) = sight.match(r"ticket with the (.*)\.")
@@ -135,7 +135,7 @@ def _cheapest(sight: Sight) -> Call:
     return click(button) if button else wait()
 
 
-def _odd_or_even(sight: Sight) -> Call:
+def _odd_or_even(sight: Sight) -> GuiCall:
     buttons = [node for node in sight.all("button") if sight.said(node) != "Submit"]
     shown = [int(sight.said(node)) for node in sight.all(look="div.display-number")]
     for number, odd, even in zip(shown, buttons[::2], buttons[1::2], strict=True):
@@ -145,7 +145,7 @@ def _odd_or_even(sight: Sight) -> Call:
     return submit(sight)
 
 
-def _greatest(sight: Sight) -> Call:
+def _greatest(sight: Sight) -> GuiCall:
     """Turn each card over in turn; then the one with the greatest number, unless it lies open."""
     cards = sight.all(look="div.card")
     shown = [sight.said(card) for card in cards]
@@ -155,7 +155,7 @@ def _greatest(sight: Sight) -> Call:
     return submit(sight) if any(shown) else wait()
 
 
-def _generate(sight: Sight) -> Call:
+def _generate(sight: Sight) -> GuiCall:
     shown = [text for text in sight.texts() if re.fullmatch(r"-?\d+", text)]
     if shown and _fits(int(shown[0]), sight.goal):
         return submit(sight)
@@ -171,30 +171,30 @@ def _fits(number: int, goal: str) -> bool:
     return number > bounds[0] if "greater" in goal else number < bounds[0]
 
 
-def _grid_point(sight: Sight) -> Call:
+def _grid_point(sight: Sight) -> GuiCall:
     x, y = map(int, sight.match(r"\((-?\d+),\s*(-?\d+)\)"))
     points = sorted(sight.all(look="circle"), key=lambda node: (node.box[0], -node.box[1]))
     return click(points[(x + 2) * 5 + y + 2])
 
 
-def _buy_stock(sight: Sight) -> Call:
+def _buy_stock(sight: Sight) -> GuiCall:
     (limit,) = sight.match(r"less than \$([\d.]+\d)")
     price = next(text for text in sight.texts() if text.startswith("$"))
     return click(sight.one("button", "Buy")) if float(price[1:]) <= float(limit) else wait()
 
 
-def _circle_in_sight(sight: Sight) -> Call:
+def _circle_in_sight(sight: Sight) -> GuiCall:
     """Click on a circle, or beside one that has not come in yet: that counts too."""
     x, y = middle(sight.one(look="circle"))
     return click_at(min(max(x, 3), 159), min(max(y, 56), 204))
 
 
-def _blocks(sight: Sight) -> Call:
+def _blocks(sight: Sight) -> GuiCall:
     """Type how many blocks there are."""
     field = sight.one("textbox")
     count = str(len(sight.all(look="span.addition-block")))
     if field.value != count:
-        return Call(name="fill", arguments={"bid": field.bid, "value": count})
+        return GuiCall(name="fill", arguments={"bid": field.bid, "value": count})
     return submit(sight)
 
 

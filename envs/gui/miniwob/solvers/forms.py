@@ -7,34 +7,34 @@ from datetime import datetime
 from functools import cache
 from pathlib import Path
 
-from cairn.envs.gui.accessibility import Node
-from cairn.envs.gui.actions import Call, written
+from cairn.envs.gui.accessibility import AccessibilityNode
+from cairn.envs.gui.actions import GuiCall, written
 from cairn.envs.gui.miniwob.pages import folder
 from cairn.envs.gui.miniwob.sight import Sight, Solvers, choose, click, fill, filled, press, scroll, submit, wait
 
 _ORDINALS = {"1st": 0, "2nd": 1, "3rd": 2, "first": 0, "second": 1, "third": 2}
 
 
-def _enter(sight: Sight) -> Call:
+def _enter(sight: Sight) -> GuiCall:
     return filled(sight, [(sight.one("textbox"), sight.quoted[0])])
 
 
-def _enter_cased(sight: Sight) -> Call:
+def _enter_cased(sight: Sight) -> GuiCall:
     text = sight.quoted[0]
     return filled(sight, [(sight.one("textbox"), text.upper() if "upper" in sight.goal else text.lower())])
 
 
-def _enter_date(sight: Sight) -> Call:
+def _enter_date(sight: Sight) -> GuiCall:
     day = datetime.strptime(sight.match(r"(\d+/\d+/\d+)")[0], "%m/%d/%Y")
     return filled(sight, [(sight.one(look="input"), f"{day:%Y-%m-%d}")])
 
 
-def _enter_time(sight: Sight) -> Call:
+def _enter_time(sight: Sight) -> GuiCall:
     time = datetime.strptime(sight.match(r"(\d+:\d+ [AP]M)")[0], "%I:%M %p")
     return filled(sight, [(sight.one(look="input"), f"{time:%H:%M}")])
 
 
-def _password(sight: Sight) -> Call:
+def _password(sight: Sight) -> GuiCall:
     """Passwords show as dots: as many, when they have been filled in."""
     for field in sight.all("textbox"):
         if len(field.value or "") != len(sight.quoted[0]):
@@ -42,7 +42,7 @@ def _password(sight: Sight) -> Call:
     return submit(sight)
 
 
-def _log_in(sight: Sight) -> Call:
+def _log_in(sight: Sight) -> GuiCall:
     if refuse := sight.all("button", "Cancel"):
         return click(refuse[0])
     name, password = sight.all("textbox")
@@ -53,14 +53,14 @@ def _log_in(sight: Sight) -> Call:
     return click(sight.all("button")[-1])
 
 
-def _ticked(sight: Sight, wanted: set[str]) -> Call:
+def _ticked(sight: Sight, wanted: set[str]) -> GuiCall:
     for box in sight.all("checkbox"):
         if ("checked" in box.states) != (sight.said(box) in wanted):
             return click(box)
     return submit(sight)
 
 
-def _tick(sight: Sight) -> Call:
+def _tick(sight: Sight) -> GuiCall:
     (listed,) = sight.match(r"Select (.*) and click Submit")
     return _ticked(sight, set() if listed == "nothing" else set(listed.split(", ")))
 
@@ -72,32 +72,32 @@ def _synonyms() -> tuple[frozenset[str], ...]:
     return tuple(frozenset(re.findall(r"'(\w+)'", line)) for line in table.splitlines())
 
 
-def _tick_similar(sight: Sight) -> Call:
+def _tick_similar(sight: Sight) -> GuiCall:
     (listed,) = sight.match(r"similar to (.*) and click Submit")
     wanted = {word for each in listed.split(", ") for group in _synonyms() if each in group for word in group}
     return _ticked(sight, wanted)
 
 
-def _choose_option(sight: Sight) -> Call:
+def _choose_option(sight: Sight) -> GuiCall:
     (wanted,) = sight.match(r"Select (.*) and click Submit")
     option = sight.one("radio", wanted)
     return submit(sight) if "checked" in option.states else click(option)
 
 
-def _choose_from_list(sight: Sight) -> Call:
+def _choose_from_list(sight: Sight) -> GuiCall:
     (wanted,) = sight.match(r"Select (.*) from the list")
     field = sight.one("combobox")
     return submit(sight) if field.value == wanted else choose(field, wanted)
 
 
-def _choose_several(sight: Sight) -> Call:
+def _choose_several(sight: Sight) -> GuiCall:
     (listed,) = sight.match(r"Select (.*) from the scroll list")
     field, wanted = sight.one("listbox"), listed.split(", ")
     chosen = [option for option in field.options if option in wanted]
     return submit(sight) if field.value == ", ".join(chosen) else choose(field, wanted)
 
 
-def _nth_textarea(sight: Sight) -> Call:
+def _nth_textarea(sight: Sight) -> GuiCall:
     """Copy and paste by keys: spaces at the end, which do not show, count too."""
     area = sight.all("textbox", look="textarea")[sight.numbers[0] - 1 if sight.numbers else 0]
     field = sight.one("textbox", look="input")
@@ -106,17 +106,17 @@ def _nth_textarea(sight: Sight) -> Call:
     return submit(sight) if last == len(steps) - 1 else steps[last + 1]
 
 
-def _nth_word(sight: Sight) -> Call:
+def _nth_word(sight: Sight) -> GuiCall:
     words = sight.said(sight.one("paragraph")).split()
     return filled(sight, [(sight.one("textbox"), words[sight.numbers[0] - 1].strip(".,"))])
 
 
-def _last_word(sight: Sight) -> Call:
+def _last_word(sight: Sight) -> GuiCall:
     text = sight.one("textbox", look="textarea").value or ""
     return filled(sight, [(sight.one("textbox", look="input"), text.split()[-1].strip(".,"))])
 
 
-def _scroll_down(sight: Sight) -> Call:
+def _scroll_down(sight: Sight) -> GuiCall:
     (up_or_down,) = sight.match(r"to the (top|bottom)")
     return submit(sight) if sight.done else scroll(9000 if up_or_down == "bottom" else -9000)
 
@@ -126,23 +126,23 @@ def _table(sight: Sight) -> dict[str, str]:
     return dict(zip(cells[::2], cells[1::2], strict=True))
 
 
-def _read_table(sight: Sight) -> Call:
+def _read_table(sight: Sight) -> GuiCall:
     (what,) = sight.match(r"value of (.*) into")
     return filled(sight, [(sight.one("textbox"), _table(sight)[what])])
 
 
-def _read_table_twice(sight: Sight) -> Call:
+def _read_table_twice(sight: Sight) -> GuiCall:
     labels = [sight.said(label).rstrip(":") for label in sight.all(look="label")]
     return filled(sight, [(f, _table(sight)[each]) for f, each in zip(sight.all("textbox"), labels, strict=True)])
 
 
-def _arithmetic(sight: Sight) -> Call:
+def _arithmetic(sight: Sight) -> GuiCall:
     left, sign, right = re.fullmatch(r"(\d+) (\S) (\d+) =", sight.texts()[0]).groups()  # type: ignore[union-attr]  # the page's form
     results = {"+": int(left) + int(right), "-": int(left) - int(right), "x": int(left) * int(right)}
     return filled(sight, [(sight.one("textbox"), str(results[sign]))])
 
 
-def _algebra(sight: Sight) -> Call:
+def _algebra(sight: Sight) -> GuiCall:
     """Try what solves it: x is a whole number."""
     left, right = sight.texts()[0].split(" = ")
     for x in range(-200, 201):
@@ -158,12 +158,12 @@ def _sum(text: str, x: int) -> int:
     return int(first) + int(second) if sign == "+" else int(first) - int(second)
 
 
-def _copy_letters(sight: Sight) -> Call:
+def _copy_letters(sight: Sight) -> GuiCall:
     field = sight.one("textbox")
     return filled(sight, [(field, "".join(sight.said(node) for node in sight.all(look="span")))])
 
 
-def _guess(sight: Sight) -> Call:
+def _guess(sight: Sight) -> GuiCall:
     """Begin in the middle and go where the page says, one by one."""
     field = sight.one("spinbutton")
     said = " ".join(sight.texts())
@@ -176,11 +176,11 @@ def _guess(sight: Sight) -> Call:
     return fill(field, str(int(field.value) + (1 if up else -1)))
 
 
-def _spinner(sight: Sight) -> Call:
+def _spinner(sight: Sight) -> GuiCall:
     return filled(sight, [(sight.one("spinbutton"), str(sight.numbers[0]))])
 
 
-def _form_two(sight: Sight) -> Call:
+def _form_two(sight: Sight) -> GuiCall:
     choice, number, place = sight.match(r'the (\w+) radio button and enter the number "(-?\d+)" into the (\w+) textbox')
     option, field = sight.all("radio")[_ORDINALS[choice]], sight.all("textbox")[_ORDINALS[place]]
     if "checked" not in option.states:
@@ -188,7 +188,7 @@ def _form_two(sight: Sight) -> Call:
     return filled(sight, [(field, number)])
 
 
-def _form_three(sight: Sight) -> Call:
+def _form_three(sight: Sight) -> GuiCall:
     wanted, button = sight.match(r'Choose (.*) from the dropdown, then click the button labeled "(.*)"')
     if sight.said(sight.one(look="span.label")) == wanted:
         return click(sight.one("button", button))
@@ -196,7 +196,7 @@ def _form_three(sight: Sight) -> Call:
     return click(options[0] if options else sight.one(look="b.button"))
 
 
-def _agree(sight: Sight) -> Call:
+def _agree(sight: Sight) -> GuiCall:
     if "enter the name" not in sight.goal:
         return click(sight.one("button", "Cancel"))
     name, button = sight.quoted
@@ -206,7 +206,7 @@ def _agree(sight: Sight) -> Call:
     return filled(sight, [(field, name)], then=button)
 
 
-def _films(sight: Sight) -> Call:
+def _films(sight: Sight) -> GuiCall:
     """Fill in what the labels say, which stand before their fields or behind them."""
     genre, director, year = sight.match(r"Search for (.*) movies directed by (.*) from year (\d+)")
     fields = sight.all("textbox")
@@ -219,7 +219,7 @@ def _films(sight: Sight) -> Call:
     return click(_last_button(sight))
 
 
-def _last_button(sight: Sight) -> Node:
+def _last_button(sight: Sight) -> AccessibilityNode:
     names = ("Search", "Submit", "Go!", "Find", "Find Movies", "Go")
     found = [node for node in sight.things if node.role == "button" or sight.said(node) in names]
     return found[-1]
@@ -239,7 +239,7 @@ _DIGITS = (
 )
 
 
-def _draw_digit(sight: Sight) -> Call:
+def _draw_digit(sight: Sight) -> GuiCall:
     marks = _DIGITS[int(sight.quoted[0])].replace(" ", "")
     for box, mark in zip(sight.all("checkbox"), marks, strict=True):
         if ("checked" in box.states) != (mark == "1"):
@@ -247,7 +247,7 @@ def _draw_digit(sight: Sight) -> Call:
     return submit(sight)
 
 
-def _complete(sight: Sight) -> Call:
+def _complete(sight: Sight) -> GuiCall:
     """Type the beginning; then choose what also has the end, and leave the list."""
     field = sight.one("textbox", "Tags:")
     start, end = (*sight.quoted, "")[:2]
@@ -261,7 +261,7 @@ def _complete(sight: Sight) -> Call:
     return fill(field, start)
 
 
-def _colour_wheel(sight: Sight) -> Call:
+def _colour_wheel(sight: Sight) -> GuiCall:
     field = sight.one("textbox")
     wanted = _colour_asked_for(sight)
     return submit(sight) if (field.value or "").lower() == wanted else fill(field, wanted)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 
-from cairn.envs.gui.accessibility import Node
-from cairn.envs.gui.actions import Call
+from cairn.envs.gui.accessibility import AccessibilityNode
+from cairn.envs.gui.actions import GuiCall
 from cairn.envs.gui.miniwob.sight import Sight, Solvers, click, press
 
 _LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
 _BEST_FIRST = (4, 0, 2, 6, 8, 1, 3, 5, 7)
 
 
-def _noughts_and_crosses(sight: Sight) -> Call:
+def _noughts_and_crosses(sight: Sight) -> GuiCall:
     """Win at once, else stop the other from winning at once, else take the best field that is free."""
     fields = sight.all(look="span")
     marks = ["X" if "span.mark-x" in f.states else "O" if "span.mark-o" in f.states else "" for f in fields]
@@ -24,7 +24,7 @@ def _noughts_and_crosses(sight: Sight) -> Call:
     return click(fields[next(at for at in _BEST_FIRST if not marks[at])])
 
 
-def _order(sight: Sight) -> Call:
+def _order(sight: Sight) -> GuiCall:
     if found := re.fullmatch(r"Order (\d+) items that are (.*)", sight.goal):
         wanted = {_items(sight, kind=found[2])[0][0]: int(found[1])}
     else:
@@ -36,7 +36,7 @@ def _order(sight: Sight) -> Call:
     return click(sight.one("button", "Order!"))
 
 
-def _items(sight: Sight, kind: str = "") -> list[tuple[str, int, Node]]:
+def _items(sight: Sight, kind: str = "") -> list[tuple[str, int, AccessibilityNode]]:
     """Return what is on the menu, of one kind or all: its name, how many are ordered, and what adds one."""
     found, name, held, kinds = [], "", 0, set[str]()
     for node in sight.things:
@@ -52,7 +52,7 @@ def _items(sight: Sight, kind: str = "") -> list[tuple[str, int, Node]]:
     return found
 
 
-def _console(sight: Sight) -> Call:
+def _console(sight: Sight) -> GuiCall:
     """List the files, then remove one with the ending, a key a turn: there is time for a short name only."""
     field = sight.one("textbox")
     typed = [call for call in sight.done if call.startswith("press")]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cairn.envs.gui.accessibility import Node
-from cairn.envs.gui.actions import Call
+from cairn.envs.gui.accessibility import AccessibilityNode
+from cairn.envs.gui.actions import GuiCall
 from cairn.envs.gui.miniwob.sight import Sight, Solvers, click_at, drag, middle, submit
 from cairn.envs.gui.miniwob.solvers.clicking import described
 
@@ -11,7 +11,7 @@ _WAYS = {"left": (-30, 0), "right": (30, 0), "up": (0, -30), "down": (0, 30)}
 Point = tuple[float, float]
 
 
-def _mark(sight: Sight, point: Point) -> Call:
+def _mark(sight: Sight, point: Point) -> GuiCall:
     """Click where the page then draws the point, two pixels right and below, unless something has been; then submit."""
     return submit(sight) if any("mouse_click" in call for call in sight.done) else click_at(point[0] - 2, point[1] - 2)
 
@@ -20,16 +20,16 @@ def _circles(sight: Sight) -> list[Point]:
     return [middle(node) for node in sight.all(look="circle") if "circle.blue" not in node.states]
 
 
-def _midpoint(sight: Sight) -> Call:
+def _midpoint(sight: Sight) -> GuiCall:
     (ax, ay), (bx, by) = _circles(sight)[:2]
     return _mark(sight, ((ax + bx) / 2, (ay + by) / 2))
 
 
-def _centre(sight: Sight) -> Call:
+def _centre(sight: Sight) -> GuiCall:
     return _mark(sight, _circles(sight)[0])
 
 
-def _right_angle(sight: Sight) -> Call:
+def _right_angle(sight: Sight) -> GuiCall:
     """Go from the blue point at a right angle to the line, to the side where there is room."""
     black, blue = _circles(sight)[:2]
     dx, dy = black[0] - blue[0], black[1] - blue[1]
@@ -37,7 +37,7 @@ def _right_angle(sight: Sight) -> Call:
     return _mark(sight, _shortened(blue, max(ends, key=_room)))
 
 
-def _bisect(sight: Sight) -> Call:
+def _bisect(sight: Sight) -> GuiCall:
     """Go from the blue point halfway between the lines, as far as there is room."""
     vertex, one, other = _circles(sight)[:3]
     ends = [_towards(vertex, each, 40) for each in (one, other)]
@@ -64,7 +64,7 @@ def _shortened(start: Point, end: Point) -> Point:
     return start
 
 
-def _draw_line(sight: Sight) -> Call:
+def _draw_line(sight: Sight) -> GuiCall:
     if sight.done:
         return submit(sight)
     x, y = middle(sight.one(look="circle"))
@@ -73,7 +73,7 @@ def _draw_line(sight: Sight) -> Call:
     return drag((x, y), (x + 50 if x < 80 else x - 50, y))
 
 
-def _drag_on(sight: Sight) -> Call:
+def _drag_on(sight: Sight) -> GuiCall:
     if sight.done:
         return submit(sight)
     (way,) = sight.match(r"(left|right|up|down)")
@@ -81,18 +81,18 @@ def _drag_on(sight: Sight) -> Call:
     return drag((x, y), (x + _WAYS[way][0], y + _WAYS[way][1]))
 
 
-def _box_in_box(sight: Sight) -> Call:
+def _box_in_box(sight: Sight) -> GuiCall:
     small, large = sight.one(said="s"), sight.one(said="L")
     (ax, ay), (bx, by) = middle(small), middle(large)
     is_inside = max(abs(ax - bx), abs(ay - by)) < 5
     return submit(sight) if is_inside else drag((ax, ay), (bx, by))
 
 
-def _boxes(sight: Sight) -> list[Node]:
+def _boxes(sight: Sight) -> list[AccessibilityNode]:
     return [node for node in sight.all(look="rect") if node.box[2] > 40]
 
 
-def _drag_into(sight: Sight) -> Call:
+def _drag_into(sight: Sight) -> GuiCall:
     """Drag what is asked for into the box and leave the rest."""
     (kind,) = sight.match(r"Drag all (\w+) into")
     box = _boxes(sight)[0]
@@ -102,7 +102,7 @@ def _drag_into(sight: Sight) -> Call:
     return submit(sight)
 
 
-def _drag_apart(sight: Sight) -> Call:
+def _drag_apart(sight: Sight) -> GuiCall:
     (words,) = sight.match(r"Drag all (.*) into the left box")
     left, right = sorted(_boxes(sight), key=lambda node: node.box[0])
     wanted = {node.bid for node in described(sight, words)}
@@ -114,16 +114,16 @@ def _drag_apart(sight: Sight) -> Call:
     return submit(sight)
 
 
-def _is_in(node: Node, box: Node) -> bool:
+def _is_in(node: AccessibilityNode, box: AccessibilityNode) -> bool:
     x, y = node.box[:2]
     return box.box[0] < x < box.box[0] + box.box[2] and box.box[1] < y < box.box[1] + box.box[3]
 
 
-def _items(sight: Sight) -> list[Node]:
+def _items(sight: Sight) -> list[AccessibilityNode]:
     return [node for node in sight.all(look="div") if sight.said(node)]
 
 
-def _move_item(sight: Sight) -> Call:
+def _move_item(sight: Sight) -> GuiCall:
     name, where = sight.match(r"Drag (\S+) (.*)\.$")
     items = _items(sight)
     at = next(i for i, item in enumerate(items) if sight.said(item) == name)
@@ -137,14 +137,14 @@ def _move_item(sight: Sight) -> Call:
     return _drop(items, at, to)
 
 
-def _drop(items: list[Node], at: int, to: int) -> Call:
+def _drop(items: list[AccessibilityNode], at: int, to: int) -> GuiCall:
     """Drag an item a little beyond the place that it shall take."""
     x, y = middle(items[at])
     end = middle(items[to])[1]
     return drag((x, y), (x, end + (4 if to > at else -4)))
 
 
-def _move_in_grid(sight: Sight) -> Call:
+def _move_in_grid(sight: Sight) -> GuiCall:
     name, where = sight.match(r"Drag (\S+) (.*)\.$")
     items = _items(sight)
     at = next(i for i, item in enumerate(items) if sight.said(item) == name)
@@ -156,7 +156,7 @@ def _move_in_grid(sight: Sight) -> Call:
     return drag((x, y), (to_x + (3 if to > at else -3), to_y + (1 if to > at else -1)))
 
 
-def _sort(sight: Sight) -> Call:
+def _sort(sight: Sight) -> GuiCall:
     """Put the first number that is out of order where it belongs."""
     items = _items(sight)
     numbers = [int(sight.said(item)) for item in items]
@@ -166,7 +166,7 @@ def _sort(sight: Sight) -> Call:
     return submit(sight)
 
 
-def _resize(sight: Sight) -> Call:
+def _resize(sight: Sight) -> GuiCall:
     if sight.done:
         return submit(sight)
     what, how = sight.match(r"the (width|height) is (larger|smaller)")
@@ -176,7 +176,7 @@ def _resize(sight: Sight) -> Call:
     return drag((x, y + 20), (x + by, y + 20)) if what == "width" else drag((x + 20, y), (x + 20, y + by))
 
 
-def _highlight(sight: Sight) -> Call:
+def _highlight(sight: Sight) -> GuiCall:
     """Drag from before the first letter to behind the last one; what is selected does not show."""
     if sight.done:
         return submit(sight)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from cairn.envs.gui.accessibility import Node
-from cairn.envs.gui.actions import Call
+from cairn.envs.gui.accessibility import AccessibilityNode
+from cairn.envs.gui.actions import GuiCall
 from cairn.envs.gui.miniwob.sight import Sight, Solvers, click, fill
 
 
-def _mail(sight: Sight) -> Call:
+def _mail(sight: Sight) -> GuiCall:
     """Do to a mail what the goal says in one of four forms."""
     if found := re.search(r"by (\S+) and reply to them with the text \"(.*)\"\.", sight.goal):
         return _answer(sight, found[1], found[2])
@@ -19,35 +19,35 @@ def _mail(sight: Sight) -> Call:
     return click(_icon(sight, sender, "trash" if "delete" in sight.goal else "star"))
 
 
-def _icon(sight: Sight, sender: str, kind: str) -> Node:
+def _icon(sight: Sight, sender: str, kind: str) -> AccessibilityNode:
     """Return the first such icon after a sender's name."""
     at = sight.things.index(_from(sight, sender))
     return next(node for node in sight.things[at:] if f"span.{kind}" in " ".join(node.states))
 
 
-def _from(sight: Sight, sender: str) -> Node:
+def _from(sight: Sight, sender: str) -> AccessibilityNode:
     return sight.one(said=sender, look="div.email-sender")
 
 
-def _answer(sight: Sight, sender: str, text: str) -> Call:
+def _answer(sight: Sight, sender: str, text: str) -> GuiCall:
     if fields := sight.all("textbox"):
         return fill(fields[0], text) if fields[0].value != text else click(_sends(sight))
     return _open_and(sight, sender, "Reply")
 
 
-def _pass_on(sight: Sight, sender: str, receiver: str) -> Call:
+def _pass_on(sight: Sight, sender: str, receiver: str) -> GuiCall:
     if fields := sight.all("textbox"):
         return fill(fields[0], receiver) if fields[0].value != receiver else click(_sends(sight))
     return _open_and(sight, sender, "Forward")
 
 
-def _open_and(sight: Sight, sender: str, what: str) -> Call:
+def _open_and(sight: Sight, sender: str, what: str) -> GuiCall:
     if found := sight.all(said=what):
         return click(found[0])
     return click(_from(sight, sender))
 
 
-def _sends(sight: Sight) -> Node:
+def _sends(sight: Sight) -> AccessibilityNode:
     """Return the icon that sends: the last one above what is written."""
     field = sight.all("textbox")[0]
     icons = [node for node in sight.all("image") if node.box[1] <= field.box[1]]

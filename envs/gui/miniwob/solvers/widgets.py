@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from cairn.envs.gui.accessibility import Node, View
-from cairn.envs.gui.actions import Call
+from cairn.envs.gui.accessibility import AccessibilityNode, View
+from cairn.envs.gui.actions import GuiCall
 from cairn.envs.gui.miniwob.sight import Sight, Solvers, click, click_at, drag, fill, middle, press, submit
 
 
-def _named_tab(sight: Sight) -> Call:
+def _named_tab(sight: Sight) -> GuiCall:
     return click(sight.one("link", sight.match(r"Click on (.*)\.$")[0]))
 
 
-def _search_tabs(sight: Sight) -> Call:
+def _search_tabs(sight: Sight) -> GuiCall:
     """Click on the link where it shows; else look at the tab after the one that is open."""
     if links := sight.all(said=sight.quoted[0], look="span.alink"):
         return click(links[0])
@@ -23,22 +23,22 @@ def _search_tabs(sight: Sight) -> Call:
     return click(tabs[(at + 1) % len(tabs)])
 
 
-def _expand(sight: Sight) -> Call:
+def _expand(sight: Sight) -> GuiCall:
     section = sight.one("tab")
     if "expanded" in section.states:
         return submit(sight)
     return click(section)
 
 
-def _menu(sight: Sight) -> Call:
+def _menu(sight: Sight) -> GuiCall:
     """Hover from item to item; click on the last."""
     path = sight.match(r"Select (.*)$")[0].split(">")
     shown = [item for item in path if sight.all("menuitem", item)]
     item = sight.one("menuitem", shown[-1])
-    return click(item) if shown[-1] == path[-1] else Call(name="hover", arguments={"bid": item.bid})
+    return click(item) if shown[-1] == path[-1] else GuiCall(name="hover", arguments={"bid": item.bid})
 
 
-def _button_menu(sight: Sight) -> Call:
+def _button_menu(sight: Sight) -> GuiCall:
     items = sight.all("menuitem")
     if not items:
         return click(sight.one("button", "Menu"))
@@ -49,14 +49,14 @@ def _button_menu(sight: Sight) -> Call:
     if found:
         return click(found[0])
     parent = sight.one("menuitem", "Playback")
-    return Call(name="hover", arguments={"bid": parent.bid})
+    return GuiCall(name="hover", arguments={"bid": parent.bid})
 
 
-def _kind(node: Node) -> str:
+def _kind(node: AccessibilityNode) -> str:
     return next(state for state in node.states if state.startswith("span."))
 
 
-def _pie(sight: Sight) -> Call:
+def _pie(sight: Sight) -> GuiCall:
     """Open the pie in its middle; then click on the piece."""
     labels = sight.all(said=sight.quoted[0], look="tspan")
     x, y = middle(labels[0])
@@ -64,7 +64,7 @@ def _pie(sight: Sight) -> Call:
     return click_at(x, y) if is_open else click_at(80, 130)
 
 
-def _tree(sight: Sight) -> Call:
+def _tree(sight: Sight) -> GuiCall:
     """Click on the name where it shows; else open the first folder that is closed."""
     for kind in ("span.file", "span.folder"):
         if found := sight.all(said=sight.quoted[0], look=kind):
@@ -72,7 +72,7 @@ def _tree(sight: Sight) -> Call:
     return click(sight.one(look="div.expandable-hitarea"))
 
 
-def _phone_book(sight: Sight) -> Call:
+def _phone_book(sight: Sight) -> GuiCall:
     name, what = sight.match(r"Find (.*) in the contact book and click on their (.*)\.")
     if not sight.all("heading", name):
         return click(sight.one("link", ">"))
@@ -81,7 +81,7 @@ def _phone_book(sight: Sight) -> Call:
     return click(next(node for node in sight.things[at:] if node.role == "link"))
 
 
-def _search(sight: Sight) -> Call:
+def _search(sight: Sight) -> GuiCall:
     text, place = sight.quoted[0], sight.numbers[0]
     field = sight.one("textbox")
     if field.value != text:
@@ -112,7 +112,7 @@ def _handles(view: View) -> list[int]:
     return [at for at, node in enumerate(view.nodes) if "ui-slider-handle" in " ".join(node.states)]
 
 
-def _slide(sight: Sight, which: int, wanted: int) -> Call | None:
+def _slide(sight: Sight, which: int, wanted: int) -> GuiCall | None:
     """Learn from a slider's end what a pixel is worth, drag there, and go the last steps by key; None: it is there."""
     known: dict[int, tuple[float, float]] = {}
     for view in (*sight.past, sight.view):
@@ -133,25 +133,25 @@ def _slide(sight: Sight, which: int, wanted: int) -> Call | None:
     return drag(middle(handle), target)
 
 
-def _slider(sight: Sight) -> Call:
+def _slider(sight: Sight) -> GuiCall:
     return _slide(sight, 0, sight.numbers[0]) or submit(sight)
 
 
-def _sliders(sight: Sight) -> Call:
+def _sliders(sight: Sight) -> GuiCall:
     for which, wanted in enumerate(sight.numbers):
         if call := _slide(sight, which, wanted):
             return call
     return submit(sight)
 
 
-def _form(sight: Sight) -> Call:
+def _form(sight: Sight) -> GuiCall:
     if call := _slide(sight, 0, sight.numbers[0]):
         return call
     box = sight.all("checkbox")[sight.numbers[1] - 1]
     return submit(sight) if "checked" in box.states else click(box)
 
 
-def pick_date(sight: Sight, field: Node, day: datetime) -> Call | None:
+def pick_date(sight: Sight, field: AccessibilityNode, day: datetime) -> GuiCall | None:
     """Open the calendar, turn to the month, and click on the day; None: the date is in the field."""
     if field.value == f"{day:%m/%d/%Y}":
         return None
@@ -165,12 +165,12 @@ def pick_date(sight: Sight, field: Node, day: datetime) -> Call | None:
     return click(sight.one("link", "Prev" if shown > day else "Next"))
 
 
-def _date(sight: Sight) -> Call:
+def _date(sight: Sight) -> GuiCall:
     day = datetime.strptime(sight.match(r"Select (\S+) as the date")[0], "%m/%d/%Y")
     return pick_date(sight, sight.one("textbox"), day) or submit(sight)
 
 
-def _greatest(sight: Sight) -> Call:
+def _greatest(sight: Sight) -> GuiCall:
     """Turn the cards over one by one; then the one with the greatest number, unless it lies open."""
     cards = _cards(sight)
     if len(sight.past) < len(cards):
@@ -183,7 +183,7 @@ def _greatest(sight: Sight) -> Call:
     return submit(sight) if sight.said(cards[best]) else click(cards[best])
 
 
-def _cards(sight: Sight) -> list[Node]:
+def _cards(sight: Sight) -> list[AccessibilityNode]:
     """Return the cards that lie face down, and the number of the one that does not, in order."""
     found = sight.all(look="div.card") + [node for node in sight.all(look="span.card-value") if node.box[2]]
     return sorted(found, key=lambda node: node.box[0])

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from cairn.agents.backends.http import retries
-from cairn.agents.backends.http.client import Client, Refusal
-from cairn.agents.backends.http.config import ServerConfig
+from cairn.agents.backends.http.client import Client, ServerRefusal
+from cairn.agents.backends.http.config import ModelServerConfig
 from cairn.core.config import build
 from cairn.core.errors import CairnError, ConfigError, ModelFailure
 from tests.agents.backends.serving import Server, running
@@ -33,7 +33,7 @@ def server() -> Iterator[Server]:
 
 @contextmanager
 def client(server: Server, **settings: Any) -> Iterator[Client]:
-    found = Client(build(ServerConfig, {"url": server.url, **QUICK, **settings}, "test"))
+    found = Client(build(ModelServerConfig, {"url": server.url, **QUICK, **settings}, "test"))
     try:
         yield found
     finally:
@@ -169,7 +169,7 @@ def test_a_request_that_is_refused_is_not_sent_again(server: Server, status: int
     server.script([{"status": status, "body": "x" * 299 + "yz"}])
     with client(server) as of:
         (failure,) = answers(of)
-        assert isinstance(failure, Refusal)
+        assert isinstance(failure, ServerRefusal)
         assert failure.status == status
         assert str(failure).endswith(f"status {status}: {'x' * 299}y")
     assert len(server.bodies()) == 1
@@ -191,7 +191,7 @@ def test_a_server_that_has_answered_fails_an_episode_at_most(server: Server) -> 
     server.script([OK, {"status": 404, "body": "no"}])
     with client(server) as of:
         answers(of)
-        assert isinstance(answers(of)[0], Refusal)
+        assert isinstance(answers(of)[0], ServerRefusal)
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ def test_an_answer_that_is_not_wanted_any_more_does_not_come(server: Server) -> 
 
 def test_closing_drops_what_is_in_flight_at_once(server: Server) -> None:
     server.script([HOLD] * 3)
-    of = Client(build(ServerConfig, {"url": server.url}, "test"))
+    of = Client(build(ModelServerConfig, {"url": server.url}, "test"))
     for _ in range(3):
         of.send(PATH, BODY, 1)
     server.wait_for(3)
@@ -300,25 +300,25 @@ def test_without_a_key_none_is_sent(server: Server, monkeypatch: pytest.MonkeyPa
 def test_a_key_that_cannot_be_one_is_refused_without_showing_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-one\nsk-two")
     with pytest.raises(ConfigError, match="OPENAI_API_KEY: expected an API key") as caught:
-        Client(ServerConfig())
+        Client(ModelServerConfig())
     assert "sk-" not in str(caught.value)
 
 
 def test_the_address_comes_from_the_environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", server.url + "/")
     server.script()
-    of = Client(ServerConfig())
+    of = Client(ModelServerConfig())
     answers(of)
     of.close()
     monkeypatch.setenv("OPENAI_BASE_URL", "localhost:1")
     with pytest.raises(ConfigError, match="OPENAI_BASE_URL: expected an address"):
-        Client(ServerConfig())
+        Client(ModelServerConfig())
 
 
 @pytest.mark.parametrize("url", ["ftp://x/v1", "x/v1", "http://", "http://me:sk-secret@x/v1"])
 def test_what_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(ConfigError, match="url: "):
-        build(ServerConfig, {"url": url}, "test")
+        build(ModelServerConfig, {"url": url}, "test")
 
 
 def test_cost_follows_the_prices(server: Server) -> None:

@@ -10,7 +10,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from cairn.agents.backends.http.limits import Limiter, Taken
+from cairn.agents.backends.http.limits import Limiter, RateShare
 from cairn.agents.backends.http.retries import asked_wait, backoff, used_up_for
 
 WINDOW_S = 0.3
@@ -21,7 +21,7 @@ def begun(limiter: Limiter, tokens: list[int], used: list[int] | None = None) ->
     times: list[float] = []
 
     async def one(number: int) -> None:
-        taken = Taken(tokens[number])
+        taken = RateShare(tokens[number])
         async with limiter.place(taken):
             times.append(time.monotonic())
             if used is not None:
@@ -47,7 +47,7 @@ def test_the_window_slides() -> None:
         limiter, times = Limiter(8, 2, None, WINDOW_S), []
         for pause in (0.0, 0.6, 0.0, 0.0):
             await asyncio.sleep(pause * WINDOW_S)
-            async with limiter.place(Taken(0)):
+            async with limiter.place(RateShare(0)):
                 times.append(time.monotonic())
         return [(at - times[0]) / WINDOW_S for at in times]
 

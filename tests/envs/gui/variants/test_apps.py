@@ -32,9 +32,9 @@ def env() -> Iterator[AppsEnv]:
 def play(env: AppsEnv, task: str) -> float:
     """Return the oracle's score."""
     env.reset(seed=0, options={"task": task})
-    is_over = is_cut = False
-    while not (is_over or is_cut):
-        text, score, is_over, is_cut, info = env.step(env.oracle())
+    terminated = truncated = False
+    while not (terminated or truncated):
+        text, score, terminated, truncated, info = env.step(env.oracle())
     assert info["success"], f"{task}: {text}"
     return score
 

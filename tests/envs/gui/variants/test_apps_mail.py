@@ -31,9 +31,9 @@ def test_tasks_are_those_that_need_no_other_application() -> None:
 def test_a_task_is_played_to_its_end() -> None:
     env = cairn.make("gui/apps-mail")
     env.reset(seed=0, options={"task": "mail-archive/0"})
-    is_over = False
-    while not is_over:
-        _, reward, is_over, _, info = env.step(env.oracle())
+    terminated = False
+    while not terminated:
+        _, reward, terminated, _, info = env.step(env.oracle())
     assert (reward, info["success"]) == (1.0, True)
     env.close()
 
@@ -89,8 +89,8 @@ def test_the_oracle_passes_over_a_step_that_others_have_done() -> None:
     moved = str(next(each for each in env._task.steps if each.name == "move").arguments["mail_id"])
     mails = env._world.mail.mails
     mails[moved] = dataclasses.replace(mails[moved], folder="archive")
-    is_over = False
-    while not is_over:
-        _, reward, is_over, _, _ = env.step(env.oracle())
+    terminated = False
+    while not terminated:
+        _, reward, terminated, _, _ = env.step(env.oracle())
     assert reward == 1
     env.close()

@@ -158,8 +158,8 @@ def test_part_of_what_is_wanted_is_no_success(env: TextEnv) -> None:
     text, _ = env.reset(seed=0, options={"task": "click-checkboxes/1"})
     assert "Select nothing" in text
     env.step("click('681')")
-    _, reward, is_over, _, info = env.step("click('28')")
-    assert (is_over, info["success"]) == (True, False)
+    _, reward, terminated, _, info = env.step("click('28')")
+    assert (terminated, info["success"]) == (True, False)
     assert reward == pytest.approx(1 / 3)
 
 

@@ -191,11 +191,11 @@ def test_a_divergence_is_patched_and_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("patches", "turns"), [(0, 1), (1, 2), (2, 3), (3, 3), (-1, 3)])
 def test_an_episode_is_over_when_the_patches_are_used_up(patches: int, turns: int, tmp_path: Path) -> None:
     env = begun(tmp_path, patches=patches)
-    count, is_over = 0, False
-    while not is_over:
-        text, _, is_over, is_cut, info = env.step("noop()")
+    count, terminated = 0, False
+    while not terminated:
+        text, _, terminated, truncated, info = env.step("noop()")
         count += 1
-    assert (count, is_cut, info["success"], info["score"]) == (turns, False, False, 0.0)
+    assert (count, truncated, info["success"], info["score"]) == (turns, False, False, 0.0)
     is_lost = patches in (0, 1, 2)
     assert text == ("The episode is over: the recording goes on otherwise." if is_lost else
                     f"{INSTEAD}{CALLS[2]}\nThe task is over.")  # fmt: skip
@@ -265,8 +265,8 @@ def test_a_recording_that_was_cut_ends_where_it_ends(tmp_path: Path) -> None:
     path = written(tmp_path, moves=MOVES[:2], ending=Ending.truncated("turns"), success=False, score=0.0)
     env = ReplayEnv(path=path)
     env.reset(seed=0)
-    *_, (_, _, is_over, is_cut, info) = played(env, *CALLS[:2])
-    assert (is_over, is_cut, info["success"]) == (True, False, True)
+    *_, (_, _, terminated, truncated, info) = played(env, *CALLS[:2])
+    assert (terminated, truncated, info["success"]) == (True, False, True)
 
 
 def test_pictures_are_shown_where_they_were_recorded(tmp_path: Path) -> None:

@@ -52,17 +52,17 @@ def click(env: ShopPagesEnv, role: str, name: str, *more: str) -> str:
 
 @pytest.mark.parametrize("task", ["goal/0", "goal/77", "goal/300"])
 def test_the_oracle_buys_on_the_pages_what_it_buys_in_the_text_shop(env: ShopPagesEnv, task: str) -> None:
-    text, is_over, bought = WebShopEnv(**SHOP), False, []
+    text, terminated, bought = WebShopEnv(**SHOP), False, []
     text.reset(seed=0, options={"task": task})
-    while not is_over:
+    while not terminated:
         bought.append(action := text.oracle())
-        _, reward, is_over, _, _ = text.step(action)
+        _, reward, terminated, _, _ = text.step(action)
     begin(env, task)
-    is_over, done = False, []
-    while not is_over:
+    terminated, done = False, []
+    while not terminated:
         action = env.oracle()
         assert env.oracle() == action  # asking changes nothing
-        _, paid, is_over, _, info = env.step(action)
+        _, paid, terminated, _, info = env.step(action)
         done.append(action)
     assert (paid, info["score"], info["success"]) == (reward, reward, reward == 1.0)
     assert env._shop.session == text.session
@@ -92,8 +92,8 @@ def test_a_purchase_that_does_not_fit_ends_the_task_without_success(env: ShopPag
     click(env, "link", [node.name for node in env.view.nodes if node.bid and node.role == "link"][-1])
     assert env.view is not None
     (buy,) = [node.bid for node in env.view.nodes if node.bid and node.name == "Buy Now"]
-    text, reward, is_over, _, info = env.step(f"click('{buy}')")
-    assert (is_over, info["success"]) == (True, False)
+    text, reward, terminated, _, info = env.step(f"click('{buy}')")
+    assert (terminated, info["success"]) == (True, False)
     assert reward == info["score"] < 1.0
     assert text == f"The purchase is made. Score: {reward}"
     assert info["admissible_actions"] == ()
@@ -183,8 +183,8 @@ def test_the_oracle_finds_back_from_anywhere(env: ShopPagesEnv) -> None:
     click(env, "button", "Next >")
     do(env, "goto('about:blank')")
     for _ in range(12):
-        _, _, is_over, _, info = env.step(env.oracle())
-        if is_over:
+        _, _, terminated, _, info = env.step(env.oracle())
+        if terminated:
             break
     assert info["success"]
 
@@ -199,8 +199,8 @@ def test_the_oracle_searches_by_all_where_the_name_does_not_find_it(
     do(env, f"fill('{re.findall('[0-9]+', env.oracle())[0]}', '{name}')")
     do(env, "keyboard_press('Enter')")
     for _ in range(12):
-        _, _, is_over, _, info = env.step(env.oracle())
-        if is_over:
+        _, _, terminated, _, info = env.step(env.oracle())
+        if terminated:
             break
     assert info["success"]
 

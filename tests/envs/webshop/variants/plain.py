@@ -35,9 +35,9 @@ def results(env: WebShopEnv, agent: Agent, count: int) -> tuple[float, float]:
     scores, wins = [], []
     for task in env.tasks()[:count]:
         _, info = env.reset(seed=0, options={"task": task})
-        is_over = is_cut = False
-        while not (is_over or is_cut):
-            _, _, is_over, is_cut, info = env.step(agent(env, info, rng))
+        terminated = truncated = False
+        while not (terminated or truncated):
+            _, _, terminated, truncated, info = env.step(agent(env, info, rng))
         scores.append(info["score"])
         wins.append(info["success"])
     assert len(scores) == count

@@ -20,11 +20,11 @@ import pytest
 
 from cairn.envs.webshop import env as webshop
 from cairn.envs.webshop.catalogue import make_catalogue
-from cairn.envs.webshop.goals import NO_LIMIT, Goal, Goals
+from cairn.envs.webshop.goals import NO_LIMIT, Goals, ShoppingGoal
 from cairn.envs.webshop.products import Product
 from cairn.envs.webshop.shop import Shop
 from cairn.envs.webshop.variants._family import Family
-from cairn.envs.webshop.variants._tasks import Task
+from cairn.envs.webshop.variants._tasks import ShopTask
 from tests.envs.webshop import tiny
 
 F = TypeVar("F", bound=Family[Any])  # Any: of whatever tasks
@@ -65,7 +65,9 @@ def open_shop(folder: Path, *products: Product) -> Shop:
     return Shop(catalogue, Goals(catalogue))
 
 
-def env_of(kind: type[F], shop: Shop, monkeypatch: pytest.MonkeyPatch, task: Task | None = None, **config: Any) -> F:
+def env_of(
+    kind: type[F], shop: Shop, monkeypatch: pytest.MonkeyPatch, task: ShopTask | None = None, **config: Any
+) -> F:
     """Return an environment of a shop; all its tasks are `task`, where one is given.
 
     Its goals are all of one split.
@@ -79,7 +81,7 @@ def env_of(kind: type[F], shop: Shop, monkeypatch: pytest.MonkeyPatch, task: Tas
 class _Only:
     """Has one task, whichever is asked for."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: ShopTask) -> None:
         self._task = task
 
     def require(self, split: str) -> None:
@@ -88,11 +90,13 @@ class _Only:
     def has(self, place: int) -> bool:
         return True
 
-    def find(self, place: int) -> Task:
+    def find(self, place: int) -> ShopTask:
         return self._task
 
 
-def goal(shop: Shop, number: int, instruction: str = "Buy it", **fields: Any) -> Goal:  # Any: fields of several types
+def goal(
+    shop: Shop, number: int, instruction: str = "Buy it", **fields: Any
+) -> ShoppingGoal:  # Any: fields of several types
     """Return a goal that asks for a product of the shop, for its instruction's attributes unless `fields` say other."""
     product = shop.catalogue[number]
     return tiny.goal(

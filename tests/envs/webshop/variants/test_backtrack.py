@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from cairn.envs.webshop.nouns import stub
-from cairn.envs.webshop.oracle import Plan, best_choice
+from cairn.envs.webshop.oracle import ShoppingPlan, best_choice
 from cairn.envs.webshop.shop import Shop
 from cairn.envs.webshop.variants._conditions import options_of
-from cairn.envs.webshop.variants._tasks import Pool
+from cairn.envs.webshop.variants._tasks import GoalPool
 from cairn.envs.webshop.variants.backtrack import MAX_DEAD_ENDS, BacktrackEnv, BacktrackTask, _dead_end, _sell_out
 from tests.envs.webshop.variants.teahouse import BOTH, PRODUCTS, buy, env_of, goal, open_shop, play
 
@@ -24,7 +24,7 @@ FOOT = "Rating: N.A. [SEP] Description [SEP] Features [SEP] Reviews"
 def task(shop: Shop) -> BacktrackTask:
     """Return the task to buy the mint tea; the green tea is sold out, of the black tea the small size is."""
     asked = goal(shop, 3, TEXT, attributes=BOTH, options={"size": "small"})
-    plan = Plan(product=3, options={"size": "small"}, reward=1.0)
+    plan = ShoppingPlan(product=3, options={"size": "small"}, reward=1.0)
     return BacktrackTask(goal=asked, plan=plan, sold_out={0: None, 1: ("size", "small")})
 
 
@@ -92,8 +92,8 @@ def test_the_oracle_looks_at_what_fits_goes_back_and_buys(env: BacktrackEnv) -> 
     actions = []
     for _ in range(12):
         actions.append(env.oracle())
-        *_, is_over, _, info = env.step(actions[-1])
-        if is_over:
+        *_, terminated, _, info = env.step(actions[-1])
+        if terminated:
             break
     assert actions == [
         f"search[{TEXT}]",
@@ -117,8 +117,8 @@ def test_the_oracle_goes_on_from_anywhere(env: BacktrackEnv) -> None:
     ):
         _, _, info = play(env, *walk)
         while not info["success"]:
-            *_, is_cut, info = env.step(env.oracle())
-            assert not is_cut, walk
+            *_, truncated, info = env.step(env.oracle())
+            assert not truncated, walk
 
 
 @pytest.mark.parametrize("split", ["train", "test"])
@@ -167,16 +167,16 @@ def test_a_value_is_sold_out_only_where_no_other_will_do(tmp_path: Path) -> None
     """To the base reward any grey is the grey asked for; then the whole product is sold out."""
     greys = [replace(each, options={"size": ("small", "large"), "color": ("coal grey", "grey")}) for each in PRODUCTS]
     shop = open_shop(tmp_path, *greys)
-    pool, gone = Pool(shop, stub, range(len(shop.goals))), {}
+    pool, gone = GoalPool(shop, stub, range(len(shop.goals))), {}
     for options in ({"size": "small"}, {"color": "grey"}, {"color": "coal grey"}):
-        asked, plan = goal(shop, 0, options=options), Plan(product=0, options=options, reward=1.0)
+        asked, plan = goal(shop, 0, options=options), ShoppingPlan(product=0, options=options, reward=1.0)
         gone[str(options)] = {_dead_end(pool, plan, asked, random.Random(seed)) for seed in range(20)}
     assert list(gone.values()) == [{None, ("size", "small")}, {None}, {None}]
 
 
 def test_what_is_sold_out_follows_from_the_words_whichever_goal_they_were_made_of(tmp_path: Path) -> None:
     shop = open_shop(tmp_path)
-    pool, found = Pool(shop, stub, range(len(shop.goals))), 0
+    pool, found = GoalPool(shop, stub, range(len(shop.goals))), 0
     for number in range(20):
         asked = goal(
             shop, 0, f"Find me organic teas number {number}", attributes=("organic",), options={"size": "small"}

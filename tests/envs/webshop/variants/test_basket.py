@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from cairn.envs.webshop.nouns import stub
-from cairn.envs.webshop.oracle import Plan
+from cairn.envs.webshop.oracle import ShoppingPlan
 from cairn.envs.webshop.pages import State
 from cairn.envs.webshop.shop import Shop
-from cairn.envs.webshop.variants._cart import Line, cents, dollars, next_number
+from cairn.envs.webshop.variants._cart import CartLine, cents, dollars, next_number
 from cairn.envs.webshop.variants.basket import (
     MAX_THINGS,
     MIN_THINGS,
@@ -33,13 +33,16 @@ TEA, MUG = (buy("tea0000001", "small", button="add to cart"), buy("mug0000001", 
 def task(shop: Shop, budget: int = 525) -> BasketTask:
     """Return the task to buy the small green tea and the mug, for $4.00 + $1.25 by default."""
     things = (goal(shop, 0, options={"size": "small"}), goal(shop, 4))
-    plans = (Plan(product=0, options={"size": "small"}, reward=1.0), Plan(product=4, options={}, reward=1.0))
+    plans = (
+        ShoppingPlan(product=0, options={"size": "small"}, reward=1.0),
+        ShoppingPlan(product=4, options={}, reward=1.0),
+    )
     return BasketTask(goal=goal(shop, 0, TEXT), plan=plans[0], things=things, plans=plans, budget=budget)
 
 
-def line(shop: Shop, number: int, product: int, options: Mapping[str, str] | None = None) -> Line:
+def line(shop: Shop, number: int, product: int, options: Mapping[str, str] | None = None) -> CartLine:
     price = cents(float(shop.goals.prices[product]))
-    return Line(number=number, product=product, options=options or {}, cents=price)
+    return CartLine(number=number, product=product, options=options or {}, cents=price)
 
 
 @pytest.fixture
@@ -227,7 +230,7 @@ def test_the_score_by_hand(shop: Shop) -> None:
         line(shop, 5, 5),
     )
 
-    def score(*cart: Line, budget: int = 10_000) -> float:
+    def score(*cart: CartLine, budget: int = 10_000) -> float:
         return basket_score(shop, cart, task(shop, budget), stub)[0]
 
     assert score(tea) == (1 + 0 + 1) / (2 + 1)  # the mug is missing
@@ -303,8 +306,8 @@ def test_the_oracle_makes_good_what_others_put_into_the_cart(env: BasketEnv) -> 
     actions = []
     while not info["success"]:
         actions.append(env.oracle())
-        *_, is_cut, info = env.step(actions[-1])
-        assert not is_cut, actions
+        *_, truncated, info = env.step(actions[-1])
+        assert not truncated, actions
     assert {"click[remove item 1]", "click[remove item 3]"} <= set(actions)
     assert info["score"] == 1.0
 

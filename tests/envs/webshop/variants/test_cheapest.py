@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cairn.envs.webshop.oracle import Plan, choosable
+from cairn.envs.webshop.oracle import ShoppingPlan, choosable
 from cairn.envs.webshop.products import Product
 from cairn.envs.webshop.shop import Shop
 from cairn.envs.webshop.variants._conditions import meets, options_of
@@ -22,7 +22,7 @@ TEXT = "Find the cheapest organic teas with loose leaf."
 def task(shop: Shop, options: Mapping[str, str] | None = None) -> CheapestTask:
     """Return the task to find the cheapest loose organic tea, in a size if one is given: that at $3.00."""
     asked = goal(shop, 1, TEXT, attributes=BOTH, options=options or {}, price_limit=3.0)
-    plan = Plan(product=1, options=options or {}, reward=1.0)
+    plan = ShoppingPlan(product=1, options=options or {}, reward=1.0)
     return CheapestTask(goal=asked, plan=plan, fitting=(1, 0, 3), dearest=9.0)
 
 

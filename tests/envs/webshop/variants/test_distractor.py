@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cairn.envs.webshop.env import WebShopEnv
-from cairn.envs.webshop.oracle import Plan
+from cairn.envs.webshop.oracle import ShoppingPlan
 from cairn.envs.webshop.shop import Shop
 from cairn.envs.webshop.variants._conditions import meets
 from cairn.envs.webshop.variants.distractor import DistractorEnv, DistractorTask
@@ -20,7 +20,7 @@ TEXT = 'Find me organic teas. It must not be described with "loose leaf".'
 def task(shop: Shop) -> DistractorTask:
     """Return the task to buy the large white tea, and nothing that is loose leaf."""
     asked = goal(shop, 2, TEXT, attributes=("organic",), options={"size": "large"}, price_limit=3.5)
-    plan = Plan(product=2, options={"size": "large"}, reward=1.0)
+    plan = ShoppingPlan(product=2, options={"size": "large"}, reward=1.0)
     return DistractorTask(goal=asked, plan=plan, forbidden="loose leaf")
 
 

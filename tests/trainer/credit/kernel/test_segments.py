@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cairn.trainer.credit.kernel.segments import Baseline, Scale, lower_median, means, relative, segments
+from cairn.trainer.credit.kernel.segments import Baseline, Scale, centered, lower_median, means, segments
 
 # Two segments, their members interleaved: 0 holds 1, 2, 6; 1 holds 10, 20; and segment 2 holds 5 alone.
 X = np.array([1.0, 10.0, 2.0, 20.0, 6.0, 5.0])
@@ -22,7 +22,7 @@ SEGMENT = np.array([0, 1, 0, 1, 0, 2])
     ],
 )
 def test_baselines(baseline: Baseline, expected: list[float]) -> None:
-    np.testing.assert_allclose(relative(X, SEGMENT, baseline=baseline), expected, atol=1e-12)
+    np.testing.assert_allclose(centered(X, SEGMENT, baseline=baseline), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_baselines(baseline: Baseline, expected: list[float]) -> None:
     ],
 )
 def test_scales(scale: Scale, divisors: list[float]) -> None:
-    found = relative(X, SEGMENT, scale=scale, epsilon=0.5, floor=4.0)
+    found = centered(X, SEGMENT, scale=scale, epsilon=0.5, floor=4.0)
     expected = np.array([-2, -5, -1, 5, 3, 0]) / np.array(divisors)[SEGMENT]
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
@@ -47,41 +47,41 @@ def test_scales(scale: Scale, divisors: list[float]) -> None:
 @pytest.mark.parametrize(("ddof", "std"), [(0, [2.160247, 5.0]), (1, [2.645751, 7.071068])])
 def test_ddof_is_taken_off_the_number_of_members(ddof: int, std: list[float]) -> None:
     # 14 / 3 and 50 / 2, or 14 / 2 and 50 / 1
-    found = relative(X[:5], SEGMENT[:5], scale="std", ddof=ddof, epsilon=1e-12)
+    found = centered(X[:5], SEGMENT[:5], scale="std", ddof=ddof, epsilon=1e-12)
     np.testing.assert_allclose(found, np.array([-2, -5, -1, 5, 3]) / np.array(std)[SEGMENT[:5]], atol=1e-6)
 
 
 def test_the_deviation_is_about_the_mean_whatever_the_baseline() -> None:
     # the mean of 1, 2, 6 is 3, its std (ddof 0) 2.160247; the baseline is the median, 2
-    found = relative(X[[0, 2, 4]], np.zeros(3, np.int64), baseline="median", scale="std", ddof=0, epsilon=1e-12)
+    found = centered(X[[0, 2, 4]], np.zeros(3, np.int64), baseline="median", scale="std", ddof=0, epsilon=1e-12)
     np.testing.assert_allclose(found, [-0.462910, 0, 1.851640], atol=1e-6)
 
 
 def test_the_median_deviation_is_about_the_baseline() -> None:
     # about the median 2: 1, 0, 4: their median is 1
-    found = relative(X[[0, 2, 4]], np.zeros(3, np.int64), baseline="median", scale="mad", epsilon=1e-12)
+    found = centered(X[[0, 2, 4]], np.zeros(3, np.int64), baseline="median", scale="mad", epsilon=1e-12)
     np.testing.assert_allclose(found, [-1, 0, 4], atol=1e-9)
 
 
 def test_weights_choose_who_counts_and_all_are_compared() -> None:
     # 1 and 6 count: mean 3.5, variance (6.25 + 6.25) / 1, std 3.535534
     weight = np.array([1.0, 0.0, 1.0])
-    found = relative(X[[0, 2, 4]], np.zeros(3, np.int64), weight=weight)
+    found = centered(X[[0, 2, 4]], np.zeros(3, np.int64), weight=weight)
     np.testing.assert_allclose(found, [-2.5, -1.5, 2.5], atol=1e-12)
-    found = relative(X[[0, 2, 4]], np.zeros(3, np.int64), weight=weight, scale="std", epsilon=1e-12)
+    found = centered(X[[0, 2, 4]], np.zeros(3, np.int64), weight=weight, scale="std", epsilon=1e-12)
     np.testing.assert_allclose(found, [-0.707107, -0.424264, 0.707107], atol=1e-6)
 
 
 def test_a_member_that_does_not_count_leaves_nothing_out_of_its_own_baseline() -> None:
     # 1 and 6 count: the others' mean is 6 for the first, 1 for the last, 3.5 for the one between
-    found = relative(X[[0, 2, 4]], np.zeros(3, np.int64), baseline="loo", weight=np.array([1.0, 0.0, 1.0]))
+    found = centered(X[[0, 2, 4]], np.zeros(3, np.int64), baseline="loo", weight=np.array([1.0, 0.0, 1.0]))
     np.testing.assert_allclose(found, [-5, -1.5, 5], atol=1e-12)
 
 
 def test_a_virtual_member_enters_mean_and_deviation() -> None:
     # 0: 1, 2, 6 and 3: mean 3, variance 14 / 3. 1: 10, 20 and 3: mean 11, variance (1 + 81 + 64) / 2 = 73. 2: alone.
-    np.testing.assert_allclose(relative(X, SEGMENT, virtual=3.0), [-2, -1, -1, 9, 3, 0], atol=1e-12)
-    found = relative(X, SEGMENT, virtual=3.0, scale="std", epsilon=1e-12)
+    np.testing.assert_allclose(centered(X, SEGMENT, virtual=3.0), [-2, -1, -1, 9, 3, 0], atol=1e-12)
+    found = centered(X, SEGMENT, virtual=3.0, scale="std", epsilon=1e-12)
     expected = [-0.925820, -0.117041, -0.462910, 1.053370, 1.388730, 0]
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
@@ -89,7 +89,7 @@ def test_a_virtual_member_enters_mean_and_deviation() -> None:
 @pytest.mark.parametrize("baseline", ["mean", "loo", "median"])
 @pytest.mark.parametrize("scale", ["none", "std", "floor", "mad", "batch"])
 def test_a_segment_of_one_gives_zero(baseline: Baseline, scale: Scale) -> None:
-    found = relative(np.array([7.0]), np.zeros(1, np.int64), baseline=baseline, scale=scale, floor=0.1)
+    found = centered(np.array([7.0]), np.zeros(1, np.int64), baseline=baseline, scale=scale, floor=0.1)
     np.testing.assert_array_equal(found, [0.0])
 
 
@@ -97,13 +97,13 @@ def test_a_segment_of_one_gives_zero(baseline: Baseline, scale: Scale) -> None:
 @pytest.mark.parametrize("scale", ["none", "std", "floor", "mad", "batch"])
 def test_equal_values_give_exactly_zero(baseline: Baseline, scale: Scale) -> None:
     # the sum of three times 0.1 is not 0.3
-    found = relative(np.full(3, 0.1), np.zeros(3, np.int64), baseline=baseline, scale=scale, floor=0.1)
+    found = centered(np.full(3, 0.1), np.zeros(3, np.int64), baseline=baseline, scale=scale, floor=0.1)
     np.testing.assert_array_equal(found, np.zeros(3))
 
 
 def test_near_values_keep_their_digits() -> None:
     x = 1e9 + np.array([0.0, 0.5, 1.0])
-    np.testing.assert_allclose(relative(x, np.zeros(3, np.int64), scale="std", epsilon=1e-12), [-1, 0, 1], atol=1e-6)
+    np.testing.assert_allclose(centered(x, np.zeros(3, np.int64), scale="std", epsilon=1e-12), [-1, 0, 1], atol=1e-6)
 
 
 def test_means_of_segments() -> None:

@@ -102,7 +102,7 @@ def test_landings_earn_the_reward_on_arrival() -> None:
     graph = graph_of(table)
     value = np.zeros(3)
     value[graph.tail] = [10.0, 20.0]
-    np.testing.assert_allclose(values.landings(table, graph, value), [23.0, 1.0], atol=1e-12)
+    np.testing.assert_allclose(values.next_values(table, graph, value), [23.0, 1.0], atol=1e-12)
 
 
 def test_node_means_are_exact_for_equal_values_and_zero_without_steps() -> None:
@@ -124,7 +124,7 @@ def test_visit_means_pool_nothing() -> None:
 def test_root_means_are_those_of_the_groups_episodes() -> None:
     # 0.5 x 1 and 0.5 x 0.5 x 1, mean 0.375; 0
     table = paths("s a +", "s a t b +", "s a -", groups=[0, 0, 1])
-    np.testing.assert_allclose(values.root_means(table, 0.5), [0.375, 0.0], atol=1e-12)
+    np.testing.assert_allclose(values.start_values(table, 0.5), [0.375, 0.0], atol=1e-12)
 
 
 # --- the fixed point -------------------------------------------------------------------------------------------------

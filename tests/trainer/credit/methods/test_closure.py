@@ -10,7 +10,7 @@ import pytest
 
 from cairn.core.errors import ConfigError
 from cairn.core.table import StepTable
-from cairn.trainer.credit import advantages, widths
+from cairn.trainer.credit import advantage_std, advantages
 from tests.trainer.credit.golden import e2
 
 PLAIN: dict[str, Any] = {"gamma": 1.0, "prior_actions": 0.0}
@@ -141,7 +141,7 @@ def test_it_is_not_split_where_chance_may_explain_it_or_nobody_asks(deterministi
 def test_widths_follow_from_how_much_an_episode_varies() -> None:
     # scores 1, 0 and a tenth of each end: mean 1/2, variance (1/2 + 1/20) / 2.2 = 1/4, over 2 steps an episode: 1/8.
     # every action tried once: 1/8 (0.5 + 0.4); credits +-1/4: + 0.2 / 16
-    found = widths(made(SOLVED, LOST), "closure", **PLAIN, prior_visits=1.0)
+    found = advantage_std(made(SOLVED, LOST), "closure", **PLAIN, prior_visits=1.0)
     np.testing.assert_allclose(found, np.sqrt(0.125 * 0.9 + 0.2 / 16), atol=1e-12)
 
 
@@ -154,13 +154,13 @@ def test_advantages_may_be_counted_in_widths() -> None:
 
 def test_a_task_never_solved_is_not_certain() -> None:
     # scores 0, 0: mean 0.1 / 2.2 = 1/22, variance (2 / 484 + (1 + 441) / 4840) / 2.2 = 21/484, over 2 steps
-    found = widths(made(SOLVED, LOST, wins=()), "closure", **PLAIN)
+    found = advantage_std(made(SOLVED, LOST, wins=()), "closure", **PLAIN)
     np.testing.assert_allclose(found, np.sqrt(21 / 968 * 0.9), atol=1e-12)
 
 
 def test_the_greatest_score_widens() -> None:
-    narrow = widths(made(SOLVED, LOST, wins=()), "closure")
-    wide = widths(made(SOLVED, LOST, wins=()), "closure", score_range=(0.0, 10.0))
+    narrow = advantage_std(made(SOLVED, LOST, wins=()), "closure")
+    wide = advantage_std(made(SOLVED, LOST, wins=()), "closure", score_range=(0.0, 10.0))
     np.testing.assert_allclose(wide, 10 * narrow, atol=1e-12)
 
 

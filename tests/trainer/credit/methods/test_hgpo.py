@@ -7,7 +7,7 @@ import pytest
 
 from cairn.trainer.credit import advantages
 from cairn.trainer.credit.kernel.returns import returns
-from cairn.trainer.credit.kernel.segments import relative, segments
+from cairn.trainer.credit.kernel.segments import centered, segments
 from tests.trainer.credit.columns import A, B, C, outcomes, table
 from tests.trainer.credit.golden import e2, e2_rows, paths
 
@@ -48,7 +48,7 @@ def test_history_is_the_greatest_length_that_counts() -> None:
 def test_without_history_it_is_the_step_term_of_gigpo_with_ddof_0() -> None:
     for episodes in (e2(), MEETING, table(A, B, C)):
         state = segments(episodes.group, episodes.anchor)
-        expected = relative(returns(episodes, episodes.reward, 0.95), state, scale="std", ddof=0)
+        expected = centered(returns(episodes, episodes.reward, 0.95), state, scale="std", ddof=0)
         np.testing.assert_allclose(advantages(episodes, "hgpo", history=0), expected, atol=1e-12)
 
 

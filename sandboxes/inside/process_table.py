@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _PATIENCE_S = 0.5  # what an interrupted program may take before it is killed
 
 
-class Crew:
+class ProcessTable:
     """Runs programs, one at a time and one beside them."""
 
     def __init__(
