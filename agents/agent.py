@@ -247,7 +247,7 @@ def check(agent: AgentConfig, sampling: SamplingConfig, *, trains: bool = False)
             on.
     """
     settings = build(BACKENDS.load(sampling.method)[1], sampling.settings, f"sampling.{sampling.method}")
-    if not isinstance(settings, BackendConfig) or settings.reads == "scene":
+    if not isinstance(settings, BackendConfig) or settings.reads == "turn_context":
         return
     context = agent.context.method
     made = "messages" if getattr(CONTEXTS.load(context)[0], "makes_messages", False) else "ids"

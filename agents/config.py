@@ -16,7 +16,7 @@ class BackendConfig(Config):
     changes_no_reply: ClassVar[tuple[str, ...]] = ()  # fields of speed, memory, patience and price
 
     @property
-    def reads(self) -> Literal["ids", "messages", "scene"]:
+    def reads(self) -> Literal["ids", "messages", "turn_context"]:
         """What it answers; only answers to ids can be trained on."""
         return "ids"
 

@@ -33,12 +33,12 @@ class PartialReply:
     def begin(
         cls, tokens: list[int], request: Request, end_id: int, limits: SamplingConfig, version: int
     ) -> PartialReply:
-        """Return the draft that answers a request after `tokens`, with all that is known of it before sampling."""
-        draft = cls(tokens=tokens, choices=request.choices, end_id=end_id, limits=limits, version=version)
+        """Return the partial reply to a request after `tokens`, with all that is known of it before sampling."""
+        partial = cls(tokens=tokens, choices=request.choices, end_id=end_id, limits=limits, version=version)
         if request.partial is not None:
-            draft._continue_from(request.partial)
-        draft.force()
-        return draft
+            partial._continue_from(request.partial)
+        partial.force()
+        return partial
 
     @property
     def next_ids(self) -> tuple[int, ...] | None:

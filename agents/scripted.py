@@ -52,13 +52,13 @@ def script(name: str) -> Script:
     """
     kind, _, argument = name.partition(":")
     makers: dict[str, Callable[[], Script]] = {
-        "oracle": lambda: lambda scene, _: scene.oracle(argument or None),
-        "random": lambda: lambda scene, rng: _at_random(scene.observation, rng),
-        "constant": lambda: lambda scene, rng: argument or "look",
+        "oracle": lambda: lambda context, _: context.oracle(argument or None),
+        "random": lambda: lambda context, rng: _at_random(context.observation, rng),
+        "constant": lambda: lambda context, rng: argument or "look",
         "replay": lambda: _Replay(Path(argument).expanduser()),
-        "human": lambda: lambda scene, _: _ask(scene),
-        "null": lambda: lambda scene, _: _idle(scene.observation, quits=argument == "quit"),
-        "injection": lambda: lambda scene, rng: prompt_injection(scene.observation, scene.turn, rng),
+        "human": lambda: lambda context, _: _ask(context),
+        "null": lambda: lambda context, _: _idle(context.observation, quits=argument == "quit"),
+        "injection": lambda: lambda context, rng: prompt_injection(context.observation, context.turn, rng),
     }
     if kind not in makers or (kind == "null" and argument not in ("", "quit")):
         raise UnknownNameError("agent", name, makers, "cairn eval --help")
@@ -72,7 +72,7 @@ def scripted(name: str, env: HasOracle, seed: int = 0) -> Choose:
 
 
 class _Unseen:
-    """The context of an agent that looks at the scene itself."""
+    """The context of an agent that reads the turn context itself."""
 
     def prompt(self, observation: Observation) -> Prompt:
         return Prompt((), extends=False)
@@ -120,19 +120,19 @@ class _Replay:
             (task, turn): action for task, turn, action in rows
         }  # the newest stays
 
-    def __call__(self, scene: TurnContext, rng: random.Random) -> str:
-        if (scene.task_id, scene.turn) not in self._actions:
-            raise EnvironmentFailure(f"replay: nothing is stored for turn {scene.turn} of task {scene.task_id!r}")
-        return self._actions[scene.task_id, scene.turn]
+    def __call__(self, context: TurnContext, rng: random.Random) -> str:
+        if (context.task_id, context.turn) not in self._actions:
+            raise EnvironmentFailure(f"replay: nothing is stored for turn {context.turn} of task {context.task_id!r}")
+        return self._actions[context.task_id, context.turn]
 
 
-def _ask(scene: TurnContext) -> str:
-    """Show the scene on standard error and return what the person there says; ? lists the actions.
+def _ask(context: TurnContext) -> str:
+    """Show the observation on standard error and return what the person there says; ? lists the actions.
 
     Raises:
         CairnError: the terminal is closed.
     """
-    _show(scene.observation.text)
+    _show(context.observation.text)
     while True:
         try:
             print("> ", end="", file=sys.stderr, flush=True)  # noqa: T201  (as in _show)
@@ -141,7 +141,7 @@ def _ask(scene: TurnContext) -> str:
             raise CairnError("human: the input has ended; the episodes until here are not kept") from None
         if action != "?":
             return action
-        _show(*(scene.observation.admissible or ("(no actions are listed)",)))
+        _show(*(context.observation.admissible or ("(no actions are listed)",)))
 
 
 def _show(*lines: str) -> None:

@@ -25,11 +25,11 @@ def build_engine(config: RunConfig, backend: Backend, env_config: Mapping[str, A
         policy_interface(config.agent, policy),
         retries=config.trainer.retries,
         limits=config.limits,
-        admission=_forecast(config, backend),
+        admission=_admission(config, backend),
     )
 
 
-def _forecast(config: RunConfig, backend: Backend) -> CacheAdmission | None:
+def _admission(config: RunConfig, backend: Backend) -> CacheAdmission | None:
     """Return what keeps the sequences in flight within what the back end can hold."""
     sampling = config.sampling
     capacity = sampling.cache_tokens or backend.cache_tokens

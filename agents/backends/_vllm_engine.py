@@ -6,7 +6,7 @@ written anew for each version, and that an engine which is started again reads t
 then the engine holds the base model, and the files are swapped under the adapter's name.
 
 `AsyncLLM` rather than `LLMEngine`: it is the one that can pause and go on, and that notices when its process is killed.
-Nothing here knows slots, drafts or versions: that is `agents.backends.vllm`.
+Nothing here knows slots, replies or versions: that is `agents.backends.vllm`.
 """
 
 from __future__ import annotations

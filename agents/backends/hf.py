@@ -148,13 +148,13 @@ class HFBackend:
     def _draw(self, works: list[tuple[Request, PartialReply]], states_SD: Tensor) -> None:
         """Sample one token for each reply and append what the constraint then forces."""
         logits_SV = logits(self.policy.model, states_SD)
-        allowed = [draft.next_ids for _, draft in works]
+        allowed = [partial.next_ids for _, partial in works]
         if any(ids is not None for ids in allowed):
             logits_SV = _mask(logits_SV, allowed)
         tokens, logprobs = self._sample(logits_SV, [request for request, _ in works])
-        for (_, draft), token, logprob, ids in zip(works, tokens, logprobs, allowed, strict=True):
-            draft.append(token, logprob, self.version, ids)
-            draft.force()
+        for (_, partial), token, logprob, ids in zip(works, tokens, logprobs, allowed, strict=True):
+            partial.append(token, logprob, self.version, ids)
+            partial.force()
 
     def _sample(self, logits_SV: Tensor, requests: list[Request]) -> tuple[list[int], list[float]]:
         if self.config.temperature == 0.0:

@@ -36,7 +36,7 @@ class OpenAIConfig(ModelServerConfig):
     )
 
     @property
-    def reads(self) -> Literal["ids", "messages", "scene"]:
+    def reads(self) -> Literal["ids", "messages", "turn_context"]:
         """What it answers."""
         return "messages" if self.api == "chat" else "ids"
 

@@ -22,9 +22,9 @@ class ScriptedConfig(BackendConfig):
     )
 
     @property
-    def reads(self) -> Literal["ids", "messages", "scene"]:
+    def reads(self) -> Literal["ids", "messages", "turn_context"]:
         """What it answers."""
-        return "scene"
+        return "turn_context"
 
     @property
     def constrains(self) -> bool:

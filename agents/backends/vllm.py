@@ -56,7 +56,7 @@ class VLLMConfig(BackendConfig):
 class _Work:
     """A reply under way."""
 
-    draft: PartialReply
+    partial: PartialReply
     stream: Future[None] | None = None
     num_prompt: int | None = None  # ids sent, until it is known how many of them were cached
 
@@ -103,10 +103,10 @@ class VLLMBackend:
         if state.work is not None:
             raise RuntimeError(f"slot {slot} is still working on a reply")
         state.tokens = [*(state.tokens if request.extends else ()), *request.prompt_ids]
-        draft = PartialReply.begin(state.tokens, request, self._end_id, self._sampling, self.version)
-        state.work = _Work(draft)
-        if draft.finish is not None:
-            self._settle(slot, draft.reply())
+        partial = PartialReply.begin(state.tokens, request, self._end_id, self._sampling, self.version)
+        state.work = _Work(partial)
+        if partial.finish is not None:
+            self._settle(slot, partial.reply())
         elif self._engine.revive():
             self._send(slot, state.work, request.rng.getrandbits(63))
         else:
@@ -122,7 +122,7 @@ class VLLMBackend:
     def so_far(self, slot: int) -> Reply | None:
         """Return what has been taken in of the reply under way; None: nothing has."""
         work = self._slots[slot].work
-        return work.draft.reply() if work is not None and work.draft.ids else None
+        return work.partial.reply() if work is not None and work.partial.ids else None
 
     def abort(self, slot: int) -> None:
         """Give up the reply under way."""
@@ -172,24 +172,24 @@ class VLLMBackend:
 
     def _send(self, slot: int, work: _Work, seed: int) -> None:
         tell = functools.partial(self._heard, slot, work)
-        work.num_prompt = len(work.draft.tokens)
-        work.stream = self._engine.submit(list(work.draft.tokens), self._params(work.draft, seed), tell)
+        work.num_prompt = len(work.partial.tokens)
+        work.stream = self._engine.submit(list(work.partial.tokens), self._params(work.partial, seed), tell)
 
     def _heard(self, slot: int, work: _Work, answer: Answer) -> None:
         """Keep what came, in the engine's thread, for `step`."""
         self._inbox.put((slot, work, answer))
 
-    def _params(self, draft: PartialReply, seed: int) -> Any:  # Any: SamplingParams
+    def _params(self, partial: PartialReply, seed: int) -> Any:  # Any: SamplingParams
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
 
         from cairn.agents.models.vllm_choices import KEY
 
-        chosen = None if draft.choices is None else [choice[len(draft.ids) :] for choice in draft.choices]
+        chosen = None if partial.choices is None else [choice[len(partial.ids) :] for choice in partial.choices]
         return SamplingParams(
             temperature=self._sampling.temperature,
             seed=seed,
-            max_tokens=draft.room,
+            max_tokens=partial.room,
             stop_token_ids=[self._end_id],
             ignore_eos=True,  # the model's configuration may name further ids that end
             logprobs=0,  # the sampled id's own
@@ -218,22 +218,22 @@ class VLLMBackend:
             self._sampled(slot, work, answer)
 
     def _sampled(self, slot: int, work: _Work, answer: Answer) -> None:
-        """Append what came to the draft; nothing more is computed of a reply that only has forced ids to come."""
-        draft, output = work.draft, answer.outputs[0]
+        """Append the new ids to the partial reply; nothing more is computed once all ids to come are forced."""
+        partial, output = work.partial, answer.outputs[0]
         if work.num_prompt is not None:
             self.tokens_processed += work.num_prompt - max(answer.num_cached_tokens or 0, 0)
             work.num_prompt = None
         self.tokens_processed += len(output.token_ids)
         for place, token in enumerate(output.token_ids):
-            allowed = draft.next_ids
+            allowed = partial.next_ids
             if allowed is not None and token not in allowed:
                 raise RuntimeError(f"vLLM sampled id {token} where the constraint allows {allowed}")
             is_certain = self._sampling.temperature == 0.0 or (allowed is not None and len(allowed) == 1)
-            draft.append(token, 0.0 if is_certain else output.logprobs.logprobs[place], self.version, allowed)
-        if draft.is_decided:
-            draft.force()
-        if draft.finish is not None:
-            self._settle(slot, draft.reply())
+            partial.append(token, 0.0 if is_certain else output.logprobs.logprobs[place], self.version, allowed)
+        if partial.is_decided:
+            partial.force()
+        if partial.finish is not None:
+            self._settle(slot, partial.reply())
         elif answer.finished:
             self._settle(slot, ModelFailure(f"vLLM ended a reply early: {output.finish_reason}, {output.stop_reason}"))
 

@@ -63,16 +63,16 @@ class Chat:
     def __init__(self, config: ChatConfig, encoder: Encoder) -> None:
         self._config, self._encoder, self._form = config, encoder, form_of(config)
         self._talk = Conversation[tuple[int, ...]](config)
-        self._offer: ToolSet | None = None  # the tools of the current prompt; None: replies are as the form says
+        self._tool_set: ToolSet | None = None  # the tools of the current prompt; None: replies are as the form says
 
     def prompt(self, observation: Observation) -> Prompt:
         """Return what the observation adds to the conversation, or the whole of a prompt that starts anew."""
-        before, self._offer = self._tools, self._offered(observation)
+        before, self._tool_set = self._tools, self._offered(observation)
         message, turns = self._talk.message(observation), self._talk.turns
         if not self._talk.starts_anew and before == self._tools:
             return Prompt(self._after(len(turns), message), extends=True)
         messages = [*(shown for shown, _ in turns), message]
-        instruction = None if self._offer is None else self._config.tool_instruction
+        instruction = None if self._tool_set is None else self._config.tool_instruction
         first = self._talk.opening(messages[0], instruction)
         ids = [*self._encoder.chat.opening(first, self._config.system_text, self._tools)]
         for turn, (_, reply) in enumerate(turns, start=1):
@@ -82,9 +82,9 @@ class Chat:
     def record(self, observation: Observation, action: str, reply_ids: Sequence[int], reply_text: str = "") -> None:
         """Take note of a turn; leave out the oldest ones when it is time."""
         ids = tuple(reply_ids)
-        offer = self._offered(observation)
+        tool_set = self._offered(observation)
         reply = self._encoder.decode(ids[:-1] if self._encoder.is_closed(ids) else ids)
-        self._talk.add(observation, ids, self._read(reply, offer).error if offer or self._form.is_strict else "")
+        self._talk.add(observation, ids, self._read(reply, tool_set).error if tool_set or self._form.is_strict else "")
 
     def render(self, action: str) -> tuple[int, ...]:
         """Return the ids of a valid reply and the end id.
@@ -92,8 +92,8 @@ class Chat:
         Raises:
             ConfigError: a reply is a call of a tool here, and the action is not one.
         """
-        written = self._form.write(action) if self._offer is None else write_reply(action)
-        if self._offer is not None and not self.parse(written).is_valid:
+        written = self._form.write(action) if self._tool_set is None else write_reply(action)
+        if self._tool_set is not None and not self.parse(written).is_valid:
             raise ConfigError(
                 f"agent.context.chat.tools: the action {action[:80]!r} is not a call of a tool; set it to false"
             )
@@ -101,20 +101,20 @@ class Chat:
 
     def parse(self, reply: str) -> Parsed:
         """Read a reply in the format that is asked for."""
-        return self._read(reply, self._offer)
+        return self._read(reply, self._tool_set)
 
     @property
     def _tools(self) -> tuple[Schema, ...]:
-        return () if self._offer is None else self._offer.tools
+        return () if self._tool_set is None else self._tool_set.tools
 
     def _offered(self, observation: Observation) -> ToolSet | None:
         return ToolSet(observation) if self._config.tools and observation.tools else None
 
-    def _read(self, reply: str, offer: ToolSet | None) -> Parsed:
-        if offer is None:
+    def _read(self, reply: str, tool_set: ToolSet | None) -> Parsed:
+        if tool_set is None:
             return self._form.parse(reply)
         answer = read_reply(reply)
-        return invalid(answer) if isinstance(answer, str) else offer.read(answer).parsed
+        return invalid(answer) if isinstance(answer, str) else tool_set.read(answer).parsed
 
     def _after(self, turn: int, message: str) -> tuple[int, ...]:
         """Return the ids between the reply of the turn before and the next one."""

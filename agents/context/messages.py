@@ -104,16 +104,16 @@ class Messages:
         self._config = config
         self._form = None if config.format == "tool" else form_of(config)
         self._talk = Conversation[_PastReply](config)
-        self._offer = ToolSet(Observation(text="", anchor=0))
+        self._tool_set = ToolSet(Observation(text="", anchor=0))
         self._asked = config.prompts().get("summary", "")
 
     def prompt(self, observation: Observation) -> Prompt:
         """Return the whole conversation, or what asks for a summary of its oldest turns."""
-        self._offer = ToolSet(observation)
+        self._tool_set = ToolSet(observation)
         whole = self._whole(observation)
         if self._config.policy == "summary" and self._talk.oldest() and self._is_long(whole):
             return Prompt((), extends=False, messages=self._summary_request(), asks="summary")
-        tools = self._offer.tools if self._form is None else ()
+        tools = self._tool_set.tools if self._form is None else ()
         return Prompt((), extends=False, messages=tuple(whole), tools=tools)
 
     def note(self, text: str) -> None:
@@ -137,7 +137,7 @@ class Messages:
 
     def parse(self, reply: str) -> Parsed:
         """Read a reply in the format that is asked for."""
-        return self._offer.read(read_answer(reply)).parsed if self._form is None else self._form.parse(reply)
+        return self._tool_set.read(read_answer(reply)).parsed if self._form is None else self._form.parse(reply)
 
     def _whole(self, observation: Observation) -> list[Message]:
         first, *later = self._shown(observation)

@@ -23,16 +23,16 @@ def begin(tokens: list[int], limits: SamplingConfig = LIMITS, **asked: Any) -> P
 
 
 def test_what_a_constraint_forces_is_there_before_anything_is_sampled() -> None:
-    draft = begin(tokens := [1], choices=CHOICES)
-    assert (draft.ids, draft.next_ids, draft.finish, draft.is_decided) == ([5], (6, 7), None, False)
-    draft.append(7, -0.5, 4, (6, 7))
-    draft.force()
-    assert draft.next_ids == (8, 9)
-    draft.append(9, -0.25, 5, (8, 9))
-    assert draft.is_decided
-    draft.force()
+    partial = begin(tokens := [1], choices=CHOICES)
+    assert (partial.ids, partial.next_ids, partial.finish, partial.is_decided) == ([5], (6, 7), None, False)
+    partial.append(7, -0.5, 4, (6, 7))
+    partial.force()
+    assert partial.next_ids == (8, 9)
+    partial.append(9, -0.25, 5, (8, 9))
+    assert partial.is_decided
+    partial.force()
     assert tokens == [1, 5, 7, 9, END]
-    reply = draft.reply()
+    reply = partial.reply()
     assert (reply.ids.tolist(), reply.logprobs.tolist()) == ([5, 7, 9, END], [0.0, -0.5, -0.25, 0.0])
     assert reply.constraint is not None
     assert reply.constraint.ids.tolist() == [5, 6, 7, 8, 9, END]
@@ -53,12 +53,12 @@ def test_what_a_constraint_forces_is_there_before_anything_is_sampled() -> None:
     ],
 )
 def test_a_free_reply_ends(length: int, sampled: tuple[int, ...], finish: str | None, room: int) -> None:
-    draft = begin([1] * length)
+    partial = begin([1] * length)
     for token in sampled:
-        draft.append(token, -1.0, 4, None)
-    assert (draft.finish, draft.room) == (finish, room)
-    assert draft.reply().finish == (finish or "abort")
-    assert draft.reply().constraint is None
+        partial.append(token, -1.0, 4, None)
+    assert (partial.finish, partial.room) == (finish, room)
+    assert partial.reply().finish == (finish or "abort")
+    assert partial.reply().constraint is None
 
 
 def test_a_constrained_reply_is_bounded_by_the_context_alone() -> None:
@@ -72,6 +72,6 @@ def test_a_reply_goes_on_where_it_was_left() -> None:
     before = begin([1], choices=CHOICES)
     before.append(7, -0.5, 4, (6, 7))
     kept: Reply = before.reply()
-    draft = begin(tokens := [1], choices=CHOICES, partial=kept)
-    assert (tokens, draft.ids, draft.logprobs) == ([1, 5, 7], [5, 7], [0.0, -0.5])
-    assert (draft.allowed, draft.next_ids, draft.version) == ([(5,), (6, 7)], (8, 9), 4)
+    partial = begin(tokens := [1], choices=CHOICES, partial=kept)
+    assert (tokens, partial.ids, partial.logprobs) == ([1, 5, 7], [5, 7], [0.0, -0.5])
+    assert (partial.allowed, partial.next_ids, partial.version) == ([(5,), (6, 7)], (8, 9), 4)

@@ -1,4 +1,4 @@
-"""Peaks by hand, and what the forecast lets in."""
+"""Peaks by hand, and what is admitted."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ def test_nothing_known_means_the_worst() -> None:
 
 
 def test_what_ended_short_lets_more_in() -> None:
-    forecast = CacheAdmission(150, 100, window=50)
-    assert not forecast.admits([10, 10])
+    admission = CacheAdmission(150, 100, window=50)
+    assert not admission.admits([10, 10])
     for _ in range(50):
-        forecast.record(20)
-    forecast.longest = 30
-    assert forecast.admits([10, 10])
+        admission.record(20)
+    admission.longest = 30
+    assert admission.admits([10, 10])
     for _ in range(50):
-        forecast.record(90)
-    assert not forecast.admits([10, 10])
+        admission.record(90)
+    assert not admission.admits([10, 10])
 
 
 def test_it_lets_in_more_than_the_worst_case_and_overruns_less_than_the_present_sum() -> None:
@@ -61,11 +61,11 @@ def test_it_lets_in_more_than_the_worst_case_and_overruns_less_than_the_present_
     def run(admits: object) -> tuple[float, int]:
         active: list[list[int]] = []
         held, overruns = [], 0
-        forecast = CacheAdmission(1000, 100)
+        admission = CacheAdmission(1000, 100)
         for _ in range(3000):
             lengths = [length for length, _ in active]
             fits = {
-                "forecast": forecast.admits(lengths),
+                "forecast": admission.admits(lengths),
                 "worst": (len(active) + 1) * 100 <= 1000,
                 "sum": sum(lengths) < 1000,
             }
@@ -74,7 +74,7 @@ def test_it_lets_in_more_than_the_worst_case_and_overruns_less_than_the_present_
             for episode in active:
                 episode[0] += 1
             for episode in [f for f in active if f[0] >= f[1]]:
-                forecast.record(episode[0])
+                admission.record(episode[0])
                 active.remove(episode)
             held.append(sum(length for length, _ in active))
             overruns += held[-1] > 1000

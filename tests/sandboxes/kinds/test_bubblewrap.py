@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from cairn.core.errors import CairnError, ConfigError, SandboxFailure
+from cairn.sandboxes.attacks.attack import attacks
 from cairn.sandboxes.base import Limits
 from cairn.sandboxes.kinds import bubblewrap
 from cairn.sandboxes.local.cgroups import ControlGroup
@@ -23,19 +24,6 @@ for _ in range(8):
         kept = bytes(bytearray(8 << 20))
         time.sleep(9)
 time.sleep(9)
-"""
-
-
-FORKS = """
-import os
-doublings = 5  # to 32 processes
-while True:
-    try:
-        if doublings:
-            os.fork()
-            doublings -= 1
-    except OSError:
-        pass
 """
 
 
@@ -111,7 +99,8 @@ def test_without_control_groups_the_watch_holds_memory_and_processes(monkeypatch
     with usable("bubblewrap").session(limits) as session:
         alone = session.run_python("kept = [bytearray(8 << 20) for _ in range(16)]\nimport time; time.sleep(9)")
         together = session.run_python(FAMILY)
-        many = session.run_python(FORKS, wall_s=1)
+        (forks,) = (attack.source for attack in attacks() if attack.name == "Fork bomb")
+        many = session.run_python(f"PROCESSES = 16\n{forks}", wall_s=1)
         assert (alone.limit, together.limit, many.limit) == ("memory", "memory", "processes")
         assert session.run_python("print(1)").is_ok
 
