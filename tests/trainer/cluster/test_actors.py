@@ -13,14 +13,14 @@ pytestmark = [pytest.mark.xdist_group("memory"), pytest.mark.slow]
 PROGRAM = """
 import os
 from cairn.trainer.cluster.actors import Cluster
-from cairn.trainer.cluster.config import ClusterConfig, Place
+from cairn.trainer.cluster.config import ActorResources, ClusterConfig
 
 class Priority:
     def niceness(self):
         return os.nice(0)
 
 with Cluster(ClusterConfig(workers=1), print) as cluster:
-    actor = cluster.start(Priority, Place())
+    actor = cluster.start(Priority, ActorResources())
     print(cluster.answer(actor.niceness.remote()) - os.nice(0))
 """
 
