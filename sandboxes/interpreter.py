@@ -2,9 +2,8 @@
 
 It is the session's open program. A cell that takes too long is interrupted and keeps what it has computed; where that
 does not help it is killed, and the next cell finds a new interpreter. Time that the host takes to answer calls, and in
-which no processor was free, does not count. A cell that prints more between its calls than one run may is ended
-likewise. What an interpreter says is as untrusted as the code in it: it is shown to whoever wrote the code, and nothing
-is decided by it.
+which no processor was free, does not count. A cell that passes its time or output limit between two calls is killed.
+What an interpreter says is as untrusted as the code in it: it is shown to the author of the code and decides nothing.
 """
 
 from __future__ import annotations
@@ -85,8 +84,10 @@ class Interpreter:
                 return self._ended(results, said, is_fresh)
             room -= len(results[-1].stdout) + len(results[-1].stderr)
             if room < 0:
-                return self._cut(results, is_fresh)
+                return self._cut(results, "output", is_fresh)
             asked = time.monotonic()
+            if asked >= until:  # each of its turns may be too short to be interrupted
+                return self._cut(results, "wall", is_fresh)
             message = self._answer(said)
             until += time.monotonic() - asked
 
@@ -105,14 +106,14 @@ class Interpreter:
             is_fresh=is_fresh,
         )
 
-    def _cut(self, results: list[Result], is_fresh: bool) -> Cell:
-        """End the interpreter, whose cell prints without end from call to call."""
+    def _cut(self, results: list[Result], limit: LimitName, is_fresh: bool) -> Cell:
+        """End the interpreter, whose cell has passed a limit of the whole cell between two calls."""
         self.forget()
         return Cell(
             stdout=b"".join(result.stdout for result in results),
             stderr=b"".join(result.stderr for result in results),
-            error="The interpreter was ended at its limit: output",
-            limit="output",
+            error=f"The interpreter was ended at its limit: {limit}",
+            limit=limit,
             is_fresh=is_fresh,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -53,6 +54,16 @@ def test_a_cell_that_prints_on_and_on_between_calls_is_ended(session: Session) -
     assert cell.limit == "output"
     assert len(calls) == 16  # 16 x 1001 bytes fit into 2**14, and 17 do not
     assert len(cell.stdout) == 17 * 1001
+    assert of.run("1").is_fresh
+
+
+def test_a_cell_that_calls_without_end_is_ended_at_its_time_limit(session: Session) -> None:
+    """Each of its turns is shorter than any time limit."""
+    of = Interpreter(session, on_call=lambda name, arguments: name)
+    began = time.monotonic()
+    cell = of.run("while True:\n    _cairn_call('y', {})", wall_s=0.2)
+    assert cell.limit == "wall"
+    assert 0.2 <= time.monotonic() - began < 60
     assert of.run("1").is_fresh
 
 
