@@ -11,7 +11,7 @@ FOLDERS := src/cairn tests examples
 # Compiled tests are kept: compiling them takes each process of a test run ten seconds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help train sweep programs test test-all test-vllm check fix bench docs site
+.PHONY: help train sweep programs test test-all test-vllm check lint types pages fix bench docs site
 
 help:
 	@echo "make train      train the quick-start policy (DATA=dir: on ALFWorld's games from dir)"
@@ -73,15 +73,21 @@ test-all: $(READY) programs
 test-vllm: .venv-vllm/installed
 	.venv-vllm/bin/python -m pytest -m vllm
 
-check: $(READY)
+check: lint types pages
+	$(BIN)/python -m pytest tests/test_architecture.py
+
+lint: $(READY)
 	$(BIN)/ruff format --check --output-format concise .
 	$(BIN)/ruff check --output-format concise .
+
+types: $(READY)
 	$(BIN)/mypy $(FOLDERS)
+
+pages: $(READY)
 	$(BIN)/cairn plugins --markdown | diff docs/plugins.md - || { echo "docs/plugins.md is stale: make docs"; exit 1; }
 	$(BIN)/cairn plugins --algorithms docs/creditbench.json | diff docs/algorithms.md - || { echo "docs/algorithms.md is stale: make docs"; exit 1; }
 	$(BIN)/cairn plugins --attacks | diff docs/attacks.md - || { echo "docs/attacks.md is stale: make docs"; exit 1; }
 	$(BIN)/cairn plugins --gui-tasks | diff docs/envs/gui-tasks.md - || { echo "docs/envs/gui-tasks.md is stale: make docs"; exit 1; }
-	$(BIN)/python -m pytest tests/test_architecture.py
 
 fix: $(READY)
 	$(BIN)/ruff check --fix .

@@ -13,6 +13,7 @@ import sys
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import networkx as nx
@@ -65,7 +66,11 @@ Rule = Callable[[str, ast.Module], Iterator[str]]  # path from the root and synt
 
 
 def imports(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+    return imported(ast.walk(tree))
+
+
+def imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -90,26 +95,19 @@ def heavy_imports(path: str, tree: ast.Module) -> Iterator[str]:
     """Torch and its kind stand where nothing works without them; elsewhere only inside functions of `cli`."""
     if path.startswith(MAY_BE_HEAVY) and not path.startswith("trainer/credit/"):
         return
-    looked_at = module_level(tree) if path.startswith("cli/") else tree
-    for name in imports(looked_at):
+    for name in imported(at_import(tree)) if path.startswith("cli/") else imports(tree):
         top = name.split(".")[0]
         if top in HEAVY and (path, top) != (READS_TOKENIZERS, "tokenizers"):
             yield f"{path} imports {name}"
 
 
-def module_level(tree: ast.Module) -> ast.Module:
-    """The tree without functions and without imports for types."""
-
-    class _Strip(ast.NodeTransformer):
-        def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-            return None
-
-        def visit_If(self, node: ast.If) -> ast.AST | None:
-            return None if "TYPE_CHECKING" in ast.unparse(node.test) else self.generic_visit(node)
-
-    stripped = _Strip().visit(ast.parse(ast.unparse(tree)))
-    assert isinstance(stripped, ast.Module)
-    return stripped
+def at_import(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes that run when the module is imported: no functions, and no imports for types."""
+    for node in ast.iter_child_nodes(tree):
+        is_for_types = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        if not is_for_types and not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node
+            yield from at_import(node)
 
 
 def credit_imports(path: str, tree: ast.Module) -> Iterator[str]:
@@ -213,16 +211,20 @@ SOUND = [
 ]
 
 
-def sources() -> Iterator[tuple[str, ast.Module]]:
-    for folder in FOLDERS:
-        for file in sorted((ROOT / folder).rglob("*.py")):
-            if not file.is_relative_to(HOSTILE) and not file.is_relative_to(PROJECTS):
-                yield file.relative_to(ROOT).as_posix(), ast.parse(file.read_text(encoding="utf-8"))
+@cache
+def sources() -> Mapping[str, ast.Module]:
+    """Return the syntax tree of each file, by its path from the root."""
+    files = [file for folder in FOLDERS for file in sorted((ROOT / folder).rglob("*.py"))]
+    return {
+        file.relative_to(ROOT).as_posix(): ast.parse(file.read_text(encoding="utf-8"))
+        for file in files
+        if not file.is_relative_to(HOSTILE) and not file.is_relative_to(PROJECTS)
+    }
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_the_code_keeps_the_rule(rule: str) -> None:
-    findings = [finding for path, tree in sources() for finding in RULES[rule](path, tree)]
+    findings = [finding for path, tree in sources().items() for finding in RULES[rule](path, tree)]
     assert not findings, "\n".join(findings)
 
 
@@ -247,7 +249,7 @@ def large_packages(modules: Iterable[str]) -> list[str]:
 
 
 def test_packages_have_few_modules() -> None:
-    assert set(large_packages(path for path, _ in sources())) == LARGE.keys()
+    assert set(large_packages(sources())) == LARGE.keys()
     assert large_packages([f"core/{number}.py" for number in range(MOST_MODULES + 1)]) == ["core"]
 
 
@@ -261,7 +263,7 @@ def short_modules(lines: Mapping[str, int]) -> set[str]:
 
 
 def test_short_modules_have_a_reason() -> None:
-    lines = {path: len((ROOT / path).read_text(encoding="utf-8").splitlines()) for path, _ in sources()}
+    lines = {path: len((ROOT / path).read_text(encoding="utf-8").splitlines()) for path in sources()}
     assert short_modules(lines) == SHORT.keys()
     assert short_modules({"core/x.py": LEAST_LINES, "core/y.py": LEAST_LINES - 1}) == {"core/y.py"}
 
@@ -277,7 +279,7 @@ def shared_class_names(trees: Mapping[str, ast.Module]) -> dict[str, list[str]]:
 
 
 def test_public_classes_have_names_of_their_own() -> None:
-    assert shared_class_names(dict(sources())) == {}
+    assert shared_class_names(sources()) == {}
     twins = {
         "core/x.py": "class Page: ...",
         "viewer/y.py": "def f():\n    class Page: ...",
@@ -292,7 +294,7 @@ def import_cycles(trees: Mapping[str, ast.Module]) -> list[list[str]]:
     graph: nx.DiGraph[str] = nx.DiGraph()
     modules = {path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): path for path in trees}
     for path, tree in trees.items():
-        for name in imports(module_level(tree)):
+        for name in imported(at_import(tree)):
             target = name.removeprefix("cairn.")
             while target and target not in modules:
                 target = target.rpartition(".")[0]
@@ -302,7 +304,7 @@ def import_cycles(trees: Mapping[str, ast.Module]) -> list[list[str]]:
 
 
 def test_no_modules_import_each_other_at_run_time() -> None:
-    assert import_cycles(dict(sources())) == []
+    assert import_cycles(sources()) == []
     cycle = {"core/x.py": "import cairn.core.y", "core/y/__init__.py": "from cairn.core.x import name"}
     assert import_cycles({path: ast.parse(text) for path, text in cycle.items()}) == [sorted(cycle)]
     late = {**cycle, "core/x.py": "def f():\n    import cairn.core.y"}

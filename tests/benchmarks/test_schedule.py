@@ -86,7 +86,7 @@ def test_the_bars_hold_at_the_stated_tails() -> None:
         assert found.env_use >= 5 * base.env_use
 
 
-@pytest.mark.parametrize("mode", [Mode(), Mode(over_provision=1.0, staleness=1)])
+@pytest.mark.parametrize("mode", [pytest.param(Mode(), marks=pytest.mark.slow), Mode(over_provision=1.0, staleness=1)])
 def test_the_real_engine_is_as_fast_as_its_simulation_says(mode: Mode) -> None:
     world = replace(real.WORLD, updates=3)
     assert real.played(world, mode) == pytest.approx(simulate(world, mode).rate, rel=0.4)

@@ -14,6 +14,7 @@ pytest.importorskip("playwright", reason="needs Playwright: pip install -e '.[gu
 from cairn.core.records import Box
 from tests.envs.gui.browser import CHROMIUM
 from tests.envs.gui.pages import PagesEnv, bid, find
+from tests.sampling import sampled_params
 
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
@@ -332,7 +333,10 @@ def test_the_task_is_over_when_the_user_was_told() -> None:
 
 
 @pytest.mark.parametrize(
-    "action", ["keyboard_press('PageDown')", "keyboard_press('End')", "scroll(0, 700)", "click('{last}')"]
+    "action",
+    sampled_params(
+        ["keyboard_press('PageDown')", "keyboard_press('End')", "scroll(0, 700)", "click('{last}')"], parts=4
+    ),
 )
 def test_a_document_learns_of_what_is_scrolled_in_the_same_step(action: str) -> None:
     page = """<p style='height: 3000px'></p><button onclick='0'>Last</button>

@@ -194,7 +194,13 @@ def test_heads_that_never_end_are_cut_off(tmp_path: Path, server_kind: str) -> N
         assert hasty.process.poll() is None
 
 
-@pytest.mark.parametrize("beginning", [b"", b"GET /sandbox HTTP/1.1\r\nHost: x\r\n"], ids=["silent", "half a head"])
+@pytest.mark.parametrize(
+    "beginning",
+    [
+        pytest.param(b"", id="silent", marks=pytest.mark.slow),
+        pytest.param(b"GET /sandbox HTTP/1.1\r\nHost: x\r\n", id="half a head"),
+    ],
+)
 def test_more_connections_than_descriptors(served: Server, beginning: bytes) -> None:
     """Others are served while all of them are held, although none of them is closed because of its time."""
     lines = []

@@ -22,6 +22,7 @@ from cairn.trainer.credit import advantages
 from cairn.trainer.train import train
 from examples.doors import Doors
 from tests.agents.tiny import shared
+from tests.sampling import sampled_params
 
 METHODS = CREDITS.ids()
 LONERS = [name for name in METHODS if "lone" in CREDITS.load(name).violates]
@@ -223,7 +224,7 @@ def on_shipped(env: dict[str, Any], method: str, model: Path) -> RunConfig:
     return load_run_config(tables, {"credit.method": method})
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", sampled_params(METHODS, parts=3))
 def test_a_method_trains_on_a_shipped_environment_or_is_refused_on_all(
     method: str, model: Path, tmp_path: Path
 ) -> None:
