@@ -1,4 +1,4 @@
-"""`cairn envs`: list environments, check them against the laws, start a new one, record one, serve one as web pages."""
+"""`cairn envs`: list environments, check their properties, start a new one, record one, serve one as web pages."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ def list_(
 
 @commands.command()
 def check(name: Name, settings: Settings = [], as_json: Json = False) -> None:
-    """Check an environment against the laws; exit status 1 if it breaks one."""
+    """Check the properties of an environment; exit status 1 if it violates one."""
     from cairn.core.config import parse_flags
     from cairn.envs import checker
 
     reports = []
-    with progress(f"laws on {name}", len(checker.LAWS)) as advance:
+    with progress(f"properties on {name}", len(checker.PROPERTIES)) as advance:
         for report in checker.check(name, parse_flags(settings)):
             reports.append(report)
-            advance(f"{report.law}: {'holds' if report.holds else 'BROKEN'}")
+            advance(f"{report.name}: {'holds' if report.holds else 'BROKEN'}")
     if as_json:
         show_json([asdict(report) for report in reports])
     else:
-        rows = [(r.law, "holds" if r.holds else "BROKEN", f"{r.seconds:.2f} s", r.detail) for r in reports]
-        show_table(("law", "", "time", "measured"), rows)
+        rows = [(r.name, "holds" if r.holds else "BROKEN", f"{r.seconds:.2f} s", r.detail) for r in reports]
+        show_table(("property", "", "time", "measured"), rows)
     if not all(report.holds for report in reports):
         raise typer.Exit(1)
 

@@ -23,7 +23,7 @@ tools               tuple of JSON schemas of functions; empty where actions are 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -73,11 +73,11 @@ class EnvMeta:
     turn_limit: int  # default budget
     reward_range: tuple[float, float]  # of one episode's score
     summary: str  # one line for listings
-    is_deterministic: bool  # equal anchors and equal actions give equal anchors, texts and rewards; the laws test it
+    is_deterministic: bool  # equal anchors and actions give equal anchors, texts and rewards; property `anchors`
     oracles: tuple[str, ...] = ()  # names, the default first; every one succeeds through the public actions
     oracle_success: float = 1.0  # share of tasks on which the weakest oracle is promised to reach the best score
     can_snapshot: bool = False
-    can_reword: bool = False  # `start` states its instruction by `say`, which knows other ways to say it
+    can_reword: bool = False  # has paraphrases of its instructions; see `envs.rephrasable`
     is_blocking: bool = (
         False  # calls wait for other processes, such as a sandbox or a browser: several may go on at once
     )
@@ -145,7 +145,6 @@ class TextEnv(gymnasium.Env[str, str]):
         self._needs_reset = True
         self._scope = 0
         self._last = Outcome("")
-        self.choose_wording: Callable[[str, Sequence[str]], str] | None = None  # task id, ways to say it -> one of them
         self.setup()
 
     # -- what a subclass says ---------------------------------------------------------------------------------------
@@ -209,27 +208,6 @@ class TextEnv(gymnasium.Env[str, str]):
     def load_state(self, saved: Any) -> None:  # Any: see save_state
         """Put the world back into a saved state of the current task."""
         raise NotImplementedError
-
-    # -- what a subclass may say for perturbations (see `envs.perturbations`) ------------------------------------------
-
-    def say(self, task_id: str, own: str, others: Callable[[], Sequence[str]]) -> str:
-        """Return a task's instruction in its `own` words, or in one of `others` where a perturbation asks for that.
-
-        What calls this in `start` declares ``meta.can_reword``. Others keep every name, number and constraint.
-        """
-        return own if self.choose_wording is None else self.choose_wording(task_id, others())
-
-    def commands(self) -> Mapping[str, tuple[str, ...]]:
-        """Return the names that actions begin with, each with other names that mean nothing here; none by default."""
-        return {}
-
-    def retold(self, text: str, rename: Callable[[str], str]) -> str:
-        """Return a text that was just shown, with `rename` applied to each passage that tells of commands."""
-        return text
-
-    def relisted(self, text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
-        """Return a text that was just shown, with `shuffle` applied to what it lists in an order without meaning."""
-        return text
 
     # -- what everybody else calls -----------------------------------------------------------------------------------
 

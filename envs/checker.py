@@ -1,7 +1,7 @@
-"""Runs the laws on an environment: what `cairn envs check NAME` prints and what `tests/properties` asserts.
+"""Checks the properties of an environment: what `cairn envs check NAME` prints and what `tests/properties` asserts.
 
-Every law is a function from a `Subject` to a line saying what was measured; it raises `LawBroken` where the law does
-not hold. An environment that raises breaks the law that was being checked.
+Each property is a function from a `Subject` to a line with its measurement; it raises `PropertyViolation` where the
+property does not hold. An environment that raises violates the property that was being checked.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 
 from cairn.core.errors import MissingDataError, MissingExtraError, MissingProgramError
 from cairn.envs.properties import contract, processes, sameness, winning
-from cairn.envs.properties.subject import LawBroken, Subject
+from cairn.envs.properties.subject import PropertyViolation, Subject
 
-Law = Callable[[Subject], str]
+Property = Callable[[Subject], str]
 
-LAWS: Mapping[str, Law] = {
+PROPERTIES: Mapping[str, Property] = {
     "declaration": contract.declaration,
     "gymnasium": contract.gymnasium_check,
     "errors": contract.errors,
@@ -40,39 +40,39 @@ LAWS: Mapping[str, Law] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PropertyReport:
-    """What one law found."""
+    """The result of checking one property."""
 
-    law: str
+    name: str
     holds: bool
     detail: str  # what was measured; or what was expected and what came
     seconds: float
 
 
 def check(env_id: str, config: Mapping[str, Any] | None = None) -> Iterator[PropertyReport]:
-    """Yield one report per law, as each is done.
+    """Yield one report per property, as each is done.
 
     Raises:
         CairnError: the environment is unknown, or its packages or data are not there.
     """
     subject = Subject(env_id, dict(config or {}))
-    _ = subject.env  # an unknown name or missing data is the caller's business, not a broken law
-    for name in LAWS:
-        yield check_law(name, subject)
+    _ = subject.env  # an unknown name or missing data is the caller's business, not a violated property
+    for name in PROPERTIES:
+        yield check_property(name, subject)
 
 
-def check_law(name: str, subject: Subject) -> PropertyReport:
-    """Check one law.
+def check_property(name: str, subject: Subject) -> PropertyReport:
+    """Check one property.
 
     Raises:
         MissingDataError, MissingExtraError, MissingProgramError: the environment cannot run here.
     """
     start = time.perf_counter()
     try:
-        holds, detail = True, LAWS[name](subject)
-    except LawBroken as broken:
+        holds, detail = True, PROPERTIES[name](subject)
+    except PropertyViolation as broken:
         holds, detail = False, str(broken)
     except (MissingDataError, MissingExtraError, MissingProgramError):
         raise
-    except Exception as error:  # noqa: BLE001  (an environment that raises breaks the law; the report says how)
+    except Exception as error:  # noqa: BLE001  (an environment that raises violates the property; the report says how)
         holds, detail = False, f"raised {type(error).__name__}: {error}"
-    return PropertyReport(law=name, holds=holds, detail=detail, seconds=time.perf_counter() - start)
+    return PropertyReport(name=name, holds=holds, detail=detail, seconds=time.perf_counter() - start)

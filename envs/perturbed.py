@@ -36,7 +36,6 @@ class Perturbed(TextEnv):
         self.meta = plain.meta
         self.config, self.render_mode = plain.config, plain.render_mode
         self.action_space, self.observation_space = plain.action_space, plain.observation_space
-        self.choose_wording = None
         self._shown = ""
         self._perturbations = [_made(name, settings, plain) for name, settings in plain.config.perturb.items()]
         self._follow()
@@ -116,10 +115,6 @@ class Perturbed(TextEnv):
     def state(self) -> bytes:
         """Return the true state."""
         return self.plain.state()
-
-    def commands(self) -> Mapping[str, tuple[str, ...]]:
-        """Return the plain environment's commands."""
-        return self.plain.commands()
 
     def start(self, task_id: str, rng: random.Random) -> str:
         """Put the plain world into the task's first state; `reset` is what shows it."""

@@ -27,6 +27,7 @@ from cairn.envs.code.judge import Judge
 from cairn.envs.code.problem import level
 from cairn.envs.code.scoring import Scored, scored
 from cairn.envs.code.workshop import Workshop
+from cairn.envs.rephrasable import Rephrasable
 from cairn.envs.sandbox_lease import LeasedSession, shared_pool
 from cairn.sandboxes.base import FileRefused, Limits
 
@@ -55,7 +56,7 @@ class CodeConfig(EnvConfig):
     horizon: HorizonConfig = Field(HorizonConfig(), description="How turns are counted out.")
 
 
-class CodeEnv(TextEnv):
+class CodeEnv(Rephrasable, TextEnv):
     """Solve coding tasks with tools."""
 
     meta = EnvMeta(
@@ -119,7 +120,7 @@ class CodeEnv(TextEnv):
         self._told, self._notice = "introduction", ""
         own, files = self._problem.instruction, self._shop.use(CodeCall(tool="list_files"))
         self._text = _introduction(own, files)  # of the state, however it is said
-        return _introduction(self.say(task_id, own, lambda: paraphrase.reworded(own)), files)
+        return _introduction(self.phrase_instruction(task_id, own, lambda: paraphrase.reworded(own)), files)
 
     def act(self, action: str) -> Outcome:
         """Use a tool, or be judged."""
@@ -162,24 +163,24 @@ class CodeEnv(TextEnv):
                 return f"write_file {path}\n{text}" if text.endswith("\n") else _as_json("write_file", path, text)
         return "submit" if problem.answer is None else f"submit {problem.answer}"
 
-    def commands(self) -> Mapping[str, tuple[str, ...]]:
+    def command_names(self) -> Mapping[str, tuple[str, ...]]:
         """Return the tools, with other names for each."""
         return paraphrase.COMMANDS
 
-    def retold(self, text: str, rename: Callable[[str], str]) -> str:
+    def rename_commands(self, text: str, rename: Callable[[str], str]) -> str:
         """Return a text with the tools renamed in the introduction, in mistakes and in notices; in no output."""
         if self._told == "introduction":
-            return paraphrase.retold_usage(text, rename)
+            return paraphrase.rename_usage(text, rename)
         body, notice = text.removesuffix(self._notice), self._notice if text.endswith(self._notice) else ""
         return f"{rename(body) if self._told == 'mistake' else body}{rename(notice)}"
 
-    def relisted(self, text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
+    def shuffle_lists(self, text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
         """Return a text with tools and files of the introduction shuffled, or a list of files; no other output."""
         if self._told == "introduction":
-            return paraphrase.relisted_introduction(text, shuffle)
+            return paraphrase.shuffle_introduction(text, shuffle)
         if self._told != "files" or self._notice or self._has_ended:
             return text
-        return "\n".join(paraphrase.relisted_lines(text.split("\n"), shuffle))
+        return "\n".join(paraphrase.shuffle_lines(text.split("\n"), shuffle))
 
     def tools(self) -> tuple[Schema, ...]:
         """Return the tools' schemas."""

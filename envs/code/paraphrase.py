@@ -26,22 +26,22 @@ def reworded(own: str) -> tuple[str, ...]:
     return tuple(f"{before}{mark}{text}" for text in framed(task))
 
 
-def retold_usage(text: str, rename: Callable[[str], str]) -> str:
+def rename_usage(text: str, rename: Callable[[str], str]) -> str:
     """Return an introduction with `rename` applied to the names in the list of tools."""
     before, tools, after = _parts(text, _USAGE)
     forms = [line.partition(": ") for line in tools]
     return "\n".join([*before, *(f"{rename(form)}{colon}{about}" for form, colon, about in forms), *after])
 
 
-def relisted_introduction(text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
+def shuffle_introduction(text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
     """Return an introduction whose tools and files are shuffled."""
     for begins in (_USAGE, _FILES):
         before, listed, after = _parts(text, begins)
-        text = "\n".join([*before, *relisted_lines(listed, shuffle), *after])
+        text = "\n".join([*before, *shuffle_lines(listed, shuffle), *after])
     return text
 
 
-def relisted_lines(lines: list[str], shuffle: Callable[[list[str]], list[str]]) -> list[str]:
+def shuffle_lines(lines: list[str], shuffle: Callable[[list[str]], list[str]]) -> list[str]:
     """Return a list shuffled; one that was cut for length stays as it is."""
     return lines if any(line.startswith("[... ") for line in lines) else shuffle(lines)
 

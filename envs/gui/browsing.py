@@ -17,7 +17,7 @@ import json
 import random
 import threading
 import weakref
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -28,8 +28,8 @@ from pydantic import Field, model_validator
 from cairn.core.errors import MissingExtraError, SandboxFailure
 from cairn.core.records import Box, Schema
 from cairn.envs.base import EnvConfig, Outcome, TextEnv
-from cairn.envs.gui import commands
 from cairn.envs.gui.actions import FUNCTIONS, GuiActionError, GuiCall, parse, schemas, usage, written
+from cairn.envs.gui.commands import RephrasableFunctions
 
 if TYPE_CHECKING:
     from cairn.envs.gui.accessibility import View
@@ -88,7 +88,7 @@ class GuiVerdict:
     parts: Mapping[str, float] = field(default_factory=dict)  # of the score, as `meta.parts` names them
 
 
-class GuiEnv(TextEnv):
+class GuiEnv(RephrasableFunctions, TextEnv):
     """Base of environments in a browser. Subclasses implement `open`, `judge`, `hidden` and an oracle."""
 
     Config: ClassVar[type[EnvConfig]] = GuiConfig
@@ -218,18 +218,6 @@ class GuiEnv(TextEnv):
     def tools(self) -> tuple[Schema, ...]:
         """Return the functions' schemas."""
         return schemas(self._functions)
-
-    def commands(self) -> Mapping[str, tuple[str, ...]]:
-        """Return the functions, with other names for each."""
-        return commands.commands(self._functions)
-
-    def retold(self, text: str, rename: Callable[[str], str]) -> str:
-        """Return a text whose functions have been renamed."""
-        return commands.retold(text, rename)
-
-    def relisted(self, text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
-        """Return a text whose list of functions has been shuffled."""
-        return commands.relisted(text, shuffle)
 
     def oracle_action(self, name: str) -> str:
         """Return the oracle's next call as text."""

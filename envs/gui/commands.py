@@ -1,11 +1,13 @@
-"""Functions under other names, and what texts tell of functions: their list at first, errors, and calls taken instead.
+"""Alternative names of GUI functions, and where texts mention functions: the first list, errors, patched calls.
 
 Pages' own words stand in quotation marks on other lines, so nothing of a page is taken for any of these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+
+from cairn.envs.rephrasable import Rephrasable
 
 OTHERS: dict[str, tuple[str, ...]] = {
     "click": ("tap", "activate"),
@@ -40,12 +42,25 @@ _CALLS = ("Error: It is ", "In place of this, the recorded action was taken: ") 
 _NAMES = ("Error: There is no function ", "Error: Expected one call such as ")  # names stand anywhere
 
 
-def commands(functions: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """Return functions with other names for each."""
-    return {name: OTHERS[name] for name in functions}
+class RephrasableFunctions(Rephrasable):
+    """A `Rephrasable` whose commands are GUI functions."""
+
+    _functions: tuple[str, ...]
+
+    def command_names(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the functions, with alternative names for each."""
+        return {name: OTHERS[name] for name in self._functions}
+
+    def rename_commands(self, text: str, rename: Callable[[str], str]) -> str:
+        """Return the text with the functions renamed, in all but the page's own words."""
+        return rename_functions(text, rename)
+
+    def shuffle_lists(self, text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
+        """Return the text with the list of functions shuffled."""
+        return shuffle_functions(text, shuffle)
 
 
-def retold(text: str, rename: Callable[[str], str]) -> str:
+def rename_functions(text: str, rename: Callable[[str], str]) -> str:
     """Return a text with `rename` applied where it names functions."""
     lines = text.split("\n")
     if lines[0].startswith(_NAMES):
@@ -56,7 +71,7 @@ def retold(text: str, rename: Callable[[str], str]) -> str:
     return "\n".join([*lines[:first], *(_up_to_bracket(line, rename) for line in lines[first:last]), *lines[last:]])
 
 
-def relisted(text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
+def shuffle_functions(text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
     """Return a text whose list of functions is shuffled; a page's order is its own."""
     lines = text.split("\n")
     first, last = _listed(lines)

@@ -26,6 +26,7 @@ from cairn.envs.household.house import House
 from cairn.envs.household.oracle import next_action
 from cairn.envs.household.rules import act
 from cairn.envs.household.world import HouseState
+from cairn.envs.rephrasable import Rephrasable
 
 _NUMBER = re.compile("[0-9]{6}")
 _SOLVED: Mapping[str, float] = {"solved": 1.0}  # the parts of a turn's reward; one mapping for all turns
@@ -48,7 +49,7 @@ class HouseholdConfig(EnvConfig):
     )
 
 
-class HouseholdEnv(TextEnv):
+class HouseholdEnv(Rephrasable, TextEnv):
     """Find, treat and place things in a house."""
 
     meta = EnvMeta(
@@ -122,7 +123,8 @@ class HouseholdEnv(TextEnv):
         """Enter the house; nothing is left to chance."""
         self._world = HouseState(self.house(task_id))
         house = self._world.house
-        return house.intro(self.say(task_id, house.task, lambda: paraphrase.reworded(house.goal, house.task)))
+        task = self.phrase_instruction(task_id, house.task, lambda: paraphrase.reworded(house.goal, house.task))
+        return house.intro(task)
 
     def act(self, action: str) -> Outcome:
         """Carry out one command."""
@@ -151,17 +153,17 @@ class HouseholdEnv(TextEnv):
         """Return the planner's or the explorer's next command."""
         return next_action(full_view(self.world) if name == "planner" else observed_view(self.world))
 
-    def commands(self) -> Mapping[str, tuple[str, ...]]:
+    def command_names(self) -> Mapping[str, tuple[str, ...]]:
         """Return the verbs, with others that mean nothing here."""
         return paraphrase.COMMANDS
 
-    def retold(self, text: str, rename: Callable[[str], str]) -> str:
+    def rename_commands(self, text: str, rename: Callable[[str], str]) -> str:
         """Return a text whose help has been renamed."""
-        return paraphrase.retold(text, rename)
+        return paraphrase.rename_commands(text, rename)
 
-    def relisted(self, text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
+    def shuffle_lists(self, text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
         """Return a text whose receptacles and objects have been shuffled."""
-        return paraphrase.relisted(text, shuffle)
+        return paraphrase.shuffle_lists(text, shuffle)
 
     def save_state(self) -> Any:  # Any: see World.save
         """Return the world's state."""

@@ -80,7 +80,7 @@ def reworded(goal: Goal, own: str) -> tuple[str, ...]:
     return tuple(f"Your task is to: {text}." for text in texts)
 
 
-def retold(text: str, rename: Callable[[str], str]) -> str:
+def rename_commands(text: str, rename: Callable[[str], str]) -> str:
     """Return a text with `rename` applied to what it says of commands: only the help does, before each colon."""
     if text != HELP:
         return text
@@ -89,7 +89,7 @@ def retold(text: str, rename: Callable[[str], str]) -> str:
     return head + "".join(f"{rename(form)}{colon}{about}" for form, colon, about in parts)
 
 
-def relisted(text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
+def shuffle_lists(text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
     """Return a text whose lists of receptacles and objects are shuffled."""
     text = _SEEN.sub(lambda found: f"you see {_shuffled(found[1], shuffle)}.", text)
     return _FACED.sub(lambda found: f"You are facing the {_shuffled(found[1], shuffle)}. Next", text)

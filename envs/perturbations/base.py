@@ -25,7 +25,7 @@ class PerturbationConfig(Config):
 class Perturbation:
     """Leaves everything as it is. Subclasses change what they are about, and say so in `PERTURBATION`."""
 
-    violates: ClassVar[tuple[str, ...]] = ()  # laws of environments that do not hold under it, by intent
+    violates: ClassVar[tuple[str, ...]] = ()  # properties of environments that do not hold under it, by intent
 
     def __init__(self, config: PerturbationConfig, env: TextEnv) -> None:
         """Prepare `env`.

@@ -11,6 +11,7 @@ from cairn.core.errors import CairnError, ConfigError
 from cairn.core.seeding import python_generator
 from cairn.envs.base import TextEnv
 from cairn.envs.perturbations.base import Perturbation, PerturbationConfig
+from cairn.envs.rephrasable import Rephrasable
 
 
 class ParaphraseConfig(PerturbationConfig):
@@ -23,12 +24,12 @@ class Paraphrase(Perturbation):
     def __init__(self, config: PerturbationConfig, env: TextEnv) -> None:
         """Ask the environment to choose by `config`."""
         super().__init__(config, env)
-        if not env.meta.can_reword:
+        if not (env.meta.can_reword and isinstance(env, Rephrasable)):
             raise ConfigError(
-                f"perturb.paraphrase: {env.meta.name!r} knows no other way to say its instructions. An environment "
-                "that does states them by `say` and declares meta.can_reword (docs/add_env.md)"
+                f"perturb.paraphrase: {env.meta.name!r} has no paraphrases of its instructions. An environment that "
+                "has some calls `phrase_instruction` in `start` and declares meta.can_reword (docs/add_env.md)"
             )
-        env.choose_wording = self.choose
+        env.choose_instruction = self.choose
 
     def choose(self, task_id: str, others: Sequence[str]) -> str:
         """Return one of the other ways to say a task.

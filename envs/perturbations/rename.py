@@ -17,6 +17,7 @@ from cairn.core.records import Schema
 from cairn.core.seeding import python_generator
 from cairn.envs.base import TextEnv
 from cairn.envs.perturbations.base import Perturbation, PerturbationConfig
+from cairn.envs.rephrasable import Rephrasable
 
 
 class RenameConfig(PerturbationConfig):
@@ -29,11 +30,12 @@ class Rename(Perturbation):
     def __init__(self, config: PerturbationConfig, env: TextEnv) -> None:
         """Ask the environment for its commands."""
         super().__init__(config, env)
-        self._others = env.commands()
+        self._rephrasable = env if isinstance(env, Rephrasable) else Rephrasable()
+        self._others = self._rephrasable.command_names()
         if not self._others:
             raise ConfigError(
-                f"perturb.rename: {env.meta.name!r} names no commands. An environment that has some lists them, with "
-                "other names, in `commands` (docs/add_env.md)"
+                f"perturb.rename: {env.meta.name!r} lists no command names. An environment with commands lists them, "
+                "with alternatives, in `command_names` (docs/add_env.md)"
             )
         _check(self._others, env.meta.name)
         every = sorted([*self._others, *(name for names in self._others.values() for name in names)], key=len)
@@ -51,7 +53,9 @@ class Rename(Perturbation):
 
     def text(self, text: str) -> str:
         """Return a text whose passages about commands have the names in use."""
-        return self.env.retold(text, lambda told: self._anywhere.sub(lambda found: self._other(found[0]), told))
+        return self._rephrasable.rename_commands(
+            text, lambda passage: self._anywhere.sub(lambda found: self._other(found[0]), passage)
+        )
 
     def admissible(self, actions: tuple[str, ...]) -> tuple[str, ...]:
         """Return the actions under the names in use, sorted."""

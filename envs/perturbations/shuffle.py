@@ -14,6 +14,7 @@ from cairn.core.records import Schema
 from cairn.core.seeding import python_generator
 from cairn.envs.base import TextEnv
 from cairn.envs.perturbations.base import Perturbation, PerturbationConfig
+from cairn.envs.rephrasable import Rephrasable
 
 T = TypeVar("T")
 
@@ -30,15 +31,17 @@ class Shuffle(Perturbation):
     def __init__(self, config: PerturbationConfig, env: TextEnv) -> None:
         """See to it that there is something to shuffle."""
         super().__init__(config, env)
-        if all(getattr(type(env), name) is getattr(TextEnv, name) for name in ("admissible", "tools", "relisted")):
+        self._rephrasable = env if isinstance(env, Rephrasable) else Rephrasable()
+        is_unlisted = all(getattr(type(env), name) is getattr(TextEnv, name) for name in ("admissible", "tools"))
+        if is_unlisted and type(self._rephrasable).shuffle_lists is Rephrasable.shuffle_lists:
             raise ConfigError(
                 f"perturb.shuffle: {env.meta.name!r} lists nothing: neither admissible actions nor functions, and no "
-                "text by `relisted` (docs/add_env.md)"
+                "lists in its texts by `shuffle_lists` (docs/add_env.md)"
             )
 
     def text(self, text: str) -> str:
         """Return a text whose lists are shuffled."""
-        return self.env.relisted(text, lambda listed: self._shuffled("text", listed, listed))
+        return self._rephrasable.shuffle_lists(text, lambda listed: self._shuffled("text", listed, listed))
 
     def admissible(self, actions: tuple[str, ...]) -> tuple[str, ...]:
         """Return the actions in another order."""

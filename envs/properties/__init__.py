@@ -1,1 +1,1 @@
-"""The laws every environment keeps, as functions; `envs.checker` lists and runs them."""
+"""The properties that every environment has, as functions; `envs.checker` lists and runs them."""

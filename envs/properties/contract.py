@@ -1,4 +1,4 @@
-"""Laws of the contract: declarations, Gymnasium's own rules, budgets, scores, channels, admissible actions, errors."""
+"""Properties of the contract: declarations, Gymnasium's rules, limits, scores, channels, admissible actions, errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cairn.envs.base import EnvMeta
 from cairn.envs.properties.subject import (
     NONSENSE,
     Frame,
-    LawBroken,
+    PropertyViolation,
     Subject,
     constant,
     explore,
@@ -42,7 +42,7 @@ def declaration(subject: Subject) -> str:
         math.isfinite(low) and math.isfinite(high) and low < high, f"reward_range must rise, got {meta.reward_range}"
     )
     require(bool(meta.summary.strip()), "summary is empty; listings show it")
-    require(bool(meta.oracles), "no oracle is declared; the laws need one")
+    require(bool(meta.oracles), "no oracle is declared; the properties need one")
     names = list(env.tasks())
     require(bool(names), "tasks() is empty")
     require(len(set(names)) == len(names), "tasks() names a task twice")
@@ -255,7 +255,7 @@ def _refused(kind: type[CairnError], what: str, request: Callable[[], object]) -
         request()
     except kind as error:
         require(bool(str(error)), f"{what}: the error says nothing")
-    except Exception as error:  # any other error breaks the law; the report says which
-        raise LawBroken(f"{what} must raise {kind.__name__}, got {error!r}") from error
+    except Exception as error:  # any other error violates the property; the report says which
+        raise PropertyViolation(f"{what} must raise {kind.__name__}, got {error!r}") from error
     else:
-        raise LawBroken(f"{what} must raise {kind.__name__}; nothing happened")
+        raise PropertyViolation(f"{what} must raise {kind.__name__}; nothing happened")

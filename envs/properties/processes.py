@@ -1,4 +1,4 @@
-"""Laws that need other processes or many resets: the same episode elsewhere, and nothing that grows."""
+"""Properties that need other processes or many resets: the same episode elsewhere, and nothing that grows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws of sameness: one task, seed and action list give one episode, here, later, elsewhere, and from a snapshot."""
+"""Properties of reproducibility: one task, seed and action list give one episode, at any time and from a snapshot."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from cairn.envs.properties.subject import (
     NONSENSE,
     Frame,
     Info,
-    LawBroken,
     Policy,
+    PropertyViolation,
     Subject,
     explore,
     play,
@@ -136,7 +136,7 @@ def compare_futures(future: Future, frames: list[Frame], where: str, seed: int) 
     """Record the first results of each (anchor, action), compare later ones, and return their number.
 
     Raises:
-        LawBroken: equal anchors and actions gave different results; with the difference of the two histories.
+        PropertyViolation: equal anchors and actions gave different results; with the difference of the two histories.
     """
     revisits = 0
     for at, (before, after) in enumerate(pairwise(frames), 1):
@@ -145,7 +145,7 @@ def compare_futures(future: Future, frames: list[Frame], where: str, seed: int) 
         revisits += first.frames is not frames
         if first is not visit and (results := visit.results()) != (expected := first.results()):
             name = next(name for name in results if results[name] != expected[name])
-            raise LawBroken(
+            raise PropertyViolation(
                 f"{where}: {after.action!r:.80} from one anchor gave different results: {name} {expected[name]!r:.120} "
                 f"and {results[name]!r:.120}. {_difference(first, visit)}. Let state() hold the difference, or declare "
                 "is_deterministic=False"
@@ -206,7 +206,7 @@ def _cannot_snapshot(subject: Subject) -> str:
         subject.env.snapshot()
     except CairnError:
         return "the environment offers none, and says so"
-    raise LawBroken("snapshot() works although meta.can_snapshot is False")
+    raise PropertyViolation("snapshot() works although meta.can_snapshot is False")
 
 
 def actions_of(frames: list[Frame]) -> list[str]:
@@ -215,7 +215,7 @@ def actions_of(frames: list[Frame]) -> list[str]:
 
 
 def require_equal(expected: list[Frame], got: list[Frame], where: str) -> None:
-    """Raise `LawBroken` with the first frame and field that differ."""
+    """Raise `PropertyViolation` with the first frame and field that differ."""
     require(len(expected) == len(got), f"{where}: {len(expected)} frames, then {len(got)}")
     for index, (one, two) in enumerate(zip(expected, got, strict=True)):
         for name in ("text", "reward", "is_terminated", "is_truncated", "info"):

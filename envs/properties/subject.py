@@ -1,4 +1,4 @@
-"""What the laws look at: one environment with its configuration, ways to act in it, and what they led to."""
+"""The input of a property check: one environment with its configuration, ways to act in it, and what they led to."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ FEWEST = 2  # episodes, of a share of them
 NONSENSE = "xyzzy frobnicate"  # an action that does nothing anywhere
 
 
-class LawBroken(Exception):  # noqa: N818  (it is a finding, not an error of the checker)
-    """An environment does not keep a law; the message says where, what was expected and what came."""
+class PropertyViolation(Exception):  # noqa: N818  (it is a finding, not an error of the checker)
+    """An environment violates a property; the message says where, what was expected and what was found."""
 
 
 def require(holds: bool, broken: str) -> None:
-    """Raise `LawBroken` with this message unless the condition holds."""
+    """Raise `PropertyViolation` with this message unless the condition holds."""
     if not holds:
-        raise LawBroken(broken)
+        raise PropertyViolation(broken)
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ class Subject:
 
     env_id: str  # registered id or dotted path
     config: Mapping[str, Any] = field(default_factory=dict)
-    share: float = 1.0  # of the episodes and resets that a law takes; less for a quicker look
+    share: float = 1.0  # of the episodes and resets of a check; less for a quicker one
 
     @cached_property
     def env(self) -> TextEnv:
-        """An instance that laws may share."""
+        """An instance that checks may share."""
         return self.make()
 
     def make(self, **over: Any) -> TextEnv:  # Any: fields of the environment's Config

@@ -1,4 +1,4 @@
-"""Laws of who wins: the oracle does; hostile text, one constant word and chance do not."""
+"""Properties of who wins: the oracle does; hostile text, one constant word and chance do not."""
 
 from __future__ import annotations
 
@@ -6,7 +6,17 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from cairn.envs.base import TextEnv
-from cairn.envs.properties.subject import Frame, LawBroken, Policy, Subject, constant, last, oracle, require, wander
+from cairn.envs.properties.subject import (
+    Frame,
+    Policy,
+    PropertyViolation,
+    Subject,
+    constant,
+    last,
+    oracle,
+    require,
+    wander,
+)
 
 NUM_TASKS = 64
 MAX_CONSTANT_SHARE = 0.05  # of tasks that an agent may solve by always saying the same
@@ -114,8 +124,8 @@ def _attack(env: TextEnv, task: str, action: str) -> None:
     said = f"task {task!r}, hostile text {action!r:.60}"
     try:
         text, reward, is_terminated, _, info = env.step(action)
-    except Exception as error:  # any error breaks the law; the report says which
-        raise LawBroken(f"{said}: raised {type(error).__name__}: {error}") from error
+    except Exception as error:  # any error violates the property; the report says which
+        raise PropertyViolation(f"{said}: raised {type(error).__name__}: {error}") from error
     require(
         isinstance(text, str) and isinstance(reward, (int, float)), f"{said}: got {text!r:.80} and reward {reward!r}"
     )

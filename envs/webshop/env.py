@@ -19,6 +19,7 @@ from pydantic import Field
 
 from cairn.core.seeding import python_generator
 from cairn.envs.base import EnvConfig, EnvMeta, Outcome, TextEnv
+from cairn.envs.rephrasable import Rephrasable
 from cairn.envs.webshop import paraphrase, rules
 from cairn.envs.webshop.goals import PRICE_SEED, SHUFFLE_SEED, ShoppingGoal
 from cairn.envs.webshop.html import html
@@ -57,7 +58,7 @@ class WebShopConfig(ShopConfig):
     observation: Literal["text", "text_rich", "html"] = Field("text", description="How a page is shown.")
 
 
-class WebShopEnv(TextEnv):
+class WebShopEnv(Rephrasable, TextEnv):
     """Buy what the instruction asks for.
 
     What is made of it (see `variants`) overrides `prefix`, `goal`, `make_plan`, `first`, `search`, `click`, `worth` and
@@ -125,7 +126,7 @@ class WebShopEnv(TextEnv):
     def instruction(self, task_id: str) -> str:
         """Return what a task asks for, as it is said here."""
         goal = self.goal(task_id)
-        return self.say(task_id, goal.instruction, lambda: paraphrase.reworded(goal))
+        return self.phrase_instruction(task_id, goal.instruction, lambda: paraphrase.reworded(goal))
 
     def place(self, task_id: str) -> int:
         """Return the place, in the shop's order, of the goal that a task is of."""
@@ -209,11 +210,11 @@ class WebShopEnv(TextEnv):
         """Return the next step towards the best purchase."""
         return next_action(self._plan(self.task_id), self.session, self.shop.catalogue)
 
-    def commands(self) -> Mapping[str, tuple[str, ...]]:
+    def command_names(self) -> Mapping[str, tuple[str, ...]]:
         """Return the two commands; no text tells of them, only the admissible actions do."""
         return paraphrase.COMMANDS
 
-    def relisted(self, text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
+    def shuffle_lists(self, text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
         """Return the page with the values of each option shuffled; results are ranked, and stay."""
         return self._as_text(paraphrase.shuffled(self._page, shuffle))
 

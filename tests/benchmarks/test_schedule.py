@@ -1,4 +1,4 @@
-"""The simulator by hand, its laws, and that it tells what the real engine does."""
+"""The simulator by hand, its properties, and that it tells what the real engine does."""
 
 from __future__ import annotations
 

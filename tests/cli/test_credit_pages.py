@@ -20,7 +20,7 @@ PAGE = (ROOT / "docs" / "add_credit.md").read_text(encoding="utf-8")
 
 
 def test_the_page_on_adding_a_credit_method_works_as_written(tmp_path: Path) -> None:
-    """In a copy of the folders: the file, its test, and the laws, which find it."""
+    """In a copy of the folders: the file, its test, and the properties, which find it."""
     for folder in ("core", "trainer", "tests", "src"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
@@ -36,7 +36,7 @@ def test_the_page_on_adding_a_credit_method_works_as_written(tmp_path: Path) -> 
     nested = [sys.executable, "-c", run, *command.group(1).split()]
     done = subprocess.run(nested, cwd=tmp_path, env=without_pytest(), capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("PASSED") >= 10  # two of its own, the others are laws
+    assert done.stdout.count("PASSED") >= 10  # two of its own, the others are properties
 
 
 def test_the_files_of_the_page_are_named_as_it_says() -> None:

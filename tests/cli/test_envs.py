@@ -97,13 +97,13 @@ def test_list_shows_the_settings_and_tasks_of_one() -> None:
     assert len(tasks) == 24
 
 
-def test_check_prints_a_report_per_law() -> None:
+def test_check_prints_a_report_per_property() -> None:
     done = run.invoke(app, ["envs", "check", SOUND, "--json"])
     assert done.exit_code == 0
     assert all(report["holds"] for report in json.loads(done.stdout))
 
 
-def test_check_ends_with_status_1_where_a_law_is_broken() -> None:
+def test_check_ends_with_status_1_where_a_property_is_violated() -> None:
     done = run.invoke(app, ["envs", "check", "tests.envs.faulty:WithoutVersion"])
     assert done.exit_code == 1
     assert "BROKEN" in done.output

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cairn.core.records import Schema, function_schema
-from cairn.envs.checker import check_law
+from cairn.envs.checker import check_property
 from cairn.envs.properties.subject import Subject
 from examples.doors import Doors
 
@@ -29,5 +29,5 @@ def test_a_caller_that_changes_a_tool_changes_no_other() -> None:
 
 
 def test_gymnasium_accepts_tools_that_never_change() -> None:
-    report = check_law("gymnasium", Subject("tests.core.test_tools:Handles"))
+    report = check_property("gymnasium", Subject("tests.core.test_tools:Handles"))
     assert report.holds, report.detail

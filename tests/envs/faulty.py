@@ -1,4 +1,4 @@
-"""A small sound environment, and one with a fault for every law and every way to fail in a pool."""
+"""A small sound environment, and one with a fault for every property and every way to fail in a pool."""
 
 from __future__ import annotations
 
@@ -343,7 +343,7 @@ class LeaksThreads(Sound):
 
 
 class Troublesome(Sound):
-    """Fails in the way that the action names; used for pools, not for laws."""
+    """Fails in the way that the action names; used for pools, not for properties."""
 
     def act(self, action: str) -> Outcome:
         match action:

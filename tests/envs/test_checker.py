@@ -1,4 +1,4 @@
-"""Every law holds for a sound environment and catches the fault that it is there for."""
+"""Every property holds for a sound environment and catches the fault that it is there for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from cairn.core.errors import UnknownNameError
 from cairn.envs.base import EnvMeta
-from cairn.envs.checker import LAWS, check, check_law
+from cairn.envs.checker import PROPERTIES, check, check_property
 from cairn.envs.properties.subject import Subject
 from tests.envs import faulty
 
@@ -49,29 +49,29 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize("law", LAWS)
-def test_holds_for_a_sound_environment(law: str) -> None:
-    report = check_law(law, Subject("tests.envs.faulty:Sound"))
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_holds_for_a_sound_environment(name: str) -> None:
+    report = check_property(name, Subject("tests.envs.faulty:Sound"))
     assert report.holds, report.detail
 
 
 @pytest.mark.parametrize("halves", [False, True])
 def test_parts_and_channels_that_are_declared_hold(halves: bool) -> None:
-    report = check_law("channels", Subject("tests.envs.faulty:Parted", config={"halves": halves}))
+    report = check_property("channels", Subject("tests.envs.faulty:Parted", config={"halves": halves}))
     assert report.holds, report.detail
 
 
 def test_an_oracle_need_not_do_better_than_is_possible() -> None:
-    report = check_law("oracle", Subject("tests.envs.faulty:Unsolvable"))
+    report = check_property("oracle", Subject("tests.envs.faulty:Unsolvable"))
     assert report.holds, report.detail
-    lost = check_law("oracle", Subject("tests.envs.faulty:SaysItCannotBeSolved"))
+    lost = check_property("oracle", Subject("tests.envs.faulty:SaysItCannotBeSolved"))
     assert not lost.holds
     assert "solved 72%" in lost.detail  # 18 of 64 episodes begin with amber: they score 0 of 0.5
 
 
-@pytest.mark.parametrize(("law", "fault", "says"), FAULTS, ids=[fault.__name__ for _, fault, _ in FAULTS])
-def test_catches(law: str, fault: type[faulty.Sound], says: str) -> None:
-    report = check_law(law, Subject(f"{fault.__module__}:{fault.__name__}"))
+@pytest.mark.parametrize(("name", "fault", "says"), FAULTS, ids=[fault.__name__ for _, fault, _ in FAULTS])
+def test_catches(name: str, fault: type[faulty.Sound], says: str) -> None:
+    report = check_property(name, Subject(f"{fault.__module__}:{fault.__name__}"))
     assert not report.holds
     assert says in report.detail
 
@@ -84,14 +84,14 @@ def test_determinism_has_to_be_declared() -> None:
 
 
 def test_an_environment_that_declares_chance_is_not_held_to_equal_futures() -> None:
-    report = check_law("anchors", Subject("tests.envs.faulty:ToldThatItIsNotDeterministic"))
+    report = check_property("anchors", Subject("tests.envs.faulty:ToldThatItIsNotDeterministic"))
     assert (report.holds, report.detail) == (True, "not promised by this environment")
 
 
-def test_every_law_has_a_fault_that_it_catches() -> None:
-    assert {law for law, _, _ in FAULTS} == set(LAWS)
+def test_every_property_has_a_fault_that_it_catches() -> None:
+    assert {name for name, _, _ in FAULTS} == set(PROPERTIES)
 
 
-def test_an_unknown_environment_is_an_error_and_not_a_broken_law() -> None:
+def test_an_unknown_environment_is_an_error_and_not_a_violated_property() -> None:
     with pytest.raises(UnknownNameError, match="cairn envs list"):
         next(check("no-such-environment"))

@@ -1,4 +1,4 @@
-"""Laws of commands, found by discovery: each answers programs in JSON, explains itself, and refuses in one line."""
+"""Properties of every command: each answers programs in JSON, explains itself, and refuses in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every credit method in `trainer/credit/` keeps every law; a new one is covered without editing this file."""
+"""Every credit method in `trainer/credit/` has every property; a new one is covered without editing this file."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from cairn.trainer.credit.base import Property
 METHODS = CREDITS.ids()
 
 
-def keepers(law: Property) -> list[str]:
-    """The methods that do not declare that they break `law`."""
-    return [name for name in METHODS if law not in CREDITS.load(name).violates]
+def keepers(required: Property) -> list[str]:
+    """The methods that do not declare that they violate `required`."""
+    return [name for name in METHODS if required not in CREDITS.load(name).violates]
 
 
 Step = tuple[int, float, bool]  # state, reward, whether the reply was valid

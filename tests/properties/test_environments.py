@@ -1,8 +1,8 @@
-"""Every environment in `envs/` keeps every law; a new one is covered without editing this file.
+"""Every environment in `envs/` has every property; a new one is covered without editing this file.
 
 Environments that wait for other processes, such as a browser, play a share of the episodes, and none where another
-environment with the same tasks is checked. The default run checks a rotating half of the laws of one of them, and an
-eighth of the laws of the others. The slow tests check all of them, in all episodes.
+environment with the same tasks is checked. The default run checks a rotating half of the properties of one of them, and
+an eighth of the properties of the others. The slow tests check all of them, in all episodes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pytest
 from cairn.core.errors import MissingDataError, MissingExtraError, MissingProgramError
 from cairn.core.plugins import ENVS
 from cairn.envs import registry
-from cairn.envs.checker import LAWS, check_law
+from cairn.envs.checker import PROPERTIES, check_property
 from cairn.envs.gui.browsing import close_browsers
 from cairn.envs.properties.subject import Subject
 from tests.sampling import sample, sampled_params
@@ -39,9 +39,9 @@ def narrows(env_id: str) -> bool:
     return waits(env_id) and any(base in others for base in registry.load(env_id).__mro__)
 
 
-def check(env_id: str, law: str, share: float) -> None:
+def check(env_id: str, name: str, share: float) -> None:
     try:
-        report = check_law(law, subject(env_id, share))
+        report = check_property(name, subject(env_id, share))
     except (MissingDataError, MissingExtraError, MissingProgramError) as error:
         pytest.skip(str(error))
     assert report.holds, report.detail
@@ -53,27 +53,29 @@ def is_costly(env_id: str) -> bool:
 
 
 IDS = [env_id for env_id in ENVS.ids() if not narrows(env_id)]
-CHEAP = [(env_id, law) for env_id in IDS for law in LAWS if not is_costly(env_id)]
-COSTLY = [(env_id, law) for env_id in IDS for law in LAWS if is_costly(env_id) and env_id != REPRESENTATIVE]
+CHEAP = [(env_id, name) for env_id in IDS for name in PROPERTIES if not is_costly(env_id)]
+COSTLY = [(env_id, name) for env_id in IDS for name in PROPERTIES if is_costly(env_id) and env_id != REPRESENTATIVE]
 
 
-@pytest.mark.parametrize(("env_id", "law"), CHEAP)
-def test_environment_keeps(env_id: str, law: str) -> None:
-    check(env_id, law, 1.0)
+@pytest.mark.parametrize(("env_id", "name"), CHEAP)
+def test_environment_keeps(env_id: str, name: str) -> None:
+    check(env_id, name, 1.0)
 
 
 @pytest.mark.xdist_group("memory")
 @pytest.mark.parametrize(
-    ("env_id", "law"), [*sampled_params(((REPRESENTATIVE, law) for law in LAWS), parts=2), *sampled_params(COSTLY)]
+    ("env_id", "name"),
+    [*sampled_params(((REPRESENTATIVE, name) for name in PROPERTIES), parts=2), *sampled_params(COSTLY)],
 )
-def test_costly_environment_keeps(env_id: str, law: str) -> None:
-    check(env_id, law, SHARE if waits(env_id) else 1.0)
+def test_costly_environment_keeps(env_id: str, name: str) -> None:
+    check(env_id, name, SHARE if waits(env_id) else 1.0)
 
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("memory")
 @pytest.mark.parametrize(
-    ("env_id", "law"), sample(((env_id, law) for env_id in ENVS.ids() if waits(env_id) for law in LAWS), parts=32)
+    ("env_id", "name"),
+    sample(((env_id, name) for env_id in ENVS.ids() if waits(env_id) for name in PROPERTIES), parts=32),
 )
-def test_environment_that_waits_keeps_in_all_episodes(env_id: str, law: str) -> None:
-    check(env_id, law, 1.0)
+def test_environment_that_waits_keeps_in_all_episodes(env_id: str, name: str) -> None:
+    check(env_id, name, 1.0)

@@ -40,4 +40,4 @@ class Credit(Generic[C]):
     )
     violates: Mapping[Property, str] = field(
         default_factory=dict
-    )  # laws that it does not keep, and why; others are tested
+    )  # properties that it does not have, and why; others are tested

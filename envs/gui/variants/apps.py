@@ -90,7 +90,7 @@ class AppsEnv(GuiEnv):
         self._world = self._task.world.copy()
         self._oracle = _Clerk(self)
         own = self._task.instruction
-        goal = self.say(task_id, own, lambda: framed(own))
+        goal = self.phrase_instruction(task_id, own, lambda: framed(own))
         return Opening(goal=goal, url=f"http://{self._task.template.apps[0]}/", sites=self._sites)
 
     async def judge(self, page: BrowserPage, message: str | None) -> GuiVerdict | None:

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -41,8 +41,8 @@ from pydantic import Field
 from cairn.core.errors import CairnError, MissingDataError
 from cairn.core.records import Observation, Schema
 from cairn.envs.base import EnvConfig, EnvMeta, Outcome, TextEnv
-from cairn.envs.gui import commands
 from cairn.envs.gui.actions import GuiActionError, parse, schemas, written
+from cairn.envs.gui.commands import RephrasableFunctions
 from cairn.envs.gui.matching import Likeness, Match, likeness
 from cairn.envs.gui.recording import RecordedEpisode
 from cairn.envs.gui.recording_file import read
@@ -66,7 +66,7 @@ class ReplayConfig(EnvConfig):
     )
 
 
-class ReplayEnv(TextEnv):
+class ReplayEnv(RephrasableFunctions, TextEnv):
     """Follow a recording."""
 
     meta = EnvMeta(
@@ -117,7 +117,7 @@ class ReplayEnv(TextEnv):
         self._at, self._num_patched, self._is_lost = 0, 0, False
         head, end, rest = self._shown().text.partition(_AFTER_GOAL)
         own = head.removeprefix(_GOAL)
-        said = self.say(task_id, own, lambda: framed(own) if end and head != own else ())
+        said = self.phrase_instruction(task_id, own, lambda: framed(own) if end and head != own else ())
         return self._shown().text if said == own else f"{_GOAL}{said}{end}{rest}"
 
     def act(self, action: str) -> Outcome:
@@ -153,18 +153,6 @@ class ReplayEnv(TextEnv):
     def tools(self) -> tuple[Schema, ...]:
         """Return the recorded functions' schemas."""
         return schemas(self._functions)
-
-    def commands(self) -> Mapping[str, tuple[str, ...]]:
-        """Return the recorded functions, with other names for each."""
-        return commands.commands(self._functions)
-
-    def retold(self, text: str, rename: Callable[[str], str]) -> str:
-        """Return a text whose functions have been renamed."""
-        return commands.retold(text, rename)
-
-    def relisted(self, text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
-        """Return a text whose list of functions has been shuffled."""
-        return commands.relisted(text, shuffle)
 
     def oracle_action(self, name: str) -> str:
         """Return the recorded call."""

@@ -83,7 +83,7 @@ class ShopPagesEnv(GuiEnv):
 
     def open(self, task_id: str, rng: random.Random) -> Opening:
         """Start the shop's episode."""
-        self._shop.choose_wording = self.choose_wording  # its pages show the instruction too
+        self._shop.choose_instruction = self.choose_instruction  # its pages show the instruction too
         self._episodes.open(task_id, rng.getrandbits(31))
         self._said, self._own = self._shop.instruction(task_id), self._shop.goal(task_id).instruction
         return Opening(goal=self._said, url=_URL, sites=self._sites)

@@ -16,7 +16,7 @@ from cairn.core.errors import ConfigError, MissingDataError, SandboxFailure, Unk
 from cairn.core.records import TAMPERING, Ending, Task
 from cairn.core.table import StepTable
 from cairn.envs.base import TextEnv
-from cairn.envs.checker import check_law
+from cairn.envs.checker import check_property
 from cairn.envs.code import env as code_env
 from cairn.envs.code import tasks
 from cairn.envs.code.actions import TOOLS
@@ -145,7 +145,7 @@ def test_declared_parts_and_channels_are_those_of_the_turns(kind: str, tests: st
     config = {"kind": kind, "tests": tests}
     meta = declared("code", config)
     assert (meta.parts, meta.channels) == (("submission",), channels)
-    report = check_law("channels", Subject("code", config={**config, "turn_limit": 4}, share=1 / 16))
+    report = check_property("channels", Subject("code", config={**config, "turn_limit": 4}, share=1 / 16))
     assert report.holds, report.detail
 
 

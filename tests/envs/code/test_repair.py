@@ -1,4 +1,4 @@
-"""Laws for every repair project, by discovery: right as it is, wrong with each fault, the same for a seed anywhere."""
+"""Properties of every repair project: correct as shipped, wrong with each fault, equal for a seed in any process."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from cairn.agents.evaluation.jobs import play_tasks
 from cairn.core.errors import ConfigError, UnknownNameError
 from cairn.core.records import function_schema
 from cairn.envs.base import EnvMeta, Outcome, TextEnv
-from cairn.envs.checker import check_law
+from cairn.envs.checker import check_property
 from cairn.envs.codeact.env import CodeActEnv
 from cairn.envs.codeact.program import described, parameters_of
 from cairn.envs.properties.subject import Subject
@@ -284,8 +284,8 @@ class Steady(CodeActEnv):
         return replace(super().declare(config), is_deterministic=True)
 
 
-@pytest.mark.parametrize("law", ["anchors", "channels", "replay", "snapshot"])
-def test_anchors_keep_the_laws_under_programs_without_chance(law: str) -> None:
+@pytest.mark.parametrize("name", ["anchors", "channels", "replay", "snapshot"])
+def test_anchors_keep_the_properties_under_programs_without_chance(name: str) -> None:
     register("codeact-steady", Steady)
-    report = check_law(law, Subject("codeact-steady", config={"of": LEDGER}, share=1 / 16))
+    report = check_property(name, Subject("codeact-steady", config={"of": LEDGER}, share=1 / 16))
     assert report.holds, report.detail

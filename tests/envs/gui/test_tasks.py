@@ -1,4 +1,4 @@
-"""Laws of the tasks on pages, for every template by discovery; in Chromium they are played by `test_browser.py`."""
+"""Properties of the tasks on pages, for every template; `test_browser.py` plays them in Chromium."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws of the calls, for every one by discovery: arguments are checked, results are JSON and as documented."""
+"""Properties of the calls, for every one by discovery: arguments are checked, results are JSON and as documented."""
 
 from __future__ import annotations
 

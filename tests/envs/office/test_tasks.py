@@ -1,4 +1,4 @@
-"""Laws of the tasks, for every template by discovery: all that is asked, and nothing besides, succeeds."""
+"""Properties of the tasks, for every template by discovery: all that is asked, and nothing besides, succeeds."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from cairn.core.errors import CairnError, ConfigError
 from cairn.envs.code import paraphrase as code
 from cairn.envs.gui.tasks import make_task, templates
 from cairn.envs.household import paraphrase as household
+from cairn.envs.household.env import HouseholdEnv
 from cairn.envs.household.goals import TASK_TYPES, Goal, TaskType
 from cairn.envs.household.prompt import task_of
 from cairn.envs.paraphrase import framed
@@ -131,9 +132,10 @@ def test_a_task_is_said_alike_at_every_attempt_and_otherwise_by_another_seed() -
 
 
 def test_what_cannot_be_said_otherwise_is_refused() -> None:
-    with pytest.raises(ConfigError, match="knows no other way"):
+    with pytest.raises(ConfigError, match="has no paraphrases"):
         cairn.make("tests.envs.faulty:Sound", perturb="paraphrase")
     env = cairn.make("household", size="tiny", perturb="paraphrase")
     assert isinstance(env, Perturbed)
+    assert isinstance(env.plain, HouseholdEnv)
     with pytest.raises(CairnError, match="'t' of 'household' cannot be said in other words"):
-        env.plain.say("t", "own", lambda: ())
+        env.plain.phrase_instruction("t", "own", lambda: ())

@@ -12,15 +12,16 @@ import cairn
 from cairn.core.errors import ConfigError
 from cairn.core.records import Schema, function_schema
 from cairn.envs.base import Outcome
-from cairn.envs.gui.commands import retold
+from cairn.envs.gui.commands import rename_functions
 from cairn.envs.perturbations.rename import Rename, RenameConfig
+from cairn.envs.rephrasable import Rephrasable
 from tests.envs.faulty import Sound
 
 
-class Speaks(Sound):
+class Speaks(Rephrasable, Sound):
     """Repeats what it is sent, and has two commands with one other name each."""
 
-    def commands(self) -> Mapping[str, tuple[str, ...]]:
+    def command_names(self) -> Mapping[str, tuple[str, ...]]:
         return {"go to": ("walk",), "look": ("look around",)}
 
     def act(self, action: str) -> Outcome:
@@ -32,13 +33,13 @@ class Speaks(Sound):
     def tools(self) -> tuple[Schema, ...]:
         return (function_schema("look", "look around", {}, ()),)
 
-    def retold(self, text: str, rename: Callable[[str], str]) -> str:
+    def rename_commands(self, text: str, rename: Callable[[str], str]) -> str:
         first, end, rest = text.partition("\n")
         return f"{rename(first)}{end}{rest}"
 
 
 class NamesTwice(Speaks):
-    def commands(self) -> Mapping[str, tuple[str, ...]]:
+    def command_names(self) -> Mapping[str, tuple[str, ...]]:
         return {"go": ("walk",), "run": ("walk",)}
 
 
@@ -96,7 +97,8 @@ def test_names_are_drawn_for_each_task_by_the_seed_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("env", "told"), [("tests.envs.faulty:Sound", "names no commands"), (f"{HERE}:NamesTwice", "'walk' for two things")]
+    ("env", "told"),
+    [("tests.envs.faulty:Sound", "lists no command names"), (f"{HERE}:NamesTwice", "'walk' for two things")],
 )
 def test_an_environment_without_names_or_with_one_for_two_things_is_refused(env: str, told: str) -> None:
     with pytest.raises(ConfigError, match=told):
@@ -136,7 +138,7 @@ def upper(text: str) -> str:
     ],
 )  # fmt: skip
 def test_of_pages_nothing_is_renamed(text: str, told: str) -> None:
-    assert retold(text, upper) == told
+    assert rename_functions(text, upper) == told
 
 
 def test_programs_outputs_keep_their_words_and_mistakes_have_the_names_in_use() -> None:

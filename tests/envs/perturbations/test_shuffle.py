@@ -9,7 +9,7 @@ import pytest
 import cairn
 from cairn.core.errors import ConfigError
 from cairn.envs.base import TextEnv
-from cairn.envs.household.paraphrase import relisted
+from cairn.envs.household.paraphrase import shuffle_lists
 from cairn.envs.pool.pool import EnvPool, PoolConfig
 from cairn.envs.webshop.pages import Piece
 from cairn.envs.webshop.paraphrase import shuffled
@@ -52,7 +52,7 @@ def test_admissible_actions_are_the_same_in_another_order_that_the_task_and_the_
     ],
 )  # fmt: skip
 def test_a_households_lists_turn_round_and_nothing_else(text: str, told: str) -> None:
-    assert relisted(text, backwards) == told
+    assert shuffle_lists(text, backwards) == told
 
 
 def test_of_a_shops_page_only_values_of_one_option_change_places() -> None:

@@ -177,7 +177,7 @@ def lone_episodes(rewards: Sequence[float]) -> StepTable:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_lone_episodes_have_advantages_exactly_where_the_law_is_broken(method: str) -> None:
+def test_lone_episodes_have_advantages_exactly_where_the_property_is_violated(method: str) -> None:
     found = advantages(lone_episodes([1.0, 0.0, 1.0, 0.0]), method)
     assert found.any() == (method in LONERS)
 

@@ -1,4 +1,4 @@
-"""The trajectory graph of a house with a loop, a dead end, a divergence, cut states and an open end; and its laws.
+"""The trajectory graph of a house with a loop, a dead end, a divergence, cut states and an open end; its properties.
 
 Episodes (the table's numbers), WIN and LOSE for their ends::
 

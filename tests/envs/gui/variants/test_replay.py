@@ -15,7 +15,7 @@ from cairn.core.errors import CairnError, MissingDataError
 from cairn.core.records import Ending
 from cairn.envs import registry
 from cairn.envs.base import TextEnv
-from cairn.envs.checker import check_law
+from cairn.envs.checker import check_property
 from cairn.envs.gui.recording import Recording
 from cairn.envs.gui.recording_file import read, write
 from cairn.envs.gui.variants.replay import SHIPPED, ReplayEnv
@@ -172,7 +172,7 @@ def test_a_step_earns_what_of_it_is_right(action: str, reward: float, parts: tup
 
 @pytest.mark.parametrize("rewards", ["steps", "recorded"])
 def test_parts_are_of_the_rewards_that_are_given(rewards: str) -> None:
-    report = check_law("channels", Subject("gui/replay", config={"rewards": rewards}))
+    report = check_property("channels", Subject("gui/replay", config={"rewards": rewards}))
     assert report.holds, report.detail
     parts = ("recorded_reward",) if rewards == "recorded" else ("format_reward", "action_reward")
     assert registry.declared("gui/replay", {"rewards": rewards}).parts == parts
