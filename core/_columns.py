@@ -26,6 +26,7 @@ def integers(name: str, values: npt.ArrayLike) -> Keys:
 
     A list goes through Python's integers: NumPy makes float64 of one that holds keys below and above 2**63.
     """
+    _check_masked(name, values)
     array = (np.array(values, object) if isinstance(values, (list, tuple)) else np.asarray(values)).reshape(-1)
     if array.dtype.kind in "iub":
         return array.astype(np.uint64)
@@ -35,6 +36,47 @@ def integers(name: str, values: npt.ArrayLike) -> Keys:
         if not is_whole or not -(1 << 63) <= int(value) < 1 << 64:
             raise CairnError(f"StepTable: {name} must be an integer of 64 bits, got {value!r} in row {row}")
     return np.array([int(value) % (1 << 64) for value in array], np.uint64)
+
+
+def flags(name: str, values: npt.ArrayLike) -> Flags:
+    """Return one column of booleans; the numbers 0 and 1 stand for them."""
+    _check_masked(name, values)
+    array = _as_array(values)
+    if array.dtype.kind in "biuf":
+        is_flag = (array == 0) | (array == 1)
+    else:
+        is_flag = np.array([isinstance(x, (bool, np.bool_, int, float)) and x in (0, 1) for x in array], np.bool_)
+    if len(wrong := np.flatnonzero(~is_flag)):
+        raise CairnError(f"StepTable: {name} must be True or False, got {array[wrong[0]]!r} in row {wrong[0]}")
+    return array.astype(np.bool_)
+
+
+def _as_array(values: npt.ArrayLike) -> npt.NDArray[Any]:  # Any: numbers, or objects
+    """Return a flat array of numbers or booleans, or of the objects as they are."""
+    try:
+        array = np.asarray(values)
+    except ValueError:  # a list within the list
+        array = np.asarray(values, object)
+    return (array if array.dtype.kind in "biuf" else np.asarray(values, object)).reshape(-1)
+
+
+def floats(name: str, values: npt.ArrayLike) -> Floats:
+    """Return one column of numbers; a masked value is NaN."""
+    if isinstance(values, np.ma.MaskedArray):
+        values = np.where(np.ma.getmaskarray(values), np.nan, values.data)
+    try:
+        return np.asarray(values, np.float64).reshape(-1)
+    except (TypeError, ValueError) as error:
+        for row, value in enumerate(np.asarray(values, object).reshape(-1)):
+            if not isinstance(value, (float, int, np.floating, np.integer, np.bool_)):
+                raise CairnError(f"StepTable: {name} must be a number, got {value!r} in row {row}") from None
+        raise CairnError(f"StepTable: {name} must be one number a row: {error}") from None
+
+
+def _check_masked(name: str, values: npt.ArrayLike) -> None:
+    if isinstance(values, np.ma.MaskedArray) and (masked := np.ma.getmaskarray(values).reshape(-1)).any():
+        row = int(np.flatnonzero(masked)[0])
+        raise CairnError(f"StepTable: {name} has no value in row {row}: it is masked")
 
 
 def check_lengths(columns: Mapping[str, npt.NDArray[Any]]) -> None:  # Any: of several types

@@ -21,6 +21,16 @@ def text_key(text: str, scope: int = 0) -> int:
     return xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass"), scope)
 
 
+def signed(key: int) -> int:
+    """Return a 64-bit key as a signed integer, which NumPy's int64, SQLite and Parquet hold."""
+    return key - (1 << 64) if key >= 1 << 63 else key
+
+
+def unsigned(key: int) -> int:
+    """Return the 64-bit key (0 <= key < 2**64) that a signed integer stands for."""
+    return key % (1 << 64)
+
+
 def mix_keys(*keys: npt.NDArray[np.uint64] | np.uint64) -> npt.NDArray[np.uint64]:
     """Return one key for each tuple of keys, elementwise; the order of the arguments matters.
 

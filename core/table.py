@@ -30,6 +30,8 @@ from cairn.core._columns import (
     check_episodes,
     check_finite,
     check_lengths,
+    flags,
+    floats,
     given,
     integers,
     scorable,
@@ -133,24 +135,24 @@ class StepTable:
             name: integers(name, x)
             for name, x in given(anchor=anchor, action=action, next_anchor=next_anchor, role=role, node=node)
         }
-        flags = {
-            name: np.asarray(x, np.bool_).reshape(-1)
+        truths = {
+            name: flags(name, x)
             for name, x in given(
                 valid=valid, success=success, truncated=truncated, trained=trained, past=past, knows_next=knows_next
             )
         }
-        floats = {
-            name: np.asarray(x, np.float64).reshape(-1)
+        numbers = {
+            name: floats(name, x)
             for name, x in given(reward=reward, length=length, logprob=logprob, value=value, final_value=final_value)
         }
-        named = {name: np.asarray(x, np.float64).reshape(-1) for name, x in (channels or {}).items()}
+        named = {name: floats(f"channel {name!r}", x) for name, x in (channels or {}).items()}
         if unknown := [name for name in parts if name not in named]:
             raise CairnError(f"StepTable: parts of the reward must be channels; got {unknown}, known: {sorted(named)}")
-        columns: dict[str, npt.NDArray[Any]] = {**ids, **keys, **flags, **floats}  # Any: of several types
+        columns: dict[str, npt.NDArray[Any]] = {**ids, **keys, **truths, **numbers}  # Any: of several types
         check_lengths({**columns, **{f"channel {name!r}": x for name, x in named.items()}})
         kept, num_unscorable = scorable(columns, allow_unscorable)
         check_finite(
-            {**floats, **{f"channel {name!r}": np.where(np.isnan(x), 0.0, x) for name, x in named.items()}}, kept
+            {**numbers, **{f"channel {name!r}": np.where(np.isnan(x), 0.0, x) for name, x in named.items()}}, kept
         )
         order = np.flatnonzero(kept)
         order = order[np.lexsort((ids["turn"][order], ids["episode"][order], ids["group"][order]))]

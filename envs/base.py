@@ -7,7 +7,7 @@ anchors, endings and the info dictionary. It knows no algorithm, no history form
 
 ==================  ==================================================================================================
 task_id             the task at hand
-anchor              64-bit key of the true state, scoped to the task (not of the turn count)
+anchor              64-bit key of the true state, scoped to the task (not of the turn count); -2**63 <= anchor < 2**63
 admissible_actions  tuple of every action that would do something, or None where the environment does not say
 success             whether the task is solved
 score               in ``meta.reward_range``
@@ -33,7 +33,7 @@ from pydantic import Field, field_validator
 
 from cairn.core.config import Config, build
 from cairn.core.errors import CairnError, UnknownNameError
-from cairn.core.keys import bytes_key, text_key
+from cairn.core.keys import bytes_key, signed, text_key
 from cairn.core.plugins import PERTURBATIONS
 from cairn.core.records import Schema
 from cairn.core.seeding import python_generator
@@ -223,9 +223,10 @@ class TextEnv(gymnasium.Env[str, str]):
         start_seed = seed if seed is not None else int(self.np_random.integers(2**31))
         self.task_id = task_id
         self.turn = 0
-        self._needs_reset = False
+        self._needs_reset = True  # until the task has started: an exception in `start` leaves a world half made
         self._scope = text_key(f"{self.meta.name}/{self.meta.version}/{task_id}")
         self._last = Outcome(self.start(task_id, python_generator(self.meta.name, task_id, start_seed)))
+        self._needs_reset = False
         return self._last.text, self._info()
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -239,6 +240,7 @@ class TextEnv(gymnasium.Env[str, str]):
             raise gymnasium.error.ResetNeeded(f"{self.meta.name}: call reset() before step()")
         if not isinstance(action, str):
             raise TypeError(f"{self.meta.name}: an action is text, got {type(action).__name__}")
+        self._needs_reset = True  # an exception in `act`, such as KeyboardInterrupt, leaves the action half done
         outcome = self._last = self.act(action[: self.meta.max_action_chars + 1])
         self.turn += 1
         truncated = not outcome.terminated and self.turn >= self.turn_limit
@@ -246,8 +248,8 @@ class TextEnv(gymnasium.Env[str, str]):
         return outcome.text, outcome.reward, outcome.terminated, truncated, self._info()
 
     def anchor(self) -> int:
-        """Return the 64-bit key of the current state, scoped to the task."""
-        return bytes_key(self.state(), self._scope)
+        """Return the 64-bit key of the current state, scoped to the task, as a signed integer."""
+        return signed(bytes_key(self.state(), self._scope))
 
     def can_solve(self, task_id: str) -> bool:
         """Return whether any play of the task succeeds."""

@@ -102,6 +102,8 @@ class Session:
         self._place = launch(limits)
         self._has_run = False  # whether a program has, since the place was empty
         self._lost_program = False  # whether the open one ended with its place
+        self._is_asking = False  # from a request until its answer
+        self._request_id = 0  # of the last request; its answer repeats it
         self._is_closed = False
         self.last_loss: str | None = None  # why the last place failed that a program broke; not shown to programs
 
@@ -278,19 +280,34 @@ class Session:
         return answer, data
 
     def _exchange(self, message: dict[str, Any], blob: bytes, timeout_s: float) -> tuple[dict[str, Any], bytes]:
-        """Send a request and return the answer.
+        """Send a request and return its answer.
+
+        An exception from outside, such as KeyboardInterrupt, closes the session: the next request would read the answer
+        to this one.
 
         Raises:
             _Replaced: a program broke the place.
             SandboxFailure: the place failed, and no program is the reason.
         """
+        if self._is_asking:
+            self.close()
         if self._is_closed:
             raise CairnError("This sandbox session is closed; open another")
         self._has_run = self._has_run or message["do"] in _STARTS
+        self._is_asking, self._request_id = True, self._request_id + 1
         try:
-            answer, data = self._place.request(message, blob, timeout_s)
+            answer, data = self._place.request({**message, "request_id": self._request_id}, blob, timeout_s)
+            if answer.get("request_id") != self._request_id:
+                raise SandboxLost(f"it answered request {answer.get('request_id')!r:.40}, not {self._request_id}")
         except SandboxLost as error:
             raise self._replaced(str(error)) from error
+        except CairnError:  # a refusal, or a failure after which there is no answer
+            self._is_asking = False
+            raise
+        except BaseException:  # raised again
+            self.close()
+            raise
+        self._is_asking = False
         if "broken" in answer:
             raise self._replaced(f"its supervisor failed: {answer['broken']}")
         return answer, data
@@ -310,6 +327,7 @@ class Session:
         except SandboxFailure as error:
             raise SandboxFailure(f"{reason}; a new sandbox failed too: {error}") from error
         self.last_loss, self._is_closed, self._has_run, self._lost_program = reason, False, False, True
+        self._is_asking = False
         return _Replaced(limit)
 
     def _tried_place(self) -> SandboxProcess:
@@ -319,7 +337,7 @@ class Session:
             answer, _ = place.request(control, b"", SLOWEST * _CONTROL_S)
             if answer.get("exit") != 0:
                 raise SandboxFailure(f"it cannot run an empty program: {answer!r:.300}")
-        except SandboxFailure:
+        except BaseException:  # an interrupt too: the place is not left behind; raised again
             place.close()
             raise
         return place

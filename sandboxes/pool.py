@@ -49,10 +49,12 @@ class SessionPool:
         """Empty a session and keep it for the next; one that cannot be emptied is ended."""
         try:
             session.reset()
-        except CairnError:  # something is left, the supervisor failed, or the session is closed already
+        except BaseException as error:  # an interrupt too: the session is not left behind
             self.discarded += 1
             session.close()
-            return
+            if isinstance(error, CairnError):  # something is left, the supervisor failed, or the session was closed
+                return
+            raise
         self._put(session)
 
     def close(self) -> None:

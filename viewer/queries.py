@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cairn.agents.evaluation.report import name_tasks
+from cairn.core.keys import signed, unsigned
 from cairn.core.store import RunStore
-from cairn.core.store.schema import signed, unsigned
 from cairn.viewer.catalog import RunPlace, dig
 
 PNG = b"\x89PNG\r\n\x1a\n"  # how a picture begins

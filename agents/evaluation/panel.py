@@ -18,7 +18,7 @@ from pydantic import Field
 
 from cairn.core.config import Config, build, read_toml
 from cairn.core.errors import ConfigError, UnknownNameError
-from cairn.core.keys import text_key
+from cairn.core.keys import text_key, unsigned
 from cairn.core.plugins import PERTURBATIONS
 from cairn.core.records import Observation
 from cairn.core.seeding import derive_seed
@@ -218,7 +218,7 @@ def _begun(part: PanelSection, on_task: Callable[[str], None]) -> PanelSection:
         version = env.meta.version
         for name in part.tasks:
             text, info = env.reset(seed=task_seed(part.seed, name), options={"task": name})
-            keys[name] = beginning(Observation(text=text, anchor=info["anchor"]))
+            keys[name] = beginning(Observation(text=text, anchor=unsigned(info["anchor"])))
             on_task(name)
     return part.model_copy(update={"version": version, "tasks": keys})
 

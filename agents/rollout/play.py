@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from cairn.core.errors import EpisodeFailure
+from cairn.core.keys import unsigned
 from cairn.core.records import Ending, Episode, Observation, Origin, Task, Turn
 
 
@@ -64,7 +65,7 @@ def observe(text: str, info: dict[str, Any]) -> Observation:
     """Return what an environment's reset or step showed."""
     return Observation(
         text=text,
-        anchor=int(info["anchor"]),
+        anchor=unsigned(info["anchor"]),
         admissible=info["admissible_actions"],
         image=info.get("image"),
         tools=info.get("tools", ()),

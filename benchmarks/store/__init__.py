@@ -18,6 +18,7 @@ from unittest.mock import patch
 import numpy as np
 
 from cairn.benchmarks.outcome import Measurement, Row, row
+from cairn.core.keys import unsigned
 from cairn.core.records import Ending, Episode, Observation, Task, Turn
 from cairn.core.store import RunStore, read
 from cairn.envs.registry import make
@@ -65,7 +66,7 @@ def _played() -> list[Episode]:
             turns = []
             for _ in range(_TURNS):
                 action = rng.choice(info["admissible_actions"])
-                turns.append(_turn(rng, Observation(text=text, anchor=info["anchor"]), action))
+                turns.append(_turn(rng, Observation(text=text, anchor=unsigned(info["anchor"])), action))
                 text, _, over, cut, info = env.step(action)
                 if over or cut:
                     text, info = env.reset(seed=number, options={"task": task})

@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Message
 
 from cairn.benchmarks.outcome import Measurement, Row, row
 from cairn.benchmarks.viewer._evaluation import make_evaluation
+from cairn.core.keys import unsigned
 from cairn.core.records import Ending, Episode, Observation, Task, Turn
 from cairn.core.store import RunStore
 from cairn.core.table import StepTable
@@ -101,7 +102,7 @@ def _episode(env: TextEnv, rng: random.Random, task: str, group: int) -> Episode
     turns: list[Turn] = []
     terminated = truncated = False
     while not (terminated or truncated):
-        seen = Observation(text=text, anchor=info["anchor"])
+        seen = Observation(text=text, anchor=unsigned(info["anchor"]))
         action = rng.choice(info["admissible_actions"]) if rng.random() < _ERRS else env.oracle()
         text, reward, terminated, truncated, info = env.step(action)
         turns.append(_turn(rng, seen, action, float(reward)))
@@ -112,7 +113,7 @@ def _episode(env: TextEnv, rng: random.Random, task: str, group: int) -> Episode
         ending=Ending.terminated() if terminated else Ending.truncated("turns"),
         score=float(info["score"]),
         success=bool(info["success"]),
-        final=Observation(text=text, anchor=info["anchor"]),
+        final=Observation(text=text, anchor=unsigned(info["anchor"])),
     )
 
 

@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cairn.core.errors import CairnError, MissingExtraError
+from cairn.core.keys import signed
 from cairn.core.records import Note, Observation, Turn
 from cairn.core.store import read
 from cairn.core.store.blobs import Body, pack
 from cairn.core.store.read import EpisodeRow, TurnRow
 from cairn.core.store.rows import text
-from cairn.core.store.schema import signed
 from cairn.core.store.store import RunStore
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cairn.core.keys import signed, unsigned
 from cairn.core.records import Box, Ending, Episode, Observation, Task, Tokens, Turn
 from cairn.core.store.blobs import Body
-from cairn.core.store.schema import signed, unsigned
 from cairn.core.store.store import RunStore
 
 Floats = npt.NDArray[np.float64]

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from cairn.core.keys import signed
 from cairn.core.records import Episode, Tokens, Turn
-from cairn.core.store.schema import signed
 
 Row = tuple[object, ...]
 EPISODE = (

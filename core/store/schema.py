@@ -27,6 +27,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from cairn.core.keys import signed
 from cairn.core.store.blobs import Body, pack
 
 VERSION = 4
@@ -107,16 +108,6 @@ def missing_tables(db: sqlite3.Connection) -> list[str]:
     """Return those that a file of this version should have and does not."""
     found = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     return [name for name in re.findall(r"CREATE TABLE (\w+)", TABLES) if name not in found]
-
-
-def signed(anchor: int) -> int:
-    """Return a 64-bit key as SQLite stores it."""
-    return anchor - (1 << 64) if anchor >= 1 << 63 else anchor
-
-
-def unsigned(stored: int) -> int:
-    """Return the 64-bit key that `signed` was given."""
-    return stored % (1 << 64)
 
 
 def _is_empty(db: sqlite3.Connection) -> bool:

@@ -163,7 +163,7 @@ class CodeActEnv(TextEnv):
 
     def state(self) -> bytes:
         """Return the anchor inside: programs leave nothing else behind."""
-        return self._inner.anchor().to_bytes(8, "big")
+        return self._inner.anchor().to_bytes(8, "big", signed=True)
 
     def oracle_action(self, name: str) -> str:
         """Return a program that takes the step that the oracle inside takes next."""

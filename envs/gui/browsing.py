@@ -161,7 +161,7 @@ class GuiEnv(RephrasableFunctions, TextEnv):
         self._goal = opening.goal
         try:
             self._browser.run(self._begin(self._page_at_hand(), opening, seed))
-        except SandboxFailure:
+        except BaseException:  # an interrupt too, which leaves a step half done; raised again
             self._lose_page()
             raise
         return "\n".join((f"Goal: {self._goal}", "", usage(self._functions), "", self._told("")))
@@ -176,7 +176,7 @@ class GuiEnv(RephrasableFunctions, TextEnv):
             return self._goes_on(call.text)
         try:
             verdict, error = self._browser.run(self._step(self._page_at_hand(), call))
-        except SandboxFailure:
+        except BaseException:  # an interrupt too, which leaves a step half done; raised again
             self._lose_page()
             raise
         if verdict is None:

@@ -17,7 +17,10 @@ from cairn.envs import registry
 
 
 class Failure(Exception):  # noqa: N818  (an outcome that the pool turns into an EpisodeFailure)
-    """A call ended through a fault. `cause`: raised, hung, died, memory, garbage; sandbox, reward: it was theirs."""
+    """A call ended through a fault.
+
+    `cause`: raised, hung, died, memory, garbage, interrupted; sandbox and reward where the fault was theirs.
+    """
 
     def __init__(self, cause: str, message: str) -> None:
         self.cause = cause
@@ -33,6 +36,7 @@ class EnvHost:
         self.meta = self.env.meta
         self.turn_limit = self.env.turn_limit
         self._snapshots: list[Any] = []  # Any: the environment's own form
+        self._is_at_work = False  # from the beginning of a call to its end
 
     def call(self, operation: str, **arguments: Any) -> Any:  # Any: each operation has its own
         """Carry out one operation.
@@ -40,10 +44,20 @@ class EnvHost:
         Raises:
             CairnError: the request was wrong; the environment is well.
             gymnasium.error.ResetNeeded: the episode is over; the environment is well.
-            Failure: the environment is not to be used again.
+            Failure: the environment is not to be used again: it failed, or an exception from outside, such as
+                KeyboardInterrupt, ended the call before in the middle.
         """
-        with _faults_apart(operation):
-            return getattr(self, operation)(**arguments)
+        if self._is_at_work:
+            raise Failure("interrupted", f"the call before {operation!r} was interrupted; take another environment")
+        self._is_at_work = True
+        try:
+            with _faults_apart(operation):
+                answer = getattr(self, operation)(**arguments)
+        except Exception:  # what the environment raised; raised again
+            self._is_at_work = False
+            raise
+        self._is_at_work = False
+        return answer
 
     def kill(self) -> None:
         """Close the environment; a fault of its `close` is a warning, since it is not used again."""

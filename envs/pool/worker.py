@@ -33,11 +33,13 @@ def serve(sock: socket.socket) -> None:
             request = wire.receive(sock, _MAX_REQUEST, None)
         except wire.WireError:
             return
+        request_id = request.pop("request_id")
         answer = _answer(worlds, request)
         try:
-            wire.send(sock, answer)
+            wire.send(sock, {**answer, "request_id": request_id})
         except (TypeError, ValueError, RecursionError) as error:
-            wire.send(sock, {"error": "garbage", "message": f"the answer is not JSON: {error}"})
+            garbage = {"error": "garbage", "message": f"the answer is not JSON: {error}"}
+            wire.send(sock, {**garbage, "request_id": request_id})
 
 
 def _answer(worlds: list[EnvHost], request: dict[str, Any]) -> dict[str, Any]:

@@ -51,6 +51,7 @@ class WorkerProcess:
             env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path, **environ},
         )
         theirs.close()
+        self._asked = self._answered = 0  # numbers of the last request sent and of the last answer read
         hello = self._open(address, config)
         self.meta = _meta(hello["meta"])
         self.turn_limit = int(hello["turn_limit"])
@@ -92,10 +93,18 @@ class WorkerProcess:
         return hello
 
     def _exchange(self, request: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+        """Send a request and return its answer.
+
+        After a call that an exception from outside interrupted, such as KeyboardInterrupt, the worker is not used
+        again: the next answer would be the one to that call.
+        """
+        if self._asked != self._answered:
+            raise Failure("interrupted", f"the call before {request['do']!r} was interrupted; take another environment")
+        self._asked += 1
         try:
             self._socket.settimeout(timeout_s)
-            wire.send(self._socket, request)
-            return wire.receive(self._socket, self._limits.max_message_bytes, timeout_s)
+            wire.send(self._socket, {**request, "request_id": self._asked})
+            answer = wire.receive(self._socket, self._limits.max_message_bytes, timeout_s)
         except TimeoutError:
             raise Failure("hung", f"no answer to {request['do']!r} in {timeout_s:g} s") from None
         except wire.WireError as error:
@@ -103,6 +112,10 @@ class WorkerProcess:
             raise Failure(cause, f"in {request['do']!r}: {error}; exit status {self.process.poll()}") from None
         except OSError as error:
             raise Failure("died", f"in {request['do']!r}: {error}") from None
+        if answer.get("request_id") != self._asked:
+            raise Failure("garbage", f"in {request['do']!r}: an answer to request {answer.get('request_id')!r:.40}")
+        self._answered = self._asked
+        return answer
 
     def _still_runs(self) -> bool:
         """Whether the process runs; one that just closed its socket gets a moment to end."""

@@ -29,7 +29,7 @@ class EventLoopThread:
         future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result(timeout_s)
-        except TimeoutError:
+        except BaseException:  # an interrupt too: nothing reads its result; raised again
             future.cancel()
             raise
 

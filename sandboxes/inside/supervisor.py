@@ -59,13 +59,14 @@ class Supervisor:
             sizes = _HEADER.unpack(self._receive(_HEADER.size))
             request = json.loads(self._receive(sizes[0]))
             blob = self._receive(sizes[1])
+            own = {"request_id": request.pop("request_id")} if "request_id" in request else {}
             try:
                 answer, data = getattr(self, "do_" + request.pop("do"))(blob=blob, **request)
             except (files.Refused, OSError, ImportError) as error:
                 answer, data = {"error": str(error)}, b""
             except Exception:  # a fault of this program: the host ends the place and tells
                 answer, data = {"broken": traceback.format_exc()[-2000:]}, b""
-            body = json.dumps(answer).encode()
+            body = json.dumps({**answer, **own}).encode()
             self._send(_HEADER.pack(len(body), len(data)) + body + data)
 
     # -- requests ----------------------------------------------------------------------------------------------------

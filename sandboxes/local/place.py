@@ -109,6 +109,9 @@ class LocalPlace:
             said = self._said()
             self.close()
             raise SandboxFailure(f"A sandbox did not start: {said or error}") from error
+        except BaseException:  # an interrupt: the process is not left behind; raised again
+            self.close()
+            raise
 
     def request(self, message: Mapping[str, Any], blob: bytes, timeout_s: float) -> tuple[dict[str, Any], bytes]:
         """Send a request and return the answer; see `base.Place`."""

@@ -16,6 +16,7 @@ from cairn.benchmarks.train import side_by_side, with_cairn, with_trl
 from cairn.benchmarks.train.side_by_side import HELD, OURS, THEIRS, compare, table
 from cairn.benchmarks.train.side_by_side import rows as rows_of
 from cairn.benchmarks.train.updates import PHASES, UpdateTimes, Workload, run_config, task_ids
+from cairn.core.keys import unsigned
 from cairn.core.records import Observation
 
 SMALL = Workload(tasks=2, group=2, turns=3, reply_tokens=4, updates=2)
@@ -130,7 +131,7 @@ def test_trls_side_shows_the_model_what_ours_does(folder: str) -> None:
     messages: list[dict[str, Any]] = [{"role": "user", "content": tool.reset(task=task)}]  # Any: as TRL writes them
     ours: list[int] = []
     for action in ("look", "inventory"):
-        seen = Observation(text=text, anchor=info["anchor"])
+        seen = Observation(text=text, anchor=unsigned(info["anchor"]))
         reply = context.render(action)
         ours += [*context.prompt(seen).ids]
         assert policy.encoder.decode(ours) == tokenizer.apply_chat_template(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -130,9 +132,61 @@ def test_optional_columns_are_sorted_like_the_others() -> None:
     assert built.role.tolist() == [5, 4, 2, 3, 1]
 
 
+MASK = [False, False, True, False, False]
+FLAGS = ("valid", "success", "truncated", "trained", "past", "knows_next")
+NO_FLAGS: dict[str, tuple[Any, str]] = {  # of row 2
+    "NaN": ([False, False, np.nan, False, False], "nan"),
+    "None": ([False, False, None, False, False], "None"),
+    "a text": ([False, False, "False", False, False], "'False'"),
+    "a digit": (["0", "0", "1", "0", "0"], "'0'"),
+    "2": ([0, 0, 2, 0, 0], "2"),
+    "-1": (np.array([0, 0, -1, 0, 0]), "-1"),
+    "0.5": (np.array([0.0, 0.0, 0.5, 0.0, 0.0]), "0.5"),
+    "NaT": (np.array([False, False, np.datetime64("NaT"), False, False], object), "NaT"),
+    "a list": ([False, False, [], False, False], r"\[\]"),
+    "masked": (np.ma.MaskedArray([False] * 5, mask=MASK), "masked"),
+}
+
+
+@pytest.mark.parametrize("column", FLAGS)
+@pytest.mark.parametrize("kind", NO_FLAGS)
+def test_a_flag_is_true_or_false_and_nothing_else_stands_for_it(column: str, kind: str) -> None:
+    values, shown = NO_FLAGS[kind]
+    row = 0 if kind == "a digit" else 2
+    with pytest.raises(CairnError, match=rf"StepTable: {column} .*row {row}.*") as refused:
+        table(**{column: values})
+    assert re.search(shown, str(refused.value))
+
+
+@pytest.mark.parametrize("kind", [list, np.array, lambda x: np.array(x, object), np.ma.MaskedArray])
+def test_flags_may_be_zeros_and_ones_in_any_container(kind: Callable[[Any], Any]) -> None:
+    for values in ([1, 0, 1, 0, 1], [1.0, 0.0, 1.0, 0.0, 1.0], [True, False, True, False, True]):
+        assert table(valid=kind(values)).valid.tolist() == table(valid=[True, False, True, False, True]).valid.tolist()
+
+
+def test_a_missing_value_of_pandas_is_missing() -> None:
+    pandas = pytest.importorskip("pandas")
+    known = pandas.Series([True, False, True, False, True], dtype="boolean")
+    assert table(valid=known).valid.tolist() == table(valid=list(known)).valid.tolist()
+    known[2] = pandas.NA
+    with pytest.raises(CairnError, match="StepTable: valid must be True or False, got <NA> in row 2"):
+        table(valid=known)
+    with pytest.raises(CairnError, match="StepTable: reward must be finite, got nan in row 2"):
+        table(reward=pandas.Series([0, 0, pandas.NA, 0, 0], dtype="Int64"))
+
+
+@pytest.mark.parametrize("column", ["anchor", "group", "turn", "reward", "value"])
+def test_a_masked_value_is_missing(column: str) -> None:
+    with pytest.raises(CairnError, match=rf"StepTable: {column} .*row 2"):
+        table(**{column: np.ma.MaskedArray([0] * 5, mask=MASK)})
+
+
 @pytest.mark.parametrize(
     ("column", "values", "says"),
     [
+        ("reward", [0.0, 0.0, None, 0.0, 0.0], "reward must be finite, got nan in row 2"),
+        ("reward", [0.0, 0.0, "much", 0.0, 0.0], "reward must be a number, got 'much' in row 2"),
+        ("reward", [[0.0], [0.0, 1.0]], "reward must be a number|one number a row"),
         ("reward", [0.0, 0.0, np.nan, 0.0, 0.0], "reward must be finite, got .*nan.* in row 2"),
         ("reward", [0.0] * 4, "one value a row, got lengths"),
         ("turn", [0, 2, 0, 0, 0], r"turn 2 of episode 7 is not the next one \(row 1\); expected turn 1"),

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -380,6 +381,17 @@ class Troublesome(Sound):
             case "pid":
                 return Outcome(str(os.getpid()))
         return super().act(action)
+
+
+class Waits(Sound):
+    """Answers with the action; for the path of a file it makes the file and waits until somebody removes it."""
+
+    def act(self, action: str) -> Outcome:
+        if action.startswith("/"):
+            Path(action).touch()
+            while Path(action).exists():
+                time.sleep(0.002)
+        return Outcome(f"answer to {action}")
 
 
 class CannotList(Sound):

@@ -22,7 +22,9 @@ from cairn.sandboxes.kinds.bubblewrap import Bubblewrap, BubblewrapConfig
 from cairn.sandboxes.kinds.docker import Docker, DockerConfig
 from cairn.sandboxes.kinds.landlock import Landlock, LandlockConfig
 from cairn.sandboxes.kinds.process import Process, ProcessConfig
+from cairn.sandboxes.pool import SessionPool
 from cairn.sandboxes.records import Entry, LimitName
+from tests.interrupts import interrupted_when
 from tests.sandboxes.remote.serving import Server
 
 MIB = 1 << 20
@@ -481,6 +483,21 @@ def starts(command: str) -> bool:
             return False
         time.sleep(0.01)
     return True
+
+
+def test_after_an_interrupted_request_no_answer_is_that_of_another(sandbox: Sandbox) -> None:
+    pool = SessionPool(sandbox, LIMITS)
+    first = pool.take()
+    with interrupted_when(lambda: first._is_asking):
+        first.run(["sh", "-c", "sleep 0.2; echo first"])
+    with pytest.raises(CairnError, match="closed"):
+        first.run(["echo", "second"])
+    pool.give_back(first)
+    assert pool.discarded == 1
+    with pool.lease() as second:
+        assert second is not first
+        assert second.run(["echo", "third"]).stdout == b"third\n"
+    pool.close()
 
 
 def running(command: str) -> list[int]:

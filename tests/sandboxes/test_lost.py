@@ -12,9 +12,10 @@ import psutil
 import pytest
 
 from cairn.core.errors import CairnError, SandboxFailure
-from cairn.sandboxes import base
+from cairn.sandboxes import base, wire
 from cairn.sandboxes.base import FileRefused, Launcher, Limits, SandboxProcess, Session
 from cairn.sandboxes.interpreter import Interpreter
+from cairn.sandboxes.local.place import LocalPlace
 from tests.processes import has_ended
 from tests.sandboxes.remote.serving import Server, server
 from tests.sandboxes.usable import usable
@@ -144,6 +145,17 @@ def test_a_request_about_files_that_outlasts_its_time_is_the_programs(
         session.digest()
     monkeypatch.undo()
     assert session.list_files() == ()
+
+
+def test_an_answer_to_another_request_is_not_taken() -> None:
+    with usable("bubblewrap").session(Limits(wall_s=5)) as session:
+        session.run(["true"])
+        place = session._place
+        assert isinstance(place, LocalPlace)
+        place._socket.sendall(wire.packed({"do": "list", "max_files": 5, "request_id": 7}, b""))
+        assert session.run(["echo", "mine"]).is_lost
+        assert session.last_loss == "it answered request 7, not 2"
+        assert session.run(["echo", "mine"]).stdout == b"mine\n"
 
 
 def test_a_request_that_the_supervisor_fails_at_is_the_programs(session: Session) -> None:

@@ -39,6 +39,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from cairn.core.errors import CairnError, MissingDataError
+from cairn.core.keys import signed
 from cairn.core.records import Observation, Schema
 from cairn.envs.base import EnvConfig, EnvMeta, Outcome, TextEnv
 from cairn.envs.gui.actions import GuiActionError, parse, schemas, written
@@ -144,7 +145,7 @@ class ReplayEnv(RephrasableFunctions, TextEnv):
     def anchor(self) -> int:
         """Return the recorded anchor where it says all; see the module's docstring."""
         recorded = self._track.anchors[self._at]
-        return super().anchor() if recorded is None or self._num_patched or self._is_lost else recorded
+        return super().anchor() if recorded is None or self._num_patched or self._is_lost else signed(recorded)
 
     def admissible(self) -> tuple[str, ...] | None:
         """Return what the recorded environment named."""

@@ -16,6 +16,7 @@ from cairn.agents.context.transcript import Transcript, TranscriptConfig
 from cairn.agents.rollout.engine import Engine, collect
 from cairn.agents.rollout.episode import Job, PolicyInterface
 from cairn.core.errors import CairnError, ModelFailure
+from cairn.core.keys import unsigned
 from cairn.core.records import Ending, Episode, Observation, Task
 from cairn.core.table import StepTable
 from cairn.envs.base import Outcome
@@ -123,7 +124,7 @@ def test_an_episode_holds_what_was_shown_sampled_and_paid() -> None:
     env = Sound()
     text, info = env.reset(seed=0, options={"task": TASKS[0]})
     for i, turn in enumerate(episode.turns):
-        assert (turn.observation.text, turn.observation.anchor) == (text, info["anchor"])
+        assert (turn.observation.text, turn.observation.anchor) == (text, unsigned(info["anchor"]))
         assert turn.extends_previous == (i > 0)
         assert turn.prompt_ids is not None
         assert turn.reply_ids is not None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -26,6 +28,7 @@ from cairn.envs.code.judge import Judge
 from cairn.envs.properties.subject import Subject
 from cairn.envs.registry import declared, make
 from cairn.trainer.credit import advantages
+from tests.interrupts import interrupted_when
 
 pytestmark = pytest.mark.xdist_group("code")
 TASK = "repair/bank-3"
@@ -352,3 +355,20 @@ def test_a_test_that_was_changed_is_a_sign_of_tampering(env: CodeEnv) -> None:
 def test_honest_work_shows_no_sign_of_tampering(env: CodeEnv) -> None:
     said(env, "write_file notes.txt\nnothing\n")
     assert not [name for name in env.step("submit")[-1]["channels"] if name.startswith(TAMPERING)]
+
+
+def test_after_an_interrupted_step_a_reset_starts_a_whole_episode() -> None:
+    with contextlib.closing(make("code", kind="repair")) as env:
+        assert isinstance(env, CodeEnv)
+        task = env.tasks()[0]
+        first, _ = env.reset(seed=0, options={"task": task})
+        session = env._sessions.session
+        assert session is not None
+        with interrupted_when(lambda: session._is_asking):
+            env.step("run_python\nimport time\ntime.sleep(5)")
+        with pytest.raises(gymnasium.error.ResetNeeded):
+            env.step("list_files")
+        assert env.reset(seed=0, options={"task": task})[0] == first
+        assert "Traceback" not in env.step("list_files")[0]
+    with contextlib.closing(make("code", kind="repair")) as other:
+        assert other.reset(seed=0, options={"task": task})[0] == first

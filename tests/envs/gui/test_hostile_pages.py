@@ -18,6 +18,7 @@ pytest.importorskip("playwright", reason="needs Playwright: pip install -e '.[gu
 
 from tests.envs.gui.browser import CHROMIUM
 from tests.envs.gui.pages import PagesEnv, bid
+from tests.interrupts import interrupted_when
 
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
@@ -98,6 +99,17 @@ def test_a_frame_without_an_end_fails_its_episode_only_and_others_keep_theirs(wo
         assert failed == ["A page of the browser hangs in a frame"]
         assert "at 200" in other.step("scroll(0, 100)")[0]
         assert is_well(hostile)
+
+
+def test_an_interrupted_step_costs_the_page_and_no_other_episode() -> None:
+    with opened(CALM) as env:
+        page = env._page
+        with interrupted_when(lambda: env._needs_reset):
+            for _ in range(99):
+                env.step("noop()")
+        assert env._page is None
+        assert is_well(env)
+        assert env._page is not page
 
 
 def test_a_crash_fails_its_episode_only() -> None:

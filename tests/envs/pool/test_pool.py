@@ -28,8 +28,10 @@ from cairn.core.errors import (
     SandboxFailure,
 )
 from cairn.envs import registry
+from cairn.envs.pool import wire
 from cairn.envs.pool.pool import EnvHandle, EnvPool, PoolConfig
 from cairn.envs.pool.worker_process import WorkerLimits, WorkerProcess
+from tests.interrupts import interrupted_when
 from tests.processes import has_ended
 
 TROUBLE = "tests.envs.faulty:Troublesome"
@@ -371,3 +373,34 @@ def test_closing_a_pool_wakes_those_who_wait_for_a_lease() -> None:
     for thread in threads:
         thread.join(timeout=10)
     assert [text.endswith("is closed") for text in told] == [True] * 3
+
+
+@pytest.mark.parametrize("kind", [INSIDE, APART], ids=["inside", "processes"])
+@pytest.mark.parametrize("is_given_back", [False, True])
+def test_after_an_interrupted_call_no_answer_is_that_of_another(
+    kind: PoolConfig, is_given_back: bool, tmp_path: Path
+) -> None:
+    with EnvPool("tests.envs.faulty:Waits", pool=kind) as pool:
+        env, file = pool.lease(), tmp_path / "waits"
+        env.reset(seed=0, options={"task": TASK})
+        with interrupted_when(file.exists):
+            env.step(str(file))
+        file.unlink()
+        if not is_given_back:
+            with pytest.raises(EnvironmentFailure, match="interrupted"):
+                env.step("second")
+        env.close()
+        with pool.lease(timeout_s=60) as fresh:
+            fresh.reset(seed=0, options={"task": TASK})
+            assert [fresh.step(action)[0] for action in ("third", "fourth")] == ["answer to third", "answer to fourth"]
+        assert pool.failures == {"interrupted": 1}
+
+
+def test_a_worker_that_answers_another_request_is_replaced() -> None:
+    with EnvPool(TROUBLE, pool=APART) as pool, pool.lease() as env:
+        env.reset(seed=0, options={"task": TASK})
+        slot = env._slot
+        assert isinstance(slot, WorkerProcess)
+        wire.send(slot._socket, {"do": "step", "action": "amber", "request_id": 0})
+        with pytest.raises(EnvironmentFailure, match="garbage: in 'step': an answer to request 0"):
+            env.step("blue")
