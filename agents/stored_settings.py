@@ -1,7 +1,7 @@
-"""Settings of the agent that a checkpoint stores, without those that a stranger could misuse.
+"""Settings that a checkpoint or a run stores, without those that a stranger could misuse.
 
-A checkpoint may come from anybody. It may set how its policy is shown an episode and sampled. The server, the
-environment variable that is sent to it, and the modules to import come from the user's settings alone.
+A stored configuration may come from anybody. It may set how a policy is shown an episode, sampled and trained. Servers,
+the names of environment variables and tokens that are sent to them, and modules to import come from the user alone.
 """
 
 from __future__ import annotations
@@ -9,9 +9,12 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from importlib.machinery import PathFinder
+from ipaddress import ip_address
+from shlex import quote
 from typing import Any
+from urllib.parse import urlsplit
 
 from cairn.agents.backends.http.config import ModelServerConfig
 from cairn.agents.config import SamplingConfig
@@ -20,6 +23,17 @@ from cairn.core.errors import CairnWarning, ConfigError
 from cairn.core.plugins import BACKENDS, DOTTED
 
 Tables = Mapping[str, Any]  # Any: settings
+Path = tuple[str, ...]
+
+# Names of settings, in whatever table, that say where something is sent, and what with it.
+SERVER_SETTINGS = frozenset({"address", "key_env", "network", "token", "token_file", "uri", "url"})
+_USUAL = (
+    None,
+    "",
+    "https://api.openai.com/v1",
+    "OPENAI_API_KEY",
+    "VLLM_API_KEY",
+)  # what a configuration may say anyway
 
 
 def sampling_of(stored: Tables, given: Tables, name: str) -> dict[str, Any]:  # Any: settings
@@ -28,13 +42,12 @@ def sampling_of(stored: Tables, given: Tables, name: str) -> dict[str, Any]:  # 
     A stored server is not asked: unless the user chooses a back end, the policy is sampled here, with a warning.
 
     Raises:
-        ConfigError: the stored back end is a module.
+        ConfigError: the stored settings name a module.
     """
     servers = [method for method in BACKENDS.ids() if _is_server(method)]
     kept = {key: value for key, value in stored.items() if key not in servers}
     if "method" not in given:
         method = str(stored.get("method", SamplingConfig().method))
-        _refuse_module(method, "sampling.method", name)
         if method in servers:
             kept["method"] = SamplingConfig().method
             warnings.warn(
@@ -43,6 +56,7 @@ def sampling_of(stored: Tables, given: Tables, name: str) -> dict[str, Any]:  # 
                 CairnWarning,
                 stacklevel=4,
             )
+    _refuse(_modules(kept, given), "module", name, "--agent-set sampling.")
     return merge(kept, given)
 
 
@@ -50,53 +64,39 @@ def agent_of(stored: Tables, given: Tables, name: str) -> dict[str, Any]:  # Any
     """Return the stored settings of the agent with those of the user on top.
 
     Raises:
-        ConfigError: the stored context or format is a module.
+        ConfigError: the stored settings name a module.
     """
-    tables = merge(stored, given)
-    chosen = given.get("context", {})
-    context = stored.get("context", {})
-    if "method" not in chosen:
-        _refuse_module(str(context.get("method", "")), "agent.context.method", name)
-    for method, settings in context.items():
-        if isinstance(settings, Mapping) and "format" not in chosen.get(method, {}):
-            _refuse_module(str(settings.get("format", "")), f"agent.context.{method}.format", name)
-    return tables
+    _refuse(_modules(stored, given), "module", name, "--agent-set agent.")
+    return merge(stored, given)
 
 
-def _is_server(method: str) -> bool:
-    return issubclass(BACKENDS.load(method)[1], ModelServerConfig)
+def env_of(stored: Tables, given: Tables, name: str) -> dict[str, Any]:  # Any: settings
+    """Return the stored settings of an environment with those of the user on top.
+
+    Raises:
+        ConfigError: the stored settings name a module or a server.
+    """
+    _refuse(_modules(stored, given), "module", name, "--set ")
+    _refuse(_servers(stored, given), "server, variable or token", name, "--set ")
+    return merge(stored, given)
 
 
-def _refuse_module(value: str, setting: str, name: str) -> None:
-    if DOTTED.fullmatch(value):
-        raise ConfigError(
-            f"{name!r} names the module {value!r} for {setting}; modules that a checkpoint names are not imported. If "
-            f"you trust it: --agent-set {setting}={value}"
-        )
+def named_modules(config: Any) -> list[str]:  # Any: whatever JSON can hold, not yet checked
+    """Return the ``module:Name`` texts of a configuration that no installed package has, each once.
+
+    Every text counts, and every key, wherever it stands: environments and plug-ins have fields of their own.
+    """
+    return list(dict.fromkeys(found for _, found in _modules(config, {}) if not _is_installed(found)))
 
 
-_NAMES = (
-    ("env", "id"),
-    ("sampling", "method"),
-    ("agent", "context", "method"),
-    ("credit", "method"),
-    ("loss", "method"),
-)
-
-
-def named_modules(config: Mapping[str, Any]) -> list[str]:  # Any: a stored configuration, not yet checked
-    """Return the ``module:Name`` values of a configuration's plug-ins that no installed package has, each once."""
-    found = [name for name in _names(config) if DOTTED.fullmatch(name) and not _is_installed(name)]
-    return list(dict.fromkeys(found))
-
-
-def refuse_modules(config: Mapping[str, Any], allowed: Collection[str], run: str) -> None:  # Any: as above
-    """Refuse modules that a stored configuration names and that the user has not allowed by name.
+def refuse_modules(configs: Iterable[Any], allowed: Collection[str], run: str) -> None:  # Any: as above
+    """Refuse modules that stored configurations name and that the user has not allowed by name.
 
     Raises:
         ConfigError: there is one.
     """
-    if refused := [name for name in named_modules(config) if name not in allowed]:
+    named = dict.fromkeys(name for config in configs for name in named_modules(config))
+    if refused := [name for name in named if name not in allowed]:
         flags = " ".join(f"--import {name}" for name in refused)
         raise ConfigError(
             f"The run in {run!r} names {', '.join(map(repr, refused))}; modules that a stored run names are not "
@@ -104,22 +104,89 @@ def refuse_modules(config: Mapping[str, Any], allowed: Collection[str], run: str
         )
 
 
-def _names(config: Mapping[str, Any]) -> Iterator[str]:  # Any: as above
-    for keys in _NAMES:
-        yield from _text_at(config, keys)
-    context = config.get("agent", {}).get("context", {}) if isinstance(config.get("agent"), Mapping) else {}
-    for settings in context.values() if isinstance(context, Mapping) else ():
-        if isinstance(settings, Mapping):
-            yield from _text_at(settings, ("format",))
-    trackers = config.get("trackers")
-    yield from trackers if isinstance(trackers, Mapping) else ()
+def refuse_servers(config: Tables, given: Tables, run: str) -> None:
+    """Refuse servers, variables and tokens that a stored configuration names and that the user has not given.
+
+    Raises:
+        ConfigError: there is one.
+    """
+    _refuse(_servers(config, given), "server, variable or token", run, "--set ")
 
 
-def _text_at(tables: Any, keys: tuple[str, ...]) -> Iterator[str]:  # Any: whatever JSON can hold
-    for key in keys:
-        tables = tables.get(key) if isinstance(tables, Mapping) else None
-    if isinstance(tables, str):
-        yield tables
+def resume_flags(config: Tables) -> str:
+    """Return the options with which a run of this configuration continues, with a blank before each."""
+    flags = [f" --import {quote(name)}" for name in named_modules(config)]
+    return "".join(flags + [f" --set {_setting(path, value)}" for path, value in _servers(config, {})])
+
+
+def _refuse(found: Iterator[tuple[Path, Any]], what: str, name: str, flag: str) -> None:  # Any: a setting
+    if every := list(found):
+        told = " and ".join(f"{value!r}" for _, value in every)
+        flags = " ".join(f"{flag}{_setting(path, value)}" for path, value in every)
+        raise ConfigError(
+            f"{name!r} names the {what} {told}, and may come from a stranger: it is not used. If you trust it: {flags}"
+        )
+
+
+def _setting(path: Path, value: Any) -> str:  # Any: a setting
+    return quote(f"{'.'.join(path)}={value}")
+
+
+def _modules(stored: Any, given: Any) -> Iterator[tuple[Path, str]]:  # Any: whatever JSON can hold
+    """Yield the texts and keys of the form ``module:Name`` that the user has not given in the same place."""
+    for path, value in _leaves(stored):
+        for at, text in [*((path[:end], path[end]) for end in range(len(path))), (path, value)]:
+            if isinstance(text, str) and DOTTED.fullmatch(text) and not _has(given, path):
+                yield at, text
+
+
+def _servers(stored: Any, given: Any) -> Iterator[tuple[Path, Any]]:  # Any: whatever JSON can hold
+    """Yield the settings of `SERVER_SETTINGS` that lead away from this machine and that the user has not given."""
+    for path, value in _leaves(stored):
+        name = next((part for part in reversed(path) if not part.isdigit()), "")
+        if name in SERVER_SETTINGS and value not in _USUAL and not _is_here(value) and not _has(given, path):
+            yield path, value
+
+
+def _leaves(tables: Any) -> Iterator[tuple[Path, Any]]:  # Any: whatever JSON can hold
+    """Yield every value that is no table or list, or an empty one, with the keys and positions that lead to it."""
+    waiting: list[tuple[Path, Any]] = [((), tables)]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, Mapping) and value:
+            waiting += [((*path, str(key)), each) for key, each in value.items()]
+        elif isinstance(value, (list, tuple)) and value:
+            waiting += [((*path, str(number)), each) for number, each in enumerate(value)]
+        else:
+            yield path, value
+
+
+def _has(given: Any, path: Path) -> bool:  # Any: whatever JSON can hold
+    """Return whether the user's settings replace the one at `path`: they have it, or a list or text above it."""
+    for key in path:
+        if not isinstance(given, Mapping):
+            return True
+        if key not in given:
+            return False
+        given = given[key]
+    return True
+
+
+def _is_here(value: object) -> bool:
+    """Return whether an address is of this machine, or no address at all but an empty table or a local file."""
+    if not isinstance(value, str):
+        return not value
+    parts = urlsplit(value if "://" in value else f"//{value}")
+    if parts.scheme in ("file", "sqlite"):
+        return True
+    try:
+        return parts.hostname == "localhost" or ip_address(parts.hostname or "").is_loopback
+    except ValueError:
+        return False
+
+
+def _is_server(method: str) -> bool:
+    return issubclass(BACKENDS.load(method)[1], ModelServerConfig)
 
 
 def _is_installed(name: str) -> bool:

@@ -110,8 +110,8 @@ def _defaulted(config: str, settings: list[str], resume: Path | None) -> frozens
 
 
 def _configuration(config: str, settings: list[str], resume: Path | None, imports: list[str]) -> RunConfig:
-    from cairn.agents.stored_settings import refuse_modules
-    from cairn.core.config import parse_flags
+    from cairn.agents.stored_settings import refuse_modules, refuse_servers
+    from cairn.core.config import nest, parse_flags
     from cairn.core.errors import CairnError
     from cairn.core.store import RunStore
     from cairn.trainer.config import load_run_config
@@ -123,11 +123,14 @@ def _configuration(config: str, settings: list[str], resume: Path | None, import
     if not (resume / "run.sqlite").is_file():
         raise CairnError(f"No run at {str(resume)!r}: expected a folder with run.sqlite")
     with RunStore(resume / "run.sqlite") as store:
-        stored = store.meta().get("config")
+        meta = store.meta()
+    stored = meta.get("config")
     if stored is None:
         raise CairnError(f"The run at {str(resume)!r} ended before it had stored its configuration; start it again")
-    refuse_modules(stored, imports, str(resume))
-    return load_run_config(stored, parse_flags(settings), is_stored=True)
+    refuse_modules([stored, meta.get("configs")], imports, str(resume))  # it is made under earlier settings, too
+    given = parse_flags(settings)
+    refuse_servers(stored, nest(given), str(resume))
+    return load_run_config(stored, given, is_stored=True)
 
 
 def _draw(run: Run, config: RunConfig) -> Path:
@@ -139,13 +142,13 @@ def _draw(run: Run, config: RunConfig) -> Path:
 
 
 def _summarise(run: Run, config: RunConfig, picture: Path) -> None:
-    from cairn.agents.stored_settings import named_modules
+    from cairn.agents.stored_settings import resume_flags
 
     cairn = program("cairn")
     if run.reports:
         _show_success(run)
     if not run.is_finished:
-        flags = "".join(f" --import {name}" for name in named_modules(config.model_dump()))
+        flags = resume_flags(config.model_dump())
         typer.echo(f"\nStopped before the end. Continue with: {cairn} train --resume {run.folder}{flags}")
     typer.echo(f"\ncurves      {picture}")
     if "tensorboard" in config.trackers.chosen():

@@ -151,6 +151,7 @@ class Trainer:
         policy = self._policy(checkpoint)
         self.callback.on_start(self.folder, run_summary(self.config, policy, self.tasks, self.device))
         self.files.store_facts(policy, self.tasks, checkpoint)
+        self.trained_tasks = self.files.trained_tasks(self.tasks)
         for note in pretrained_notes(self.config) if checkpoint is None else ():
             self._note(0, "warning", note)
         imitating = checkpoint is not None and "imitation" in checkpoint.state
@@ -370,7 +371,7 @@ class Trainer:
         return rollout
 
     def _save(self, policy: Policy, learner: Learner, rollout: State | None, **more: Any) -> None:  # Any: JSON
-        self.files.save(policy, learner, self.tasks, rollout, {"order": self._order().key, **more})
+        self.files.save(policy, learner, self.trained_tasks, rollout, {"order": self._order().key, **more})
 
     def _note(self, step: int, kind: str, text: str) -> None:
         self.store.event(step, kind, text)

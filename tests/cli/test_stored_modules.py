@@ -42,6 +42,12 @@ CHANGES: tuple[dict[str, Any], ...] = (
     {"credit": {"method": "planted:CREDIT"}},
     {"loss": {"method": "planted:LOSS"}},
     {"trackers": {"tensorboard": {}, "planted:TRACKER": {}}},
+    {"env": {"id": "household", "config": {"perturb": {"planted:PERTURBATION": {}}}}},
+    {"env": {"id": "household", "config": {"perturb": ["planted:PERTURBATION"]}}},
+    {"env": {"id": "codeact", "config": {"of": "planted:Env"}}},
+    {"env": {"id": "code", "config": {"sandbox": "planted:SANDBOX"}}},
+    {"eval": {"config": {"perturb": "planted:PERTURBATION"}}},
+    {"imitation": {"episodes": 1, "config": {"perturb": "planted:PERTURBATION"}}},
 )
 
 
@@ -52,6 +58,26 @@ def test_a_resumed_run_imports_no_module_that_it_names(change: Mapping[str, Any]
     assert done.returncode == 2, done.stderr
     assert "modules that a stored run names are not imported" in done.stderr
     assert "--import planted:" in done.stderr
+    assert not (tmp_path / "planted.imported").exists()
+
+
+def test_a_resumed_run_sends_nothing_to_a_server_that_it_names(tmp_path: Path) -> None:
+    server = {"url": "http://models.example/v1", "key_env": "AWS_SECRET_ACCESS_KEY"}
+    stranger(tmp_path, {"sampling": {"method": "vllm_server", "vllm_server": server}})
+    for command in (["train", "--resume", "run"], ["train", "--plan", "--resume", "run"]):
+        done = cairn(tmp_path, *command)
+        assert done.returncode == 2, done.stderr
+        assert "names the server, variable or token" in done.stderr
+        assert "--set sampling.vllm_server.key_env=AWS_SECRET_ACCESS_KEY" in done.stderr
+
+
+def test_earlier_settings_of_a_run_name_no_module_either(tmp_path: Path) -> None:
+    stranger(tmp_path, {})
+    with RunStore(tmp_path / "run" / "run.sqlite") as store:
+        config = {**store.meta()["config"], "env": {"id": "household", "config": {"perturb": "planted:P"}}}
+        store.set_meta({"configs": [{"update": 0, "config": config}]})
+    done = cairn(tmp_path, "train", "--resume", "run")
+    assert "--import planted:P" in done.stderr
     assert not (tmp_path / "planted.imported").exists()
 
 

@@ -29,7 +29,7 @@ from cairn.trainer.run.history import (
     history_of,
     refuse_late_changes,
     refuse_other_env,
-    trained_settings,
+    trained_tasks,
 )
 from cairn.trainer.run.result import versions
 from cairn.trainer.run.task_split import TaskSplit
@@ -97,26 +97,29 @@ class RunFolder:
         for settings in (self.config.env.config, self.config.eval_env):
             self.store.environment(self.config.env.id, self.env.version, settings)
 
+    def trained_tasks(self, split: TaskSplit) -> frozenset[str]:
+        """Return the ids of the tasks that the run trains on, or has trained on under earlier settings."""
+        return frozenset(trained_tasks(self.config.env.id, history_of(self.store.meta()), split.held_out))
+
     def save(
         self,
         policy: Policy,
         learner: Learner,
-        split: TaskSplit,
+        trained: frozenset[str],
         rollout: State | None,
         more: Mapping[str, Any],  # Any: JSON
     ) -> None:
-        """Write a checkpoint; `more`: further facts of the trainer."""
+        """Write a checkpoint; `trained`: ids of the tasks trained on; `more`: further facts of the trainer."""
         self.store.flush()  # a run that continues from a checkpoint has all that led to it
-        trained = TrainedTasks(
+        listed = TrainedTasks(
             env=self.config.env.id,
-            settings=trained_settings(history_of(self.store.meta())),
-            held_out=frozenset(split.held_out),
+            tasks=trained,
             evaluation=self.config.eval_env,
         )
         state = {
             "config": self.config.model_dump(),
             "prompts": prompt_hashes(self.config.agent),
-            "training": trained.to_dict(),
+            "training": listed.to_dict(),
         }
         keep = self.config.trainer.keep_checkpoints
         folder = self.path / "checkpoints"
