@@ -81,6 +81,7 @@ class EnvMeta:
     is_blocking: bool = (
         False  # calls wait for other processes, such as a sandbox or a browser: several may go on at once
     )
+    has_terminal_reward: bool = False  # no turn but an episode's last earns a reward; some credit methods need this
     parts: tuple[str, ...] = ()  # channels that are parts of the reward: every turn has all; they add up to its reward
     channels: tuple[
         str, ...

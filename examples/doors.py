@@ -20,6 +20,7 @@ class Doors(TextEnv):
         reward_range=(0, 1),
         summary="Open the right door.",
         is_deterministic=True,
+        has_terminal_reward=True,
         oracles=("reader",),
     )
 

@@ -21,7 +21,7 @@ from cairn.core.plugins import BACKENDS, CONTEXTS, CREDITS, LOSSES, TRACKERS
 from cairn.envs.base import EnvMeta
 from cairn.envs.pool.pool import KeepConfig
 from cairn.trainer.cluster.config import ClusterConfig
-from cairn.trainer.credit.requirements import check_training
+from cairn.trainer.credit.requirements import DeclaredEnv, check_training
 from cairn.trainer.guards import GuardConfig
 from cairn.trainer.learner.learner import LearnerConfig
 from cairn.trainer.learner.optimizers import OptimizerConfig
@@ -214,10 +214,14 @@ def load_run_config(
             check_training(
                 config.credit.method,
                 config.credit.settings,
-                env_id=config.env.id,
-                parts=declared.parts,
-                channels=declared.channels,
-                group_size=config.trainer.group_size,
+                DeclaredEnv(
+                    env_id=config.env.id,
+                    parts=declared.parts,
+                    channels=declared.channels,
+                    has_terminal_reward=declared.has_terminal_reward,
+                    least_score=declared.reward_range[0],
+                ),
+                config.trainer.group_size,
             )
     except ConfigError:
         raise

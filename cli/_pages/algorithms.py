@@ -37,6 +37,12 @@ over four tasks of 300 groups each, with 95 % bootstrap intervals over groups; t
 averaged over the problems and the three levels. Methods that need a critic, roles or reward channels are not measured.
 
 ![CreditBench](creditbench.png)
+
+**Assumptions.** Some methods assume a terminal reward: no turn but an episode's last earns one. They treat episodes as
+successes or failures and prefer short ways to a success. Where other turns earn rewards too, and the policy decides
+when to stop, their expected update points against the exact policy gradient. A run is refused where its environment
+does not declare what its method assumes (`EnvMeta.has_terminal_reward`, `EnvMeta.reward_range`).
+`tests/properties/test_credit_direction.py` measures every method.
 """
 
 
@@ -55,8 +61,14 @@ def page(results: Path) -> str:
     parts = [_HEAD.format(size=SIZE, level=LEVEL)]
     for name, place in CREDITS.places().items():
         if ":" not in place:  # what other packages plug in is not part of this repository's page
-            parts += [f"## {name}", "", *_words(place), "", *_rows(name, lines, ranks), ""]
+            parts += [f"## {name}", "", *_words(place), "", *_assumptions(name), *_rows(name, lines, ranks), ""]
     return "\n".join(parts).rstrip() + "\n"
+
+
+def _assumptions(name: str) -> list[str]:
+    """Return a line on what a method assumes of environments; a run in another environment is refused."""
+    assumes = CREDITS.load(name).assumes
+    return [f"Assumes of the environment: {' and '.join(assumes)}.", ""] if assumes else []
 
 
 def _words(place: str) -> list[str]:

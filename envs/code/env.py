@@ -66,6 +66,7 @@ class CodeEnv(Rephrasable, TextEnv):
         reward_range=(0.0, 1.0),
         summary="Write, repair and run code in a sandbox, judged by hidden tests that the code never sees.",
         is_deterministic=False,  # programs may read a clock or draw numbers
+        has_terminal_reward=True,
         oracles=("reference",),
         is_blocking=True,
         can_reword=True,

@@ -93,6 +93,7 @@ class CodeActEnv(TextEnv):
             oracles=(_ORACLE, *inner.oracles[1:]) if inner.oracles else (),
             oracle_success=inner.oracle_success,
             can_snapshot=inner.can_snapshot,
+            has_terminal_reward=inner.has_terminal_reward,
             parts=inner.parts,
             channels=inner.channels,
         )

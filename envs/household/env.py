@@ -59,6 +59,7 @@ class HouseholdEnv(Rephrasable, TextEnv):
         reward_range=(0.0, 1.0),
         summary="Household tasks in text: ALFWorld's 3,827 games and generated houses, in pure Python.",
         is_deterministic=True,
+        has_terminal_reward=True,
         oracles=("planner", "explorer"),
         oracle_success=0.97,
         can_snapshot=True,

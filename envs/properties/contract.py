@@ -137,6 +137,11 @@ def score_range(subject: Subject) -> str:
         for policy in (oracle(env.meta.oracles[0]), wander("score", seed)):
             for frame in play(env, task, seed, policy, 50):
                 _check_frame(frame, task)
+                require(
+                    frame.is_last or not env.meta.has_terminal_reward or frame.reward == 0,
+                    f"task {task!r}, after {frame.action!r:.80}: a reward of {frame.reward!r} before the end of the "
+                    "episode; declare has_terminal_reward=False",
+                )
                 score = float(frame.info["score"])
                 require(low <= score <= high, f"task {task!r}: score {score!r} outside {env.meta.reward_range}")
                 scores.append(score)

@@ -72,6 +72,7 @@ class WebShopEnv(Rephrasable, TextEnv):
         reward_range=(0.0, 1.0),
         summary="WebShop: search and buy, with the original's pages, goals, reward and ranking; or a generated shop.",
         is_deterministic=True,
+        has_terminal_reward=True,
         oracles=("buyer",),
         can_snapshot=True,
         can_reword=True,

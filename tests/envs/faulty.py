@@ -172,6 +172,13 @@ class ScoresTwo(Sound):
         return replace(outcome, score=2.0) if outcome.success else outcome
 
 
+class EarnsOnTheWay(Sound):
+    meta = replace(Sound.meta, has_terminal_reward=True)
+
+    def act(self, action: str) -> Outcome:
+        return replace(super().act(action), reward=0.25)
+
+
 class RewardsNan(Sound):
     def act(self, action: str) -> Outcome:
         return replace(super().act(action), reward=float("nan"))

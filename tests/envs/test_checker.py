@@ -22,6 +22,7 @@ FAULTS = [
     ("budget", faulty.TruncatesWhatItJudges, "success without is_terminated"),
     ("score-range", faulty.ScoresTwo, "score 2.0 outside (0.0, 1.0)"),
     ("score-range", faulty.RewardsNan, "reward is nan"),
+    ("score-range", faulty.EarnsOnTheWay, "a reward of 0.25 before the end of the episode"),
     ("channels", faulty.LacksAPart, "the declared part 'solved' is missing among the channels []"),
     ("channels", faulty.HasPartsThatDoNotAddUp, "the parts {'solved': 0.5} add up to 0.5, but the reward is 1.0"),
     ("channels", faulty.HasAnUndeclaredChannel, "the channel 'heard' is not declared"),

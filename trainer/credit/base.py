@@ -18,6 +18,11 @@ Property = Literal[
     "better",  # of two one-step episodes from one state, the better has the greater advantage, above and below 0
 ]
 
+Assumption = Literal[
+    "a terminal reward",  # no turn but an episode's last earns one; where others do, the update may point the wrong way
+    "scores of 0 or more",  # an episode's sum of rewards
+]
+
 
 def _nothing(_: Config) -> tuple[str, ...]:
     return ()
@@ -35,6 +40,7 @@ class Credit(Generic[C]):
     needs_in_training: tuple[str, ...] = ()  # without these columns it is another method: a run is refused
     channels: Callable[[C], Collection[str]] = _nothing  # channels that its settings name
     parts: Callable[[C], Collection[str]] = _nothing  # channels that its settings take for parts of the reward
+    assumes: tuple[Assumption, ...] = ()  # of the environment; a run in one of which it is false is refused
     learned: Callable[[StepTable, C], Flags] | None = (
         None  # [N] rows that count in the loss; None: all that are trained
     )

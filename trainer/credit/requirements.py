@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -22,65 +23,78 @@ _MISSING = {  # column: its content, and the reason why training has none
 }
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DeclaredEnv:
+    """What an environment declares that credit methods depend on; see `EnvMeta`."""
+
+    env_id: str
+    parts: Collection[str]  # channels that are parts of the reward
+    channels: Collection[str]  # names and patterns of the other channels
+    has_terminal_reward: bool
+    least_score: float  # of an episode
+
+
 def check_training(
     method: str,
     settings: Mapping[str, Any],  # Any: the method's Config checks them
-    *,
-    env_id: str,
-    parts: Collection[str],
-    channels: Collection[str],
+    env: DeclaredEnv,
     group_size: int,
 ) -> None:
-    """Check that training provides all the data that a credit method needs.
+    """Check that training provides all the data that a credit method needs, and that its assumptions hold.
 
     Args:
         method: a registered credit method.
         settings: fields of its Config.
-        env_id: the environment, for messages.
-        parts: channels that the environment declares as parts of the reward.
-        channels: names and patterns of the other channels that it declares.
+        env: the environment that is trained on.
         group_size: episodes of each task.
 
     Raises:
-        ConfigError: naming the method, the missing data, the reason and other methods.
+        ConfigError: naming the method, the missing data or the assumption, the reason and other methods.
     """
     credit: Credit[Any] = CREDITS.load(method)
-    if missing := _missing(credit, build(credit.config, settings, f"credit {method!r}"), env_id, parts, channels):
-        can = _trainable(env_id, parts, channels)
+    if missing := _missing(credit, build(credit.config, settings, f"credit {method!r}"), env):
+        can = _trainable(env)
         raise ConfigError(
             f"credit.method: {method!r} needs {missing}; compute it from Python with cairn.advantages(table, "
             f"{method!r}), or train with one of: {', '.join(can)}"
         )
     if group_size == 1 and "lone" not in credit.violates:
-        alone = [name for name in _trainable(env_id, parts, channels) if "lone" in CREDITS.load(name).violates]
+        alone = [name for name in _trainable(env) if "lone" in CREDITS.load(name).violates]
         raise ConfigError(
             f"trainer.group_size must be at least 2: credit {method!r} compares the episodes of a task with each other "
             f"and gives a lone one no advantage; methods without that comparison: {', '.join(alone)}"
         )
 
 
-def _trainable(env_id: str, parts: Collection[str], channels: Collection[str]) -> list[str]:
+def _trainable(env: DeclaredEnv) -> list[str]:
     """Return the methods that lack nothing with their default settings."""
     loaded: dict[str, Credit[Any]] = {name: CREDITS.load(name) for name in CREDITS.ids()}
-    return [name for name, each in loaded.items() if not _missing(each, each.config(), env_id, parts, channels)]
+    return [name for name, each in loaded.items() if not _missing(each, each.config(), env)]
 
 
-def _missing(
-    credit: Credit[Any], settings: Config, env_id: str, parts: Collection[str], channels: Collection[str]
-) -> str:
-    """Return the missing data with the reason, for a message; empty if nothing is missing."""
+def _missing(credit: Credit[Any], settings: Config, env: DeclaredEnv) -> str:
+    """Return the missing data or the false assumption with the reason, for a message; empty if nothing is missing."""
     for column in (*credit.needs, *credit.needs_in_training):
         if column not in ("parts", "channels", *PROVIDED):
             content, reason = _MISSING.get(column, (f"the column {column!r}", "training does not fill it"))
             return f"{content} (column {column}), and {reason}"
-    if "parts" in credit.needs and not parts:
-        return f"parts of the reward, and environment {env_id!r} declares none (EnvMeta.parts)"
+    if "parts" in credit.needs and not env.parts:
+        return f"parts of the reward, and environment {env.env_id!r} declares none (EnvMeta.parts)"
     for name in credit.parts(settings):
-        if name not in parts:
-            return f"the part of the reward {name!r}, and environment {env_id!r} declares {_listed(parts)}"
+        if name not in env.parts:
+            return f"the part of the reward {name!r}, and environment {env.env_id!r} declares {_listed(env.parts)}"
     for name in credit.channels(settings):
-        if not any(fnmatchcase(name, pattern) for pattern in (*parts, *channels)):
-            return f"the channel {name!r}, and environment {env_id!r} declares {_listed((*parts, *channels))}"
+        if not any(fnmatchcase(name, pattern) for pattern in (*env.parts, *env.channels)):
+            return (
+                f"the channel {name!r}, and environment {env.env_id!r} declares {_listed((*env.parts, *env.channels))}"
+            )
+    if "a terminal reward" in credit.assumes and not env.has_terminal_reward:
+        return (
+            f"a terminal reward, and environment {env.env_id!r} may give rewards before an episode's end "
+            "(EnvMeta.has_terminal_reward)"
+        )
+    if "scores of 0 or more" in credit.assumes and env.least_score < 0:
+        return f"scores of 0 or more, and environment {env.env_id!r} has scores from {env.least_score:g}"
     return ""
 
 

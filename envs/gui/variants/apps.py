@@ -51,6 +51,7 @@ class AppsEnv(GuiEnv):
         reward_range=(0.0, 1.0),
         summary="Eight web applications of an office in a real browser, judged by their own data.",
         is_deterministic=True,
+        has_terminal_reward=True,
         oracles=("clerk",),
         is_blocking=True,
         can_reword=True,

@@ -61,6 +61,7 @@ class MiniwobEnv(GuiEnv):
         reward_range=(-1.0, 1.0),
         summary="MiniWoB++: small pages in a real browser, each with one thing to do.",
         is_deterministic=True,
+        has_terminal_reward=True,
         oracles=("solver",),
         oracle_success=0.8,
         is_blocking=True,

@@ -44,6 +44,7 @@ class ShopPagesEnv(GuiEnv):
         reward_range=(0.0, 1.0),
         summary="The web shop in a real browser: search, compare, choose options and buy on its pages.",
         is_deterministic=True,
+        has_terminal_reward=True,
         oracles=("buyer",),
         is_blocking=True,
         can_reword=True,

@@ -64,6 +64,7 @@ class BacktrackEnv(Family[BacktrackTask]):
         reward_range=(0.0, 1.0),
         summary="WebShop, dead ends: the first products that fit are sold out; go back and buy another that fits.",
         is_deterministic=True,
+        has_terminal_reward=True,
         oracles=("buyer",),
         can_snapshot=True,
         can_reword=True,

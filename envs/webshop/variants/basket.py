@@ -76,6 +76,7 @@ class BasketEnv(Family[BasketTask]):
         reward_range=(0.0, 1.0),
         summary="WebShop, baskets: put two to four things into a cart and check out within a budget.",
         is_deterministic=True,
+        has_terminal_reward=True,
         oracles=("buyer",),
         can_snapshot=True,
         can_reword=True,

@@ -64,6 +64,7 @@ class CheapestEnv(Family[CheapestTask]):
         reward_range=(0.0, 1.0),
         summary="WebShop, comparison: of the 2 to 20 products that meet the conditions, buy the cheapest.",
         is_deterministic=True,
+        has_terminal_reward=True,
         oracles=("buyer",),
         can_snapshot=True,
         can_reword=True,

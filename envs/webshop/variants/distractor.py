@@ -68,6 +68,7 @@ class DistractorEnv(Family[DistractorTask]):
         reward_range=(0.0, 1.0),
         summary="WebShop, distractors: the instruction also tells of other orders, other people and what not to buy.",
         is_deterministic=True,
+        has_terminal_reward=True,
         oracles=("buyer",),
         can_snapshot=True,
         can_reword=True,

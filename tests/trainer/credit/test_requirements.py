@@ -39,7 +39,8 @@ class Graded(Doors):
         assert isinstance(config, Graded.Config)
         if not config.graded:
             return cls.meta
-        return replace(cls.meta, parts=("door", "key"), channels=("match", "implicit", "change", "test/*"))
+        parts, channels = ("door", "key"), ("match", "implicit", "change", "test/*")
+        return replace(cls.meta, parts=parts, channels=channels, has_terminal_reward=False)
 
     def start(self, task_id: str, rng: random.Random) -> str:
         self.rng = rng
@@ -146,6 +147,28 @@ def test_channels_may_be_declared_by_name_by_pattern_or_as_parts(method: str, se
     assert load_run_config(TINY, {"credit": {"method": method, method: settings}}).credit.settings == settings
 
 
+@pytest.mark.parametrize("method", [name for name in METHODS if "a terminal reward" in CREDITS.load(name).assumes])
+def test_a_method_that_assumes_a_terminal_reward_is_refused_where_none_is_declared(method: str) -> None:
+    if method not in REFUSED:
+        load_run_config(TINY, {"credit.method": method, "env.config.graded": False})
+        with pytest.raises(
+            ConfigError, match=rf"'{method}' needs a terminal reward, .*Graded' may give rewards before"
+        ):
+            load_run_config(TINY, {"credit.method": method})
+
+
+class Fined(Doors):
+    """Doors whose scores go below 0."""
+
+    meta = replace(Doors.meta, reward_range=(-1, 1))
+
+
+@pytest.mark.parametrize("method", ["a_grae", "psr_nsr"])
+def test_a_method_that_assumes_scores_of_0_or_more_is_refused_where_they_are_not(method: str) -> None:
+    with pytest.raises(ConfigError, match=rf"'{method}' needs scores of 0 or more, .*Fined' has scores from -1"):
+        load_run_config(TINY, {"credit.method": method, "env": {"id": f"{__name__}:Fined"}})
+
+
 def test_a_refusal_lists_the_methods_that_this_environment_can_train() -> None:
     with pytest.raises(ConfigError, match=r"or train with one of: .*g_ra, gagpo, .*gdpo.*gigpo.*verpo"):
         load_run_config(TINY, {"credit.method": "gae"})
@@ -190,7 +213,9 @@ def test_one_episode_a_task_is_refused_where_it_has_no_advantage(method: str) ->
 
 @pytest.mark.parametrize("method", [name for name in LONERS if name not in REFUSED])
 def test_one_episode_a_task_trains_where_it_has_an_advantage(method: str, tmp_path: Path) -> None:
-    train(TINY, {"credit.method": method, "trainer.group_size": 1}, folder=tmp_path)
+    is_graded = "a terminal reward" not in CREDITS.load(method).assumes
+    overrides = {"credit.method": method, "trainer.group_size": 1, "env.config.graded": is_graded}
+    train(TINY, overrides, folder=tmp_path)
     with RunStore.read(tmp_path) as store:
         assert store.series("zero_advantage")[0][1] < 1
 

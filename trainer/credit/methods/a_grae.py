@@ -57,5 +57,6 @@ def compute(table: StepTable, config: AGRAEConfig) -> Floats:
 CREDIT = Credit(
     AGRAEConfig,
     compute,
+    assumes=("scores of 0 or more",),
     violates={"scoped": "w is the mean over the batch", "shift": "p and w are rewards, not differences of rewards"},
 )

@@ -71,4 +71,4 @@ def _q_target(ended: StepTable, graph: Graph, config: CRBCConfig) -> Floats:
     return config.beta * next_values(ended, graph, value)
 
 
-CREDIT = Credit(CRBCConfig, compute)
+CREDIT = Credit(CRBCConfig, compute, assumes=("a terminal reward",))

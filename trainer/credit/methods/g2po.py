@@ -64,5 +64,6 @@ _ALIKE = "its second part compares the gains of all steps of a group, which diff
 CREDIT = Credit(
     G2POConfig,
     compute,
+    assumes=("a terminal reward",),
     violates={"no spread": _ALIKE, "lone": _ALIKE, "shift": "which episodes succeed follows from their scores"},
 )

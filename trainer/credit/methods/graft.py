@@ -95,4 +95,9 @@ def _distinct(graph: Graph) -> Flags:
     return out
 
 
-CREDIT = Credit(GRAFTConfig, compute, violates={"shift": "which episodes succeed follows from their scores"})
+CREDIT = Credit(
+    GRAFTConfig,
+    compute,
+    assumes=("a terminal reward",),
+    violates={"shift": "which episodes succeed follows from their scores"},
+)

@@ -60,4 +60,9 @@ def compute(table: StepTable, config: GraphHCAConfig) -> Floats:
     return config.episode_weight * episode_term(table, "std") + config.step_weight * gain
 
 
-CREDIT = Credit(GraphHCAConfig, compute, violates={"shift": "which episodes succeed follows from their scores"})
+CREDIT = Credit(
+    GraphHCAConfig,
+    compute,
+    assumes=("a terminal reward",),
+    violates={"shift": "which episodes succeed follows from their scores"},
+)

@@ -80,4 +80,9 @@ def hops(graph: Graph) -> tuple[Floats, Floats]:
     return distance[graph.tail], np.where(graph.is_win, 0.0, after)
 
 
-CREDIT = Credit(GraphGPOConfig, compute, violates={"shift": "which episodes succeed follows from their scores"})
+CREDIT = Credit(
+    GraphGPOConfig,
+    compute,
+    assumes=("a terminal reward",),
+    violates={"shift": "which episodes succeed follows from their scores"},
+)

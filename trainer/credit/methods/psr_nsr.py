@@ -37,6 +37,7 @@ def compute(table: StepTable, config: PSRNSRConfig) -> Floats:
 CREDIT = Credit(
     PSRNSRConfig,
     compute,
+    assumes=("scores of 0 or more",),
     violates={
         "no spread": "there is no baseline",
         "lone": "there is no baseline",

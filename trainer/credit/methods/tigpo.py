@@ -60,6 +60,7 @@ def compute(table: StepTable, config: TIGPOConfig) -> Floats:
 CREDIT = Credit(
     TIGPOConfig,
     compute,
+    assumes=("a terminal reward",),
     reads_past=True,
     needs_in_training=("past",),
     violates={"shift": "which episodes succeed follows from their scores"},
