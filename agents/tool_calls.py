@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -20,9 +21,11 @@ from jsonschema.exceptions import ValidationError, best_match
 
 from cairn.agents.forms.base import Parsed, invalid
 from cairn.core.records import Observation, Schema, function_schema
+from cairn.core.tool_arguments import tool_arguments
 
 _THOUGHT = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
-_CALL = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
+_BEGIN, _END = re.compile(r"<tool_call>\s*"), re.compile("</tool_call>")
+_DECODER = json.JSONDecoder()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +60,6 @@ def read_answer(text: str) -> Answer:
     return Answer(content, calls) if all(isinstance(part, str) for part in parts) else Answer(text)
 
 
-def read_arguments(text: str) -> dict[str, Any] | str:  # Any: JSON
-    """Return the arguments of a call, or what is wrong with them; NaN and infinities are no JSON."""
-    try:
-        found = json.loads(text)
-        json.dumps(found, allow_nan=False)
-    except (ValueError, RecursionError) as error:
-        return f"its arguments are no JSON: {str(error)[:120] or 'nested too deep'}"
-    return found if isinstance(found, dict) else "its arguments are no JSON object"
-
-
 def read_reply(text: str) -> Answer | str:
     """Return the calls in a reply of a model with a chat template, or the fault of the first malformed call.
 
@@ -74,7 +67,7 @@ def read_reply(text: str) -> Answer | str:
     templates of Hermes and Qwen ask for; the last end may be missing. A thought in ``<think> </think>`` may precede it.
     """
     answer = _THOUGHT.sub("", text, count=1) if _THOUGHT.match(text) else text
-    bodies = _CALL.findall(answer) or ([answer] if answer.strip().startswith("{") else [])
+    bodies = list(_bodies(answer)) or ([answer] if answer.strip().startswith("{") else [])
     calls = [_read_call(body, number) for number, body in enumerate(bodies)]
     if wrong := [call for call in calls if isinstance(call, str)]:
         return wrong[0]
@@ -86,6 +79,19 @@ def write_reply(action: str) -> str:
     return f"<tool_call>\n{action}\n</tool_call>"
 
 
+def _bodies(text: str) -> Iterator[str]:
+    """Yield the texts in ``<tool_call> </tool_call>``; an end within a JSON string is a part of the string."""
+    at = 0
+    while found := _BEGIN.search(text, at):
+        try:
+            _, at = _DECODER.raw_decode(text, found.end())
+        except (ValueError, RecursionError):
+            at = found.end()
+        end = _END.search(text, at)
+        at = len(text) if end is None else end.end()
+        yield text[found.end() : len(text) if end is None else end.start()]
+
+
 def _read_call(body: str, number: int) -> ToolCall | str:
     try:
         found = json.loads(body)
@@ -93,7 +99,7 @@ def _read_call(body: str, number: int) -> ToolCall | str:
         return f"its call is not valid JSON: {str(error)[:120] or 'nested too deep'}"
     if not isinstance(found, dict) or not isinstance(found.get("name"), str):
         return "its call is not a JSON object with a name and arguments"
-    arguments = found.get("arguments", found.get("parameters", {}))  # Llama's templates ask for parameters
+    arguments = found.get("arguments", found.get("parameters"))  # Llama's templates ask for parameters
     return ToolCall(f"call_{number}", found["name"], arguments if isinstance(arguments, str) else json.dumps(arguments))
 
 
@@ -134,7 +140,7 @@ class ToolSet:
         if not answer.calls:
             return ToolCallResult(invalid(f"it calls no tool. Call one of: {', '.join(self._names())[:_SHOWN]}"), ())
         first, *others = answer.calls
-        arguments = read_arguments(first.arguments)
+        arguments = tool_arguments(first.arguments)
         parsed = self._parsed(first, arguments)
         again = [call for each in (first, *others) if (call := _sayable(each)) is not None]
         return ToolCallResult(parsed, tuple(again) if _sayable(first) is not None else ())
@@ -179,7 +185,7 @@ def _in_words(error: ValidationError) -> str:
 
 def _sayable(call: ToolCall) -> ToolCall | None:
     """Return a call with its arguments as plain JSON; None: a server could not read it."""
-    arguments = read_arguments(call.arguments)
+    arguments = tool_arguments(call.arguments)
     if not _NAME.fullmatch(call.name) or isinstance(arguments, str):
         return None
     return ToolCall(call.id, call.name, json.dumps(arguments, ensure_ascii=False))

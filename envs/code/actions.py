@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cairn.core.records import Schema, function_schema
+from cairn.core.tool_arguments import tool_arguments
 
 _EDIT = re.compile(r"\A<{5,}[^\n]*\n(.*?)\n?={5,}\n(.*?)\n?>{5,}[^\n]*\s*\Z", re.DOTALL)
 _TEXT, _NUMBER = {"type": "string"}, {"type": "integer", "minimum": 1}
@@ -138,11 +139,11 @@ def _from_json(text: str) -> CodeCall | ToolCallError:
         said = json.loads(text)
     except (ValueError, RecursionError) as error:
         return ToolCallError(f"This is no JSON: {error}. Expected an object with name and arguments.")
-    name, arguments = said.get("name"), said.get("arguments", {})
+    name, arguments = said.get("name"), tool_arguments(said.get("arguments"))
     if not isinstance(name, str) or name not in TOOLS:
         return ToolCallError(f"Unknown tool {str(name)[:40]!r}. Tools: {', '.join(TOOLS)}.")
-    if not isinstance(arguments, dict):
-        return ToolCallError(f"Expected the arguments of {name} as an object.")
+    if isinstance(arguments, str):
+        return ToolCallError(f"Expected the arguments of {name} as an object: {arguments}.")
     return _checked(name, arguments)
 
 

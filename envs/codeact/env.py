@@ -27,6 +27,7 @@ from pydantic import Field
 from cairn.core.errors import ConfigError
 from cairn.core.records import Schema, function_schema
 from cairn.core.text import shorten
+from cairn.core.tool_arguments import tool_arguments
 from cairn.envs import registry
 from cairn.envs.base import EnvConfig, EnvMeta, Outcome, TextEnv
 from cairn.envs.codeact.program import Steps, described, parameters_of
@@ -227,7 +228,7 @@ def _program(action: str) -> str:
             said = json.loads(action)
         except (ValueError, RecursionError):
             return action
-        arguments = said.get("arguments") if said.get("name") == TOOL else None
+        arguments = tool_arguments(said.get("arguments")) if said.get("name") == TOOL else None
         if isinstance(arguments, dict) and isinstance(program := arguments.get(ARGUMENT), str):
             return program
     return action

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cairn.core.records import Schema, function_schema
+from cairn.core.tool_arguments import tool_arguments
 
 _CALL = re.compile(r"([A-Za-z_]\w*)\s*\((.*)\)", re.DOTALL)
 _TOKEN = re.compile(
@@ -144,10 +145,8 @@ def written(call: GuiCall) -> str:
 
 def _from_json(text: str) -> tuple[str, dict[str, object]]:
     said = json.loads(text)
-    name, arguments = said.get("name"), said.get("arguments", {})
-    if isinstance(arguments, str):
-        arguments = json.loads(arguments or "{}")
-    if not isinstance(name, str) or not isinstance(arguments, dict):
+    name, arguments = said.get("name"), tool_arguments(said.get("arguments"))
+    if not isinstance(name, str) or isinstance(arguments, str):
         raise ValueError("no call")
     return name, arguments
 

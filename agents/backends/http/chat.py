@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -111,7 +112,7 @@ def _clean(value: Any) -> Any:  # Any: JSON
 
 
 def _calls(value: Any, turn: int) -> tuple[ToolCall, ...]:  # Any: JSON
-    """Return the calls; fields that are missing or no texts are empty, which is the model's mistake."""
+    """Return the calls; an id or a name that is missing or not text is empty, which is the model's mistake."""
     if value is None:
         return ()
     if not isinstance(value, list):
@@ -128,6 +129,8 @@ def _call(value: Any, default_id: str) -> ToolCall:  # Any: JSON
     call = value if isinstance(value, dict) else {}
     function = call.get("function")
     named = function if isinstance(function, dict) else {}
-    found = (call.get("id"), named.get("name"), named.get("arguments"))
-    call_id, name, arguments = (clean(text) if isinstance(text, str) else "" for text in found)
-    return ToolCall(call_id or default_id, name, arguments)
+    call_id, name = (clean(text) if isinstance(text, str) else "" for text in (call.get("id"), named.get("name")))
+    arguments = named.get("arguments")
+    return ToolCall(
+        call_id or default_id, name, clean(arguments if isinstance(arguments, str) else json.dumps(arguments))
+    )

@@ -30,7 +30,12 @@ def first_choice(body: Any) -> dict[str, Any]:  # Any: JSON, from and to
 
 
 def text_of(value: Any, what: str) -> str:  # Any: JSON
-    """Return a text; None is the empty one. Lone surrogates, which nothing can store, become question marks."""
+    """Return a text, or the text of a list of text parts; None is the empty one.
+
+    Lone surrogates, which nothing can store, become question marks.
+    """
+    if isinstance(value, list) and all(isinstance(part, dict) and part.get("type") == "text" for part in value):
+        return "".join(text_of(part.get("text"), f"{what}: the text of a part") for part in value)
     if value is not None and not isinstance(value, str):
         raise wrong(f"{what}: a text", value)
     return clean(value or "")

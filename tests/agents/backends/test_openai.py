@@ -227,7 +227,7 @@ CALL = {"id": "c1", "type": "function", "function": {"name": "act", "arguments":
         ([CALL, {**CALL, "function": {"name": "act", "arguments": '{"action": "take key"}'}}], "wait"),
         ([{**CALL, "id": None}], "wait"),
         ([{**CALL, "function": {"name": "act", "arguments": "{"}}], ""),
-        ([{**CALL, "function": {"name": "act", "arguments": {"action": "wait"}}}], ""),
+        ([{**CALL, "function": {"name": "act", "arguments": {"action": "wait"}}}], "wait"),
         ([{**CALL, "function": {"name": "open", "arguments": "{}"}}], ""),
         ([{**CALL, "function": {"name": "open it", "arguments": "{}"}}], ""),
         ([{**CALL, "function": {"name": "act", "arguments": '{"action": "fly"}'}}], ""),

@@ -101,7 +101,7 @@ def test_a_call_is_answered_by_the_tool_and_anything_else_by_the_user_who_says_w
     of.record(seen("text 2"), "", (), Answer("", (call("{"),)).written())
     of.record(seen("text 3"), "", (), Answer("", (call("{}", "leap", call_id="leap"),)).written())
     made, unknown = ToolCall("one", "act", '{"action": "go"}'), ToolCall("leap", "leap", "{}")
-    broken = "in the call of act, its arguments are no JSON: Expecting property name enclosed in double quotes"
+    broken = "in the call of act, its arguments are not JSON: Expecting property name enclosed in double quotes"
     assert of.prompt(seen("text 4")).messages == (
         Message("user", "Play.\n\ntext 0"),
         Message("assistant", "Hm.", (made,)),
