@@ -22,7 +22,7 @@ class PartialReply:
 
     tokens: list[int]  # the slot's whole sequence: grows with the reply
     choices: Sequence[tuple[int, ...]] | None  # those that agree with what there is; None: free
-    end_id: int
+    end_ids: frozenset[int]  # the reply is over after one of these
     limits: SamplingConfig
     ids: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
@@ -31,10 +31,10 @@ class PartialReply:
 
     @classmethod
     def begin(
-        cls, tokens: list[int], request: Request, end_id: int, limits: SamplingConfig, version: int
+        cls, tokens: list[int], request: Request, end_ids: frozenset[int], limits: SamplingConfig, version: int
     ) -> PartialReply:
         """Return the partial reply to a request after `tokens`, with all that is known of it before sampling."""
-        partial = cls(tokens=tokens, choices=request.choices, end_id=end_id, limits=limits, version=version)
+        partial = cls(tokens=tokens, choices=request.choices, end_ids=end_ids, limits=limits, version=version)
         if request.partial is not None:
             partial._continue_from(request.partial)
         partial.force()
@@ -55,7 +55,7 @@ class PartialReply:
         """Why the reply is whole; None: it is not."""
         if len(self.tokens) >= self.limits.max_context:
             return "context"
-        if self.ids and self.ids[-1] == self.end_id:
+        if self.ids and self.ids[-1] in self.end_ids:
             return "end"
         return "length" if self.choices is None and len(self.ids) >= self.limits.max_reply_tokens else None
 

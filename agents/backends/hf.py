@@ -52,7 +52,7 @@ class HFBackend:
     def __init__(self, policy: Policy, sampling: SamplingConfig, config: HFConfig | None = None) -> None:
         self.policy = policy
         self.config = sampling
-        self._end_id = policy.encoder.end_id
+        self._encoder = policy.encoder
         self.num_slots = sampling.slots
         self.version = policy.version
         self.tokens_processed = 0  # computed so far
@@ -77,7 +77,8 @@ class HFBackend:
             prompt = list(request.prompt_ids)
             state.cached = min(state.cached, _common_prefix(state.tokens, prompt), len(prompt) - 1)
             state.tokens = prompt
-        state.work = request, PartialReply.begin(state.tokens, request, self._end_id, self.config, self.version)
+        ends = self._encoder.ends(is_constrained=request.choices is not None)
+        state.work = request, PartialReply.begin(state.tokens, request, ends, self.config, self.version)
 
     def pause(self) -> None:
         """Nothing is sampled outside `step`."""

@@ -80,7 +80,7 @@ class VLLMBackend:
             ConfigError: the model cannot run in vLLM, or not with these settings.
         """
         self.num_slots, self.version, self.tokens_processed = sampling.slots, policy.version, 0
-        self._sampling, self._end_id = sampling, policy.encoder.end_id
+        self._sampling, self._encoder = sampling, policy.encoder
         self._engine = VLLMEngine.of(policy, sampling, config)
         self._slots = [_Slot() for _ in range(sampling.slots)]
         self._inbox: queue.SimpleQueue[tuple[int, _Work, Answer]] = queue.SimpleQueue()
@@ -103,7 +103,8 @@ class VLLMBackend:
         if state.work is not None:
             raise RuntimeError(f"slot {slot} is still working on a reply")
         state.tokens = [*(state.tokens if request.extends else ()), *request.prompt_ids]
-        partial = PartialReply.begin(state.tokens, request, self._end_id, self._sampling, self.version)
+        ends = self._encoder.ends(is_constrained=request.choices is not None)
+        partial = PartialReply.begin(state.tokens, request, ends, self._sampling, self.version)
         state.work = _Work(partial)
         if partial.finish is not None:
             self._settle(slot, partial.reply())
@@ -190,8 +191,8 @@ class VLLMBackend:
             temperature=self._sampling.temperature,
             seed=seed,
             max_tokens=partial.room,
-            stop_token_ids=[self._end_id],
-            ignore_eos=True,  # the model's configuration may name further ids that end
+            stop_token_ids=sorted(partial.end_ids),
+            ignore_eos=True,  # the ids above have it; a choice ends at one of them alone
             logprobs=0,  # the sampled id's own
             flat_logprobs=True,
             detokenize=False,

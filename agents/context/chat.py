@@ -83,7 +83,7 @@ class Chat:
         """Take note of a turn; leave out the oldest ones when it is time."""
         ids = tuple(reply_ids)
         tool_set = self._offered(observation)
-        reply = self._encoder.decode(ids[:-1] if self._encoder.is_closed(ids) else ids)
+        reply = self._encoder.decode(self._encoder.without_end(ids))
         self._talk.add(observation, ids, self._read(reply, tool_set).error if tool_set or self._form.is_strict else "")
 
     def render(self, action: str) -> tuple[int, ...]:

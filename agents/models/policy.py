@@ -12,7 +12,7 @@ import torch
 from pydantic import Field, model_validator
 from safetensors import SafetensorError
 from torch import Tensor
-from transformers import AutoConfig, AutoModelForCausalLM, Qwen3Config, Qwen3ForCausalLM
+from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig, Qwen3Config, Qwen3ForCausalLM
 from transformers.utils.logging import disable_progress_bar, enable_progress_bar, is_progress_bar_enabled
 
 from cairn.agents.models.lora import LoraConfig, add_lora, base_of, is_lora, load_lora, trained
@@ -151,14 +151,16 @@ def load_pretrained(path: str, dtype: str = "float32", device: str = "cpu", chat
         raise ConfigError(f"model.path: cannot load {str(where)!r}: {str(error).splitlines()[0][:300]}") from error
     for weight in model.parameters():
         weight.data = weight.data.clone()  # aligned as a fresh one: what a file's is decides last bits on a CPU
-    return Policy(model=model.to(device), encoder=_encoder(tokenizer, chat_template))
+    return Policy(model=model.to(device), encoder=_encoder(tokenizer, chat_template, model.generation_config))
 
 
 def load_remote(path: str, chat_template: str | None = None) -> Policy:
     """Load the tokenizer alone, from a folder or hub name, of a policy whose weights are a server's."""
-    where = _place(path, "sampling.openai.tokenizer")
+    setting = "sampling.openai.tokenizer"
+    where = _place(path, setting)
+    folder = where if isinstance(where, Path) else download_settings(where, setting)
     try:
-        return Policy(model=None, encoder=_encoder(load_tokenizer(where), chat_template))
+        return Policy(model=None, encoder=_encoder(load_tokenizer(where), chat_template, _generation_config(folder)))
     except (OSError, ValueError, KeyError) as error:
         raise ConfigError(
             f"sampling.openai.tokenizer: cannot load {path!r}: {str(error).splitlines()[0][:300]}"
@@ -177,10 +179,17 @@ def _place(path: str, setting: str = "model.path") -> Path | str:
     return name
 
 
-def _encoder(tokenizer: Any, chat_template: str | None) -> Encoder:  # Any: see Encoder
+def _encoder(tokenizer: Any, chat_template: str | None, config: Any = None) -> Encoder:  # Any: as transformers has it
+    """Return the encoder; replies also end where the model's generation configuration says so."""
     if chat_template is not None:
         tokenizer.chat_template = chat_template
-    return Encoder(tokenizer)
+    ends = getattr(config, "eos_token_id", None)
+    return Encoder(tokenizer, [ends] if isinstance(ends, int) else ends or ())
+
+
+def _generation_config(folder: Path) -> Any:  # Any: as above
+    """Return the generation configuration in a model's folder; None: it has none."""
+    return GenerationConfig.from_pretrained(folder) if (folder / "generation_config.json").is_file() else None
 
 
 @contextmanager

@@ -24,16 +24,18 @@ _MEMORY_CHARS = 2_000  # longer texts are not worth keeping
 class Encoder:
     """A tokenizer as the agents use it: no special tokens are added, and text never turns into special tokens.
 
-    `end_id` closes replies: what the chat template closes them with, or else the tokenizer's end of sequence. `chat`
+    `end_id` closes replies: what the chat template closes them with, or else the tokenizer's end of sequence. `end_ids`
+    has it, and the further ids at which the model's generation configuration ends a reply. `chat`
     joins an episode's texts and replies, by the template if there is one; `plain` always does it without.
     """
 
-    def __init__(self, tokenizer: Any) -> None:  # Any: a transformers tokenizer
+    def __init__(self, tokenizer: Any, further_ends: Iterable[int] = ()) -> None:  # Any: a transformers tokenizer
         self.tokenizer = tokenizer
         self.act_id = _id_of(tokenizer, ACT)
         self._memory: dict[str, tuple[int, ...]] = {}
         template = ChatTemplate(tokenizer, self.encode) if tokenizer.chat_template else None
         self.end_id = _end_of_sequence(tokenizer) if template is None else template.end_id
+        self.end_ids = frozenset({self.end_id, *further_ends})
         self.plain = PlainLayout(self.encode, self.end_id, self.act_id)
         self.chat: ChatLayout = template or self.plain
         self.special_ids = _special_ids(tokenizer) | (template.mark_ids if template else frozenset())
@@ -58,6 +60,14 @@ class Encoder:
     def is_closed(self, reply_ids: Sequence[int]) -> bool:
         """Return whether a reply ends in the end id; else it was cut."""
         return len(reply_ids) > 0 and reply_ids[-1] == self.end_id
+
+    def ends(self, *, is_constrained: bool) -> frozenset[int]:
+        """Return the ids at which a reply is over; one of a list of choices is over at `end_id` alone."""
+        return frozenset({self.end_id}) if is_constrained else self.end_ids
+
+    def without_end(self, reply_ids: Sequence[int]) -> Sequence[int]:
+        """Return a reply without the id that ended it; a reply that was cut has none."""
+        return reply_ids[:-1] if len(reply_ids) > 0 and reply_ids[-1] in self.end_ids else reply_ids
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of `ids`, special tokens included as they are written."""

@@ -16,10 +16,12 @@ CHOICES = [(5, 6, END), (5, 7, 8, END), (5, 7, 9, END)]
 LIMITS = SamplingConfig(max_reply_tokens=3, max_context=64)
 
 
-def begin(tokens: list[int], limits: SamplingConfig = LIMITS, **asked: Any) -> PartialReply:  # Any: fields of Request
+def begin(
+    tokens: list[int], limits: SamplingConfig = LIMITS, ends: frozenset[int] = frozenset({END}), **asked: Any
+) -> PartialReply:  # Any: fields of Request
     settings = {"choices": None, **asked}
     request = Request(prompt_ids=(), extends=True, rng=random.Random(0), **settings)
-    return PartialReply.begin(tokens, request, END, limits, version=4)
+    return PartialReply.begin(tokens, request, ends, limits, version=4)
 
 
 def test_what_a_constraint_forces_is_there_before_anything_is_sampled() -> None:
@@ -75,3 +77,12 @@ def test_a_reply_goes_on_where_it_was_left() -> None:
     partial = begin(tokens := [1], choices=CHOICES, partial=kept)
     assert (tokens, partial.ids, partial.logprobs) == ([1, 5, 7], [5, 7], [0.0, -0.5])
     assert (partial.allowed, partial.next_ids, partial.version) == ([(5,), (6, 7)], (8, 9), 4)
+
+
+def test_a_reply_is_over_at_any_of_its_ends() -> None:
+    for end in (END, 11):
+        partial = begin([1], SamplingConfig(max_reply_tokens=9, max_context=64), ends=frozenset({END, 11}))
+        partial.append(5, -0.5, 4, None)
+        assert partial.finish is None
+        partial.append(end, -0.5, 4, None)
+        assert partial.finish == "end"

@@ -45,7 +45,7 @@ class IdCompletions:
     path = "/completions"
 
     def __init__(self, policy: Policy, sampling: SamplingConfig) -> None:
-        self._sampling, self._end_id = sampling, policy.encoder.end_id
+        self._sampling, self._encoder = sampling, policy.encoder
         self._num_ids = len(policy.encoder.tokenizer)
         if policy.model is not None:  # its output layer may have more rows than the tokenizer has tokens
             self._num_ids = max(self._num_ids, int(policy.model.config.vocab_size))
@@ -60,9 +60,12 @@ class IdCompletions:
         self._tokens[slot] = [*before, *request.prompt_ids]
         prompt = [*self._tokens[slot], *partial]
         left = self._room(request, len(prompt), len(partial))
-        if left <= 0 or partial[-1:] == [self._end_id] or _forced(request) is not None:
+        if left <= 0 or (partial and partial[-1] in self._ends(request)) or _forced(request) is not None:
             return None
         return self._body(prompt, left, request), len(prompt) + left
+
+    def _ends(self, request: Request) -> frozenset[int]:
+        return self._encoder.ends(is_constrained=request.choices is not None)
 
     def _room(self, request: Request, length: int, partial: int) -> int:
         """Return how many ids may come: after a sequence of this length, so many of the reply in it."""
@@ -80,7 +83,7 @@ class IdCompletions:
             "return_token_ids": True,
             "return_tokens_as_token_ids": True,
             "ignore_eos": True,  # the model's own; what ends a reply is the next line
-            "stop_token_ids": [self._end_id],
+            "stop_token_ids": sorted(self._ends(request)),
         }
 
     def read(self, slot: int, request: Request, body: Any, version: int) -> Reply:  # Any: JSON
@@ -118,7 +121,7 @@ class IdCompletions:
             version = partial.version
         self._tokens[slot] += ids
         is_full = len(self._tokens[slot]) >= self._sampling.max_context
-        is_closed = bool(ids) and ids[-1] == self._end_id
+        is_closed = bool(ids) and ids[-1] in self._ends(request)
         finish: Finish = "context" if is_full else "end" if is_closed else "length"
         constraint = _constraint(request.choices, ids, is_full=is_full)
         return Reply(
@@ -146,11 +149,12 @@ class IdCompletions:
         sent, read = [*self._tokens[slot], *partial], choice.get("prompt_token_ids")
         if read is not None and read != sent:
             raise wrong(f"the prompt of {len(sent)} ids that was sent", read)
-        if not ids or self._end_id in ids[:-1]:
-            raise wrong(f"a reply that ends at id {self._end_id}", ids)
+        ends = self._ends(request)
+        if not ids or not ends.isdisjoint(ids[:-1]):
+            raise wrong(f"a reply that ends at one of the ids {sorted(ends)}", ids)
         most = self._room(request, len(sent), len(partial))
-        if len(ids) > most or (len(ids) < most and ids[-1] != self._end_id):
-            raise wrong(f"{most} ids, or fewer that end in {self._end_id}", ids)
+        if len(ids) > most or (len(ids) < most and ids[-1] not in ends):
+            raise wrong(f"{most} ids, or fewer that end in one of {sorted(ends)}", ids)
 
 
 def remaining(request: Request) -> list[tuple[int, ...]] | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ import torch
 from cairn.agents.backend import Reply, Request
 from cairn.agents.backends.hf import HFBackend, HFConfig, draw
 from cairn.agents.config import SamplingConfig
-from cairn.agents.models.policy import Policy
+from cairn.agents.models.policy import Policy, load_pretrained, load_remote
 from cairn.core.records import Ending, Episode, Observation, Task, Turn
 from cairn.trainer.learner.batch import make_batch
 from cairn.trainer.learner.learner import logprobs_and_entropy, loss_weights
@@ -268,6 +270,26 @@ def test_free_replies_end_at_the_end_id_or_at_their_limit() -> None:
         assert is_closed or len(reply.ids) == 60
         assert reply.constraint is None
     assert set(finishes) == {"end", "length"}
+
+
+def test_free_replies_end_at_each_end_of_the_generation_configuration(tmp_path: Path) -> None:
+    """As those of transformers do; a choice is over at the end id alone."""
+    more = int(CHOICES[0][0])  # begins a choice, so that it is seen often
+    shared().save(tmp_path)
+    file = tmp_path / "generation_config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "eos_token_id": [ENCODER.end_id, more]}))
+    of = load_pretrained(str(tmp_path))
+    assert of.encoder.end_ids == load_remote(str(tmp_path)).encoder.end_ids == {ENCODER.end_id, more}
+    sampled = backend(of, slots=64, max_reply_tokens=60)
+    found = replies(sampled, {slot: request(seed=slot) for slot in range(64)}).values()
+    ended = [reply for reply in found if reply.finish == "end"]
+    assert {int(reply.ids[-1]) for reply in ended} == {ENCODER.end_id, more}
+    assert all(of.encoder.end_ids.isdisjoint(reply.ids[:-1].tolist()) for reply in found)
+    for reply in ended:
+        assert of.encoder.without_end(reply.ids.tolist()) == reply.ids[:-1].tolist()
+        assert of.encoder.is_closed(reply.ids) == (reply.ids[-1] == ENCODER.end_id)  # else the context closes it
+    chosen = one(backend(of), request(choices=CHOICES))
+    assert tuple(chosen.ids) in CHOICES
 
 
 def test_a_constrained_reply_is_longer_than_the_limit_of_free_ones() -> None:

@@ -49,7 +49,10 @@ MISTAKES = [
     ("{", "This is no JSON: "),
     ("{}", "Unknown tool 'None'"),
     ('{"name": ["submit"]}', "Unknown tool \"['submit']\""),
-    ('{"name": "submit", "arguments": 3}', "Expected the arguments of submit as an object: its arguments are not a JSON object."),
+    (
+        '{"name": "submit", "arguments": 3}',
+        "Expected the arguments of submit as an object: its arguments are not a JSON object.",
+    ),
     ('{"name": "shell", "arguments": {"command": 3, "x": 1}}', "unknown: x; of a wrong type: command."),
     ('{"name": "read_file", "arguments": {"path": "a", "first": true}}', "of a wrong type: first."),
 ]
