@@ -136,7 +136,7 @@ class EpisodeRunner:
         if reply.finish == "context":
             return None
         text = self._text(reply)
-        self.pending = _PendingAction(reply, text, self.context.parse(text))
+        self.pending = _PendingAction(reply, text, self._chosen(reply) or self.context.parse(text))
         return self.pending.parsed.action
 
     def on_step(self, answer: Answer, seconds: float) -> Ending | None:
@@ -191,6 +191,16 @@ class EpisodeRunner:
         self.context.note(note.text)
         self.notes.append(note)
         self.build_prompt(self.observation)
+
+    def _chosen(self, reply: Reply) -> Parsed | None:
+        """Return the admissible action that a constrained reply is; None: the reply was free, or was cut.
+
+        Its text need not be the action's: some tokenizers change letters or blanks.
+        """
+        ids = tuple(reply.ids.tolist())
+        if self.choices is None or ids not in self.choices:
+            return None
+        return Parsed((self.observation.admissible or ())[self.choices.index(ids)], is_valid=True)
 
     def _text(self, reply: Reply) -> str:
         if reply.text is not None:

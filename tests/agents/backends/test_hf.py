@@ -287,7 +287,9 @@ def test_free_replies_end_at_each_end_of_the_generation_configuration(tmp_path: 
     assert all(of.encoder.end_ids.isdisjoint(reply.ids[:-1].tolist()) for reply in found)
     for reply in ended:
         assert of.encoder.without_end(reply.ids.tolist()) == reply.ids[:-1].tolist()
-        assert of.encoder.is_closed(reply.ids) == (reply.ids[-1] == ENCODER.end_id)  # else the context closes it
+        assert of.encoder.is_closed(reply.ids.tolist()) == (
+            reply.ids[-1] == ENCODER.end_id
+        )  # else the context closes it
     chosen = one(backend(of), request(choices=CHOICES))
     assert tuple(chosen.ids) in CHOICES
 

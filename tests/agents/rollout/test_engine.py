@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import pytest
@@ -22,7 +23,7 @@ from cairn.core.table import StepTable
 from cairn.envs.base import Outcome
 from cairn.envs.pool.pool import EnvPool, PoolConfig
 from tests.agents.tiny import shared
-from tests.envs.faulty import Sound, Unbuildable
+from tests.envs.faulty import COLOURS, Sound, Unbuildable
 
 TASKS = Sound().tasks()
 
@@ -98,6 +99,19 @@ def engine(
         PolicyInterface(new_context=new_context, decode=shared().encoder.decode, constrain=constrain),
         retries=retries,
     )
+
+
+class Spaced(Sound):
+    """Its actions begin with a blank and a capital."""
+
+    def act(self, action: str) -> Outcome:
+        return super().act(action.removeprefix(" ").lower() if action in self.admissible() else "?")
+
+    def admissible(self) -> tuple[str, ...]:
+        return tuple(sorted(f" {colour.title()}" for colour in COLOURS))
+
+    def oracle_action(self, name: str) -> str:
+        return f" {super().oracle_action(name).title()}"
 
 
 def jobs(count: int) -> list[Job]:
@@ -240,3 +254,16 @@ def test_a_full_context_cuts_the_episode_and_keeps_its_turns() -> None:
 
 def test_no_jobs_give_no_episodes() -> None:
     assert collect(engine(), []) == []
+
+
+def test_a_constrained_reply_is_the_action_that_was_chosen_whatever_its_text() -> None:
+    """As with tokenizers that lower-case, normalise, or drop a first blank."""
+    made = engine(Spaced)
+    made.interface = replace(made.interface, decode=lambda ids: shared().encoder.decode(ids).strip().lower())
+    episodes = collect(made, jobs(4))
+    for episode in episodes:
+        assert episode.turns
+        for turn in episode.turns:
+            assert turn.is_valid
+            assert turn.action in (turn.observation.admissible or ())
+            assert turn.reply_text == turn.action.strip().lower()
