@@ -31,7 +31,7 @@ from cairn.agents.scripted import KINDS as SCRIPTED
 from cairn.agents.scripted import SCRIPT, is_scripted
 from cairn.agents.stored_settings import agent_of, sampling_of
 from cairn.agents.trained_tasks import TrainedTasks
-from cairn.core.config import Config, build, merge, nest
+from cairn.core.config import Config, as_table, build, merge, nest
 from cairn.core.errors import CairnWarning, ConfigError, UnknownNameError
 from cairn.core.folders import FILE as MANIFEST
 from cairn.core.folders import check_manifest
@@ -78,7 +78,10 @@ def load_agent(name: str, settings: Mapping[str, Any] | None = None) -> Agent:  
     Raises:
         ConfigError: there is no such agent, or a setting is wrong.
     """
-    _refuse_unknown(settings or {})
+    if not isinstance(name, str):
+        raise ConfigError(f"Expected the name of an agent or of a folder, got {name!r:.100}")
+    settings = as_table(settings, "settings")
+    _refuse_unknown(settings)
     kind, _, model = name.partition(":")
     if is_scripted(name):
         if set_in_vain := sorted((settings or {}).get("agent", {})):
@@ -100,7 +103,11 @@ def _folder_of(name: str) -> Path | None:
     Raises:
         ConfigError: it is neither.
     """
-    folder = Path(name).expanduser()
+    try:
+        folder = Path(name).expanduser()
+        folder.exists()
+    except (OSError, RuntimeError) as error:  # it is too long, or names the home of an unknown user
+        raise ConfigError(f"{name!r:.100} cannot be the name of a folder or of a model: {error!s:.200}") from None
     checkpoints = sorted((folder / "checkpoints").glob("update-*"))
     if ((folder / "run.sqlite").is_file() or (folder / "checkpoints").is_dir()) and not checkpoints:
         raise ConfigError(f"The run at {name!r} has no checkpoint yet")
@@ -204,10 +211,11 @@ def _own_template(settings: Mapping[str, Any]) -> str | None:  # Any: tables
 
 
 def _refuse_unknown(settings: Mapping[str, Any]) -> None:  # Any: tables
-    for name in settings:
+    for name, table in settings.items():
         if name not in ("agent", "sampling", "model"):
             example = "sampling.max_reply_tokens=64"
             raise ConfigError(f"agent: unknown key {name!r}; expected agent.KEY or sampling.KEY, such as {example}")
+        as_table(table, name)
     if odd := sorted(set(settings.get("model", {})) - {"chat_template"}):
         raise ConfigError(f"agent: unknown key 'model.{odd[0]}'; the only setting of a model here is chat_template")
 

@@ -20,7 +20,9 @@ from cairn.core.errors import ConfigError
 class Config(BaseModel):
     """Base of every configuration: frozen, no unknown keys, defaults that are a vetted setting."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", validate_default=True, use_attribute_docstrings=True, allow_inf_nan=False
+    )
 
 
 C = TypeVar("C", bound=Config)
@@ -33,10 +35,23 @@ def build(cls: type[C], values: Mapping[str, Any], where: str) -> C:
         ConfigError: naming `where`, the key, what was expected and what came; with the nearest key if it is unknown.
     """
     try:
-        return cls.model_validate(dict(values))
+        return cls.model_validate(as_table(values, where))
     except ValidationError as error:
         lines = [_explain(cls, detail) for detail in error.errors()]
         raise ConfigError(f"{where}: " + "; ".join(lines)) from None
+
+
+def as_table(given: object, where: str) -> dict[str, Any]:
+    """Return settings by name; None means none.
+
+    Raises:
+        ConfigError: they are not a mapping, or have keys that are not texts.
+    """
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
+        raise ConfigError(f"{where}: expected a table of settings by name, got {given!r:.100}")
+    return dict(given)
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -50,7 +65,7 @@ def read_toml(path: Path) -> dict[str, Any]:
             return tomllib.load(file)
     except FileNotFoundError:
         raise ConfigError(f"No configuration file {str(path)!r}; expected a TOML file") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:  # ValueError: it is not UTF-8 or not TOML, or its name cannot be one
         raise ConfigError(f"Cannot read configuration {str(path)!r}: {error}") from None
 
 

@@ -52,8 +52,10 @@ class ExtensionPoint:
 
         Raises:
             UnknownNameError: nothing is registered under `name`.
-            CairnError: the module exports no such constant.
+            CairnError: the module exports no such constant, or `name` is not text.
         """
+        if not isinstance(name, str):
+            raise CairnError(f"Expected the id of a {self.name} as text, got {name!r:.100}")
         if DOTTED.fullmatch(name):
             return load_dotted(name)
         if name in (modules := self._files()):

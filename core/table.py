@@ -127,6 +127,8 @@ class StepTable:
                 finite, a turn is missing or twice there, an episode is split over two groups or is a success in one row
                 and not in another, `next_anchor` is not the anchor of the episode's next row, or a part is no channel.
         """
+        if missing := [name for name, x in (("anchor", anchor), ("action", action), ("reward", reward)) if x is None]:
+            raise CairnError(f"StepTable: the column {missing[0]!r} is needed, got None")
         ids = {
             name: integers(name, x).astype(np.int64)
             for name, x in (("group", group), ("episode", episode), ("turn", turn))

@@ -82,8 +82,10 @@ def load(env_id: str) -> type[TextEnv]:
 
     Raises:
         UnknownNameError: no such environment.
-        CairnError: the class is not a `TextEnv`, or has no `meta`.
+        CairnError: the class is not a `TextEnv`, or has no `meta`; or `env_id` is not text.
     """
+    if not isinstance(env_id, str):
+        raise CairnError(f"Expected the id of an environment, or 'package.module:Class', got {env_id!r:.100}")
     target = _registered.get(env_id, env_id)
     if not isinstance(target, str):
         found: Any = target  # Any: checked below

@@ -75,7 +75,7 @@ def test_the_marker_restores_the_kind_for_one_test() -> None:
 def test_nested_test_runs_do_not_inherit_the_options_of_this_run(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT"):
         monkeypatch.setenv(name, "1")
-    assert not [name for name in safety.without_pytest() if name.startswith("PYTEST")]
+    assert not [name for name in safety.without_pytest() if name.startswith("PYTEST_")]
 
 
 def test_the_marker_does_not_affect_other_tests() -> None:

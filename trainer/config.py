@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -14,7 +15,7 @@ from cairn.agents.config import AgentConfig, SamplingConfig
 from cairn.agents.models.policy import ModelConfig
 from cairn.agents.rollout.engine import LimitConfig
 from cairn.agents.rollout.schedule import ScheduleConfig
-from cairn.core.config import Config, build, merge, nest, read_toml
+from cairn.core.config import Config, as_table, build, merge, nest, read_toml
 from cairn.core.errors import CairnError, ConfigError, UnknownNameError
 from cairn.core.plugin_config import PluginConfig
 from cairn.core.plugins import BACKENDS, CONTEXTS, CREDITS, LOSSES, TRACKERS
@@ -232,9 +233,12 @@ def load_run_config(
 
 def _given(source: str | Path | Mapping[str, Any], overrides: Mapping[str, Any] | None) -> tuple[dict[str, Any], str]:
     """Return the settings that the user gave, and the name of their source for messages."""
-    is_tables = isinstance(source, Mapping)
-    tables = dict(source) if isinstance(source, Mapping) else _read(find_run(source))
-    return merge(tables, nest(overrides or {})), "configuration" if is_tables else str(source)
+    over = nest(as_table(overrides, "overrides"))
+    if isinstance(source, Mapping):
+        return merge(as_table(source, "configuration"), over), "configuration"
+    if not isinstance(source, (str, Path)):
+        raise ConfigError(f"Expected a TOML file, the name of a run, or tables of settings, got {source!r:.100}")
+    return merge(_read(find_run(source)), over), str(source)
 
 
 def defaulted(source: str | Path | Mapping[str, Any], overrides: Mapping[str, Any] | None = None) -> frozenset[str]:
@@ -261,13 +265,14 @@ def find_run(source: str | Path) -> Path:
         UnknownNameError: neither.
     """
     path, folder = Path(source), Path(str(files("cairn.configs"))) / "runs"
-    if path.is_dir():
-        raise ConfigError(f"{str(source)!r} is a folder; to go on with the run in it: cairn train --resume {source}")
-    if path.suffix == ".toml" or path.exists():
+    if os.path.isdir(path):
+        raise ConfigError(f"{str(source)!r} is a folder; to continue the run in it: cairn train --resume {source}")
+    if path.suffix == ".toml" or os.path.exists(path):
         return path
-    if not (shipped := folder / f"{source}.toml").is_file():
-        raise UnknownNameError("run", str(source), (p.stem for p in folder.glob("*.toml")), f"ls {folder}")
-    return shipped
+    shipped = {file.stem: file for file in folder.glob("*.toml")}
+    if str(source) not in shipped:
+        raise UnknownNameError("run", str(source), shipped, f"ls {folder}")
+    return shipped[str(source)]
 
 
 def _check_env(config: RunConfig) -> EnvMeta:

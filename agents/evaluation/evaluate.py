@@ -17,12 +17,14 @@ from typing import Any
 
 from cairn.agents.agent import Agent, load_agent
 from cairn.agents.backends.http.usage import TokenUsage
+from cairn.agents.evaluation.arguments import sampling_temperature
 from cairn.agents.evaluation.fingerprint import VERSION, fingerprint, panel_key
 from cairn.agents.evaluation.jobs import Pace
 from cairn.agents.evaluation.metrics import Measures, TaskFacts, measure
 from cairn.agents.evaluation.panel import Panel, PanelSection, load_panel, tasks_panel
 from cairn.agents.evaluation.runner import EvaluationRunner, latest
 from cairn.agents.evaluation.sanity_checks import Mark, RewardHackingSigns, Verdicts, count_signs, mark_of
+from cairn.core.config import as_table
 from cairn.core.errors import CairnError, ConfigError
 from cairn.core.folders import writing_to
 from cairn.core.records import Episode
@@ -135,6 +137,8 @@ def evaluate(
     Warns:
         CairnWarning: the agent is a model without a chat template; `Evaluation.facts` has the text as ``warning``.
     """
+    temperature = sampling_temperature(temperature)
+    config, settings = as_table(config, "config"), as_table(settings, "settings")
     if (env is None) == (panel is None):
         raise ConfigError("Say what to evaluate on: an environment, or a panel (cairn panels list)")
     if env is not None:

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from cairn.agents.agent import Agent, load_agent
 from cairn.agents.backends.http.usage import Metered, TokenUsage
+from cairn.agents.evaluation.arguments import chosen_tasks, sampling_temperature, whole_number
 from cairn.agents.evaluation.panel import PanelSection, task_seed
 from cairn.agents.evaluation.report import Report, summarise
 from cairn.agents.rollout.engine import Engine, collect
@@ -59,8 +60,9 @@ def play_tasks(
         UnknownNameError: no such environment or task.
         ConfigError: the agent cannot be loaded, or a setting is wrong.
     """
+    seed, temperature = whole_number("seed", seed), sampling_temperature(temperature)
     world = make(env, **(config or {}))
-    names = task_ids(world)[:tasks] if isinstance(tasks, int) else list(tasks)
+    names = chosen_tasks(task_ids(world), tasks)
     part = PanelSection(family=env, env=env, version=world.meta.version, config=dict(config or {}), seed=seed, tasks={})
     jobs = part_jobs(part, names)
     loaded = load_agent(agent, settings)

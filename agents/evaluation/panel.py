@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from pydantic import Field
 
+from cairn.agents.evaluation.arguments import MOST_ATTEMPTS, chosen_tasks, whole_number
 from cairn.core.config import Config, build, read_toml
 from cairn.core.errors import ConfigError, UnknownNameError
 from cairn.core.keys import text_key, unsigned
@@ -104,10 +105,11 @@ def tasks_panel(
 
     Raises:
         UnknownNameError: no such environment.
-        ConfigError: it has no such task.
+        ConfigError: it has no such task, or an argument is wrong.
     """
+    seed, attempts = whole_number("seed", seed), whole_number("attempts", attempts, 1, MOST_ATTEMPTS)
     with make(env, **config) as world:
-        names = task_ids(world)[:tasks] if isinstance(tasks, int) else list(tasks)
+        names = chosen_tasks(task_ids(world), tasks)
         version = world.meta.version
     part = PanelSection(
         family=env, env=env, version=version, config=dict(config), seed=seed, attempts=attempts, may_differ=True,

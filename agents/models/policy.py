@@ -149,6 +149,12 @@ def load_pretrained(path: str, dtype: str = "float32", device: str = "cpu", chat
             load_lora(model, adapter)
     except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise ConfigError(f"model.path: cannot load {str(where)!r}: {str(error).splitlines()[0][:300]}") from error
+    known, rows = len(tokenizer), model.get_input_embeddings().num_embeddings
+    if known > rows:
+        raise ConfigError(
+            f"model.path: the tokenizer of {str(where)!r} has {known} tokens and its model embeds {rows}: they do not "
+            "belong together, or tokens were added and the model was not resized (resize_token_embeddings)"
+        )
     for weight in model.parameters():
         weight.data = weight.data.clone()  # aligned as a fresh one: what a file's is decides last bits on a CPU
     return Policy(model=model.to(device), encoder=_encoder(tokenizer, chat_template, model.generation_config))

@@ -6,6 +6,8 @@ import base64
 import math
 from typing import Any
 
+import numpy as np
+
 from cairn.envs.pool.host import checked_text, garbage
 
 _INFO_TYPES: dict[str, type] = {"task_id": str, "anchor": int, "success": bool}
@@ -30,6 +32,7 @@ def checked_step(
     if not isinstance(answer, (tuple, list)) or len(answer) != 5:
         raise garbage("step must return (text, reward, terminated, truncated, info)", answer)
     text, reward, terminated, truncated, info = answer
+    reward, terminated, truncated = map(_plain, (reward, terminated, truncated))
     if not _is_number(reward):
         raise garbage("a reward must be a finite number", reward)
     if not isinstance(terminated, bool) or not isinstance(truncated, bool):
@@ -40,9 +43,12 @@ def checked_step(
 def _checked_info(info: Any, scores: Range) -> dict[str, Any]:
     if not isinstance(info, dict):
         raise garbage("info must be a mapping", info)
+    info = {key: _plain(value) for key, value in info.items()}
     for key, kind in _INFO_TYPES.items():
         if not isinstance(info.get(key), kind):
             raise garbage(f"info[{key!r}] must be {kind.__name__}", info.get(key))
+    if not -(1 << 63) <= info["anchor"] < 1 << 63:
+        raise garbage("info['anchor'] must be a signed integer of 64 bits", info["anchor"])
     if not _is_number(info.get("score")):
         raise garbage("info['score'] must be a finite number", info.get("score"))
     if not scores[0] - _ROUNDING <= info["score"] <= scores[1] + _ROUNDING:
@@ -51,6 +57,8 @@ def _checked_info(info: Any, scores: Range) -> dict[str, Any]:
     if actions is not None and not (isinstance(actions, (tuple, list)) and all(isinstance(a, str) for a in actions)):
         raise garbage("info['admissible_actions'] must be texts, or None", actions)
     channels, tools = info.get("channels", {}), info.get("tools", ())
+    if isinstance(channels, dict):
+        channels = {key: _plain(value) for key, value in channels.items()}
     if not isinstance(channels, dict) or not all(isinstance(k, str) and _is_number(x) for k, x in channels.items()):
         raise garbage("info['channels'] must map names to finite numbers", channels)
     if not isinstance(tools, (tuple, list)) or not all(isinstance(tool, dict) for tool in tools):
@@ -79,6 +87,11 @@ def _checked_image(image: Any) -> bytes | None:  # Any: it is what we check
         return base64.b64decode(image, validate=True)
     except (TypeError, ValueError):
         raise garbage("info['image'] must be bytes, or None", image) from None
+
+
+def _plain(value: Any) -> Any:  # Any: it is what we check
+    """Return a NumPy scalar as Python's, anything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _is_number(value: Any) -> bool:

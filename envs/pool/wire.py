@@ -12,6 +12,8 @@ import struct
 import time
 from typing import Any
 
+import numpy as np
+
 _HEADER = struct.Struct("!I")
 
 
@@ -26,7 +28,7 @@ def send(sock: socket.socket, message: dict[str, Any]) -> None:  # Any: JSON
         TypeError, ValueError: it is not JSON (an object, NaN).
         TimeoutError, OSError: the other side does not read, or is gone.
     """
-    text = json.dumps(message, ensure_ascii=False, allow_nan=False, default=_base64)
+    text = json.dumps(message, ensure_ascii=False, allow_nan=False, default=_encoded)
     body = text.encode("utf-8", "surrogatepass")
     sock.sendall(_HEADER.pack(len(body)) + body)
 
@@ -51,10 +53,13 @@ def receive(sock: socket.socket, max_bytes: int, timeout_s: float | None) -> dic
     return message
 
 
-def _base64(value: object) -> str:
-    if not isinstance(value, bytes):
-        raise TypeError(f"an object of type {type(value).__name__}")
-    return base64.b64encode(value).decode()
+def _encoded(value: object) -> object:
+    """Return bytes as base64, and a NumPy scalar as Python's."""
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"an object of type {type(value).__name__}")
 
 
 def _read(sock: socket.socket, count: int, deadline: float | None) -> bytes:

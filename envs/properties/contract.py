@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 import gymnasium
+import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
 
@@ -152,9 +153,10 @@ def _check_frame(frame: Frame, task: str) -> None:
     where = f"task {task!r}, after {frame.action!r:.80}"
     require(isinstance(frame.text, str), f"{where}: text is {type(frame.text).__name__}")
     require(
-        isinstance(frame.reward, (int, float)) and math.isfinite(frame.reward), f"{where}: reward is {frame.reward!r}"
+        isinstance(frame.reward, (int, float, np.number)) and math.isfinite(frame.reward),
+        f"{where}: reward is {frame.reward!r}",
     )
-    require(isinstance(frame.info["success"], bool), f"{where}: success is {frame.info['success']!r}")
+    require(isinstance(frame.info["success"], (bool, np.bool_)), f"{where}: success is {frame.info['success']!r}")
     require(frame.info["task_id"] == task, f"{where}: info says task {frame.info['task_id']!r}")
     for name, value in frame.info.items():  # vector environments keep integers as NumPy's int64
         is_whole = isinstance(value, int) or name == "anchor"
@@ -192,7 +194,8 @@ def _check_channels(frame: Frame, meta: EnvMeta, where: str) -> None:
             name in meta.parts or _is_declared(name, meta.channels),
             f"{where}: the channel {name!r} is not declared; add it to meta.parts or to meta.channels",
         )
-        require(isinstance(value, (int, float)) and math.isfinite(value), f"{where}: channel {name!r} is {value!r}")
+        is_number = isinstance(value, (int, float, np.number)) and math.isfinite(value)
+        require(is_number, f"{where}: channel {name!r} is {value!r}")
     total = sum(found[name] for name in meta.parts)
     require(
         not meta.parts or math.isclose(total, frame.reward, rel_tol=1e-12, abs_tol=1e-12),

@@ -35,6 +35,8 @@ def test_defaults_are_used_where_nothing_is_said() -> None:
         ({"other": {"rat": 1.0}}, "unknown key 'other.rat'; did you mean 'rate'"),
         ({"trainer": {"updates": 0}}, "trainer.updates: Input should be greater than or equal to 1, got 0"),
         ({"trainer": {"updates": "many"}}, "got 'many'"),
+        ({"trainer": {"rate": float("inf")}}, "trainer.rate: Input should be a finite number, got inf"),
+        ({"trainer": {"rate": float("nan")}}, "trainer.rate: Input should be a finite number, got nan"),
         ({"trainer": 3}, "trainer: "),
     ],
 )

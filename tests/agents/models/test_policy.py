@@ -131,6 +131,15 @@ def test_layers_with_sliding_windows_are_refused(tmp_path: Path) -> None:
         load_pretrained(str(tmp_path))
 
 
+def test_a_tokenizer_larger_than_the_embeddings_is_refused(tmp_path: Path) -> None:
+    made = policy(0)
+    made.encoder.tokenizer.add_tokens(["<new>"])
+    made.save(tmp_path)
+    known, rows = len(made.encoder.tokenizer), made.model.config.vocab_size
+    with pytest.raises(ConfigError, match=rf"has {known} tokens and its model embeds {rows}"):
+        load_pretrained(str(tmp_path))
+
+
 def test_fresh_attention_leans_to_copy_what_it_attends_to() -> None:
     for layer in policy(0).model.model.layers:
         values, output = layer.self_attn.v_proj.weight.detach(), layer.self_attn.o_proj.weight.detach()
