@@ -75,12 +75,13 @@ class Counted(Sound):
 
     def act(self, action: str) -> Outcome:
         outcome = super().act(action)
-        number: Any = np.float32 if self.turn % 2 else np.int64  # Any: of NumPy's numbers
+        number: Any = np.float32 if self.turn % 2 else np.int64  # Any: one of NumPy's types
+        flag: Any = np.bool_  # Any: as above
         return replace(
             outcome,
             reward=number(outcome.reward),
-            terminated=np.bool_(outcome.terminated),
-            success=np.bool_(outcome.success),
+            terminated=flag(outcome.terminated),
+            success=flag(outcome.success),
             score=number(outcome.score),
             channels={"said": number(outcome.reward)},
         )
