@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,6 +55,7 @@ def _hashes(folder: Path) -> dict[str, str]:
 
 
 _FILE = ".lock"
+_HOLDER = re.compile(r"process (?P<pid>[1-9][0-9]{0,9}) on (?P<host>.{1,255})\n")
 
 
 @contextmanager
@@ -82,4 +84,29 @@ def writing_to(folder: Path, kind: str) -> Iterator[None]:
         lock.truncate(0)
         lock.write(f"process {os.getpid()} on {socket.gethostname()}\n")
         lock.flush()
-        yield
+        try:
+            yield
+        finally:
+            lock.truncate(0)
+
+
+def is_written(folder: Path) -> bool | None:
+    """Return whether the process that `writing_to` named last still runs; None: it is one of another machine.
+
+    False for a folder that nobody has written to. The lock is not touched.
+    """
+    try:
+        found = _HOLDER.fullmatch((folder / _FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    if found is None:
+        return False
+    if found["host"] != socket.gethostname():
+        return None
+    try:
+        os.kill(int(found["pid"]), 0)
+    except PermissionError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return True

@@ -1,6 +1,7 @@
-"""Ctrl-C during training: once to stop at the next point that can be saved, twice to stop at once.
+"""Signals during training: Ctrl-C once to stop at the next point that can be saved, twice to stop at once.
 
-Only the main thread hears signals; elsewhere nothing changes.
+SIGTERM, which schedulers and containers send, asks for the same as the first Ctrl-C. Only the main thread receives
+signals; elsewhere nothing changes.
 """
 
 from __future__ import annotations
@@ -13,27 +14,34 @@ from typing import Any
 
 
 class Interrupt:
-    """Hears SIGINT for as long as it is entered; `is_asked` once it came. The second raises KeyboardInterrupt."""
+    """Handles SIGINT and SIGTERM for as long as it is entered; the second SIGINT raises KeyboardInterrupt."""
 
     def __init__(self, on_note: Callable[[str], None]) -> None:
         """`on_note` tells the user what will happen."""
-        self.is_asked = False
+        self.signal = ""  # name of the first signal; "": none came
         self._on_note = on_note
-        self._before: Any = None  # Any: a handler, as Python keeps them
+        self._before: dict[signal.Signals, Any] = {}  # Any: handlers, as Python keeps them
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether the run is to stop."""
+        return bool(self.signal)
 
     def __enter__(self) -> Interrupt:
         if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._hear)
+            self._before = {each: signal.signal(each, self._handle) for each in (signal.SIGINT, signal.SIGTERM)}
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+        for each, handler in self._before.items():
+            signal.signal(each, handler)
 
-    def _hear(self, number: int, frame: FrameType | None) -> None:
-        if self.is_asked:
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self.is_asked and number == signal.SIGINT:
             raise KeyboardInterrupt
-        self.is_asked = True
+        if self.is_asked:
+            return
+        self.signal = signal.Signals(number).name
         self._on_note("stopping at the next point that can be saved; Ctrl-C again stops now")

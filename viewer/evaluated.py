@@ -6,7 +6,6 @@ It is worked out again only when something new is stored.
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -72,7 +71,7 @@ class Evaluated:
     @property
     def is_live(self) -> bool:
         """Whether more is to be expected."""
-        return self.episodes < self.wanted and self.last is not None and time.time() - self.last < queries.QUIET_S
+        return self.episodes < self.wanted and queries.writes(self.place.folder, self.last)
 
 
 def evaluated(place: RunPlace, store: RunStore) -> Evaluated | None:

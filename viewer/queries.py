@@ -7,15 +7,18 @@ import struct
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from cairn.agents.evaluation.report import name_tasks
+from cairn.core.folders import is_written
 from cairn.core.keys import signed, unsigned
 from cairn.core.store import RunStore
 from cairn.viewer.catalog import RunPlace, dig
 
 PNG = b"\x89PNG\r\n\x1a\n"  # how a picture begins
 _HEAD = struct.Struct(">16s2I")  # of one: what all begin with, width, height
-QUIET_S = 3600.0  # a run without news for so long is taken to have stopped
+QUIET_S = 3600.0  # a run of another machine without news for so long is taken to have stopped
+_SILENT = "Stopped without a note: it was killed, or its machine went down."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +40,8 @@ class Summary:
     parameters: int | None
     began: float | None  # seconds since 1970
     last: float | None  # when something was last stored
-    is_live: bool  # more is to be expected
+    is_live: bool  # its process runs, as far as can be seen from here
+    end: str  # how it ended; "" while it is live
     is_evaluation: bool  # see `viewer.evaluated`
 
 
@@ -91,6 +95,8 @@ def summary(place: RunPlace, store: RunStore) -> Summary:
     episodes, turns = store.rows("SELECT count(*), coalesce(sum(turns), 0) FROM episodes")[0]
     planned = dig(config, "trainer", "updates")
     is_done = planned is not None and updates >= planned
+    ended = _end(store)
+    is_live = not ended and not is_done and writes(place.folder, last)
     return Summary(
         place=place,
         updates=updates,
@@ -105,9 +111,23 @@ def summary(place: RunPlace, store: RunStore) -> Summary:
         parameters=meta.get("parameters"),
         began=began,
         last=last,
-        is_live=not is_done and last is not None and time.time() - last < QUIET_S,
+        is_live=is_live,
+        end="" if is_live else ended or ("" if is_done or not last else _SILENT),
         is_evaluation="panel" in meta,
     )
+
+
+def writes(folder: Path, last: float | None) -> bool:
+    """Return whether a process writes to a run's folder; `last`: seconds since 1970 when something was last stored."""
+    found = is_written(folder)
+    return (last is not None and time.time() - last < QUIET_S) if found is None else found
+
+
+def _end(store: RunStore) -> str:
+    """Return how the run ended, as it noted; "": it has not, or continues."""
+    sql = "SELECT kind, text FROM events WHERE kind IN ('finished', 'stopped', 'resumed') ORDER BY id DESC LIMIT 1"
+    found = store.rows(sql)
+    return str(found[0][1]) if found and found[0][0] != "resumed" else ""
 
 
 def training_share(store: RunStore) -> float | None:
@@ -116,14 +136,14 @@ def training_share(store: RunStore) -> float | None:
 
 
 def state(store: RunStore) -> str:
-    """Return a text that is another one when something new is stored."""
+    """Return a text that changes when something new is stored, or when the run's process starts or ends."""
     asked = (
         "SELECT count(*), max(stored) FROM updates",
         "SELECT max(id) FROM events",
         "SELECT max(id) FROM episodes",
         "SELECT key, value FROM meta WHERE key IN ('gates', 'seconds') ORDER BY key",  # after the last episode
     )
-    return repr([store.rows(sql) for sql in asked])
+    return repr([*(store.rows(sql) for sql in asked), is_written(store.path.parent)])
 
 
 def steps(store: RunStore) -> list[StepRow]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cairn.core.errors import CairnError
-from cairn.core.folders import writing_to
+from cairn.core.folders import is_written, writing_to
 
 HOLDER = """
 import sys
@@ -64,3 +64,25 @@ def test_a_folder_that_cannot_be_made_is_an_error_of_one_line(tmp_path: Path) ->
     message = r"Cannot write a run to .*Name another place: --folder"
     with pytest.raises(CairnError, match=message), writing_to(tmp_path / "file" / "run", "a run"):
         pytest.fail("written below a file")
+
+
+def test_a_folder_is_written_while_the_process_that_holds_it_runs(tmp_path: Path) -> None:
+    assert is_written(tmp_path) is False
+    process = holder(tmp_path)
+    assert is_written(tmp_path) is True
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert is_written(tmp_path) is False
+    with writing_to(tmp_path, "a run"):
+        assert is_written(tmp_path) is True
+    assert is_written(tmp_path) is False
+    (tmp_path / ".lock").write_text("process 1 on some-other-machine\n")
+    assert is_written(tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\n", "process 0 on x\n", "process -1 on x\n", "\udcff", "process 9 on \n", "a" * 999]
+)
+def test_a_damaged_lock_file_names_nobody(text: str, tmp_path: Path) -> None:
+    (tmp_path / ".lock").write_text(text, errors="surrogateescape")
+    assert is_written(tmp_path) is False

@@ -15,6 +15,8 @@ import pytest
 from cairn.agents.agent import new_context
 from cairn.agents.evaluation.report import Report
 from cairn.core.config import flatten
+from cairn.core.errors import CairnError
+from cairn.core.store import RunStore
 from cairn.trainer.callbacks import Callback
 from cairn.trainer.run.result import Run
 from cairn.trainer.sft import Imitation, demonstrations
@@ -93,11 +95,53 @@ def test_a_warm_start_stops_at_once_and_continues_to_the_same_weights(
     assert not run.reports
     found = tmp_path / "checkpoints"
     assert sorted(path.name for path in found.glob("*")) == checkpoints
+    assert end_of(tmp_path) == ("stopped", "Stopped after update 0: SIGINT")
     again = train(DOORS, WARM, folder=tmp_path)
     assert again.is_finished
     assert weights(again) == weights(finished)
     assert metrics(tmp_path) == metrics(finished.folder)
     assert stored(tmp_path) == stored(finished.folder)
+    assert end_of(tmp_path) == ("finished", "Finished after update 1")
+
+
+class Fails(Callback):
+    """Raises after an update, or sends a signal."""
+
+    def __init__(self, error: BaseException | signal.Signals) -> None:
+        self.error = error
+
+    def on_update(self, update: int, metrics: Mapping[str, float]) -> None:
+        if isinstance(self.error, BaseException):
+            raise self.error
+        os.kill(os.getpid(), self.error)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (ValueError("of mine"), "ValueError: of mine"),
+        (CairnError("No room"), "No room"),
+        (KeyboardInterrupt(), "SIGINT, twice"),
+        (SystemExit(3), "SystemExit: 3"),
+        (signal.SIGTERM, "SIGTERM"),
+    ],
+    ids=repr,
+)
+def test_why_a_run_stopped_is_in_its_folder(error: BaseException | signal.Signals, reason: str, tmp_path: Path) -> None:
+    settings = {**SMALL, "trainer.updates": 2, "imitation.episodes": 0}
+    if isinstance(error, BaseException):
+        with pytest.raises(type(error)):
+            train(DOORS, settings, folder=tmp_path, callback=Fails(error))
+    else:
+        assert not train(DOORS, settings, folder=tmp_path, callback=Fails(error)).is_finished
+    assert end_of(tmp_path) == ("stopped", f"Stopped after update 1: {reason}")
+
+
+def end_of(folder: Path) -> tuple[str, str]:
+    """Return the newest event of a run."""
+    with RunStore.read(folder) as store:
+        ((kind, text),) = store.rows("SELECT kind, text FROM events ORDER BY id DESC LIMIT 1")
+    return kind, text
 
 
 def test_a_pass_that_was_interrupted_continues_at_its_next_batch() -> None:

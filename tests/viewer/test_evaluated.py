@@ -14,9 +14,9 @@ from starlette.testclient import TestClient
 from cairn.agents.evaluation.evaluate import evaluate
 from cairn.agents.evaluation.panel import PanelSection, make_panel
 from cairn.agents.evaluation.sanity_checks import count_signs, keep_verdicts
+from cairn.core.folders import writing_to
 from cairn.core.records import Episode
 from cairn.core.store import RunStore, read
-from cairn.viewer import queries
 from cairn.viewer.app import make_app
 from cairn.viewer.catalog import find_runs
 from tests.agents.evaluation.test_panel import part
@@ -128,7 +128,7 @@ def test_tokens_and_prompts_are_told_by_the_agents_tokenizer(tmp_path: Path) -> 
     assert client.get(f"/runs/{slug}/episodes/1").status_code == 200
 
 
-def test_an_evaluation_that_stopped_is_followed_for_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_evaluation_is_followed_while_a_process_writes_it(tmp_path: Path) -> None:
     played = list[Episode]()
 
     def stop(_: PanelSection, episode: Episode) -> None:
@@ -143,9 +143,12 @@ def test_an_evaluation_that_stopped_is_followed_for_a_while(tmp_path: Path, monk
     first, page = texts([folder], "/", run)
     assert "2 of 6" in first
     assert "8 of 12" in page
+    assert "live" not in first  # the process runs, and has let go of the folder
+    assert "follows the evaluation" not in page
+    with writing_to(folder, "an evaluation"):
+        first, page = texts([folder], "/", run)
     assert "live" in first
     assert "follows the evaluation" in page
-    monkeypatch.setattr(queries, "QUIET_S", 0.0)
     first, page = texts([folder], "/", run)
     assert "live" not in first
     assert "the same cairn eval goes on" in page

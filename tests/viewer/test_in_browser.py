@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from cairn.core.folders import writing_to
 from cairn.core.records import Box
 from cairn.core.store import RunStore
 from tests.viewer.browsing import Watched, served
@@ -83,12 +84,13 @@ def test_the_switch_is_kept_and_text_stays_readable(origin: str, watched: Watche
 
 def test_a_page_follows_its_run_to_the_end(origin: str, watched: Watched, folder: Path) -> None:
     page = watched.page
-    page.goto(origin)
-    expect(page.locator("tbody").first).to_contain_text("1 of 2")
-    page.locator("summary").first.click()
-    with RunStore(folder / "run.sqlite") as store:
-        store.add(2, METRICS)
-    expect(page.locator("tbody").first).to_contain_text("2 of 2", timeout=WAIT_MS)
+    with writing_to(folder, "a run"):
+        page.goto(origin)
+        expect(page.locator("tbody").first).to_contain_text("1 of 2")
+        page.locator("summary").first.click()
+        with RunStore(folder / "run.sqlite") as store:
+            store.add(2, METRICS)
+        expect(page.locator("tbody").first).to_contain_text("2 of 2", timeout=WAIT_MS)
     expect(page.locator("[data-live-note]")).to_contain_text("The run is over", timeout=WAIT_MS)
     assert page.locator("details").first.evaluate("each => each.open")  # what was opened stays so
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 
 from cairn.core.errors import CairnError
+from cairn.core.folders import writing_to
 from cairn.core.store import RunStore
 from cairn.viewer import credited
 from cairn.viewer.app import make_app
@@ -160,13 +162,14 @@ def test_forgotten_texts_are_told(tmp_path: Path) -> None:
 
 
 def test_a_live_page_has_nothing_new_until_something_is_stored(client: TestClient, folder: Path) -> None:
-    first = client.get("/live")
-    mark = {"If-None-Match": first.headers["etag"]}
-    assert client.get("/live", headers=mark).status_code == 304
-    assert "data-more" in first.text
-    with RunStore(folder / "run.sqlite") as store:
-        store.add(2, {"success": 1.0})
-    second = client.get("/live", headers=mark)
+    with writing_to(folder, "a run"):
+        first = client.get("/live")
+        mark = {"If-None-Match": first.headers["etag"]}
+        assert client.get("/live", headers=mark).status_code == 304
+        assert "data-more" in first.text
+        with RunStore(folder / "run.sqlite") as store:
+            store.add(2, {"success": 1.0})
+        second = client.get("/live", headers=mark)
     assert second.status_code == 200
     assert "data-more" not in second.text  # two of two updates: it is over
     assert client.get(f"{RUN}/live").status_code == 200
@@ -264,3 +267,26 @@ def test_a_long_episode_has_pages_of_turns(tmp_path: Path) -> None:
     last = text(client, f"{RUN}/episodes/1?from=80")
     assert last.count('class="turn"') == 15 + 1  # and the end
     assert "Room 94." in last
+
+
+def test_a_run_says_how_it_ended_and_is_live_only_while_its_process_runs(tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "run")
+    found = find_runs([folder])[0]
+
+    def page() -> str:
+        return text(TestClient(make_app([found]), base_url="http://127.0.0.1"), f"/runs/{found.slug}")
+
+    (folder / ".lock").write_text(f"process 999999999 on {socket.gethostname()}\n")
+    assert "Stopped without a note" in page()
+    with writing_to(folder, "a run"):
+        assert "This page follows the run." in page()
+        with RunStore(folder / "run.sqlite") as store:
+            store.event(1, "stopped", "Stopped after update 1: <b>no room</b>")
+        assert "This page follows the run." not in page()
+        assert "Stopped after update 1: &lt;b&gt;no room&lt;/b&gt;" in page()
+        with RunStore(folder / "run.sqlite") as store:
+            store.event(1, "resumed", "resumed from update-000001")
+        assert "This page follows the run." in page()
+    with RunStore(folder / "run.sqlite") as store:
+        store.event(2, "finished", "Finished after update 2")
+    assert "Finished after update 2" in page()
