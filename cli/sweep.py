@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cairn.cli._shared.output import Json, Settings, show_json, show_table
+
+if TYPE_CHECKING:
+    from cairn.trainer.sweep import Variant
 
 
 def register(app: typer.Typer) -> None:
@@ -47,16 +50,26 @@ def sweep(
         variants = run(config, key, values, seeds, where, overrides=overrides, callback=watch)
     if as_json:
         show_json([variant.to_dict() for variant in variants])
-        return
+    else:
+        _show(key, values, seeds, variants)
+    if any(variant.failed for variant in variants):
+        raise typer.Exit(1)
+
+
+def _show(key: str, values: list[str], seeds: int, variants: list[Variant]) -> None:
     rows = [
         (
             v.value,
             " ".join(f"{100 * x:.0f}" for x in v.starts),
             " ".join(f"{100 * x:.0f}" for x in v.ends),
-            f"{100 * v.mean:.1f} +- {100 * v.half_width:.1f}",
+            f"{100 * v.mean:.1f} +- {100 * v.half_width:.1f}" if v.ends else "",
             "" if v.value == values[0] else f"{100 * v.difference:+.1f} +- {100 * v.difference_half_width:.1f}",
         )
         for v in variants
     ]
-    typer.echo(f"Success on {variants[0].tasks}, %, {seeds} seeds; intervals: Student's t over seeds, 95 %")
+    tasks = next(v.tasks for v in variants if v.tasks)
+    typer.echo(f"Success on {tasks}, %, {seeds} seeds; intervals: Student's t over seeds, 95 %")
     show_table((key, "at the start", "at the end", "mean at the end", f"against {values[0]}, paired"), rows)
+    for variant in variants:
+        for text in variant.failed:
+            typer.echo(f"cairn: {key}={variant.value}, {text}", err=True)

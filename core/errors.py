@@ -33,6 +33,10 @@ class CairnWarning(UserWarning):
     """Something works, but probably not as the user expects; the message says what to do."""
 
 
+class DivergedError(CairnError):
+    """Weights, loss or gradients are not finite any more; a training run goes back to a checkpoint, or stops."""
+
+
 class ConfigError(CairnError):
     """A configuration that cannot be loaded: unknown key, wrong type, or settings that exclude each other."""
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from cairn.agents.evaluation.statistics import student
 from cairn.core.config import flatten, parse_flags
+from cairn.core.errors import CairnError
 from cairn.core.store import RunStore
 from cairn.trainer.callbacks import Callback
 from cairn.trainer.config import RunConfig, load_run_config
@@ -31,13 +32,14 @@ class Variant:
     """One value of the varied setting."""
 
     value: str
-    starts: tuple[float, ...]  # success in evaluation before the first update, one a seed
+    starts: tuple[float, ...]  # success in evaluation before the first update, one for each seed whose run ended well
     ends: tuple[float, ...]  # after the last
-    mean: float  # of `ends`
+    mean: float  # of `ends`; NaN without any
     half_width: float  # of the 95 % interval of the mean over seeds; NaN for one seed
-    difference: float  # mean of (this - the first variant), paired by seed
+    difference: float  # mean of (this - the first variant), over the seeds of which both have a run; NaN without any
     difference_half_width: float
     tasks: str  # name of the evaluation's tasks: held-out tasks or training tasks
+    failed: tuple[str, ...] = ()  # seeds whose run stopped with an error, each with the error
 
     def to_dict(self) -> dict[str, Any]:
         """Return it JSON-ready."""
@@ -56,10 +58,14 @@ def sweep(
 ) -> list[Variant]:
     """Train every variant with seeds 0, 1, ... under `folder`; finished runs there are not repeated.
 
+    A run that stops with an error, such as one that diverges, does not end the sweep.
+
     Raises:
         ConfigError: a setting is wrong, or `folder` holds runs with other settings.
+        CairnError: no run of any variant came to its end; with the first error.
     """
-    runs: dict[str, list[Run]] = {value: [] for value in values}
+    runs: dict[str, dict[int, Run]] = {value: {} for value in values}  # by value and seed
+    failed: dict[str, list[str]] = {value: [] for value in values}
     for seed in range(seeds):
         flags = {value: flatten(parse_flags([f"{key}={value}"])) for value in values}
         settings = {v: load_run_config(config, {**(overrides or {}), "seed": seed, **flags[v]}) for v in values}
@@ -69,9 +75,14 @@ def sweep(
         if key.startswith(_AFTER_WARM_START):
             _start_together(list(folders.values()), settings[values[0]], folder / f"start-seed{seed}", callback)
         for value in values:
-            runs[value].append(train(settings[value], folder=folders[value], callback=callback))
-    first = [run.final.success.share for run in runs[values[0]]]
-    return [_variant(value, runs[value], first) for value in values]
+            try:
+                runs[value][seed] = train(settings[value], folder=folders[value], callback=callback)
+            except CairnError as error:
+                failed[value].append(f"seed {seed}: {error}")
+    if not any(runs.values()):
+        raise CairnError(f"No run of the sweep came to its end. The first, {values[0]}, {failed[values[0]][0]}")
+    first = {seed: run.final.success.share for seed, run in runs[values[0]].items()}
+    return [_variant(value, runs[value], first, failed[value]) for value in values]
 
 
 def _refuse_other_settings(folder: Path, settings: RunConfig) -> None:
@@ -101,19 +112,24 @@ def _start_together(folders: Sequence[Path], settings: RunConfig, start: Path, c
         partial.rename(folder)
 
 
-def _variant(value: str, runs: Sequence[Run], first: Sequence[float]) -> Variant:
-    ends = [run.final.success.share for run in runs]
-    differences = [end - other for end, other in zip(ends, first, strict=True)]
+def _variant(value: str, runs: Mapping[int, Run], first: Mapping[int, float], failed: Sequence[str]) -> Variant:
+    ends = [run.final.success.share for run in runs.values()]
+    differences = [run.final.success.share - first[seed] for seed, run in runs.items() if seed in first]
     return Variant(
         value=value,
-        starts=tuple(run.reports[min(run.reports)].success.share for run in runs),
+        starts=tuple(run.reports[min(run.reports)].success.share for run in runs.values()),
         ends=tuple(ends),
-        mean=sum(ends) / len(ends),
+        mean=_mean(ends),
         half_width=half_width(ends),
-        difference=sum(differences) / len(differences),
+        difference=_mean(differences),
         difference_half_width=half_width(differences),
-        tasks=runs[0].final.tasks,
+        tasks=next((run.final.tasks for run in runs.values()), ""),
+        failed=tuple(failed),
     )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else math.nan
 
 
 def half_width(values: Sequence[float]) -> float:

@@ -21,7 +21,7 @@ from cairn.agents.evaluation.report import Report, summarise
 from cairn.agents.models.policy import Policy, load_policy, load_pretrained
 from cairn.agents.rollout.groups import State, without_episodes
 from cairn.agents.rollout.source import EpisodeSource
-from cairn.core.errors import CairnError
+from cairn.core.errors import CairnError, DivergedError
 from cairn.core.folders import writing_to
 from cairn.core.records import Episode
 from cairn.core.seeding import derive_seed
@@ -32,7 +32,7 @@ from cairn.trainer.build import build_cluster, build_learner, build_recorder, bu
 from cairn.trainer.callbacks import Callback, RolloutProgressMeter
 from cairn.trainer.config import RunConfig, load_run_config
 from cairn.trainer.evaluation import EvaluationStopped, play_evaluation, report_metrics
-from cairn.trainer.guards import CollapseDetector, PolicyCollapse
+from cairn.trainer.guards import Action, Alert, CollapseDetector, PolicyCollapse
 from cairn.trainer.hardware import Hardware, set_up_torch
 from cairn.trainer.interrupt import Interrupt
 from cairn.trainer.learner.learner import Learner
@@ -153,6 +153,10 @@ class Trainer:
                 return self._train_from(checkpoint)
             except PolicyCollapse as collapse:
                 self._roll_back(collapse)
+            except DivergedError as error:  # the strongest spike: the run cannot continue with these weights
+                action: Action = "roll back" if self.config.guards.spikes == "roll back" else "stop"
+                update = max((step for step, _ in self.store.series("return")), default=0)
+                self._roll_back(PolicyCollapse(update, Alert("spikes", action, str(error))))
 
     def _train_from(self, checkpoint: Checkpoint | None) -> Run:
         """Train to the end from a checkpoint, or from the start, and return the run."""

@@ -24,7 +24,7 @@ from cairn.agents.config import BackendConfig, SamplingConfig
 from cairn.agents.generation import PartialReply
 from cairn.agents.models.packed_attention import Ragged, SlotCache, hidden_states, logits
 from cairn.agents.models.policy import Policy
-from cairn.core.errors import EpisodeFailure
+from cairn.core.errors import DivergedError, EpisodeFailure
 
 _SHORT = 8  # a stretch of up to this many tokens goes with those that are about to sample
 
@@ -149,6 +149,8 @@ class HFBackend:
     def _draw(self, works: list[tuple[Request, PartialReply]], states_SD: Tensor) -> None:
         """Sample one token for each reply and append what the constraint then forces."""
         logits_SV = logits(self.policy.model, states_SD)
+        if logits_SV.isnan().any():
+            raise DivergedError("the policy's logits are NaN")
         allowed = [partial.next_ids for _, partial in works]
         if any(ids is not None for ids in allowed):
             logits_SV = _mask(logits_SV, allowed)

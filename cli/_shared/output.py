@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,8 +22,16 @@ _ANY_WIDTH = 10_000  # characters; wider than any row
 
 
 def show_json(value: Any) -> None:  # Any: whatever JSON can hold
-    """Print `value` as JSON."""
-    typer.echo(json.dumps(value, indent=2))
+    """Print `value` as strict JSON: NaN and infinities, of which JSON has none, are null."""
+    typer.echo(json.dumps(_finite(value), indent=2, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:  # Any: as above
+    if isinstance(value, Mapping):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

@@ -11,6 +11,7 @@ Not stored: the choices that replies were kept to, and which actions were admiss
 from __future__ import annotations
 
 import json
+import math
 import os
 import sqlite3
 import time
@@ -129,7 +130,7 @@ class RunStore:
 
         Args:
             step: the number of updates so far.
-            metrics: values by name.
+            metrics: values by name; NaN, as of a mean over nothing, is not stored.
             episodes: those that ended.
             phase: train or eval.
             task_types: one an episode.
@@ -148,7 +149,7 @@ class RunStore:
 
         def write(db: sqlite3.Connection) -> None:
             db.execute("INSERT OR REPLACE INTO updates VALUES (?, ?)", (step, time.time()))
-            named = [(step, name, float(value)) for name, value in metrics.items()]
+            named = [(step, name, float(value)) for name, value in metrics.items() if not math.isnan(value)]
             db.executemany("INSERT OR REPLACE INTO metrics VALUES (?, ?, ?)", named)
             first = _add_episodes(db, step, phase, episodes, kinds)
             db.executemany("INSERT INTO advantages VALUES (?, ?, ?)", _credits(first, episodes, advantages or {}))

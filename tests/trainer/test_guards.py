@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import math
+import random
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
-from cairn.core.errors import CairnError
+from cairn.agents.backend import Request
+from cairn.agents.backends.hf import HFBackend
+from cairn.agents.config import SamplingConfig
+from cairn.agents.models.lora import trained
+from cairn.core.errors import CairnError, DivergedError
 from cairn.core.store import RunStore
 from cairn.trainer.callbacks import Callback
 from cairn.trainer.guards import GuardConfig, alerts
+from cairn.trainer.learner.learner import Learner
 from cairn.trainer.train import train
+from tests.agents.tiny import policy
 from tests.trainer.test_train import DOORS, SMALL, rows, weights
 
 STEADY = {"entropy": 0.5, "reply_tokens": 8.0, "invalid": 0.1, "zero_spread": 0.5, "success": 0.2, "grad_norm": 1.0}
@@ -120,3 +130,43 @@ def test_what_follows_a_return_differs_from_what_it_replaced(tmp_path: Path) -> 
     train(DOORS, {**SMALL, "trainer.updates": 3}, folder=tmp_path / "calm")
     assert [group for _, group in third(tmp_path / "back")] == [group for _, group in third(tmp_path / "calm")]
     assert third(tmp_path / "back") != third(tmp_path / "calm")
+
+
+@pytest.fixture
+def diverges(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Have the gradient of the fourth update lose its numbers once; return the updates at which it did."""
+    at: list[int] = []
+    plain = Learner.update
+
+    def update(self: Learner, *given: Any, **named: Any) -> dict[str, float]:  # Any: passed on
+        if named.get("version") == 3 and not at:
+            at.append(named["version"])
+            next(iter(trained(self.policy.model).values())).data.fill_(math.nan)
+        return plain(self, *given, **named)
+
+    monkeypatch.setattr(Learner, "update", update)
+    return at
+
+
+def test_a_gradient_without_numbers_has_the_run_go_back(diverges: list[int], tmp_path: Path) -> None:
+    heard = Notes()
+    run = train(DOORS, {**SMALL, "guards.spikes": "roll back"}, folder=tmp_path, callback=heard)
+    assert run.is_finished
+    assert diverges == [3]
+    assert [note for note in heard.notes if note.startswith("going back: after update 3: ")]
+    assert all(torch.isfinite(weight).all() for weight in load_file(run.checkpoint / "model.safetensors").values())
+
+
+def test_without_a_way_back_it_stops_the_run_in_one_line(diverges: list[int], tmp_path: Path) -> None:
+    with pytest.raises(CairnError, match=r"^Stopped after update 3: (the norm of the gradient is|.*NaN)[^\n]*$"):
+        train(DOORS, SMALL, folder=tmp_path)
+    assert train(DOORS, SMALL, folder=tmp_path).is_finished  # from the checkpoint before
+
+
+def test_weights_without_numbers_stop_an_evaluation_in_one_line() -> None:
+    broken = policy(0)
+    next(iter(trained(broken.model).values())).data.fill_(math.nan)
+    sampled = HFBackend(broken, SamplingConfig(slots=1))
+    sampled.submit(0, Request(prompt_ids=(3, 4), extends=False, choices=None, rng=random.Random(0)))
+    with pytest.raises(DivergedError, match="the policy's logits are NaN"):
+        sampled.step()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cairn.core.errors import ConfigError
+from cairn.core.errors import CairnError, ConfigError
 from cairn.trainer.callbacks import Callback
 from cairn.trainer.sweep import half_width, sweep
 
@@ -76,3 +77,17 @@ def test_runs_with_other_settings_are_not_taken_for_these(tmp_path: Path) -> Non
     shutil.rmtree(tmp_path / "gigpo-seed0")  # as the message says; the warm start beside it is of other settings too
     with pytest.raises(ConfigError, match="start-seed0' holds a run with other settings"):
         sweep(TINY, "credit.method", ["gigpo"], 1, tmp_path, overrides={"trainer.group_size": 3})
+
+
+def test_a_variant_that_fails_does_not_end_the_sweep(tmp_path: Path) -> None:
+    """At this learning rate the weights are not finite after a step."""
+    config = {**TINY, "imitation": {"episodes": 4, "oracle": "reader", "batch": 2}}
+    fine, wild = sweep(config, "imitation.optimizer.lr", ["0.001", "1e38"], 2, tmp_path)
+    assert (len(fine.ends), fine.failed) == (2, ())
+    assert wild.ends == ()
+    assert math.isnan(wild.mean)
+    assert math.isnan(wild.difference)
+    assert [text.partition(":")[0] for text in wild.failed] == ["seed 0", "seed 1"]
+    assert all(re.search("logits are NaN|norm of the gradient is", text) for text in wild.failed)
+    with pytest.raises(CairnError, match=r"No run of the sweep came to its end\. The first, 1e38, seed 0: "):
+        sweep(config, "imitation.optimizer.lr", ["1e38"], 1, tmp_path / "alone")

@@ -27,7 +27,7 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.multiprocessing.spawn import ProcessExitedException, ProcessRaisedException, start_processes
 
 from cairn.agents.models.policy import Policy
-from cairn.core.errors import CairnError
+from cairn.core.errors import CairnError, DivergedError
 
 T = TypeVar("T")
 
@@ -100,12 +100,12 @@ def clip(weights: Iterable[Tensor], max_norm: float) -> float:
     """Scale the gradients down to `max_norm` together and return the norm that they had, over all ranks.
 
     Raises:
-        RuntimeError: it is not finite.
+        DivergedError: it is not finite; nothing has been changed.
     """
     given = [weight for weight in weights if weight.grad is not None]
     norm = gather(torch.nn.utils.get_total_norm([weight.grad for weight in given if weight.grad is not None]))
     if not torch.isfinite(norm):
-        raise RuntimeError(f"The gradient's norm is non-finite ({float(norm)}): the loss or the weights have run away")
+        raise DivergedError(f"the norm of the gradient is {float(norm)}")
     torch.nn.utils.clip_grads_with_norm_(given, max_norm, norm)
     return float(norm)
 

@@ -5,6 +5,7 @@ The mismatch compares tokens that sampling and training computed with equal weig
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -12,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from cairn.core.errors import CairnError
+from cairn.core.errors import CairnError, DivergedError
 from cairn.core.table import Floats
 from cairn.trainer.learner.batch import Batch
 from cairn.trainer.learner.distributed import ProcessGroup
@@ -65,16 +66,22 @@ class Mismatch:
         """See to it that the mean is within the bound.
 
         Raises:
-            CairnError: it is not; with the token that is furthest off.
+            DivergedError: it is NaN.
+            CairnError: it is above; with the token of this process that is furthest off.
         """
+        if math.isnan(self.mean):
+            raise DivergedError("the policy's log-probabilities are NaN")
         if self.mean <= bound:
             return
         ids, sampled, trained = self._where
+        furthest = (
+            f" Furthest off is token {ids[-1]} ({decode(ids[-1:])!r}), place {len(ids) - 1} of its sequence, after "
+            f"{decode(ids[-20:-1])!r}: {sampled:.4f} when sampled, {trained:.4f} now."
+        )
         raise CairnError(
             f"The trainer's logprobs are {self.mean:.3g} from those that sampling stored, on average over {self.count} "
-            f"tokens; learner.max_mismatch is {bound:g}. Furthest off is token {ids[-1]} ({decode(ids[-1:])!r}), place "
-            f"{len(ids) - 1} of its sequence, after {decode(ids[-20:-1])!r}: {sampled:.4f} when sampled, {trained:.4f} "
-            "now. Compare temperature, precision and model of the back end with the trainer's."
+            f"tokens; learner.max_mismatch is {bound:g}.{furthest if ids else ''} Compare temperature, precision and "
+            "model of the back end with the trainer's."
         )
 
 

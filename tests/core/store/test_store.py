@@ -339,3 +339,9 @@ def test_a_file_that_grows_too_large_forgets_the_oldest_texts(tmp_path: Path) ->
         assert "training episodes" in told[0][0]
         forgotten = next(read.whole_episodes(store, read.episodes(store, step=1)))
         assert [(turn.observation.text, turn.action) for turn in forgotten.turns] == [("", "go")]
+
+
+def test_a_metric_without_a_value_is_absent(tmp_path: Path) -> None:
+    with RunStore(tmp_path / "run.sqlite") as store:
+        store.add(1, {"success": float("nan"), "return": 0.5, "largest": float("inf")})
+        assert store.names() == ["largest", "return"]
