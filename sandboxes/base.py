@@ -20,6 +20,7 @@ from cairn.core.errors import CairnError, ConfigError, SandboxFailure
 from cairn.sandboxes.destinations import Destination
 from cairn.sandboxes.inside.process_limits import SLOWEST
 from cairn.sandboxes.records import Entry, LimitName, Result, Snapshot, lost, not_run, read_result
+from cairn.sandboxes.sandbox_process import SandboxLost, SandboxProcess
 
 _ENV = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
@@ -60,37 +61,12 @@ class FileRefused(CairnError):  # noqa: N818  (an answer)
     """A request about a file that cannot be met; the text is for the caller."""
 
 
-class SandboxLost(SandboxFailure):
-    """A place's supervisor ended, stopped answering, or sent an invalid message."""
-
-
 class _Replaced(Exception):  # noqa: N818  (an outcome)
     """A program broke the place, and the session has another one."""
 
     def __init__(self, limit: LimitName | None) -> None:
         self.limit = limit  # that brought the place down; None: none that is known
         super().__init__("The sandbox failed because of a program in it, and an empty one has replaced it")
-
-
-class SandboxProcess(Protocol):
-    """Where a supervisor runs: how to reach it, what it has used, and how to end it."""
-
-    home: str  # the work folder, as programs see it
-    env: Mapping[str, str]  # that every program gets here besides PATH, HOME and the like
-
-    def request(self, message: Mapping[str, Any], blob: bytes, timeout_s: float) -> tuple[dict[str, Any], bytes]:
-        """Send a request and return the answer.
-
-        Raises:
-            SandboxLost: it did not come, or is invalid.
-            SandboxFailure: the place cannot be reached.
-        """
-
-    def limit_hit(self) -> LimitName | None:
-        """Return which limit control groups have enforced since the last call; None: none, or there are none."""
-
-    def close(self) -> None:
-        """End it, whatever runs in it."""
 
 
 class Session:

@@ -54,6 +54,7 @@ SHORT = {
     "agents/forms/tagged.py": "a plug-in",
     "cli/_pages/attacks.py": "one generator per page of the documentation",
     "core/text.py": "six folders use it",
+    "core/tool_arguments.py": "what reads tool calls in two folders shares it",
     "core/server_socket.py": "three servers in three folders share it",
     "trainer/losses/base.py": "the contract of a plug-in",
     "trainer/losses/imitate.py": "a plug-in",

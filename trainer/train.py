@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -96,9 +96,6 @@ def train(
         return Trainer(settings, path, store, tracked, cluster, accept_env_version=accept_env_version).run()
 
 
-_LONGEST_REASON = 500  # characters
-
-
 class Trainer:
     """One run's parts and its loop."""
 
@@ -139,9 +136,9 @@ class Trainer:
             try:
                 run = self._run()
             except BaseException as error:  # raised again
-                self._note_end("stopped", _reason(error))
+                self.files.note_error(error)
                 raise
-            self._note_end(*(("finished", "") if run.is_finished else ("stopped", self.interrupt.signal)))
+            self.files.note_end(*(("finished", "") if run.is_finished else ("stopped", self.interrupt.signal)))
             return run
 
     def _run(self) -> Run:
@@ -390,24 +387,9 @@ class Trainer:
         self.store.event(step, kind, text)
         self.callback.on_note(text)
 
-    def _note_end(self, kind: str, reason: str) -> None:
-        """Store how the run ended, unless the store is what failed."""
-        with suppress(CairnError):
-            updates = max((step for step, _ in self.store.series("return")), default=0)
-            self.store.event(updates, kind, f"{kind.title()} after update {updates}{f': {reason}' if reason else ''}")
-            self.store.flush()
-
     @contextmanager
     def _timed(self, phase: str, total: int) -> Iterator[None]:
         self.callback.on_phase(phase, total)
         began = time.perf_counter()
         yield
         self.seconds[phase] = time.perf_counter() - began
-
-
-def _reason(error: BaseException) -> str:
-    """Return why a run stopped, in a line for its store."""
-    if isinstance(error, KeyboardInterrupt):
-        return "SIGINT, twice"
-    text = str(error) if isinstance(error, CairnError) else f"{type(error).__name__}: {error}"
-    return text[:_LONGEST_REASON]

@@ -15,13 +15,14 @@ from typing import Any
 
 from cairn.core.errors import SandboxFailure
 from cairn.sandboxes import wire
-from cairn.sandboxes.base import Limits, SandboxLost
+from cairn.sandboxes.base import Limits
 from cairn.sandboxes.container import docker_engine, fd_socket
 from cairn.sandboxes.container.stream import Attached
 from cairn.sandboxes.local import seccomp
 from cairn.sandboxes.local.cgroups import ControlGroup
 from cairn.sandboxes.local.place import INSIDE, MODULES
 from cairn.sandboxes.records import LimitName
+from cairn.sandboxes.sandbox_process import SandboxLost
 
 _HOME = "/work"
 _USER = 1000

@@ -23,12 +23,13 @@ from typing import Annotated, ClassVar
 from pydantic import AfterValidator, Field
 
 from cairn.core.errors import CairnError
-from cairn.sandboxes.base import Limits, Sandbox, SandboxConfig, SandboxProcess
+from cairn.sandboxes.base import Limits, Sandbox, SandboxConfig
 from cairn.sandboxes.destinations import AllowList
 from cairn.sandboxes.local import seccomp
 from cairn.sandboxes.local.place import INSIDE, MODULES, LocalPlace
 from cairn.sandboxes.local.users import take_user, user_for_start
 from cairn.sandboxes.network.networked import NetworkedPlace
+from cairn.sandboxes.sandbox_process import SandboxProcess
 
 _HOME = "/work"
 _PYTHONS = ("/usr/bin/python3", "/usr/local/bin/python3")

@@ -18,11 +18,12 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from cairn.core.errors import CairnError, MissingExtraError, SandboxFailure
-from cairn.sandboxes.base import Limits, NoNetworkError, Sandbox, SandboxConfig, SandboxProcess
+from cairn.sandboxes.base import Limits, NoNetworkError, Sandbox, SandboxConfig
 from cairn.sandboxes.container import docker_engine
 from cairn.sandboxes.container.container import ContainerPlace, remove_left_over
 from cairn.sandboxes.destinations import AllowList
 from cairn.sandboxes.network.networked import NetworkedPlace
+from cairn.sandboxes.sandbox_process import SandboxProcess
 
 _RUNTIME = "runsc"
 

@@ -24,9 +24,10 @@ from pydantic import Field, SecretStr, field_validator
 from cairn.core.errors import CairnError, SandboxFailure
 from cairn.core.text import printable
 from cairn.sandboxes import wire
-from cairn.sandboxes.base import Limits, Sandbox, SandboxConfig, SandboxLost
+from cairn.sandboxes.base import Limits, Sandbox, SandboxConfig
 from cairn.sandboxes.records import LimitName
 from cairn.sandboxes.remote import protocol
+from cairn.sandboxes.sandbox_process import SandboxLost
 
 _LONGEST_WAIT_S = 10.0
 _SLACK_S = 10.0  # of the network, and of waiting for another request to the same session

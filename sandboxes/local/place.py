@@ -15,10 +15,11 @@ from typing import Any
 
 from cairn.core.errors import SandboxFailure
 from cairn.sandboxes import wire
-from cairn.sandboxes.base import Limits, SandboxLost
+from cairn.sandboxes.base import Limits
 from cairn.sandboxes.local.cgroups import ControlGroup
 from cairn.sandboxes.local.users import SessionUser
 from cairn.sandboxes.records import LimitName
+from cairn.sandboxes.sandbox_process import SandboxLost
 
 INSIDE = Path(__file__).parents[1] / "inside"
 MODULES = tuple(

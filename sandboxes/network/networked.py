@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from cairn.core.errors import SandboxFailure
-from cairn.sandboxes.base import SandboxProcess
 from cairn.sandboxes.destinations import AllowList
 from cairn.sandboxes.network.gateway import Gateway
 from cairn.sandboxes.records import LimitName
+from cairn.sandboxes.sandbox_process import SandboxProcess
 
 _PORT = 3128  # in the place's own network: no other has it
 _PROXY = f"http://127.0.0.1:{_PORT}"

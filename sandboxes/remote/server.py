@@ -37,10 +37,11 @@ from cairn.core.config import Config, build
 from cairn.core.errors import CairnError, SandboxFailure
 from cairn.core.server_socket import listen
 from cairn.sandboxes import wire
-from cairn.sandboxes.base import Limits, Sandbox, SandboxLost, SandboxProcess
+from cairn.sandboxes.base import Limits, Sandbox
 from cairn.sandboxes.inside.process_limits import SLOWEST
 from cairn.sandboxes.remote.bounded_http import BACKLOG, HEAD_BYTES, BoundedProtocol, Waiting, most_connections
 from cairn.sandboxes.remote.protocol import LIMIT_HEADER, unpacked
+from cairn.sandboxes.sandbox_process import SandboxLost, SandboxProcess
 
 REQUESTS = frozenset(
     ("run", "open", "talk", "shut", "write", "read", "remove", "list", "digest", "snapshot", "restore", "reset", "warm")

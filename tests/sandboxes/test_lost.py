@@ -13,9 +13,10 @@ import pytest
 
 from cairn.core.errors import CairnError, SandboxFailure
 from cairn.sandboxes import base, wire
-from cairn.sandboxes.base import FileRefused, Launcher, Limits, SandboxProcess, Session
+from cairn.sandboxes.base import FileRefused, Launcher, Limits, Session
 from cairn.sandboxes.interpreter import Interpreter
 from cairn.sandboxes.local.place import LocalPlace
+from cairn.sandboxes.sandbox_process import SandboxProcess
 from tests.processes import has_ended
 from tests.sandboxes.remote.serving import Server, server
 from tests.sandboxes.usable import usable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,9 @@ from cairn.trainer.run.result import versions
 from cairn.trainer.run.task_split import TaskSplit
 
 Note = Callable[[int, str, str], None]  # update, kind and text of an event
+
+
+_LONGEST_REASON = 500  # characters
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,6 +129,18 @@ class RunFolder:
         folder = self.path / "checkpoints"
         saved = checkpoint.save(folder, policy.version, policy, learner, {**state, **more}, rollout, keep)
         self.store.checkpoint(policy.version, str(saved.relative_to(self.path)))
+
+    def note_error(self, error: BaseException) -> None:
+        """Store that the run was stopped by an exception."""
+        text = str(error) if isinstance(error, CairnError) else f"{type(error).__name__}: {error}"
+        self.note_end("stopped", "SIGINT, twice" if isinstance(error, KeyboardInterrupt) else text[:_LONGEST_REASON])
+
+    def note_end(self, kind: str, reason: str) -> None:
+        """Store how the run ended, unless the store is what failed; `kind`: finished or stopped."""
+        with suppress(CairnError):
+            updates = max((step for step, _ in self.store.series("return")), default=0)
+            self.store.event(updates, kind, f"{kind.title()} after update {updates}{f': {reason}' if reason else ''}")
+            self.store.flush()
 
     def _refuse_changes(self, found: Checkpoint) -> None:
         meta = self.store.meta()
