@@ -8,7 +8,7 @@ DATA ?=
 
 FOLDERS := src/cairn tests examples
 
-# Compiled tests are kept: compiling them takes each process of a test run ten seconds.
+# Compiled tests are kept: each process of a test run would compile them again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help train sweep programs test test-all test-vllm check lint types pages fix bench docs site

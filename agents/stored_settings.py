@@ -23,9 +23,9 @@ from cairn.core.errors import CairnWarning, ConfigError
 from cairn.core.plugins import BACKENDS, DOTTED
 
 Tables = Mapping[str, Any]  # Any: settings
-Path = tuple[str, ...]
+KeyPath = tuple[str, ...]
 
-# Names of settings, in whatever table, that say where something is sent, and what with it.
+# Names of settings, in any table, for destinations of data and for the credentials that are sent along.
 SERVER_SETTINGS = frozenset({"address", "key_env", "network", "token", "token_file", "uri", "url"})
 _USUAL = (
     None,
@@ -81,10 +81,10 @@ def env_of(stored: Tables, given: Tables, name: str) -> dict[str, Any]:  # Any: 
     return merge(stored, given)
 
 
-def named_modules(config: Any) -> list[str]:  # Any: whatever JSON can hold, not yet checked
+def named_modules(config: Any) -> list[str]:  # Any: JSON, not yet checked
     """Return the ``module:Name`` texts of a configuration that no installed package has, each once.
 
-    Every text counts, and every key, wherever it stands: environments and plug-ins have fields of their own.
+    All texts and keys are searched, at any depth: environments and plug-ins have fields of their own.
     """
     return list(dict.fromkeys(found for _, found in _modules(config, {}) if not _is_installed(found)))
 
@@ -119,20 +119,20 @@ def resume_flags(config: Tables) -> str:
     return "".join(flags + [f" --set {_setting(path, value)}" for path, value in _servers(config, {})])
 
 
-def _refuse(found: Iterator[tuple[Path, Any]], what: str, name: str, flag: str) -> None:  # Any: a setting
+def _refuse(found: Iterator[tuple[KeyPath, Any]], what: str, name: str, flag: str) -> None:  # Any: a setting
     if every := list(found):
-        told = " and ".join(f"{value!r}" for _, value in every)
+        named = " and ".join(f"{value!r}" for _, value in every)
         flags = " ".join(f"{flag}{_setting(path, value)}" for path, value in every)
         raise ConfigError(
-            f"{name!r} names the {what} {told}, and may come from a stranger: it is not used. If you trust it: {flags}"
+            f"{name!r} names the {what} {named}, and may come from a stranger: it is not used. If you trust it: {flags}"
         )
 
 
-def _setting(path: Path, value: Any) -> str:  # Any: a setting
+def _setting(path: KeyPath, value: Any) -> str:  # Any: a setting
     return quote(f"{'.'.join(path)}={value}")
 
 
-def _modules(stored: Any, given: Any) -> Iterator[tuple[Path, str]]:  # Any: whatever JSON can hold
+def _modules(stored: Any, given: Any) -> Iterator[tuple[KeyPath, str]]:  # Any: JSON
     """Yield the texts and keys of the form ``module:Name`` that the user has not given in the same place."""
     for path, value in _leaves(stored):
         for at, text in [*((path[:end], path[end]) for end in range(len(path))), (path, value)]:
@@ -140,7 +140,7 @@ def _modules(stored: Any, given: Any) -> Iterator[tuple[Path, str]]:  # Any: wha
                 yield at, text
 
 
-def _servers(stored: Any, given: Any) -> Iterator[tuple[Path, Any]]:  # Any: whatever JSON can hold
+def _servers(stored: Any, given: Any) -> Iterator[tuple[KeyPath, Any]]:  # Any: JSON
     """Yield the settings of `SERVER_SETTINGS` that lead away from this machine and that the user has not given."""
     for path, value in _leaves(stored):
         name = next((part for part in reversed(path) if not part.isdigit()), "")
@@ -148,9 +148,9 @@ def _servers(stored: Any, given: Any) -> Iterator[tuple[Path, Any]]:  # Any: wha
             yield path, value
 
 
-def _leaves(tables: Any) -> Iterator[tuple[Path, Any]]:  # Any: whatever JSON can hold
-    """Yield every value that is no table or list, or an empty one, with the keys and positions that lead to it."""
-    waiting: list[tuple[Path, Any]] = [((), tables)]
+def _leaves(tables: Any) -> Iterator[tuple[KeyPath, Any]]:  # Any: JSON
+    """Yield each value but tables and lists with entries, with the keys and positions that lead to it."""
+    waiting: list[tuple[KeyPath, Any]] = [((), tables)]
     while waiting:
         path, value = waiting.pop()
         if isinstance(value, Mapping) and value:
@@ -161,7 +161,7 @@ def _leaves(tables: Any) -> Iterator[tuple[Path, Any]]:  # Any: whatever JSON ca
             yield path, value
 
 
-def _has(given: Any, path: Path) -> bool:  # Any: whatever JSON can hold
+def _has(given: Any, path: KeyPath) -> bool:  # Any: JSON
     """Return whether the user's settings replace the one at `path`: they have it, or a list or text above it."""
     for key in path:
         if not isinstance(given, Mapping):

@@ -31,4 +31,4 @@ class SandboxProcess(Protocol):
         """Return which limit control groups have enforced since the last call; None: none, or there are none."""
 
     def close(self) -> None:
-        """End it, whatever runs in it."""
+        """End it and everything that runs in it."""

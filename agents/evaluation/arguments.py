@@ -11,19 +11,19 @@ from cairn.core.errors import ConfigError
 MOST_ATTEMPTS = 10_000  # at a task
 
 
-def whole_number(name: str, value: object, least: int | None = None, most: int | None = None) -> int:
+def whole_number(name: str, value: object, least: float = -math.inf, most: float = math.inf) -> int:
     """Return an argument that is a whole number; NumPy's are.
 
     Raises:
         ConfigError: it is not, or lies outside of `least` and `most`.
     """
-    bounds = [f"at least {least}"] * (least is not None) + [f"at most {most}"] * (most is not None)
-    expected = " of ".join(["a whole number", *([" and ".join(bounds)] if bounds else [])])
+    bounds = [f"{word} {bound}" for word, bound in (("at least", least), ("at most", most)) if math.isfinite(bound)]
+    expected = f"a whole number{' of ' if bounds else ''}{' and '.join(bounds)}"
     try:
         found = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]  # it is checked here
     except TypeError:
         found = None
-    if found is None or (least is not None and found < least) or (most is not None and found > most):
+    if found is None or not least <= found <= most:
         raise ConfigError(f"{name}: expected {expected}, got {value!r:.100}")
     return found
 
@@ -44,7 +44,7 @@ def sampling_temperature(value: object) -> float:
 
 
 def chosen_tasks(known: Sequence[str], tasks: object) -> list[str]:
-    """Return task ids: those given, or so many from the start of `known`.
+    """Return task ids: the given ones, or the given number from the start of `known`.
 
     Raises:
         ConfigError: the number is below 1, `tasks` is neither a number nor a list of texts, or it names a task twice.

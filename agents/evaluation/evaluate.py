@@ -142,14 +142,14 @@ def evaluate(
     if (env is None) == (panel is None):
         raise ConfigError("Say what to evaluate on: an environment, or a panel (cairn panels list)")
     if env is not None:
-        chosen = tasks_panel(env, config or {}, tasks, seed, attempts)
+        chosen = tasks_panel(env, config, tasks, seed, attempts)
     else:
         assert panel is not None
         chosen = panel if isinstance(panel, Panel) else load_panel(panel)
-    if "temperature" in (settings or {}).get("sampling", {}):
+    if "temperature" in as_table(settings.get("sampling"), "sampling"):
         raise ConfigError("sampling.temperature: an evaluation has its own; say it by --temperature")
     loaded = load_agent(agent, settings)
-    facts = _facts(loaded, chosen, temperature, settings or {})
+    facts = _facts(loaded, chosen, temperature, settings)
     trained = loaded.trained
     if trained is not None:
         facts["training_tasks"] = [trained.among(part.env, part.tasks) for part in chosen.parts]

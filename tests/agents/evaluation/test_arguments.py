@@ -48,6 +48,15 @@ def test_attempts_are_counted_from_one(attempts: Any) -> None:
         cairn.evaluate("random", ENV, attempts=attempts)
 
 
+@pytest.mark.parametrize("name", ["config", "settings"])
+@pytest.mark.parametrize("value", [3, "x", [1], {1: 2}])
+def test_settings_are_tables(name: str, value: Any) -> None:
+    with pytest.raises(ConfigError, match=f"{name}: expected a table of settings by name"):
+        cairn.evaluate("random", ENV, **{name: value})
+    with pytest.raises(ConfigError, match="sampling: expected a table of settings by name"):
+        cairn.evaluate("random", ENV, settings={"sampling": value})
+
+
 def test_numpys_numbers_are_taken() -> None:
     assert whole_number("seed", np.int64(-3)) == -3
     assert sampling_temperature(np.float32(0.5)) == 0.5
