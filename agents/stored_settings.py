@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from cairn.agents.backends.http.config import ModelServerConfig
 from cairn.agents.config import SamplingConfig
-from cairn.core.config import merge
+from cairn.core.config import as_flag, merge
 from cairn.core.errors import CairnWarning, ConfigError
 from cairn.core.plugins import BACKENDS, DOTTED
 
@@ -97,10 +97,10 @@ def refuse_modules(configs: Iterable[Any], allowed: Collection[str], run: str) -
     """
     named = dict.fromkeys(name for config in configs for name in named_modules(config))
     if refused := [name for name in named if name not in allowed]:
-        flags = " ".join(f"--import {name}" for name in refused)
+        flags = " ".join(f"--import {quote(name)}" for name in refused)
         raise ConfigError(
             f"The run in {run!r} names {', '.join(map(repr, refused))}; modules that a stored run names are not "
-            f"imported from the current folder. If you trust the code there: cairn train --resume {run} {flags}"
+            f"imported from the current folder. If you trust the code there: cairn train --resume {quote(run)} {flags}"
         )
 
 
@@ -129,7 +129,7 @@ def _refuse(found: Iterator[tuple[KeyPath, Any]], what: str, name: str, flag: st
 
 
 def _setting(path: KeyPath, value: Any) -> str:  # Any: a setting
-    return quote(f"{'.'.join(path)}={value}")
+    return as_flag(".".join(path), value)
 
 
 def _modules(stored: Any, given: Any) -> Iterator[tuple[KeyPath, str]]:  # Any: JSON

@@ -8,7 +8,7 @@ from typing import Any
 
 from cairn.agents.stored_settings import env_of
 from cairn.core.errors import ConfigError
-from cairn.envs.registry import make, task_ids
+from cairn.envs.registry import list_tasks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +47,7 @@ class TrainedTasks:
         if env != self.env:
             raise ConfigError(f"--held-out: the agent was trained in {self.env!r}, not in {env!r}")
         settings = env_of(self.evaluation, config, "the agent's checkpoint")
-        found = [task for task in task_ids(make(env, **settings)) if task not in self.tasks]
+        found = [task for task in list_tasks(env, settings) if task not in self.tasks]
         if not found:
             raise ConfigError("--held-out: the agent was trained on every task of these settings; leave the flag out")
         return settings, found

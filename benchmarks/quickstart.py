@@ -27,5 +27,5 @@ def environment(**config: Any) -> TextEnv:  # Any: the environment's Config chec
 
 def fresh_policy() -> Policy:
     """Return the policy with fresh weights, the same at every call."""
-    config, env = settings(), environment()
-    return load_policy(config.model, lambda: environment_texts(env, env.tasks(), config), seed=0)
+    config, tasks = settings(), environment().tasks()
+    return load_policy(config.model, lambda: environment_texts(config, tasks), seed=0)

@@ -158,14 +158,16 @@ def _show_one(name: str, tasks: bool, settings: list[str], as_json: bool) -> Non
     from cairn.core.config import parse_flags
     from cairn.envs import registry
 
-    env = registry.make(name, **parse_flags(settings))
+    config = parse_flags(settings)
     if tasks:
-        names = registry.task_ids(env)
+        names = registry.list_tasks(name, config)
         show_json(names) if as_json else typer.echo("\n".join(names))
-    elif as_json:
-        show_json(_description(env))
-    else:
+        return
+    with registry.closing_env(registry.make(name, **config)) as env:
         described = _description(env)
+    if as_json:
+        show_json(described)
+    else:
         fields = described.pop("settings")
         show_table(("", ""), [(key, str(value)) for key, value in described.items()])
         typer.echo()

@@ -12,17 +12,18 @@ import pkgutil
 import sys
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
 from cairn.cli._shared import completion
+from cairn.cli._shared.environment_fault import environment_fault
 from cairn.core.errors import CairnError, CairnWarning
 
 
 class _Commands(TyperGroup):
-    """Turns a `CairnError` into one line, and lets dotted paths name modules of the current folder."""
+    """Turns a `CairnError`, or a fault of an environment, into one line; dotted paths may name modules here."""
 
     def __init__(self, **settings: Any) -> None:  # Any: Typer's
         super().__init__(**settings)
@@ -38,8 +39,16 @@ class _Commands(TyperGroup):
             try:
                 return super().invoke(ctx)
             except CairnError as error:
-                typer.secho(f"cairn: {error}", fg="red", err=True)
-                raise typer.Exit(2) from None
+                _refuse(str(error))
+            except (Exception, SystemExit) as error:  # of an environment's code; any other is raised again
+                if (fault := environment_fault(error)) is None:
+                    raise
+                _refuse(fault)
+
+
+def _refuse(message: str) -> NoReturn:
+    typer.secho(f"cairn: {message}", fg="red", err=True)
+    raise typer.Exit(2) from None
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:  # Any: place, file

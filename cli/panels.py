@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -64,17 +65,16 @@ def make(
     from cairn.agents.evaluation.panel import PanelSection, load_panel, make_panel, spread, write_panel
     from cairn.core.config import parse_flags
     from cairn.core.errors import ConfigError
-    from cairn.envs.registry import make as make_env
-    from cairn.envs.registry import task_ids
+    from cairn.envs.registry import list_tasks
 
     if file.suffix != ".toml" or file.exists() != add:
         raise ConfigError(f"Expected the name of {'a' if add else 'a new'} .toml file, got {str(file)!r}")
     if not file.parent.is_dir():
-        raise ConfigError(f"Cannot write {str(file)!r}: there is no such folder; make it: mkdir -p {file.parent}")
+        make = f"mkdir -p {quote(str(file.parent))}"
+        raise ConfigError(f"Cannot write {str(file)!r}: there is no such folder; make it: {make}")
     before = load_panel(file) if add else None
     config = parse_flags(settings)
-    with make_env(env, **config) as world:
-        chosen = dict.fromkeys(spread(task_ids(world), tasks), "")
+    chosen = dict.fromkeys(spread(list_tasks(env, config), tasks), "")
     part = PanelSection(
         family=family or env, env=env, version=0, config=config, seed=seed, attempts=attempts, may_differ=may_differ,
         tasks=chosen,
@@ -112,4 +112,4 @@ def _made(panel: Panel, file: Path, as_json: bool) -> None:
     if as_json:
         show_json({"file": str(file), "name": panel.name, "version": panel.version, "hash": panel.hash, "tasks": total})
     else:
-        typer.echo(f"{file}: {total} tasks, hash {panel.hash[:12]}. Play it: cairn eval --panel {file}")
+        typer.echo(f"{file}: {total} tasks, hash {panel.hash[:12]}. Play it: cairn eval --panel {quote(str(file))}")

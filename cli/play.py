@@ -51,19 +51,19 @@ def play(
     """
     from cairn.agents.evaluation.render import check_film, write_film
     from cairn.core.config import parse_flags
-    from cairn.envs.registry import load, make, task_ids
+    from cairn.envs.registry import closing_env, load, make, task_ids
 
     config = parse_flags(settings)
     if render is not None and "image" in load(env).Config.model_fields:
         config.setdefault("image", True)
-    world = make(env, **config)
-    if render is not None:
-        check_film(render, has_pictures=getattr(world.config, "image", False))
-    name = task or task_ids(world)[0]
-    if agent == "you":
-        played = _person(world, name, seed, to_stderr=as_json)
-    else:
-        played = _agent(agent, env, config, name, seed, to_stderr=as_json)
+    with closing_env(make(env, **config)) as world:
+        if render is not None:
+            check_film(render, has_pictures=getattr(world.config, "image", False))
+        name = task or task_ids(world)[0]
+        if agent == "you":
+            played = _person(world, name, seed, to_stderr=as_json)
+        else:
+            played = _agent(agent, env, config, name, seed, to_stderr=as_json)
     typer.secho(played.ending, bold=True, err=as_json)
     if render is not None:
         write_film(render, f"{env}: {name}", played.turns, played.final, played.ending)

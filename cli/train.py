@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -143,22 +144,23 @@ def _draw(run: Run, config: RunConfig) -> Path:
 
 def _summarise(run: Run, config: RunConfig, picture: Path) -> None:
     from cairn.agents.stored_settings import resume_flags
+    from cairn.core.config import as_flag
 
-    cairn = program("cairn")
+    cairn, folder = program("cairn"), quote(str(run.folder))
     if run.reports:
         _show_success(run)
     if not run.is_finished:
         flags = resume_flags(config.model_dump())
-        typer.echo(f"\nStopped before the end. Continue with: {cairn} train --resume {run.folder}{flags}")
+        typer.echo(f"\nStopped before the end. Continue with: {cairn} train --resume {folder}{flags}")
     typer.echo(f"\ncurves      {picture}")
     if "tensorboard" in config.trackers.chosen():
-        typer.echo(f"metrics     {program('tensorboard')} --logdir {run.folder / 'tensorboard'}")
+        typer.echo(f"metrics     {program('tensorboard')} --logdir {quote(str(run.folder / 'tensorboard'))}")
     if not run.has_checkpoint or not run.reports:
         return
     as_here = f"--tasks 500 --temperature {config.eval.temperature:g}"
-    held_out = " ".join(f"--set {key}={value}" for key, value in config.eval_env.items())
-    typer.echo(f"watch it    {cairn} play {config.env.id} --agent {run.folder} {held_out}".rstrip())
-    typer.echo(f"test it     {cairn} eval {config.env.id} --agent {run.folder} --held-out {as_here}")
+    held_out = " ".join(f"--set {as_flag(key, value)}" for key, value in config.eval_env.items())
+    typer.echo(f"watch it    {cairn} play {config.env.id} --agent {folder} {held_out}".rstrip())
+    typer.echo(f"test it     {cairn} eval {config.env.id} --agent {folder} --held-out {as_here}")
     typer.echo(f"the model   {run.checkpoint}  (transformers loads it as is)")
 
 

@@ -6,9 +6,12 @@ Precedence: defaults, then files, then flags. A component gets its own `Config`,
 from __future__ import annotations
 
 import difflib
+import json
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -61,8 +64,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         ConfigError: the file is missing, unreadable or not TOML.
     """
     try:
-        with path.open("rb") as file:
-            return tomllib.load(file)
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))  # some editors begin files with a mark
     except FileNotFoundError:
         raise ConfigError(f"No configuration file {str(path)!r}; expected a TOML file") from None
     except (OSError, ValueError) as error:  # ValueError: it is not UTF-8 or not TOML, or its name cannot be one
@@ -90,6 +92,23 @@ def parse_flags(flags: Sequence[str]) -> dict[str, Any]:
             raise ConfigError(f"Expected KEY=VALUE, such as trainer.updates=10, got {flag!r}")
         out = merge(out, nest({key.strip(): _value(text)}))
     return out
+
+
+def as_flag(key: str, value: Any) -> str:  # Any: a setting
+    """Return ``KEY=VALUE`` to paste into a shell, of which `parse_flags` reads this value."""
+    is_plain = isinstance(value, str) and _value(value) == value
+    return quote(f"{key}={value if is_plain else as_toml(value)}")
+
+
+def as_toml(value: Any) -> str:  # Any: whatever TOML can hold
+    """Return a value as TOML: its texts, numbers and lists are JSON's."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{as_toml(key)} = {as_toml(each)}" for key, each in value.items()) + " }"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(as_toml, value)) + "]"
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", r"\u007f")  # TOML knows no surrogate escapes
 
 
 def nest(dotted: Mapping[str, Any]) -> dict[str, Any]:

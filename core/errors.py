@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
+from shlex import quote
 
 _EXTRA = re.compile(r"""(?P<package>.*?)\s*;\s*extra\s*==\s*["'](?P<extra>.*?)["']""")
 
@@ -70,6 +71,15 @@ class MissingProgramError(CairnError):
 
 class MissingDataError(CairnError):
     """A benchmark's files are not there. The message says where they were looked for and how to point at them."""
+
+
+class DamagedStoreError(CairnError):
+    """A run's file holds something else than Cairn writes. The message says which, how, and what to do."""
+
+    def __init__(self, path: str, how: str) -> None:
+        self.how = how
+        save = f'sqlite3 {quote(path)} ".recover" | sqlite3 saved.sqlite'
+        super().__init__(f"Run store {path!r} is damaged: {how}. Save what can be read with: {save}")
 
 
 class EpisodeFailure(CairnError):  # noqa: N818  (a failure is an outcome with a record, not a programming error)

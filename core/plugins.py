@@ -114,7 +114,7 @@ def load_dotted(path: str) -> Any:  # Any: the caller checks what it got
         module = importlib.import_module(module_name)
     except ImportError as error:
         raise CairnError(f"Cannot import {module_name!r} (from {path!r}): {error}") from error
-    except Exception as error:  # a module of somebody's may raise anything as it is imported
+    except (Exception, SystemExit) as error:  # a module of somebody's may raise anything as it is imported
         told = f"{type(error).__name__}: {error}{_place(error)}"
         raise CairnError(f"Cannot import {module_name!r} (from {path!r}): {told}") from error
     if not hasattr(module, attribute):
@@ -122,7 +122,7 @@ def load_dotted(path: str) -> Any:  # Any: the caller checks what it got
     return getattr(module, attribute)
 
 
-def _place(error: Exception) -> str:
+def _place(error: BaseException) -> str:
     """Return where an error was raised, as in " (mine.py, line 3)"; "" where the text says so itself."""
     frames = traceback.extract_tb(error.__traceback__)
     if not frames or isinstance(error, SyntaxError):

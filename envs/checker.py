@@ -73,6 +73,6 @@ def check_property(name: str, subject: Subject) -> PropertyReport:
         holds, detail = False, str(broken)
     except (MissingDataError, MissingExtraError, MissingProgramError):
         raise
-    except Exception as error:  # noqa: BLE001  (an environment that raises violates the property; the report says how)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (an environment that raises violates the property)
         holds, detail = False, f"raised {type(error).__name__}: {error}"
     return PropertyReport(name=name, holds=holds, detail=detail, seconds=time.perf_counter() - start)

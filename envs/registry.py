@@ -6,15 +6,19 @@ listed id with Gymnasium as ``cairn/<id>`` (see `envs._gymnasium`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 from cairn.core.config import build
-from cairn.core.errors import CairnError, EnvironmentFailure, UnknownNameError
+from cairn.core.errors import CairnError, CairnWarning, EnvironmentFailure, UnknownNameError
 from cairn.core.plugins import DOTTED, ENVS, load_dotted
 from cairn.envs import _gymnasium
 from cairn.envs.base import EnvMeta, TextEnv
 from cairn.envs.perturbed import Perturbed
+
+E = TypeVar("E", bound=TextEnv)
 
 _registered: dict[str, str | type[TextEnv]] = {}
 
@@ -30,6 +34,24 @@ def make(
     """
     env = load(env_id)(render_mode=render_mode, **config)
     return Perturbed(env) if env.config.perturb else env
+
+
+@contextmanager
+def closing_env(env: E) -> Iterator[E]:
+    """Yield an environment and close it at the end; a fault of its `close` is a warning."""
+    try:
+        yield env
+    finally:
+        close(env)
+
+
+def close(env: TextEnv) -> None:
+    """Close an environment that is not used again; a fault of its `close` is a warning."""
+    try:
+        env.close()
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (the boundary to foreign code)
+        told = f"Environment {env.meta.name!r} failed to close: {type(error).__name__}: {error}"
+        warnings.warn(told, CairnWarning, stacklevel=2)
 
 
 def declared(env_id: str, settings: Mapping[str, Any]) -> EnvMeta:  # Any: the environment's Config checks them
@@ -60,6 +82,12 @@ def task_ids(env: TextEnv) -> list[str]:
     if wrong := [task for task in found if not isinstance(task, str)]:
         raise EnvironmentFailure(f"environment {env.meta.name!r}: tasks() must return texts, got {wrong[0]!r:.100}")
     return found
+
+
+def list_tasks(env_id: str, settings: Mapping[str, Any]) -> list[str]:  # Any: the environment's Config checks them
+    """Return the ids of the tasks of an environment with these settings; see `make` and `task_ids` for errors."""
+    with closing_env(make(env_id, **settings)) as env:
+        return task_ids(env)
 
 
 def register(env_id: str, target: str | type[TextEnv]) -> None:

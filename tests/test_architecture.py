@@ -52,7 +52,6 @@ LEAST_LINES = 30  # of a module
 SHORT = {
     "agents/forms/plain.py": "a plug-in",
     "agents/forms/tagged.py": "a plug-in",
-    "cli/_pages/attacks.py": "one generator per page of the documentation",
     "core/text.py": "six folders use it",
     "core/tool_arguments.py": "what reads tool calls in two folders shares it",
     "core/server_socket.py": "three servers in three folders share it",

@@ -11,8 +11,8 @@ from cairn.agents.agent import new_backend
 from cairn.agents.models.policy import Policy
 from cairn.agents.rollout.source import EpisodeSource, Rollout
 from cairn.core.store import Recorder, RunStore
-from cairn.trainer.build_engine import build_engine
 from cairn.trainer.config import RunConfig
+from cairn.trainer.engine import build_engine
 from cairn.trainer.learner.learner import Learner
 from cairn.trainer.samplers.shuffled import TaskSampler
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from pydantic import ConfigDict, Field, model_validator
@@ -266,7 +267,8 @@ def find_run(source: str | Path) -> Path:
     """
     path, folder = Path(source), Path(str(files("cairn.configs"))) / "runs"
     if os.path.isdir(path):
-        raise ConfigError(f"{str(source)!r} is a folder; to continue the run in it: cairn train --resume {source}")
+        resume = f"cairn train --resume {quote(str(source))}"
+        raise ConfigError(f"{str(source)!r} is a folder; to continue the run in it: {resume}")
     if path.suffix == ".toml" or os.path.exists(path):
         return path
     shipped = {file.stem: file for file in folder.glob("*.toml")}

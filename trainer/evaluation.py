@@ -12,9 +12,9 @@ from cairn.agents.rollout.engine import collect
 from cairn.agents.rollout.episode import Job
 from cairn.core.records import Episode, Task
 from cairn.core.seeding import derive_seed
-from cairn.trainer.build_engine import build_engine
 from cairn.trainer.callbacks import Callback, RolloutProgressMeter
 from cairn.trainer.config import RunConfig
+from cairn.trainer.engine import build_engine
 
 
 class EvaluationStopped(Exception):  # noqa: N818  (a request of the user, not an error)

@@ -10,13 +10,11 @@ import numpy.typing as npt
 from cairn.agents.context.base import Context
 from cairn.agents.models.policy import Policy
 from cairn.agents.rollout.demonstrations import demonstrate
-from cairn.agents.rollout.play import play
-from cairn.agents.scripted import scripted
 from cairn.core.records import Episode, Task
 from cairn.core.seeding import derive_seed, numpy_generator
-from cairn.envs.base import TextEnv
-from cairn.envs.registry import make, task_ids
+from cairn.envs.registry import declared, list_tasks
 from cairn.trainer.config import ImitationConfig, RunConfig
+from cairn.trainer.engine import play_script
 from cairn.trainer.learner.learner import Learner, LearnerConfig
 from cairn.trainer.learner.reference import ReferenceConfig
 from cairn.trainer.learner.samples import Sample, make_samples
@@ -34,12 +32,19 @@ def expert_tasks(task_ids: Sequence[str], count: int, config: RunConfig, purpose
     ]
 
 
-def environment_texts(env: TextEnv, task_ids: Sequence[str], config: RunConfig) -> tuple[list[str], list[str]]:
-    """Return observations and actions of oracle episodes, for training a tokenizer."""
+def environment_texts(config: RunConfig, task_ids: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return observations and actions of oracle episodes, for training a tokenizer.
+
+    Raises:
+        CairnError: more episodes failed than `trainer.max_failed_share` allows.
+    """
+    oracle, settings = config.imitation.oracle, config.env.config
+    agent = f"oracle:{oracle}" if oracle in declared(config.env.id, settings).oracles else "random"
+    tasks = expert_tasks(task_ids, _TOKENIZER_EPISODES, config, "tokenizer")
     texts: list[str] = []
     actions: list[str] = []
-    for task in expert_tasks(task_ids, _TOKENIZER_EPISODES, config, "tokenizer"):
-        for turn in play(env, task, scripted(_oracle(env, config), env)).turns:
+    for episode in play_script(config, agent, settings, tasks):
+        for turn in episode.turns:
             texts.append(turn.observation.text)
             actions.extend(turn.observation.admissible or (turn.action,))
     return texts, actions
@@ -48,7 +53,7 @@ def environment_texts(env: TextEnv, task_ids: Sequence[str], config: RunConfig) 
 def demonstrations(
     config: RunConfig,
     new_context: Callable[[], Context],
-    advanced: Callable[[], None],
+    on_episode: Callable[[Episode], None] = lambda _: None,
     held_out: Collection[str] = (),
     is_stopped: Callable[[], bool] = lambda: False,
 ) -> list[Episode]:
@@ -57,23 +62,19 @@ def demonstrations(
     Args:
         config: the run's.
         new_context: makes a context for an episode.
-        advanced: called after each task.
+        on_episode: called with each episode that the oracle has played, failed ones too.
         held_out: tasks that are not demonstrated.
-        is_stopped: asked before each task; once it returns true, the episodes so far are returned.
+        is_stopped: asked after each action; once it returns true, the episodes so far are returned.
+
+    Raises:
+        CairnError: more episodes failed than `trainer.max_failed_share` allows.
     """
-    out = []
-    env = make(config.env.id, **config.imitation_env)
-    expert = scripted(f"oracle:{config.imitation.oracle}", env)
-    apart = frozenset(held_out)
-    tasks = [task for task in task_ids(env) if task not in apart]
-    for task in expert_tasks(tasks, config.imitation.episodes, config, "imitation"):
-        if is_stopped():
-            break
-        episode = play(env, task, expert, origin="expert")
-        if episode.success:
-            out.append(demonstrate(episode, new_context(), constrain=config.agent.constrain))
-        advanced()
-    return out
+    apart, settings = frozenset(held_out), config.imitation_env
+    names = [task for task in list_tasks(config.env.id, settings) if task not in apart]
+    tasks = expert_tasks(names, config.imitation.episodes, config, "imitation")
+    played = play_script(config, f"oracle:{config.imitation.oracle}", settings, tasks, on_episode, is_stopped)
+    constrain = config.agent.constrain
+    return [demonstrate(episode, new_context(), constrain=constrain) for episode in played if episode.success]
 
 
 class Imitation:
@@ -156,7 +157,3 @@ def _settings(config: ImitationConfig, run: RunConfig) -> LearnerConfig:
         "minibatches": 1,
     }
     return run.learner.model_copy(update=own)
-
-
-def _oracle(env: TextEnv, config: RunConfig) -> str:
-    return f"oracle:{config.imitation.oracle}" if config.imitation.oracle in env.meta.oracles else "random"

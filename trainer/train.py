@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from datetime import datetime
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -31,6 +32,7 @@ from cairn.trainer.assign_credit import step_credit
 from cairn.trainer.build import build_cluster, build_learner, build_recorder, build_rollout
 from cairn.trainer.callbacks import Callback, RolloutProgressMeter
 from cairn.trainer.config import RunConfig, load_run_config
+from cairn.trainer.engine import require_few_failures
 from cairn.trainer.evaluation import EvaluationStopped, play_evaluation, report_metrics
 from cairn.trainer.guards import Action, Alert, CollapseDetector, PolicyCollapse
 from cairn.trainer.hardware import Hardware, set_up_torch
@@ -167,11 +169,13 @@ class Trainer:
         imitating = checkpoint is not None and "imitation" in checkpoint.state
         if (checkpoint is None or imitating) and not self._warm_start(policy, checkpoint):
             return Run(self.folder, self.reports, is_finished=False)
-        is_new = checkpoint is None or imitating
-        learner = self._learner(
-            policy, None if is_new else checkpoint
-        )  # its masters and reference are the present weights
-        done = policy.version
+        is_new, done = checkpoint is None or imitating, policy.version
+        is_evaluated = done in self.reports or not self._evaluates_after(done)
+        if not is_new and done >= self.config.trainer.updates and is_evaluated:
+            note = f"Nothing is left to do: the run has {done} updates. To go on, set trainer.updates to more"
+            self.callback.on_note(note)
+            return Run(self.folder, self.reports)
+        learner = self._learner(policy, None if is_new else checkpoint)  # the present weights are its masters
         self.num_tokens = 0
         self.lookout = CollapseDetector(self.config.guards, self.store.series)
         # The rollout comes before the first evaluation, whose back end may then share what this one starts.
@@ -196,7 +200,7 @@ class Trainer:
                 self.callback, lambda: int(rollout.metrics()["in_flight"]), lambda: rollout.tokens_processed, update
             )
             episodes = rollout.next_batch(meter.ended, meter.beat)
-        self._stop_if_failing(episodes)
+        require_few_failures(self.config, episodes)
         usable = [e for e in episodes if not e.is_failed]
         self._note_if_nothing_fits(update + 1, usable)
         with self._timed("credit", 1):
@@ -231,14 +235,6 @@ class Trainer:
         self.store.add(update + 1, {}, failed := [e for e in episodes if e.is_failed], task_types=[""] * len(failed))
         self.callback.on_update(update + 1, metrics)
         return metrics
-
-    def _stop_if_failing(self, episodes: Sequence[Episode]) -> None:
-        failed = [e for e in episodes if e.is_failed]
-        if len(failed) > self.config.trainer.max_failed_share * len(episodes):
-            raise CairnError(
-                f"{len(failed)} of {len(episodes)} episodes failed, more than trainer.max_failed_share allows; "
-                f"the first: {failed[0].ending.detail or failed[0].ending.cause}"
-            )
 
     def _note_if_nothing_fits(self, step: int, usable: Sequence[Episode]) -> None:
         """Note an update without a turn to learn from: its episodes ended before their first reply."""
@@ -278,7 +274,7 @@ class Trainer:
             back = "" if checkpoint is None else f"; checkpoint {checkpoint.folder.name} is from before it"
             raise CairnError(
                 f"Stopped {collapse}{back}. Go on with other settings: "
-                f"cairn train --resume {self.folder} --set learner.optimizer.lr=..."
+                f"cairn train --resume {quote(str(self.folder))} --set learner.optimizer.lr=..."
             ) from collapse
         before = self.store.meta().get("rollbacks", [])
         self.store.set_meta(
@@ -304,7 +300,7 @@ class Trainer:
             return policy
         policy = load_policy(
             self.config.model,
-            lambda: environment_texts(self.env, self.tasks.train, self.config),
+            lambda: environment_texts(self.config, self.tasks.train),
             self.config.seed,
             self.device,
         )
@@ -330,7 +326,7 @@ class Trainer:
             episodes = demonstrations(
                 self.config,
                 lambda: new_context(self.config.agent, policy),
-                lambda: self.callback.on_advance(1),
+                self._demonstrated,
                 self.tasks.held_out,
                 lambda: self.interrupt.is_asked,
             )
@@ -350,6 +346,11 @@ class Trainer:
             self._save(policy, imitation.learner, None, imitation=imitation.state_dict())
         return imitation.is_finished
 
+    def _demonstrated(self, episode: Episode) -> None:
+        self.callback.on_advance(1)
+        if episode.is_failed:
+            self._note(0, "failed", f"a demonstration of task {episode.task.task_id!r} failed: {episode.ending.detail}")
+
     def _evaluate(self, policy: Policy) -> None:
         done, tasks = policy.version, self.tasks.evaluation
         try:
@@ -357,7 +358,7 @@ class Trainer:
                 episodes = play_evaluation(self.config, policy, tasks, self.callback, lambda: self.interrupt.is_asked)
         except EvaluationStopped:
             return
-        self._stop_if_failing(episodes)
+        require_few_failures(self.config, episodes)
         env, share = self.eval_env, self.tasks.training_share
         report = self.reports[done] = summarise(episodes, env.task_type, env.can_solve, share)
         kinds = [env.task_type(e.task.task_id) for e in episodes]

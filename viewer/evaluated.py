@@ -6,17 +6,18 @@ It is worked out again only when something new is stored.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from cairn.agents.evaluation.evaluate import training_tasks
-from cairn.agents.evaluation.metrics import Measures, TaskFacts, measure
-from cairn.agents.evaluation.panel import Panel, PanelSection
+from cairn.agents.evaluation.metrics import Measures, measure
+from cairn.agents.evaluation.panel import PanelSection
 from cairn.agents.evaluation.runner import latest
 from cairn.agents.evaluation.sanity_checks import Judged, Mark, RewardHackingSigns, mark_of, signs_of, tampering
+from cairn.agents.evaluation.stored import StoredEvaluation, stored_evaluation
 from cairn.core.config import flatten
+from cairn.core.errors import CairnError
 from cairn.core.records import TAMPERING
 from cairn.core.store import RunStore, read
 from cairn.core.store.read import EpisodeRow
@@ -80,7 +81,7 @@ def evaluated(place: RunPlace, store: RunStore) -> Evaluated | None:
         return None
     try:
         return _worked_out(place, queries.state(store))
-    except (ValueError, LookupError, TypeError, AttributeError):  # `cairn eval` did not write it: it is shown as a run
+    except CairnError:  # `cairn eval` did not write it: it is shown as a run
         return None
 
 
@@ -111,32 +112,30 @@ def charts_of(found: Evaluated) -> list[Chart]:
 def _worked_out(place: RunPlace, _state: str) -> Evaluated:
     """Return what a store says; `_state`: another one when something new is stored."""
     with place.open() as store:
-        meta = store.meta()
-        panel = Panel.model_validate(meta["panel"])
+        kept = stored_evaluation(store)
         return Evaluated(
             place=place,
-            agent=str(meta["agent"]),
-            settings=tuple(f"{key}={value}" for key, value in flatten(meta["facts"]["agent_settings"]).items()),
-            panel=panel.name,
-            panel_hash=panel.content_hash(),
-            parts=tuple(_part(store, meta, number, part) for number, part in enumerate(panel.parts)),
-            seconds=meta.get("seconds"),
+            agent=kept.agent,
+            settings=tuple(f"{key}={value}" for key, value in flatten(kept.facts.agent_settings).items()),
+            panel=kept.panel.name,
+            panel_hash=kept.panel.content_hash(),
+            parts=tuple(_part(store, kept, number, part) for number, part in enumerate(kept.panel.parts)),
+            seconds=kept.seconds,
             last=store.rows("SELECT max(stored) FROM updates")[0][0],
         )
 
 
-def _part(store: RunStore, meta: Mapping[str, Any], number: int, part: PanelSection) -> PartFound:  # Any: JSON
+def _part(store: RunStore, kept: StoredEvaluation, number: int, part: PanelSection) -> PartFound:
     rows = latest(store, number)
-    low, high = meta["ranges"][number]
     return PartFound(
         number=number,
         family=part.family,
         env=part.env,
         wanted=len(part.tasks) * part.attempts,
-        measures=measure(rows, {task: TaskFacts(**fact) for task, fact in meta["tasks"][number].items()}),
-        signs=signs_of(_judged(store, rows), (low, high)),
-        gates=mark_of(meta.get("gates"), number),
-        training_tasks=training_tasks(meta["facts"], number),
+        measures=measure(rows, kept.tasks[number]),
+        signs=signs_of(_judged(store, rows), kept.ranges[number]),
+        gates=mark_of(kept.gates, number),
+        training_tasks=training_tasks(kept.facts.model_dump(), number),
     )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from cairn.agents.evaluation.report import name_tasks
 from cairn.core.folders import is_written
 from cairn.core.keys import signed, unsigned
-from cairn.core.store import RunStore
+from cairn.core.store import RunStore, read
 from cairn.viewer.catalog import RunPlace, dig
 
 PNG = b"\x89PNG\r\n\x1a\n"  # how a picture begins
@@ -75,6 +75,41 @@ class StepRow:
     turns: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventRow:
+    """What a person should know."""
+
+    step: int
+    stored: float  # seconds since 1970
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointRow:
+    """A checkpoint that was saved."""
+
+    step: int
+    folder: str
+    saved: float  # seconds since 1970
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvironmentRow:
+    """An environment that was played."""
+
+    env: str
+    version: int
+    config: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Span:
+    updates: int
+    began: float | None
+    last: float | None
+
+
 _GROUPS = """
 SELECT e.phase, e.step, e.group_id, min(t.task), min(t.type), count(*), coalesce(sum(e.success), 0),
   sum(e.ending = 'failed'), avg(e.reward), min(e.reward), max(e.reward), avg(e.turns)
@@ -91,9 +126,11 @@ def summary(place: RunPlace, store: RunStore) -> Summary:
     """Return a run in a line."""
     meta = store.meta()
     config = meta.get("config")
-    updates, began, last = store.rows("SELECT coalesce(max(step), 0), min(stored), max(stored) FROM updates")[0]
+    sql = "SELECT coalesce(max(step), 0), min(stored), max(stored) FROM updates"
+    (span,) = read.records(store, _Span, sql)
+    updates, began, last = span.updates, span.began, span.last
     episodes, turns = store.rows("SELECT count(*), coalesce(sum(turns), 0) FROM episodes")[0]
-    planned = dig(config, "trainer", "updates")
+    planned, seed = (_number(dig(config, *keys)) for keys in (("trainer", "updates"), ("seed",)))
     is_done = planned is not None and updates >= planned
     ended = _end(store)
     is_live = not ended and not is_done and writes(place.folder, last)
@@ -107,7 +144,7 @@ def summary(place: RunPlace, store: RunStore) -> Summary:
         tasks=name_tasks(training_share(store)),
         env=str(dig(config, "env", "id") or ""),
         method=str(dig(config, "credit", "method") or ""),
-        seed=dig(config, "seed"),
+        seed=seed,
         parameters=meta.get("parameters"),
         began=began,
         last=last,
@@ -121,6 +158,27 @@ def writes(folder: Path, last: float | None) -> bool:
     """Return whether a process writes to a run's folder; `last`: seconds since 1970 when something was last stored."""
     found = is_written(folder)
     return (last is not None and time.time() - last < QUIET_S) if found is None else found
+
+
+def events(store: RunStore, limit: int) -> list[EventRow]:
+    """Return the last events, the newest first."""
+    sql = "SELECT step, stored, kind, text FROM events ORDER BY id DESC LIMIT ?"
+    return read.records(store, EventRow, sql, (limit,))
+
+
+def checkpoints(store: RunStore) -> list[CheckpointRow]:
+    """Return the checkpoints that were saved."""
+    return read.records(store, CheckpointRow, "SELECT step, folder, saved FROM checkpoints ORDER BY step")
+
+
+def environments(store: RunStore) -> list[EnvironmentRow]:
+    """Return the environments that were played, with their settings."""
+    sql = "SELECT env, version, config FROM environments ORDER BY env, version, config"
+    return read.records(store, EnvironmentRow, sql)
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) else None
 
 
 def _end(store: RunStore) -> str:
@@ -148,18 +206,12 @@ def state(store: RunStore) -> str:
 
 def steps(store: RunStore) -> list[StepRow]:
     """Return what was stored when, by step."""
-    names = ("phase", "step", "episodes", "groups", "successes", "turns")
-    return [StepRow(**dict(zip(names, row, strict=True))) for row in store.rows(_STEPS)]
+    return read.records(store, StepRow, _STEPS)
 
 
 def groups(store: RunStore, phase: str, step: int, limit: int, offset: int = 0) -> list[GroupRow]:
     """Return the groups of one step."""
-    names = (
-        "phase", "step", "group_id", "task", "type", "episodes", "successes", "failed", "mean_reward", "low_reward",
-        "high_reward", "mean_turns",
-    )  # fmt: skip
-    found = store.rows(_GROUPS, (phase, step, limit, offset))
-    return [GroupRow(**dict(zip(names, row, strict=True))) for row in found]
+    return read.records(store, GroupRow, _GROUPS, (phase, step, limit, offset))
 
 
 def visit_counts(store: RunStore, anchors: Sequence[int]) -> Mapping[int, int]:
@@ -193,4 +245,6 @@ def failures(store: RunStore, limit: int) -> list[tuple[int, int, str, str]]:
 
 def _last(store: RunStore, name: str) -> float | None:
     found = store.rows("SELECT value FROM metrics WHERE name = ? ORDER BY step DESC LIMIT 1", (name,))
+    if found and type(found[0][0]) not in (float, int):
+        raise store.damaged(f"the metric {name!r} has values that are no numbers")
     return float(found[0][0]) if found else None

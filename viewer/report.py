@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
+from pydantic import TypeAdapter
 
 from cairn.agents.evaluation.evaluate import Evaluation, load_evaluation
+from cairn.agents.evaluation.report import Rate
 from cairn.agents.evaluation.runner import latest
 from cairn.core.config import flatten
 from cairn.core.errors import CairnError
@@ -29,6 +31,16 @@ from cairn.viewer.group_graph import GroupGraph, group_graph
 from cairn.viewer.pages.runs import drawn, opened
 from cairn.viewer.site import STATIC, rendered
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rates:
+    """What is shown of a stored `Report`."""
+
+    success: Rate
+    by_type: dict[str, Rate]
+
+
+_RATES = TypeAdapter(_Rates)
 MOST_RUNS = 24  # whose episodes are shown; curves and tables have all
 _PARTS = 12  # of a panel whose episodes are shown
 _TURNS = 12  # of an example
@@ -50,7 +62,7 @@ class EvaluationPart:
 
     found: Evaluation
     settings: dict[str, str]  # the agent's, on top of its own
-    environments: list[tuple[str, int, str]]
+    environments: list[queries.EnvironmentRow]
     examples: dict[int, list[Example]]  # of the panel's first parts, by number: the best and the worst by score
 
 
@@ -59,14 +71,14 @@ class RunPart:
     """What a report says of one training run."""
 
     summary: queries.Summary
-    by_type: dict[str, tuple[Any, Any]]  # Any: rates, as stored: of the first evaluation and of the last
+    by_type: dict[str, tuple[Rate | None, Rate]]  # of the first evaluation and of the last
     examples: list[Example]
     graph: GroupGraph | None
     method: str
     own: dict[str, str]  # settings in which the runs differ
     config: str
     versions: dict[str, str]
-    environments: list[tuple[str, int, str]]
+    environments: list[queries.EnvironmentRow]
 
 
 def write_report(places: Sequence[Path], file: Path) -> tuple[int, list[str]]:
@@ -134,7 +146,7 @@ def _evaluation(run: OpenRun, found: Evaluation) -> EvaluationPart:
     return EvaluationPart(
         found=found,
         settings={key: json.dumps(value, default=str) for key, value in flatten(found.facts["agent_settings"]).items()},
-        environments=_environments(run.store),
+        environments=queries.environments(run.store),
         examples={number: _extremes(run.store, listed, _score) for number, listed in scored.items()},
     )
 
@@ -161,12 +173,8 @@ def _run_part(run: OpenRun, summary: queries.Summary, differing: Sequence[str]) 
         own={key: json.dumps(flat.get(key), default=str) for key in differing} if config else {},
         config=json.dumps(config, indent=2, default=str),
         versions={str(name): str(version) for name, version in (meta.get("versions") or {}).items()},
-        environments=_environments(store),
+        environments=queries.environments(store),
     )
-
-
-def _environments(store: RunStore) -> list[tuple[str, int, str]]:
-    return [(e, v, c) for e, v, c in store.rows("SELECT env, version, config FROM environments")]
 
 
 def _differing(runs: Sequence[OpenRun]) -> list[str]:
@@ -177,13 +185,16 @@ def _differing(runs: Sequence[OpenRun]) -> list[str]:
     return [key for key in keys if len({json.dumps(flat.get(key), default=str) for flat in flats}) > 1]
 
 
-def _by_type(meta: dict[str, Any]) -> dict[str, tuple[Any, Any]]:  # Any: as stored
-    reports = {int(step): report for step, report in (meta.get("reports") or {}).items()}
+def _by_type(meta: dict[str, Any]) -> dict[str, tuple[Rate | None, Rate]]:  # Any: JSON
+    try:
+        reports = {int(step): _RATES.validate_python(report) for step, report in (meta.get("reports") or {}).items()}
+    except ValueError as error:
+        raise CairnError(f"A stored report cannot be read: {' '.join(str(error).split())[:300]}") from error
     if not reports:
         return {}
     first, last = reports[min(reports)], reports[max(reports)]
-    rows = {kind: (first["by_type"].get(kind), rate) for kind, rate in sorted(last["by_type"].items())}
-    return {**rows, "all": (first["success"], last["success"])}
+    rows = {kind: (first.by_type.get(kind), rate) for kind, rate in sorted(last.by_type.items())}
+    return {**rows, "all": (first.success, last.success)}
 
 
 def _telling_group(store: RunStore) -> tuple[str, int, int] | None:
@@ -193,7 +204,9 @@ def _telling_group(store: RunStore) -> tuple[str, int, int] | None:
         "GROUP BY step, group_id ORDER BY max(reward) > min(reward) DESC, step DESC, group_id LIMIT 1"
     )
     found = store.rows(sql)
-    return (str(found[0][0]), int(found[0][1]), int(found[0][2])) if found else None
+    if found and tuple(map(type, found[0])) != (str, int, int):
+        raise store.damaged("its groups have no numbers")
+    return found[0] if found else None
 
 
 def _examples(store: RunStore, place: tuple[str, int, int]) -> list[Example]:
@@ -211,16 +224,11 @@ def _extremes(store: RunStore, rows: Sequence[EpisodeRow], value: Callable[[Epis
 
 def _example(store: RunStore, row: EpisodeRow) -> Example:
     turns = read.turns(store, [row.id])[row.id]
-    body = store.body(row.id)
+    (played,) = read.whole_episodes(store, [row], has_images=False)
     values = next(iter(read.advantages(store, row.id).values()), None)
     shown = [
-        (
-            turn,
-            body.observations[t] if body is not None else "",
-            body.replies[t] if body is not None else "",
-            None if values is None else float(values[t]),
-        )
-        for t, turn in enumerate(turns[:_TURNS])
+        (turn, told.observation.text, told.reply_text, None if values is None else float(values[turn.turn]))
+        for turn, told in zip(turns[:_TURNS], played.turns, strict=False)
     ]
     return Example(row=row, turns=shown, left=len(turns) - len(shown))
 

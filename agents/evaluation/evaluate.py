@@ -20,10 +20,11 @@ from cairn.agents.backends.http.usage import TokenUsage
 from cairn.agents.evaluation.arguments import sampling_temperature
 from cairn.agents.evaluation.fingerprint import VERSION, fingerprint, panel_key
 from cairn.agents.evaluation.jobs import Pace
-from cairn.agents.evaluation.metrics import Measures, TaskFacts, measure
+from cairn.agents.evaluation.metrics import Measures, measure
 from cairn.agents.evaluation.panel import Panel, PanelSection, load_panel, tasks_panel
 from cairn.agents.evaluation.runner import EvaluationRunner, latest
 from cairn.agents.evaluation.sanity_checks import Mark, RewardHackingSigns, Verdicts, count_signs, mark_of
+from cairn.agents.evaluation.stored import StoredEvaluation, stored_evaluation
 from cairn.core.config import as_table
 from cairn.core.errors import CairnError, ConfigError
 from cairn.core.folders import writing_to
@@ -173,11 +174,9 @@ def load_evaluation(folder: Path) -> Evaluation:
         CairnError: there is none in the folder, or it has not come to its end.
     """
     with RunStore.read(folder) as store:
-        meta = store.meta()
-        if "panel" not in meta:
-            raise CairnError(f"{str(folder)!r} holds no evaluation: cairn eval makes one; a training run is none")
-        panel = Panel.model_validate(meta["panel"])
-        parts = tuple(_result(store, meta, number, part) for number, part in enumerate(panel.parts))
+        kept = stored_evaluation(store)
+        panel = kept.panel
+        parts = tuple(_result(store, kept, number, part) for number, part in enumerate(panel.parts))
         wanted = sum(len(part.tasks) * part.attempts for part in panel.parts)
         found = sum(result.measures.episodes + result.measures.excluded for result in parts)
         if found < wanted:
@@ -186,15 +185,15 @@ def load_evaluation(folder: Path) -> Evaluation:
                 "goes on"
             )
         return Evaluation(
-            agent=meta["agent"],
+            agent=kept.agent,
             panel=panel,
-            facts=meta["facts"],
+            facts=kept.facts.model_dump(),
             parts=parts,
             folder=folder,
-            usage=TokenUsage(**meta["usage"]) if "usage" in meta else None,
+            usage=kept.usage,
             played=0,
-            seconds=meta.get("seconds", 0.0),
-            gates=meta.get("gates"),
+            seconds=kept.seconds or 0.0,
+            gates=kept.gates,
         )
 
 
@@ -202,8 +201,7 @@ def outcomes(folder: Path, value: Callable[[EpisodeRow], float]) -> dict[tuple[i
     """Return a value of every scored attempt of a kept evaluation, by part and task."""
     found: dict[tuple[int, str], list[float]] = {}
     with RunStore.read(folder) as store:
-        panel = Panel.model_validate(store.meta()["panel"])
-        for number, _ in enumerate(panel.parts):
+        for number, _ in enumerate(stored_evaluation(store).panel.parts):
             for row in latest(store, number):
                 if row.success is not None:
                     found.setdefault((number, row.task), []).append(value(row))
@@ -227,16 +225,14 @@ def _facts(agent: Agent, panel: Panel, temperature: float, settings: Mapping[str
     }
 
 
-def _result(store: RunStore, meta: Mapping[str, Any], number: int, part: PanelSection) -> PartResult:
+def _result(store: RunStore, kept: StoredEvaluation, number: int, part: PanelSection) -> PartResult:
     rows = latest(store, number)
-    facts = {task: TaskFacts(**told) for task, told in meta["tasks"][number].items()}
-    episodes = list(read.whole_episodes(store, rows))
-    low, high = meta["ranges"][number]
+    episodes = list(read.whole_episodes(store, rows, has_images=False))
     return PartResult(
         family=part.family,
         env=part.env,
-        measures=measure(rows, facts),
-        signs=count_signs(episodes, (low, high)),
+        measures=measure(rows, kept.tasks[number]),
+        signs=count_signs(episodes, kept.ranges[number]),
         digest=digest_all(episode for episode in episodes if not episode.is_failed),
     )
 

@@ -22,7 +22,7 @@ from cairn.core.config import Config
 from cairn.core.records import Episode, Task
 from cairn.core.seeding import derive_seed
 from cairn.envs.pool.pool import EnvPool, PoolConfig
-from cairn.envs.registry import make, task_ids
+from cairn.envs.registry import closing_env, make, task_ids
 
 
 class Pace(Config):
@@ -61,15 +61,16 @@ def play_tasks(
         ConfigError: the agent cannot be loaded, or a setting is wrong.
     """
     seed, temperature = whole_number("seed", seed), sampling_temperature(temperature)
-    world = make(env, **(config or {}))
-    names = chosen_tasks(task_ids(world), tasks)
-    part = PanelSection(family=env, env=env, version=world.meta.version, config=dict(config or {}), seed=seed, tasks={})
-    jobs = part_jobs(part, names)
-    loaded = load_agent(agent, settings)
-    used: list[TokenUsage] = []
-    episodes = play_jobs(loaded, part, jobs, temperature, Pace(), on_episode, used.append)
-    share = None if loaded.trained is None else loaded.trained.among(env, names) / max(len(names), 1)
-    report = summarise(episodes, world.task_type, world.can_solve, share)
+    config = dict(config or {})
+    with closing_env(make(env, **config)) as world:
+        names = chosen_tasks(task_ids(world), tasks)
+        part = PanelSection(family=env, env=env, version=world.meta.version, config=config, seed=seed, tasks={})
+        jobs = part_jobs(part, names)
+        loaded = load_agent(agent, settings)
+        used: list[TokenUsage] = []
+        episodes = play_jobs(loaded, part, jobs, temperature, Pace(), on_episode, used.append)
+        share = None if loaded.trained is None else loaded.trained.among(env, names) / max(len(names), 1)
+        report = summarise(episodes, world.task_type, world.can_solve, share)
     return replace(report, usage=used[0] if used else None, prompts=dict(loaded.prompts)), episodes
 
 

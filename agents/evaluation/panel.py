@@ -17,14 +17,14 @@ from typing import Any, Self
 from pydantic import Field
 
 from cairn.agents.evaluation.arguments import MOST_ATTEMPTS, chosen_tasks, whole_number
-from cairn.core.config import Config, build, read_toml
+from cairn.core.config import Config, as_toml, build, read_toml
 from cairn.core.errors import ConfigError, UnknownNameError
 from cairn.core.keys import text_key, unsigned
 from cairn.core.plugins import PERTURBATIONS
 from cairn.core.records import Observation
 from cairn.core.seeding import derive_seed
 from cairn.envs.base import TextEnv
-from cairn.envs.registry import make, task_ids
+from cairn.envs.registry import closing_env, make, task_ids
 
 _SETTINGS = ("family", "env", "version", "seed", "attempts", "may_differ")
 FOLDER = Path(__file__).parents[2] / "configs" / "panels"
@@ -108,7 +108,7 @@ def tasks_panel(
         ConfigError: it has no such task, or an argument is wrong.
     """
     seed, attempts = whole_number("seed", seed), whole_number("attempts", attempts, 1, MOST_ATTEMPTS)
-    with make(env, **config) as world:
+    with closing_env(make(env, **config)) as world:
         names = chosen_tasks(task_ids(world), tasks)
         version = world.meta.version
     part = PanelSection(
@@ -198,12 +198,12 @@ def check_beginning(part: PanelSection, task_id: str, observation: Observation) 
 
 def write_panel(panel: Panel, file: Path) -> None:
     """Write a panel as TOML."""
-    lines = [f"{key} = {_toml(getattr(panel, key))}" for key in ("name", "version", "summary", "hash")]
+    lines = [f"{key} = {as_toml(getattr(panel, key))}" for key in ("name", "version", "summary", "hash")]
     for part in panel.parts:
         lines += ["", "[[parts]]"]
-        lines += [f"{key} = {_toml(getattr(part, key))}" for key in _SETTINGS]
-        lines += ["[parts.config]", *(f"{_toml(key)} = {_toml(value)}" for key, value in part.config.items())]
-        lines += ["[parts.tasks]", *(f"{_toml(key)} = {_toml(value)}" for key, value in part.tasks.items())]
+        lines += [f"{key} = {as_toml(getattr(part, key))}" for key in _SETTINGS]
+        lines += ["[parts.config]", *(f"{as_toml(key)} = {as_toml(value)}" for key, value in part.config.items())]
+        lines += ["[parts.tasks]", *(f"{as_toml(key)} = {as_toml(value)}" for key, value in part.tasks.items())]
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
@@ -216,19 +216,10 @@ def _sha256(content: Mapping[str, Any]) -> str:  # Any: JSON
 
 def _begun(part: PanelSection, on_task: Callable[[str], None]) -> PanelSection:
     keys: dict[str, str] = {}
-    with make(part.env, **part.config) as env:
+    with closing_env(make(part.env, **part.config)) as env:
         version = env.meta.version
         for name in part.tasks:
             text, info = env.reset(seed=task_seed(part.seed, name), options={"task": name})
             keys[name] = beginning(Observation(text=text, anchor=unsigned(info["anchor"])))
             on_task(name)
     return part.model_copy(update={"version": version, "tasks": keys})
-
-
-def _toml(value: Any) -> str:  # Any: whatever TOML can hold
-    """Return a value as TOML: its texts, numbers and lists are JSON's."""
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_toml(key)} = {_toml(each)}" for key, each in value.items()) + " }"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    return json.dumps(value, ensure_ascii=False)  # TOML knows no surrogate escapes

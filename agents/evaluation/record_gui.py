@@ -19,7 +19,7 @@ from cairn.core.seeding import derive_seed
 from cairn.envs.gui.browsing import GuiEnv
 from cairn.envs.gui.recorder import GuiRecorder
 from cairn.envs.gui.recording import RecordedEpisode, Recording
-from cairn.envs.registry import make, task_ids
+from cairn.envs.registry import close, make, task_ids
 
 _NOT_RECORDED = {"browser"}  # settings that say where, not what
 
@@ -72,7 +72,7 @@ def record(
             on_episode(episode)
     finally:
         backend.close()
-        world.close()
+        close(world)
     return Recording(
         env_id=env,
         env_version=world.meta.version,

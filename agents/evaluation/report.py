@@ -7,8 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from cairn.agents.backends.http.usage import TokenUsage
 from cairn.agents.evaluation.statistics import wilson
+from cairn.core.errors import CairnError
 from cairn.core.records import Episode
 
 
@@ -62,19 +65,18 @@ class Report:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Report:  # Any: what `to_dict` wrote
-        """Return the report that `to_dict` wrote."""
-        return cls(
-            success=Rate(**values["success"]),
-            by_type={name: Rate(**rate) for name, rate in values["by_type"].items()},
-            mean_score=values["mean_score"],
-            mean_turns=values["mean_turns"],
-            failed=values["failed"],
-            ceiling=values.get("ceiling", 1.0),  # checkpoints of before have none, and environments whose tasks all can
-            usage=None if values.get("usage") is None else TokenUsage(**values["usage"]),
-            summaries=values.get("summaries", 0),
-            prompts=values.get("prompts", {}),
-            training_share=values.get("training_share"),
-        )
+        """Return the report that `to_dict` wrote.
+
+        Raises:
+            CairnError: these are no such tables.
+        """
+        try:
+            return _REPORT.validate_python({"ceiling": 1.0, **values})  # checkpoints of before have no ceiling
+        except (ValidationError, TypeError) as error:
+            raise CairnError(f"A stored report cannot be read: {' '.join(str(error).split())[:300]}") from error
+
+
+_REPORT = TypeAdapter(Report)
 
 
 def name_tasks(training_share: float | None) -> str:

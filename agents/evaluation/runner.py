@@ -17,6 +17,7 @@ from cairn.core.records import Episode
 from cairn.core.store import RunStore, read
 from cairn.core.store.read import EpisodeRow
 from cairn.envs.base import TextEnv
+from cairn.envs.registry import close
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class EvaluationRunner:
         finally:
             self.store.set_meta({"seconds": before + time.monotonic() - began})
             for world in worlds:
-                world.close()
+                close(world)
 
     def _note(self, worlds: Sequence[TextEnv]) -> None:
         told = [

@@ -24,12 +24,14 @@ from cairn.agents.evaluation.fingerprint import panel_key
 from cairn.agents.evaluation.panel import Panel, PanelSection, check_beginning, open_env, spread, task_seed
 from cairn.agents.evaluation.report import Rate
 from cairn.agents.evaluation.statistics import Interval, interval
+from cairn.agents.evaluation.stored import stored_evaluation
 from cairn.agents.rollout.engine import Engine, collect
 from cairn.agents.rollout.episode import Job
 from cairn.core.records import TAMPERING, Episode, Task
 from cairn.core.seeding import derive_seed
 from cairn.core.store import RunStore
 from cairn.envs.pool.pool import EnvPool, PoolConfig
+from cairn.envs.registry import closing_env
 
 SAMPLE = 16  # tasks of a part
 KEPT_SAMPLE = 8  # of those that are kept: they are played before any number is told
@@ -197,7 +199,7 @@ def _verdict(
     agents: Sequence[str],
     on_episode: Callable[[PanelSection, str, Episode], None],
 ) -> SanityResult:
-    with open_env(part) as env:
+    with closing_env(open_env(part)) as env:
         reward_range = env.meta.reward_range
     probes = []
     for agent in agents:
@@ -288,9 +290,8 @@ def kept_marks(folder: Path) -> list[tuple[str, Mark]]:
     """Return the parts of a kept evaluation's panel, each with its mark.
 
     Raises:
-        CairnError: there is no run store in the folder.
+        CairnError: there is no run store in the folder, or no evaluation in it.
     """
     with RunStore.read(folder) as store:
-        meta = store.meta()
-    families = [part["family"] for part in meta["panel"]["parts"]]
-    return [(family, mark_of(meta.get("gates"), number)) for number, family in enumerate(families)]
+        found = stored_evaluation(store)
+    return [(part.family, mark_of(found.gates, number)) for number, part in enumerate(found.panel.parts)]

@@ -10,18 +10,17 @@ from typing import Any, Literal
 
 import torch
 from pydantic import Field, model_validator
-from safetensors import SafetensorError
 from torch import Tensor
 from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig, Qwen3Config, Qwen3ForCausalLM
 from transformers.utils.logging import disable_progress_bar, enable_progress_bar, is_progress_bar_enabled
 
 from cairn.agents.models.lora import LoraConfig, add_lora, base_of, is_lora, load_lora, trained
-from cairn.agents.models.model_files import HUB, download_settings, local_folder
+from cairn.agents.models.model_files import HUB, download_settings, local_folder, read_json
 from cairn.agents.models.packed_attention import NAME
 from cairn.agents.models.templates import load_template, marks_in
 from cairn.agents.models.tokens import Encoder, load_tokenizer, train_tokenizer
 from cairn.core.config import Config
-from cairn.core.errors import ConfigError
+from cairn.core.errors import CairnError, ConfigError
 from cairn.core.seeding import derive_seed
 
 # Sizes for fresh models: (layers, width, heads). Heads are at least 16 wide; the feed-forward part is 3 x width.
@@ -147,8 +146,10 @@ def load_pretrained(path: str, dtype: str = "float32", device: str = "cpu", chat
         tokenizer = load_tokenizer(where)
         if adapter is not None:
             load_lora(model, adapter)
-    except (OSError, ValueError, KeyError, SafetensorError) as error:
-        raise ConfigError(f"model.path: cannot load {str(where)!r}: {str(error).splitlines()[0][:300]}") from error
+    except CairnError:
+        raise
+    except Exception as error:  # of damaged files: any
+        raise ConfigError(f"model.path: cannot load {str(where)!r}: {_reason(error)}") from error
     known, rows = len(tokenizer), model.get_input_embeddings().num_embeddings
     if known > rows:
         raise ConfigError(
@@ -163,26 +164,41 @@ def load_pretrained(path: str, dtype: str = "float32", device: str = "cpu", chat
 def load_remote(path: str, chat_template: str | None = None) -> Policy:
     """Load the tokenizer alone, from a folder or hub name, of a policy whose weights are a server's."""
     setting = "sampling.openai.tokenizer"
-    where = _place(path, setting)
-    folder = where if isinstance(where, Path) else download_settings(where, setting)
+    folder = local_folder(path) or download_settings(path.removeprefix(HUB), setting)
     try:
-        return Policy(model=None, encoder=_encoder(load_tokenizer(where), chat_template, _generation_config(folder)))
-    except (OSError, ValueError, KeyError) as error:
-        raise ConfigError(
-            f"sampling.openai.tokenizer: cannot load {path!r}: {str(error).splitlines()[0][:300]}"
-        ) from error
+        return Policy(model=None, encoder=_encoder(load_tokenizer(folder), chat_template, _generation_config(folder)))
+    except CairnError:
+        raise
+    except Exception as error:  # of damaged files: any
+        raise ConfigError(f"sampling.openai.tokenizer: cannot load {path!r}: {_reason(error)}") from error
 
 
-def _place(path: str, setting: str = "model.path") -> Path | str:
+def _place(path: str) -> Path | str:
     """Return the folder, whole so that an adapter's base is found from anywhere, or the name of a hub's model.
 
+    A hub's model whose weights are in the cache is a folder: transformers would ask the hub about each file of it, and
+    without a network retry for half a minute.
+
     Raises:
-        ConfigError: the hub does not answer in time, or has no such model.
+        ConfigError: the hub does not answer in time and the cache has no such model, or the hub has none.
     """
     if (folder := local_folder(path)) is not None:
         return folder
-    download_settings(name := path.removeprefix(HUB), setting)  # transformers would retry for half a minute
-    return name
+    cached = download_settings(name := path.removeprefix(HUB), "model.path")
+    return cached if _has_weights(cached) else name
+
+
+def _reason(error: Exception) -> str:
+    """Return the first line of an error, with its type where it says nothing by itself."""
+    lines = str(error).splitlines() or [""]
+    is_plain = isinstance(error, (OSError, ValueError)) and lines[0]
+    return (lines[0] if is_plain else f"{type(error).__name__}: {lines[0]}")[:300]
+
+
+def _has_weights(folder: Path) -> bool:
+    parts = read_json(folder / "model.safetensors.index.json").get("weight_map", {"": "model.safetensors"})
+    named = set(parts.values()) if isinstance(parts, dict) else set()
+    return bool(named) and all((folder / str(name)).is_file() for name in named)
 
 
 def _encoder(tokenizer: Any, chat_template: str | None, config: Any = None) -> Encoder:  # Any: as transformers has it

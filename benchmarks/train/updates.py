@@ -104,7 +104,7 @@ def save_policy(folder: str, demonstrations: int, epochs: int) -> None:
     """
     plan = {"episodes": demonstrations, "epochs": epochs, "entropy_weight": 0.0}
     config, policy = settings({"agent.constrain": False, "imitation": plan}), fresh_policy()
-    episodes = demonstrations_of(config, lambda: new_context(config.agent, policy), lambda: None)
+    episodes = demonstrations_of(config, lambda: new_context(config.agent, policy))
     for _ in Imitation(policy, episodes, config.imitation, config).passes():
         pass
     policy.save(Path(folder))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cairn.cli._doctor.finding import DATA, Finding, refused
 from cairn.core.errors import CairnError, install_command
-from cairn.core.store import RunStore
+from cairn.core.store import RunStore, read
 
 _FOLDERS = (  # below CAIRN_DATA: files of which one suffices, what plays them
     ("alfworld", ("*.jsonl.gz",), "household's real games"),
@@ -54,7 +54,7 @@ def stored(file: Path) -> Iterator[Finding]:
     what = file.parent.name or file.name
     try:
         with RunStore.read(file) as store:
-            store.check()
+            read.check(store)
             ((episodes, turns),) = store.rows("SELECT count(*), total(turns) FROM episodes")
     except CairnError as error:
         yield refused("run", what, error)

@@ -30,7 +30,7 @@ def environments() -> Iterator[Finding]:
     for env_id in ENVS.ids():
         began = time.monotonic()
         try:
-            with registry.make(env_id) as env:
+            with registry.closing_env(registry.make(env_id)) as env:
                 tasks = env.tasks()
                 env.reset(seed=0, options={"task": tasks[0]})
                 done = "begins"

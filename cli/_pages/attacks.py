@@ -12,6 +12,19 @@ every kind of sandbox that works on the machine, and `cairn doctor --sandbox` on
 of its reach, nothing of it is left for the next program, and the session goes on; with names of limits: one of these
 ends it and is reported. "Not promised": nothing keeps a program from it, and it is not tried.
 
+The table holds for root and for ordinary users, with and without control groups. What differs:
+
+- Root, and control groups can be made: the kernel limits a session's memory, processes and CPUs together. Each session
+  has a user of its own.
+- Control groups cannot be made: the supervisor adds up memory and processes fifty times a second, so a program can
+  exceed these limits for some milliseconds before it is ended. CPU time of children whose parent ignores their end is
+  not counted.
+- An ordinary user: sessions run as that user. `bubblewrap` keeps them apart by namespaces, `landlock` by Landlock 6
+  (Linux 6.12), under which calls that change mode, owner or times of a file have no effect; `process` does not.
+
+Files in memory (`memfd_create`) belong to no process, so only a control group can count them: `bubblewrap` and
+`landlock` refuse them, with and without one.
+
 """
 
 

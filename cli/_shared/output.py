@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any
 
 import typer
@@ -52,4 +53,4 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 def program(name: str) -> str:
     """Return what to type for a program installed beside this one: its name where a shell finds it, else its path."""
     beside = Path(sys.argv[0]).with_name(name)
-    return str(beside) if shutil.which(name) is None and beside.is_file() else name
+    return quote(str(beside)) if shutil.which(name) is None and beside.is_file() else name

@@ -13,7 +13,7 @@ import numpy as np
 from cairn.core.errors import CairnError
 from cairn.core.records import Episode, FloatArray, IntArray, Note
 
-_MOST = 1 << 30  # bytes that an episode's texts may have
+_MOST = 256 << 20  # bytes that an episode's texts may have, as JSON; reading them takes four times as much
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,10 +43,12 @@ class Body:
         )
 
 
-def pack(body: Body) -> tuple[bytes, bytes, bytes, bytes]:
-    """Return texts, prompt ids, reply ids and logprobs as bytes; lone surrogates survive."""
+def pack(body: Body) -> tuple[bytes, bytes, bytes, bytes] | None:
+    """Return texts, prompt ids, reply ids and logprobs as bytes; lone surrogates survive. None: texts are too long."""
     notes = [[(note.kind, note.text) for note in each] for each in body.notes]
     texts = json.dumps([body.observations, body.replies, body.final, notes]).encode()
+    if len(texts) > _MOST:
+        return None
     ids = body.prompt_ids.tobytes(), body.reply_ids.tobytes()
     return zlib.compress(texts, 1), *ids, body.reply_logprobs.tobytes()
 
@@ -60,17 +62,32 @@ def unpack(texts: bytes, prompt_ids: bytes, reply_ids: bytes, reply_logprobs: by
     try:
         unzip = zlib.decompressobj()
         observations, replies, final, notes = json.loads(unzip.decompress(texts, _MOST))
+        if not unzip.eof:
+            raise ValueError(f"they are cut short, or longer than {_MOST >> 20} MiB")
         return Body(
-            observations=tuple(observations),
-            replies=tuple(replies),
-            final=final,
-            notes=tuple(tuple(Note(kind=kind, text=text) for kind, text in each) for each in notes),
+            observations=_texts(observations),
+            replies=_texts(replies),
+            final=None if final is None else _texts([final])[0],
+            notes=tuple(tuple(map(_note, each)) for each in notes),
             prompt_ids=np.frombuffer(prompt_ids, np.int32),
             reply_ids=np.frombuffer(reply_ids, np.int32),
             reply_logprobs=np.frombuffer(reply_logprobs, np.float32),
         )
-    except (zlib.error, ValueError, TypeError) as error:
+    except (zlib.error, ValueError, TypeError, RecursionError) as error:
         raise CairnError(f"What is stored of an episode's texts cannot be read: {error}") from error
+
+
+def _texts(found: Any) -> tuple[str, ...]:  # Any: JSON, which should be a list of texts
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        raise ValueError(f"expected texts, got {found!r:.100}")
+    return tuple(found)
+
+
+def _note(found: Any) -> Note:  # Any: JSON
+    kind, text = _texts(found)
+    if kind != "summary":
+        raise ValueError(f"expected a summary, got {kind!r:.40}")
+    return Note(kind="summary", text=text)
 
 
 def _joined(parts: Sequence[np.ndarray[Any, Any] | None], kind: type) -> Any:  # Any: an array of that type

@@ -13,14 +13,14 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, fields
-from itertools import chain
+from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cairn.core.errors import CairnError, MissingExtraError
+from cairn.core.errors import CairnError, DamagedStoreError, MissingExtraError
 from cairn.core.keys import signed
 from cairn.core.records import Note, Observation, Turn
 from cairn.core.store import read
@@ -32,7 +32,9 @@ from cairn.core.store.store import RunStore
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_AT_ONCE = 256  # episodes in a row group
+_AT_ONCE = 256  # rows that are read together
+_GROUP_BYTES = 32 << 20  # of texts, tokens and pictures in a row group, about
+_MOST_BYTES = 1 << 30  # of a row group that is read
 _PLAIN = ("meta", "updates", "metrics", "environments", "checkpoints", "events")  # tables without episodes
 _CARD = """---
 configs:
@@ -51,7 +53,7 @@ def export_run(store: RunStore, folder: Path) -> dict[str, int]:
     """
     pa, parquet = _arrow()
     with _made_whole(folder) as place:
-        store.check()
+        read.check(store)
         place.mkdir()
         counts = {name: _write_plain(store, name, place) for name in _PLAIN}
         counts |= {"episodes": 0, "turns": 0}
@@ -61,10 +63,10 @@ def export_run(store: RunStore, folder: Path) -> dict[str, int]:
                 name: stack.enter_context(parquet.ParquetWriter(place / f"{name}.parquet", schema))
                 for name, schema in schemas.items()
             }
-            for chunk in _chunks(store):
-                for name, cells in zip(schemas, _cells_of(store, chunk), strict=True):
-                    writers[name].write_table(pa.Table.from_pylist(cells, schemas[name]))
-                    counts[name] += len(cells)
+            for cells in _row_groups(store):
+                for name, writer in writers.items():
+                    writer.write_table(pa.Table.from_pylist(cells[name], schemas[name]))
+                    counts[name] += len(cells[name])
         listed = "".join(f"- config_name: {name}\n  data_files: {name}.parquet\n" for name in sorted(counts))
         (place / "README.md").write_text(_CARD.format(configs=listed), encoding="utf-8")
     return counts
@@ -125,18 +127,34 @@ def _chunks(store: RunStore) -> Iterator[list[EpisodeRow]]:
         offset += len(chunk)
 
 
-def _cells_of(store: RunStore, chunk: Sequence[EpisodeRow]) -> tuple[list[Cells], list[Cells]]:
-    episodes, turns = [], []
-    rows = read.turns(store, [row.id for row in chunk])
-    for row, episode in zip(chunk, read.whole_episodes(store, chunk), strict=True):
-        is_kept = store.body(row.id) is not None
-        ends = _end_cells(episode.final) if is_kept and episode.final is not None else {}
-        episodes.append({**asdict(row), **ends})
-        credit = read.advantages(store, row.id)
-        for turn, found in zip(rows[row.id], episode.turns, strict=True):
-            advantages = {name: float(values[turn.turn]) for name, values in credit.items()}
-            turns.append({**_turn_cells(turn, advantages), **(_text_cells(found) if is_kept else {})})
-    return episodes, turns
+def _row_groups(store: RunStore) -> Iterator[dict[str, list[Cells]]]:
+    """Give the rows of both tables of episodes, as many at once as `_GROUP_BYTES` allows, and whole episodes."""
+    found: dict[str, list[Cells]] = {"episodes": [], "turns": []}
+    size = 0
+    for chunk in _chunks(store):
+        for row in chunk:
+            episode, turns = _cells_of(store, row)
+            found["episodes"].append(episode)
+            found["turns"] += turns
+            size += sum(len(cell) for cells in turns for cell in cells.values() if hasattr(cell, "__len__"))
+            if size > _GROUP_BYTES:
+                yield found
+                found, size = {"episodes": [], "turns": []}, 0
+    if found["episodes"]:
+        yield found
+
+
+def _cells_of(store: RunStore, row: EpisodeRow) -> tuple[Cells, list[Cells]]:
+    """Return an episode's cells and those of its turns."""
+    is_kept = store.body(row.id) is not None
+    (episode,) = read.whole_episodes(store, [row])
+    ends = _end_cells(episode.final) if is_kept and episode.final is not None else {}
+    credit = read.advantages(store, row.id)
+    turns = []
+    for turn, found in zip(read.turns(store, [row.id])[row.id], episode.turns, strict=True):
+        advantages = {name: float(values[turn.turn]) for name, values in credit.items()}
+        turns.append({**_turn_cells(turn, advantages), **(_text_cells(found) if is_kept else {})})
+    return {**asdict(row), **ends}, turns
 
 
 def _end_cells(final: Observation) -> Cells:
@@ -213,41 +231,67 @@ def _turn_schema(pa: Any) -> pa.Schema:  # Any: as above
 
 def _read_back(store: RunStore, folder: Path) -> None:
     pa, _ = _arrow()
-    turns: dict[int, list[Cells]] = {}
-    for cells in _cells(folder, "turns", _turn_schema(pa)):
-        turns.setdefault(cells["episode"], []).append(cells)
-    episodes = _cells(folder, "episodes", _episode_schema(pa))
     for name in _PLAIN:
-        store.insert(name, _cells(folder, name, _plain_schema(pa, store, name)))
-    tasks = {key: number for number, key in enumerate(dict.fromkeys(map(_task, episodes)), 1)}
-    store.insert("tasks", [dict(zip(("id", *_OF_TASK), (number, *key), strict=True)) for key, number in tasks.items()])
-    for at in range(0, len(episodes), _AT_ONCE):
-        chunk = episodes[at : at + _AT_ONCE]
-        store.insert("episodes", [_episode_row(each, tasks[_task(each)]) for each in chunk])
-        found: dict[str, list[Cells]] = {}
-        for table, row in chain.from_iterable(_rows_of(each, turns.get(each["id"], [])) for each in chunk):
-            found.setdefault(table, []).append(row)
-        for table, added in found.items():
-            store.insert(table, added)
-    for rows in _chunks(store):
-        list(read.whole_episodes(store, rows))  # raises where they are no records
+        for rows in _batches(folder, name, _plain_schema(pa, store, name)):
+            store.insert(name, rows)
+    turns = _by_episode(folder, _turn_schema(pa))
+    waiting = next(turns, None)  # the next episode that has turns
+    tasks: dict[tuple[str, ...], int] = {}
+    for chunk in _batches(folder, "episodes", _episode_schema(pa)):
+        for episode in chunk:
+            own: list[Cells] = []
+            if waiting is not None and waiting[0] == episode["id"]:
+                own, waiting = waiting[1], next(turns, None)
+            if (key := _task(episode)) not in tasks:
+                tasks[key] = len(tasks) + 1
+                store.insert("tasks", [dict(zip(("id", *_OF_TASK), (tasks[key], *key), strict=True))])
+            found: dict[str, list[Cells]] = {}
+            for table, row in _rows_of(episode, own, tasks[key]):
+                found.setdefault(table, []).append(row)
+            for table, added in found.items():
+                store.insert(table, added)
+    if waiting is not None:
+        raise CairnError(
+            f"{str(folder)!r}: turns.parquet has turns of episode {waiting[0]}, which episodes.parquet lacks, or has "
+            "in another order"
+        )
+    try:
+        read.check(store)
+    except DamagedStoreError as error:
+        raise ValueError(error.how) from error
 
 
-def _cells(folder: Path, name: str, schema: Any) -> list[Cells]:  # Any: PyArrow, as above
-    """Return a table's rows, whatever the order of its columns.
+def _by_episode(folder: Path, schema: Any) -> Iterator[tuple[int, list[Cells]]]:  # Any: PyArrow, as above
+    """Give each episode's turns; those of one stand together."""
+    cells = (each for batch in _batches(folder, "turns", schema) for each in batch)
+    for episode, turns in groupby(cells, key=lambda each: int(each["episode"])):
+        yield episode, list(turns)
+
+
+def _batches(folder: Path, name: str, schema: Any) -> Iterator[list[Cells]]:  # Any: PyArrow, as above
+    """Give a table's rows, some at a time, whatever the order of its columns.
 
     Raises:
-        CairnError: it lacks columns, or has others.
+        CairnError: it lacks columns, or has others; or a group of its rows takes too much memory.
     """
-    _, parquet = _arrow()
-    file = folder / f"{name}.parquet"
-    table = parquet.read_table(file)
-    missing = [f"no {each!r}" for each in schema.names if each not in table.column_names]
-    unknown = [f"an unknown {each!r}" for each in table.column_names if each not in schema.names]
-    if missing or unknown:
-        raise CairnError(f"{str(file)!r} has other columns than cairn export writes: {', '.join([*missing, *unknown])}")
-    rows: list[Cells] = table.select(schema.names).cast(schema).to_pylist()
-    return rows
+    pa, parquet = _arrow()
+    path = folder / f"{name}.parquet"
+    with parquet.ParquetFile(path) as file:
+        columns = file.schema_arrow.names
+        missing = [f"no {each!r}" for each in schema.names if each not in columns]
+        unknown = [f"an unknown {each!r}" for each in columns if each not in schema.names]
+        if missing or unknown:
+            raise CairnError(
+                f"{str(path)!r} has other columns than cairn export writes: {', '.join([*missing, *unknown])}"
+            )
+        sizes = [file.metadata.row_group(i).total_byte_size for i in range(file.num_row_groups)]
+        if max(sizes, default=0) > _MOST_BYTES:
+            raise CairnError(
+                f"{str(path)!r} has a row group of {max(sizes) >> 20} MiB; at most {_MOST_BYTES >> 20} MiB are read at "
+                "once. Write it again with smaller row groups"
+            )
+        for batch in file.iter_batches(_AT_ONCE, columns=schema.names):
+            yield pa.Table.from_batches([batch]).select(schema.names).cast(schema).to_pylist()
 
 
 _OF_TASK = ("env", "task", "split", "type")
@@ -272,8 +316,9 @@ def _turn_row(cells: Cells) -> Cells:
     }
 
 
-def _rows_of(episode: Cells, turns: Sequence[Cells]) -> Iterator[tuple[str, Cells]]:
-    """Give the rows of an episode's turns with their tables, and those of texts unless these were forgotten."""
+def _rows_of(episode: Cells, turns: Sequence[Cells], task: int) -> Iterator[tuple[str, Cells]]:
+    """Give the rows of an episode and its turns with their tables, and those of texts unless these were forgotten."""
+    yield "episodes", _episode_row(episode, task)
     number = {"episode": episode["id"]}
     for each in turns:
         yield "turns", _turn_row(each)
@@ -283,7 +328,8 @@ def _rows_of(episode: Cells, turns: Sequence[Cells]) -> Iterator[tuple[str, Cell
         yield "advantages", {**number, "method": method, "values": values.tobytes()}
     if len(turns) < episode["turns"] or any(each["observation"] is None for each in turns):
         return
-    yield "bodies", {**number, **dict(zip(_BODY, pack(_body(episode, turns)), strict=True))}
+    if packed := pack(_body(episode, turns)):
+        yield "bodies", {**number, **dict(zip(_BODY, packed, strict=True))}
     for t, png in enumerate([*(each["image"] for each in turns), episode["final_image"]]):
         if png is not None:
             yield "images", {**number, "turn": t, "png": png}

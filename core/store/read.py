@@ -1,11 +1,16 @@
-"""What a run's store holds, as records: rows of episodes and turns, and whole episodes again."""
+"""What a run's store holds, as records: rows of episodes and turns, and whole episodes again.
+
+SQLite keeps whatever was put into a cell. Everything here checks types and lengths as it reads, and raises a
+`CairnError` that names the file and what is wrong with it.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from functools import cache
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +21,9 @@ from cairn.core.store.blobs import Body
 from cairn.core.store.store import RunStore
 
 Floats = npt.NDArray[np.float64]
+_FLOAT_BYTES = 8
+_AT_ONCE = 256  # episodes that are read together
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,28 +112,59 @@ def episodes(
         f"SELECT {_EPISODE_COLUMNS} FROM episodes e JOIN tasks t ON t.id = e.task "
         f"WHERE {where} ORDER BY e.id LIMIT ? OFFSET ?"
     )
-    return [_episode_row(row) for row in store.rows(sql, (*wanted.values(), limit, offset))]
+    return records(store, EpisodeRow, sql, (*wanted.values(), limit, offset))
 
 
 def turns(store: RunStore, chosen: Sequence[int]) -> dict[int, list[TurnRow]]:
     """Return the turns of the episodes of these numbers."""
     found: dict[int, list[TurnRow]] = {episode: [] for episode in chosen}
     sql = f"SELECT {_TURN_COLUMNS} FROM turns WHERE episode IN (SELECT value FROM json_each(?)) ORDER BY episode, turn"
-    for row in store.rows(sql, (json.dumps(list(chosen)),)):
-        found[row[0]].append(_turn_row(row))
+    for row in records(store, TurnRow, sql, (json.dumps(list(chosen)),)):
+        found[row.episode].append(row)
     return found
 
 
+def records(store: RunStore, kind: type[T], sql: str, values: Sequence[object] = ()) -> list[T]:
+    """Return the rows of a query, whose columns are the fields of `kind` in their order.
+
+    Raises:
+        CairnError: a cell holds something else than its field says.
+    """
+    named = _fields(kind)  # type: ignore[arg-type]  # types are hashable
+    columns: list[Sequence[Any]] = []  # Any: SQLite's column types
+    for (name, allowed, convert), cells in zip(named, zip(*store.rows(sql, values), strict=True), strict=False):
+        if wrong := set(map(type, cells)) - allowed:
+            raise store.damaged(f"{name!r} of a {kind.__name__} is {min(each.__name__ for each in wrong)}")
+        try:
+            columns.append(cells if convert is None else list(map(convert, cells)))
+        except (ValueError, TypeError, RecursionError) as error:
+            raise store.damaged(f"{name!r} of a {kind.__name__} cannot be read: {error}") from error
+    names = [name for name, _, _ in named]
+    return [kind(**dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True)]
+
+
 def advantages(store: RunStore, episode: int) -> dict[str, Floats]:
-    """Return the advantages of an episode's turns, by method."""
-    sql = 'SELECT method, "values" FROM advantages WHERE episode = ? ORDER BY method'
-    return {method: np.frombuffer(values, np.float64) for method, values in store.rows(sql, (episode,))}
+    """Return the advantages of an episode's turns, by method.
+
+    Raises:
+        CairnError: they are no numbers, or another number of them.
+    """
+    sql = (
+        'SELECT a.method, a."values", e.turns FROM advantages a JOIN episodes e ON e.id = a.episode '
+        "WHERE a.episode = ? ORDER BY a.method"
+    )
+    found: dict[str, Floats] = {}
+    for method, values, count in store.rows(sql, (episode,)):
+        if not isinstance(method, str) or not isinstance(values, bytes) or len(values) != _FLOAT_BYTES * count:
+            raise store.damaged(f"the advantages {method!r:.40} of episode {episode} are not {count} numbers")
+        found[method] = np.frombuffer(values, np.float64)
+    return found
 
 
 def image(store: RunStore, episode: int, turn: int) -> bytes | None:
     """Return what there was to see at a turn, as PNG."""
     found = store.rows("SELECT png FROM images WHERE episode = ? AND turn = ?", (episode, turn))
-    return found[0][0] if found else None
+    return found[0][0] if found and isinstance(found[0][0], bytes) else None
 
 
 def visits(store: RunStore, anchor: int, limit: int) -> list[tuple[int, int]]:
@@ -134,38 +173,118 @@ def visits(store: RunStore, anchor: int, limit: int) -> list[tuple[int, int]]:
     return [(episode, turn) for episode, turn in store.rows(sql, (signed(anchor), limit))]
 
 
-def whole_episodes(store: RunStore, chosen: Sequence[EpisodeRow]) -> Iterator[Episode]:
-    """Give episodes as they were added, but for what is not stored: texts that were forgotten are empty."""
+def whole_episodes(store: RunStore, chosen: Sequence[EpisodeRow], *, has_images: bool = True) -> Iterator[Episode]:
+    """Give episodes as they were added, but for what is not stored: texts that were forgotten are empty.
+
+    `has_images`: whether with pictures, of which an episode may have hundreds of megabytes.
+
+    Raises:
+        CairnError: an episode's turns, texts and tokens do not fit together.
+    """
     for row in chosen:
-        yield _whole(store, row, turns(store, [row.id])[row.id], store.body(row.id))
+        listed, body = turns(store, [row.id])[row.id], store.body(row.id)
+        try:
+            yield _whole(row, listed, body, _images(store, row.id) if has_images else {})
+        except ValueError as error:
+            raise store.damaged(f"episode {row.id}: {error}") from error
+
+
+def check(store: RunStore) -> None:
+    """Read all of a run's file.
+
+    Raises:
+        CairnError: it is damaged.
+    """
+    store.check_file()
+    store.meta()
+    for name in store.names():
+        store.series(name)
+    offset = 0
+    while chunk := episodes(store, limit=_AT_ONCE, offset=offset):
+        offset += len(chunk)
+        for row, _ in zip(chunk, whole_episodes(store, chunk, has_images=False), strict=True):
+            advantages(store, row.id)
+    if offset != store.rows("SELECT count(*) FROM episodes")[0][0]:
+        raise store.damaged("it has episodes of tasks that it does not have")
 
 
 # -- helpers -----------------------------------------------------------------------------------------------------------
 
 
-def _episode_row(row: Sequence[Any]) -> EpisodeRow:  # Any: SQLite's column types
-    values = dict(zip(_EPISODE_FIELDS, row, strict=True))
-    values["success"] = None if values["success"] is None else bool(values["success"])
-    values["final_anchor"] = None if values["final_anchor"] is None else unsigned(values["final_anchor"])
-    return EpisodeRow(**values)
+def _flag(cell: int | None) -> bool | None:
+    if cell not in (0, 1, None):
+        raise ValueError(f"expected 0 or 1, got {cell}")
+    return None if cell is None else bool(cell)
 
 
-def _turn_row(row: Sequence[Any]) -> TurnRow:  # Any: SQLite's column types
-    values = dict(zip(_TURN_FIELDS, row, strict=True))
-    values["anchor"] = unsigned(values["anchor"])
-    values["valid"], values["extends"] = bool(values["valid"]), bool(values["extends"])
-    values["channels"] = json.loads(values["channels"]) if values["channels"] else {}
-    values["acted"] = tuple(json.loads(values["acted"])) if values["acted"] else None
-    return TurnRow(**values)
+def _anchor(cell: int | None) -> int | None:
+    return None if cell is None else unsigned(cell)
 
 
-def _whole(store: RunStore, row: EpisodeRow, listed: Sequence[TurnRow], body: Body | None) -> Episode:
+def _channels(cell: str | None) -> dict[str, float]:
+    found = json.loads(cell) if cell else {}
+    if not isinstance(found, dict) or not all(type(value) in (int, float) for value in found.values()):
+        raise ValueError(f"expected numbers by name, got {cell!r:.100}")
+    return found
+
+
+def _box(cell: str | None) -> Box | None:
+    if not cell:
+        return None
+    found = json.loads(cell)
+    if not isinstance(found, list) or len(found) != 4 or not all(type(value) is int for value in found):
+        raise ValueError(f"expected x, y, width and height, got {cell!r:.100}")
+    return (found[0], found[1], found[2], found[3])
+
+
+Convert = Callable[[Any], Any]  # Any: a cell, and what it stands for
+_NONE = type(None)
+_KINDS: Mapping[str, tuple[set[type], Convert | None]] = {  # of a field: types of its cells, and how these are read
+    "int": ({int}, None),
+    "int | None": ({int, _NONE}, None),
+    "float": ({float, int}, None),
+    "float | None": ({float, int, _NONE}, None),
+    "str": ({str}, None),
+    "str | None": ({str, _NONE}, None),
+    "Any": ({str, _NONE}, None),
+    "bool": ({int}, _flag),
+    "bool | None": ({int, _NONE}, _flag),
+    "dict[str, float]": ({str, _NONE}, _channels),
+    "Box | None": ({str, _NONE}, _box),
+}
+
+
+@cache
+def _fields(kind: type) -> list[tuple[str, set[type], Convert | None]]:
+    named: list[tuple[str, set[type], Convert | None]] = []
+    listed: Any = kind  # Any: a dataclass
+    for field in fields(listed):
+        types, convert = _KINDS[str(field.type)]
+        named.append((field.name, types, _anchor if field.name in ("anchor", "final_anchor") else convert))
+    return named
+
+
+def _images(store: RunStore, episode: int) -> dict[int, bytes]:
+    sql = "SELECT turn, png FROM images WHERE episode = ?"
+    return {turn: png for turn, png in store.rows(sql, (episode,)) if isinstance(png, bytes)}
+
+
+def _whole(row: EpisodeRow, listed: Sequence[TurnRow], body: Body | None, images: Mapping[int, bytes]) -> Episode:
+    """Return an episode.
+
+    Raises:
+        ValueError: its parts do not fit together.
+    """
+    if [turn.turn for turn in listed] != list(range(row.turns)) and listed:
+        raise ValueError(f"expected turns 0 to {row.turns - 1}, got {len(listed)} others")
+    if body is not None and {len(body.observations), len(body.replies), len(body.notes)} != {len(listed)}:
+        raise ValueError(f"expected texts of {len(listed)} turns, got {len(body.observations)}")
     seen = [*body.observations, body.final or ""] if body is not None else [""] * (len(listed) + 1)
     replies = body.replies if body is not None else [""] * len(listed)
     ids, notes = _split(body, listed), body.notes if body is not None else ((),) * len(listed)
 
     def observation(turn: int, anchor: int) -> Observation:
-        return Observation(text=seen[turn], anchor=anchor, image=image(store, row.id, turn))
+        return Observation(text=seen[turn], anchor=anchor, image=images.get(turn))
 
     return Episode(
         task=Task(env_id=row.env, task_id=row.task, split=row.split, seed=row.seed),
@@ -217,14 +336,20 @@ def _split(body: Body | None, listed: Sequence[TurnRow]) -> list[tuple[Any, Any,
     """Return each turn's prompt ids, reply ids and logprobs; None where it has none."""
     if body is None or not len(body.reply_ids):
         return [(None, None, None)] * len(listed)
-    replies = np.cumsum([turn.reply_tokens or 0 for turn in listed])[:-1]
-    prompts = np.cumsum([(turn.prompt_tokens or 0) - (turn.cached_tokens or 0) for turn in listed])[:-1]
+    replies = [turn.reply_tokens or 0 for turn in listed]
+    prompts = [(turn.prompt_tokens or 0) - (turn.cached_tokens or 0) for turn in listed]
     none = [None] * len(listed)
     return list(
         zip(
-            np.split(body.prompt_ids, prompts) if len(body.prompt_ids) else none,
-            np.split(body.reply_ids, replies),
-            np.split(body.reply_logprobs, replies) if len(body.reply_logprobs) else none,
+            _parts(body.prompt_ids, prompts) if len(body.prompt_ids) else none,
+            _parts(body.reply_ids, replies),
+            _parts(body.reply_logprobs, replies) if len(body.reply_logprobs) else none,
             strict=True,
         )
     )
+
+
+def _parts(joined: Any, lengths: Sequence[int]) -> list[Any]:  # Any: arrays
+    if min(lengths) < 0 or sum(lengths) != len(joined):
+        raise ValueError(f"expected {sum(lengths)} tokens, got {len(joined)}")
+    return np.split(joined, np.cumsum(lengths)[:-1])

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from cairn.core.keys import signed
 from cairn.core.records import Episode, Tokens, Turn
+from cairn.core.store.blobs import Body, pack
 
 Row = tuple[object, ...]
 EPISODE = (
@@ -20,7 +23,50 @@ TURN = (
     "INSERT INTO turns (episode, turn, anchor, action, reward, valid, version, seconds, channels, extends, logprob, "
     "prompt_tokens, cached_tokens, reply_tokens, cost, acted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+EVENT = "INSERT INTO events (step, stored, kind, text) VALUES (?, ?, ?, ?)"
 IMAGE = "INSERT INTO images (episode, turn, png) VALUES (?, ?, ?)"
+
+
+def add_episodes(
+    db: sqlite3.Connection, step: int, phase: str, episodes: Sequence[Episode], kinds: Sequence[str]
+) -> int:
+    """Write episodes with their turns and return the number of the first."""
+    first = int(db.execute("SELECT coalesce(max(id), 0) + 1 FROM episodes").fetchone()[0])
+    tasks: dict[Row, int] = {}
+    for i, (episode, kind) in enumerate(zip(episodes, kinds, strict=True)):
+        task = _task(db, tasks, episode, kind)
+        db.execute(EPISODE, episode_row(first + i, step, phase, task, episode))
+        db.executemany(TURN, turn_rows(first + i, episode))
+        if packed := pack(Body.of(episode)):
+            db.execute("INSERT INTO bodies VALUES (?, ?, ?, ?, ?)", (first + i, *packed))
+        else:
+            told = f"The texts of episode {first + i} are too long and were not stored"
+            db.execute(EVENT, (step, time.time(), "not stored", told))
+        db.executemany(IMAGE, image_rows(first + i, episode))
+    return first
+
+
+def _task(db: sqlite3.Connection, known: dict[Row, int], episode: Episode, kind: str) -> int:
+    """Return the number of a task's row, which is made where there is none."""
+    key = tuple(map(text, (episode.task.env_id, episode.task.task_id, episode.task.split, kind)))
+    if key not in known:
+        db.execute("INSERT OR IGNORE INTO tasks (env, task, split, type) VALUES (?, ?, ?, ?)", key)
+        sql = "SELECT id FROM tasks WHERE env = ? AND task = ? AND split = ? AND type = ?"
+        known[key] = int(db.execute(sql, key).fetchone()[0])
+    return known[key]
+
+
+def advantage_rows(
+    first: int, episodes: Sequence[Episode], advantages: Mapping[str, Sequence[float]]
+) -> list[tuple[int, str, bytes]]:
+    """Return each episode's advantages as rows."""
+    ends = np.cumsum([len(episode.turns) for episode in episodes])
+    return [
+        (first + i, method, part.tobytes())
+        for method, values in advantages.items()
+        for i, part in enumerate(np.split(np.asarray(values, np.float64), ends[:-1]) if len(episodes) else [])
+        if len(part)
+    ]
 
 
 def token_counts(episode: Episode) -> list[Tokens | None]:

@@ -21,9 +21,11 @@ Anchors are SQLite's integers, which have a sign: 64-bit keys from 2^63 on are s
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -104,10 +106,75 @@ def migrate(db: sqlite3.Connection) -> int:
     return version
 
 
-def missing_tables(db: sqlite3.Connection) -> list[str]:
-    """Return those that a file of this version should have and does not."""
-    found = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    return [name for name in re.findall(r"CREATE TABLE (\w+)", TABLES) if name not in found]
+def fault(db: sqlite3.Connection) -> str:
+    """Return which table or column a file of this version should have and does not; "": it has all."""
+    wanted, found = _columns(), _columns_of(db)
+    for table, columns in wanted.items():
+        if table not in found:
+            return f"it has no table {table!r}"
+        if missing := [name for name in columns if name not in found[table]]:
+            return f"its table {table!r} has no column {missing[0]!r}"
+    return ""
+
+
+def wrong_cells(db: sqlite3.Connection) -> str:
+    """Return which column has cells of another type than it should, or rows that belong to none; "": there are none."""
+    for table in _columns():
+        columns = list(db.execute(f"PRAGMA table_info({table})"))
+        types = {name: (*_CELLS[kind], *(() if is_needed else ("null",))) for _, name, kind, is_needed, *_ in columns}
+        asked = ", ".join(f'max(typeof("{name}") NOT IN {_listed(kinds)})' for name, kinds in types.items())
+        found = db.execute(f"SELECT {asked} FROM {table}").fetchone()
+        if wrong := [name for name, is_wrong in zip(types, found, strict=True) if is_wrong]:
+            return f"its table {table!r} has cells of another type in the column {wrong[0]!r}"
+    for table in ("turns", "bodies", "images", "advantages"):
+        sql = f"SELECT count(*) FROM {table} WHERE episode NOT IN (SELECT id FROM episodes)"
+        if lost := db.execute(sql).fetchone()[0]:
+            return f"its table {table!r} has {lost} rows of episodes that it does not have"
+    return ""
+
+
+_CELLS = {"INTEGER": ("integer",), "REAL": ("real", "integer"), "TEXT": ("text",), "BLOB": ("blob",)}
+
+
+def _listed(kinds: Sequence[str]) -> str:
+    return "(" + ", ".join(f"'{kind}'" for kind in kinds) + ")"
+
+
+def wrong_fact(facts: Mapping[str, Any]) -> str:  # Any: JSON
+    """Return the name of a fact about the run that has another form than Cairn writes; "": there is none.
+
+    Facts of other names may have any form.
+    """
+    for name, value in facts.items():
+        kinds = _FACTS.get(name, (object,))
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds and object not in kinds):
+            return name
+    return ""
+
+
+@cache
+def _columns() -> Mapping[str, list[str]]:
+    with closing(sqlite3.connect(":memory:")) as db:
+        for statement in TABLES.split(";\n"):
+            db.execute(statement)
+        return _columns_of(db)
+
+
+def _columns_of(db: sqlite3.Connection) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    sql = "SELECT t.name, c.name FROM sqlite_master t, pragma_table_info(t.name) c WHERE t.type = 'table'"
+    for table, column in db.execute(sql):
+        found.setdefault(table, []).append(column)
+    return found
+
+
+_NONE = type(None)
+_FACTS: Mapping[str, tuple[type, ...]] = {  # the facts that readers rely on
+    "config": (dict, _NONE), "configs": (list,), "tasks": (dict, list), "declared": (dict,), "prompts": (dict,),
+    "versions": (dict,), "parameters": (int, _NONE), "trainable": (int, _NONE), "reports": (dict,),
+    "rollbacks": (list,), "writer": (dict,), "agent": (str,), "panel": (dict,), "facts": (dict,), "ranges": (list,),
+    "usage": (dict,), "seconds": (int, float), "gates": (list,),
+}  # fmt: skip
 
 
 def _is_empty(db: sqlite3.Connection) -> bool:
@@ -177,7 +244,8 @@ def _turns_from_2(db: sqlite3.Connection, episode: int) -> None:
         reply_ids=np.concatenate([np.empty(0, np.int32), *replies]),
         reply_logprobs=np.concatenate([np.empty(0, np.float32), *logprobs]),
     )
-    db.execute("INSERT INTO bodies VALUES (?, ?, ?, ?, ?)", (episode, *pack(body)))
+    if packed := pack(body):
+        db.execute("INSERT INTO bodies VALUES (?, ?, ?, ?, ?)", (episode, *packed))
     db.executemany(
         "INSERT INTO turns (episode, turn, anchor, action, reward, valid, version, seconds, channels, extends, "
         "reply_tokens, logprob) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)",

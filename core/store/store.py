@@ -1,9 +1,10 @@
 """The run store: one SQLite file a run, written by one writer, readable while it is written (write-ahead log).
 
 One transaction an update: a kill loses at most the update under way. Files of earlier versions are brought up to date
-when they are opened; a file of a newer version is refused, and so is one that is damaged, as far as it is read: `check`
-reads all of it. A writer that others send their writes to notes in each transaction which one it was, so that what is
-sent again after a kill is not written twice. What is read again, as records, is in `core.store.read`.
+when they are opened; a file of a newer version is refused, and so is one that is damaged, as far as it is read:
+`core.store.read.check` reads all of it. A writer that others send their writes to notes in each transaction which one
+it was, so that what is sent again after a kill is not written twice. What is read again, as records, is in
+`core.store.read`.
 
 Not stored: the choices that replies were kept to, and which actions were admissible.
 """
@@ -17,15 +18,14 @@ import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import TracebackType
 from typing import Any, Self
 
-import numpy as np
-
-from cairn.core.errors import CairnError
+from cairn.core.errors import CairnError, DamagedStoreError
 from cairn.core.records import Episode
 from cairn.core.store import rows as to_rows
 from cairn.core.store import schema
-from cairn.core.store.blobs import Body, pack, unpack
+from cairn.core.store.blobs import Body, unpack
 from cairn.core.store.retention import make_room, used_bytes
 
 _CLAIM = """
@@ -36,6 +36,9 @@ _TURN = """
 UPDATE meta SET value = json_object('owner', ?, 'number', ?) WHERE key = 'writer'
 AND json_extract(value, '$.owner') = ? AND json_extract(value, '$.number') = ?
 """
+_OF_DAMAGE = (  # errors that damage leads to, where it is read
+    ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, sqlite3.Error,
+)  # fmt: skip
 _OF_EPISODES = ("turns", "bodies", "images", "advantages")  # tables with a row or more of each
 
 
@@ -46,16 +49,17 @@ class RunStore:
         """Open the file, or make it. Beyond `max_bytes` the oldest is forgotten, as `core.store.retention` says.
 
         Raises:
-            CairnError: it is no run store, one of a newer version, or one that lacks tables.
+            CairnError: it is no run store, one of a newer version, or one that lacks tables or columns.
         """
+        self._is_read = False
         self._open(path, _connect, max_bytes)
 
     def _open(self, path: Path, connect: Callable[[Path], sqlite3.Connection], max_bytes: int | None) -> None:
         try:
             self._db = connect(path)
-            version, missing = schema.version_of(self._db), schema.missing_tables(self._db)
-        except sqlite3.DatabaseError as error:
-            raise CairnError(
+            version, fault = schema.version_of(self._db), schema.fault(self._db)
+        except (sqlite3.DatabaseError, ValueError, TypeError, LookupError, AttributeError) as error:
+            raise CairnError(  # all but the first: an older version whose cells cannot be brought up to date
                 f"Cannot open run store {str(path)!r}: {error}. If the file is damaged, move it away"
             ) from error
         if version != schema.VERSION:
@@ -63,8 +67,8 @@ class RunStore:
                 f"Run store {str(path)!r} has schema version {version}; this Cairn reads version {schema.VERSION}"
             )
         self.path = path
-        if missing:
-            raise self._damaged(f"it has no table {missing[0]!r}")
+        if fault:
+            raise self.damaged(fault)
         self._max_bytes = max_bytes
         self._is_full = False  # more than `max_bytes` is used, though all that may be was forgotten
         self._turn: tuple[str, int] | None = None  # who writes, and the number of the write under way
@@ -77,6 +81,7 @@ class RunStore:
             CairnError: there is none, or as above; or its last writes cannot be read where it is.
         """
         store = cls.__new__(cls)
+        store._is_read = True
         file = cls.file(path)
         store._open(file, _connect if _is_writable(file) else _connect_read_only, None)
         store._db.execute("PRAGMA query_only = ON")
@@ -97,8 +102,17 @@ class RunStore:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the file; raise `CairnError` where what was read from it led to an error because it is damaged."""
+        try:
+            if self._is_read and isinstance(error, _OF_DAMAGE):
+                from cairn.core.store.read import check  # it reads by this class
+
+                check(self)
+        finally:
+            self.close()
 
     def close(self) -> None:
         """Close the file."""
@@ -151,8 +165,10 @@ class RunStore:
             db.execute("INSERT OR REPLACE INTO updates VALUES (?, ?)", (step, time.time()))
             named = [(step, name, float(value)) for name, value in metrics.items() if not math.isnan(value)]
             db.executemany("INSERT OR REPLACE INTO metrics VALUES (?, ?, ?)", named)
-            first = _add_episodes(db, step, phase, episodes, kinds)
-            db.executemany("INSERT INTO advantages VALUES (?, ?, ?)", _credits(first, episodes, advantages or {}))
+            first = to_rows.add_episodes(db, step, phase, episodes, kinds)
+            db.executemany(
+                "INSERT INTO advantages VALUES (?, ?, ?)", to_rows.advantage_rows(first, episodes, advantages or {})
+            )
             if self._max_bytes is not None:
                 self._keep_within(db, step, self._max_bytes)
 
@@ -166,7 +182,7 @@ class RunStore:
     def event(self, step: int, kind: str, text: str) -> None:
         """Store that something happened that a person should know."""
         row = (step, time.time(), kind, to_rows.text(text))
-        self._write(lambda db: db.execute(_EVENT, row))
+        self._write(lambda db: db.execute(to_rows.EVENT, row))
 
     def insert(self, table: str, rows: Sequence[Mapping[str, Any]]) -> None:  # Any: SQLite's column types
         """Store rows of a table, each the same columns by name, in place of those with the same key."""
@@ -215,12 +231,27 @@ class RunStore:
     # -- read ---------------------------------------------------------------------------------------------------------
 
     def meta(self) -> dict[str, Any]:  # Any: whatever JSON can hold
-        """Return the facts about the run."""
-        return {key: json.loads(value) for key, value in self.rows("SELECT key, value FROM meta")}
+        """Return the facts about the run.
+
+        Raises:
+            CairnError: one of them is no JSON, or has another form than Cairn writes.
+        """
+        facts = {}
+        for key, value in self.rows("SELECT key, value FROM meta"):
+            try:
+                facts[str(key)] = json.loads(value)
+            except (ValueError, TypeError, RecursionError) as error:
+                raise self.damaged(f"what it says of {key!r:.100} is no JSON") from error
+        if wrong := schema.wrong_fact(facts):
+            raise self.damaged(f"what it says of {wrong!r} has another form than Cairn writes")
+        return facts
 
     def series(self, name: str) -> list[tuple[int, float]]:
         """Return (step, value) pairs of one metric, by step."""
-        return [(s, v) for s, v in self.rows("SELECT step, value FROM metrics WHERE name = ? ORDER BY step", (name,))]
+        found = self.rows("SELECT step, value FROM metrics WHERE name = ? ORDER BY step", (name,))
+        if not {(type(step), type(value)) for step, value in found} <= {(int, float), (int, int)}:
+            raise self.damaged(f"the metric {name!r:.100} has values that are no numbers")
+        return [(step, value) for step, value in found]
 
     def names(self) -> list[str]:
         """Return the names of all metrics."""
@@ -230,7 +261,10 @@ class RunStore:
         """Return an episode's texts and tokens; None: they were forgotten to make room."""
         sql = "SELECT texts, prompt_ids, reply_ids, reply_logprobs FROM bodies WHERE episode = ?"
         found = self.rows(sql, (episode,))
-        return unpack(*found[0]) if found else None
+        try:
+            return unpack(*found[0]) if found else None
+        except CairnError as error:
+            raise self.damaged(f"episode {episode}: {error}") from error
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:  # Any: SQLite's column types
         """Return the rows of a query that changes nothing.
@@ -243,38 +277,33 @@ class RunStore:
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError | sqlite3.ProgrammingError | sqlite3.IntegrityError):
                 raise
-            raise self._damaged(str(error)) from error
+            raise self.damaged(str(error)) from error
 
-    def check(self) -> None:
-        """Read all of the file.
+    def check_file(self) -> None:
+        """Read all pages of the file and the types of all cells; `core.store.read.check` also reads what they hold.
 
         Raises:
             CairnError: it is damaged.
         """
         found = [row[0] for row in self.rows("PRAGMA integrity_check(5)")]
         if found != ["ok"]:
-            raise self._damaged("; ".join(found))
-        for (episode,) in self.rows("SELECT episode FROM bodies"):
-            try:
-                self.body(episode)
-            except CairnError as error:
-                raise self._damaged(f"episode {episode}: {error}") from error
+            raise self.damaged("; ".join(found))
+        if wrong := schema.wrong_cells(self._db):
+            raise self.damaged(wrong)
+
+    def damaged(self, how: str) -> DamagedStoreError:
+        """Return the error that says that the file is damaged, how, and what to do."""
+        return DamagedStoreError(str(self.path), how)
 
     # -- helpers ------------------------------------------------------------------------------------------------------
 
-    def _damaged(self, how: str) -> CairnError:
-        return CairnError(
-            f"Run store {str(self.path)!r} is damaged: {how}. Save what can be read with: sqlite3 {self.path.name} "
-            '".recover" | sqlite3 saved.sqlite'
-        )
-
     def _keep_within(self, db: sqlite3.Connection, step: int, most: int) -> None:
         if told := make_room(db, most):
-            db.execute(_EVENT, (step, time.time(), "forgotten", told))
+            db.execute(to_rows.EVENT, (step, time.time(), "forgotten", told))
         is_full = used_bytes(db) > most
         if is_full and not self._is_full:
             told = "What may not be forgotten takes more than store.max_gb: the run's file grows beyond it"
-            db.execute(_EVENT, (step, time.time(), "full", told))
+            db.execute(to_rows.EVENT, (step, time.time(), "full", told))
         self._is_full = is_full
 
     def _is_new(self) -> bool:
@@ -309,10 +338,14 @@ class RunStore:
 def _connect(path: Path) -> sqlite3.Connection:
     """Open a file for writing, make its tables if it is new, and bring them up to date."""
     db = sqlite3.connect(path, isolation_level=None)
-    db.execute("PRAGMA journal_mode = WAL")
-    db.execute("PRAGMA synchronous = NORMAL")
-    schema.create(db)
-    schema.migrate(db)
+    try:
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = NORMAL")
+        schema.create(db)
+        schema.migrate(db)
+    except BaseException:  # raised again; a transaction must not stay open
+        db.close()
+        raise
     return db
 
 
@@ -333,44 +366,3 @@ def _connect_read_only(path: Path) -> sqlite3.Connection:
 
 def _is_writable(file: Path) -> bool:
     return os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)
-
-
-_EVENT = "INSERT INTO events (step, stored, kind, text) VALUES (?, ?, ?, ?)"
-
-
-def _add_episodes(
-    db: sqlite3.Connection, step: int, phase: str, episodes: Sequence[Episode], kinds: Sequence[str]
-) -> int:
-    """Write episodes with their turns and return the number of the first."""
-    first = int(db.execute("SELECT coalesce(max(id), 0) + 1 FROM episodes").fetchone()[0])
-    tasks: dict[to_rows.Row, int] = {}
-    for i, (episode, kind) in enumerate(zip(episodes, kinds, strict=True)):
-        task = _task(db, tasks, episode, kind)
-        db.execute(to_rows.EPISODE, to_rows.episode_row(first + i, step, phase, task, episode))
-        db.executemany(to_rows.TURN, to_rows.turn_rows(first + i, episode))
-        db.execute("INSERT INTO bodies VALUES (?, ?, ?, ?, ?)", (first + i, *pack(Body.of(episode))))
-        db.executemany(to_rows.IMAGE, to_rows.image_rows(first + i, episode))
-    return first
-
-
-def _task(db: sqlite3.Connection, known: dict[to_rows.Row, int], episode: Episode, kind: str) -> int:
-    """Return the number of a task's row, which is made where there is none."""
-    key = tuple(map(to_rows.text, (episode.task.env_id, episode.task.task_id, episode.task.split, kind)))
-    if key not in known:
-        db.execute("INSERT OR IGNORE INTO tasks (env, task, split, type) VALUES (?, ?, ?, ?)", key)
-        sql = "SELECT id FROM tasks WHERE env = ? AND task = ? AND split = ? AND type = ?"
-        known[key] = int(db.execute(sql, key).fetchone()[0])
-    return known[key]
-
-
-def _credits(
-    first: int, episodes: Sequence[Episode], advantages: Mapping[str, Sequence[float]]
-) -> list[tuple[int, str, bytes]]:
-    """Return each episode's advantages as rows."""
-    ends = np.cumsum([len(episode.turns) for episode in episodes])
-    return [
-        (first + i, method, part.tobytes())
-        for method, values in advantages.items()
-        for i, part in enumerate(np.split(np.asarray(values, np.float64), ends[:-1]) if len(episodes) else [])
-        if len(part)
-    ]

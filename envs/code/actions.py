@@ -114,6 +114,14 @@ def parse(action: str) -> CodeCall | ToolCallError:
     return _checked(name, _from_text(name, rest.strip(), body))
 
 
+def write_action(path: str, content: str) -> str:
+    """Return the action that writes this file: as text where that says it exactly, else as JSON."""
+    plain = f"write_file {path}\n{content}"
+    if parse(plain) == CodeCall(tool="write_file", arguments={"path": path, "content": content}):
+        return plain
+    return json.dumps({"name": "write_file", "arguments": {"path": path, "content": content}})
+
+
 def _from_text(name: str, rest: str, body: str) -> dict[str, Any]:  # Any: see Call
     if name in ("run_python", "shell", "submit"):
         given = "\n".join(part for part in (rest, body) if part)

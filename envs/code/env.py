@@ -21,7 +21,7 @@ from pydantic import Field
 from cairn.core.records import TAMPERING, TESTS, Schema
 from cairn.envs.base import EnvConfig, EnvMeta, Outcome, TextEnv
 from cairn.envs.code import paraphrase, tasks
-from cairn.envs.code.actions import USAGE, CodeCall, ToolCallError, parse, schemas
+from cairn.envs.code.actions import USAGE, CodeCall, ToolCallError, parse, schemas, write_action
 from cairn.envs.code.horizon import Horizon, HorizonConfig
 from cairn.envs.code.judge import Judge
 from cairn.envs.code.problem import level
@@ -161,7 +161,7 @@ class CodeEnv(Rephrasable, TextEnv):
             return f"run_python\n{problem.program}"
         for path, text in problem.solution.items():
             if self._read(path) != text.encode():
-                return f"write_file {path}\n{text}" if text.endswith("\n") else _as_json("write_file", path, text)
+                return write_action(path, text)
         return "submit" if problem.answer is None else f"submit {problem.answer}"
 
     def command_names(self) -> Mapping[str, tuple[str, ...]]:
@@ -253,10 +253,6 @@ def _judge(sandbox: str, settings: str) -> Judge:
 
 def _introduction(instruction: str, files: str) -> str:
     return "\n".join((instruction, "", USAGE, "", "Files:", files))
-
-
-def _as_json(name: str, path: str, content: str) -> str:
-    return json.dumps({"name": name, "arguments": {"path": path, "content": content}})
 
 
 ENV = CodeEnv

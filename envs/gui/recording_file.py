@@ -16,6 +16,7 @@ import json
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from cairn.core.errors import CairnError, MissingDataError
@@ -54,7 +55,8 @@ def check_free(file: Path) -> None:
         CairnError: there is one already, or no folder for it.
     """
     if not file.parent.is_dir():
-        raise CairnError(f"Cannot write {str(file)!r}: there is no such folder; make it: mkdir -p {file.parent}")
+        make = f"mkdir -p {quote(str(file.parent))}"
+        raise CairnError(f"Cannot write {str(file)!r}: there is no such folder; make it: {make}")
     if file.exists():
         raise CairnError(f"There is a file {str(file)!r} already; move it away or choose another name")
 

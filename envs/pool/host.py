@@ -6,13 +6,12 @@ Used directly by a pool inside the process, and by the worker process on the far
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import gymnasium
 
-from cairn.core.errors import CairnError, CairnWarning, EpisodeFailure
+from cairn.core.errors import CairnError, EpisodeFailure
 from cairn.envs import registry
 
 
@@ -61,11 +60,7 @@ class EnvHost:
 
     def kill(self) -> None:
         """Close the environment; a fault of its `close` is a warning, since it is not used again."""
-        try:
-            with _faults_apart("close"):
-                self.env.close()
-        except (Failure, CairnError) as error:
-            warnings.warn(f"Environment {self.meta.name!r} failed to close: {error}", CairnWarning, stacklevel=2)
+        registry.close(self.env)
 
     def begin(self) -> None:
         """Forget the snapshots of the lease before."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 import socket
 import sys
 import threading
@@ -31,15 +32,22 @@ def serve(sock: socket.socket) -> None:
     while True:
         try:
             request = wire.receive(sock, _MAX_REQUEST, None)
-        except wire.WireError:
+        except (wire.WireError, OSError):
             return
         request_id = request.pop("request_id")
         answer = _answer(worlds, request)
         try:
-            wire.send(sock, {**answer, "request_id": request_id})
-        except (TypeError, ValueError, RecursionError) as error:
-            garbage = {"error": "garbage", "message": f"the answer is not JSON: {error}"}
-            wire.send(sock, {**garbage, "request_id": request_id})
+            _send(sock, {**answer, "request_id": request_id})
+        except OSError:  # the other side is gone
+            return
+
+
+def _send(sock: socket.socket, answer: dict[str, Any]) -> None:
+    try:
+        wire.send(sock, answer)
+    except (TypeError, ValueError, RecursionError) as error:
+        garbage = {"error": "garbage", "message": f"the answer is not JSON: {error}"}
+        wire.send(sock, {**garbage, "request_id": answer["request_id"]})
 
 
 def _answer(worlds: list[EnvHost], request: dict[str, Any]) -> dict[str, Any]:
@@ -71,7 +79,11 @@ def _die_with(parent: int) -> None:
 
 
 def main() -> None:
-    """Serve on the socket whose number is the first argument."""
+    """Serve on the socket whose number is the first argument.
+
+    Ctrl-C is for the process that asks: it ends this one.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     sock = socket.socket(fileno=int(sys.argv[1]))
     sock.set_inheritable(False)
     threading.Thread(target=_die_with, args=(os.getppid(),), daemon=True).start()

@@ -61,7 +61,7 @@ class ContainerPlace:
         self.home = _HOME
         self.env: Mapping[str, str] = _environment(image)
         machine = _MACHINES.get(image["Architecture"], image["Architecture"])
-        filter_ = seccomp.program(has_network=has_network, machine=machine)
+        filter_ = seccomp.program(has_network=has_network, has_memory_files=True, machine=machine)
         self._line = fd_socket.ContainerSocket() if has_network else None
         try:
             with docker_engine.errors_told():

@@ -67,6 +67,7 @@ _ON_PROCESSES = {
     "prlimit64": (302, 261), "sched_setaffinity": (203, 122), "sched_setattr": (314, 274),
     "sched_setparam": (142, 118), "sched_setscheduler": (144, 119),
 }  # fmt: skip
+_MEMFD_CREATE, _MEMFD_SECRET = (319, 279), (447, 447)
 _SETPRIORITY, _IOPRIO_SET, _MRELEASE = (141, 140), (251, 30), (448, 448)
 _SET_FLAGS, _SET_FLAGS_32, _SET_ATTRIBUTES, _SET_VERSION = 0x40086602, 0x40046602, 0x401C5820, 0x40087602
 _CLONE, _CLONE3, _SOCKET, _IOCTL = (56, 220), (435, 435), (41, 198), (16, 29)
@@ -78,6 +79,7 @@ def program(
     has_network: bool = False,
     shares_files: bool = False,
     shares_user: bool = False,
+    has_memory_files: bool = False,
     machine: str | None = None,
 ) -> bytes:
     """Return the filter for a machine, by default this one.
@@ -86,6 +88,7 @@ def program(
         has_network: TCP over IPv4 is allowed.
         shares_files: programs can name files of the host.
         shares_user: programs run as the user of the host's programs.
+        has_memory_files: files in memory can be made. Only a control group counts them: they belong to no process.
         machine: as `platform.machine` names it.
 
     Raises:
@@ -102,6 +105,9 @@ def program(
     for numbers in _REFUSED.values():
         if (number := numbers[column]) is not None:
             rules += [_op(_EQUAL, number, 0, 1), _op(_RETURN, _ERROR | _EPERM)]
+    if not has_memory_files:
+        for calls in (_MEMFD_CREATE, _MEMFD_SECRET):
+            rules += [_op(_EQUAL, calls[column], 0, 1), _op(_RETURN, _ERROR | _ENOSYS)]
     # clone3 hides its flags in memory, where a filter cannot look; without it the C library takes clone
     rules += [_op(_EQUAL, _CLONE3[column], 0, 1), _op(_RETURN, _ERROR | _ENOSYS)]
     rules += _if_call(_CLONE[column], [_op(_LOAD, _ARGUMENT_0), *_refuse(_ANY_BIT, _NEW_NAMESPACES)])

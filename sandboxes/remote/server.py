@@ -2,8 +2,8 @@
 
 A session is a place that stays here; its requests are those of the supervisor's protocol, one at a time, as bytes. What
 a place is told by its launcher alone, such as what confines it, cannot be asked for, and nobody gets more than the
-limits that the server allows. Sessions that nobody has used for a while are closed. There is no encryption: put it
-behind something that has, or into a network of its own.
+limits that the server allows. Sessions that nobody has used for a while are closed. There is no encryption, and a
+connection that never sends a whole head stays open: put it behind a reverse proxy, or into a network of its own.
 
     GET /health                  answers without a token
     GET /sandbox                 the kind, and how many sessions there are
@@ -39,7 +39,6 @@ from cairn.core.server_socket import listen
 from cairn.sandboxes import wire
 from cairn.sandboxes.base import Limits, Sandbox
 from cairn.sandboxes.inside.process_limits import SLOWEST
-from cairn.sandboxes.remote.bounded_http import BACKLOG, HEAD_BYTES, BoundedProtocol, Waiting, most_connections
 from cairn.sandboxes.remote.protocol import LIMIT_HEADER, unpacked
 from cairn.sandboxes.sandbox_process import SandboxLost, SandboxProcess
 
@@ -47,6 +46,8 @@ REQUESTS = frozenset(
     ("run", "open", "talk", "shut", "write", "read", "remove", "list", "digest", "snapshot", "restore", "reset", "warm")
 )
 T = TypeVar("T")
+_HEAD_BYTES = 16 << 10  # of a request
+_CONNECTIONS_A_SESSION, _FURTHER_CONNECTIONS = 4, 64  # beyond which requests are answered with 503
 _BODY_S = 60.0  # until a whole body must be there
 _BEYOND_WALL_S = 60.0  # what a request may take over the longest of a program
 _CLOSE = {"Connection": "close"}  # of answers to clients that have not shown the token
@@ -258,14 +259,13 @@ def serve(
     if (problem := sandbox.problem()) is not None:
         raise CairnError(f"The sandbox {sandbox.name!r} cannot be used: {problem}")
     app = make_app(sandbox, token, config)
-    waiting = Waiting(most_connections(config.sessions))
     with listen(host, port) as listening:
         server = uvicorn.Server(
             uvicorn.Config(
                 app, log_level="error", access_log=False, lifespan="on", ws="none", proxy_headers=False,
                 server_header=False, timeout_keep_alive=_KEEP_ALIVE_S, timeout_graceful_shutdown=5,
-                http=functools.partial(BoundedProtocol, waiting),  # type: ignore[arg-type]  # called like the class
-                h11_max_incomplete_event_size=HEAD_BYTES, backlog=BACKLOG,
+                http="h11", h11_max_incomplete_event_size=_HEAD_BYTES,
+                limit_concurrency=_CONNECTIONS_A_SESSION * config.sessions + _FURTHER_CONNECTIONS,
             )
         )  # fmt: skip
         announce(f"http://{host}:{listening.getsockname()[1]}")

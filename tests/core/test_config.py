@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import Field, ValidationError
 
-from cairn.core.config import Config, build, merge, nest, parse_flags, read_toml
+from cairn.core.config import Config, as_flag, build, merge, nest, parse_flags, read_toml
 from cairn.core.errors import ConfigError
 
 
@@ -114,3 +119,30 @@ def test_a_file_that_is_not_toml_is_refused(content: bytes, tmp_path: Path) -> N
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"none\.toml"):
         read_toml(tmp_path / "none.toml")
+
+
+def test_a_mark_at_the_beginning_of_a_file_is_no_part_of_it(tmp_path: Path) -> None:
+    (file := tmp_path / "run.toml").write_bytes(b"\xef\xbb\xbfname = 'a'")
+    assert read_toml(file) == {"name": "a"}
+
+
+PLAIN = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12),
+    st.sampled_from(["true", "3", "[1]", "'", '"', "a b", "", "$HOME", "x\ny = 3", "\x7f"]),
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(allow_nan=False),
+    st.booleans(),
+)
+
+
+NESTED = st.recursive(PLAIN, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("ab c"), inner))
+
+
+@given(NESTED)
+def test_a_printed_flag_is_read_as_the_same_value_after_a_shell(value: Any) -> None:  # Any: a setting
+    (typed,) = shlex.split(as_flag("a.b", value))
+    assert parse_flags([typed]) == {"a": {"b": value}}
+
+
+def test_a_printed_flag_keeps_what_is_no_number() -> None:
+    assert math.isnan(parse_flags([as_flag("a", math.nan)])["a"])

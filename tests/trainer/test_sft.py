@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+import random
+from pathlib import Path
+from typing import Any, ClassVar
 
+import pytest
 import torch
 
 from cairn.agents.agent import new_context
 from cairn.agents.rollout.play import observe
+from cairn.core.errors import CairnError
 from cairn.core.records import Episode
+from cairn.core.store import RunStore
 from cairn.envs.registry import make
 from cairn.trainer.config import RunConfig, load_run_config
-from cairn.trainer.sft import Imitation, demonstrations
+from cairn.trainer.sft import Imitation, demonstrations, environment_texts
+from cairn.trainer.train import train
+from examples.doors import Doors
 from tests.agents.tiny import policy
 
 HOUSES: dict[str, Any] = {"split": "gen-train", "size": "small", "num_tasks": 200, "turn_limit": 40}
@@ -28,7 +35,7 @@ def run_config(**env: Any) -> RunConfig:
 
 
 def demos(config: RunConfig) -> list[Episode]:
-    return demonstrations(config, lambda: new_context(config.agent, policy(0)), lambda: None)
+    return demonstrations(config, lambda: new_context(config.agent, policy(0)))
 
 
 def test_every_turn_is_what_the_oracle_says_there() -> None:
@@ -84,3 +91,79 @@ def test_importance_sampling_of_the_updates_does_not_reach_imitation() -> None:
     assert metrics_of_capped == metrics
     for one, two in zip(plain.model.parameters(), other.model.parameters(), strict=True):
         assert torch.equal(one, two)
+
+
+class FailsOnce(Doors):
+    """Each red task fails when it is first played."""
+
+    seen: ClassVar[set[str]] = set()
+
+    def start(self, task_id: str, rng: random.Random) -> str:
+        if task_id.startswith("red") and task_id not in self.seen:
+            self.seen.add(task_id)
+            raise ConnectionError("not yet")
+        return super().start(task_id, rng)
+
+
+class HasNoRed(Doors):
+    """Red tasks fail each time, some as they begin and some at the oracle."""
+
+    def start(self, task_id: str, rng: random.Random) -> str:
+        if task_id.startswith("red-1"):
+            raise SystemExit("no red paint")
+        return super().start(task_id, rng)
+
+    def oracle_action(self, name: str) -> str:
+        if self.goal == "red":
+            raise KeyError("red")
+        return super().oracle_action(name)
+
+
+def doors_config(env: type[Doors], **trainer: float) -> RunConfig:
+    return load_run_config(
+        {
+            "env": {"id": f"tests.trainer.test_sft:{env.__name__}"},
+            "model": {"preset": "qwen3-nano", "vocab_size": 300},
+            "imitation": {"episodes": 300, "epochs": 1, "oracle": "reader"},
+            "trainer": {"updates": 0, **trainer},
+            "eval": {"holdout": 0.0, "tasks": 2},
+        }
+    )
+
+
+def red(episodes: list[Episode]) -> int:
+    return sum(episode.task.task_id.startswith("red") for episode in episodes)
+
+
+def test_an_episode_that_fails_is_played_again() -> None:
+    FailsOnce.seen.clear()
+    shown = demos(doors_config(FailsOnce, retries=1))
+    assert (len(shown), red(shown)) == (300, 50)
+    assert len(FailsOnce.seen) == 50
+    FailsOnce.seen.clear()
+    assert red(demos(doors_config(FailsOnce, retries=0))) == 0
+
+
+def test_episodes_that_fail_again_are_left_out_and_noted(tmp_path: Path) -> None:
+    config = doors_config(HasNoRed, retries=0)
+    shown = demos(config)
+    assert (len(shown), red(shown)) == (250, 0)
+    texts, _ = environment_texts(config, HasNoRed().tasks())
+    assert texts
+    assert not any(text.startswith("A note says: red") for text in texts[::2])
+    train(config, {}, folder=tmp_path)
+    with RunStore.read(tmp_path) as store:
+        notes = [text for (text,) in store.rows("SELECT text FROM events WHERE kind = 'failed'")]
+    assert len(notes) == 50
+    assert all(note.startswith("a demonstration of task 'red-") for note in notes)
+    assert {"SystemExit: no red paint (in reset())", "KeyError: 'red' (in oracle())"} == {
+        note.partition("raised: ")[2] for note in notes
+    }
+
+
+def test_too_many_failures_end_the_warm_start_and_the_corpus() -> None:
+    config = doors_config(HasNoRed, max_failed_share=0.1)
+    with pytest.raises(CairnError, match=r"50 of 300 episodes failed, more than trainer\.max_failed_share allows; the"):
+        demos(config)
+    with pytest.raises(CairnError, match="of 200 episodes failed"):
+        environment_texts(config, HasNoRed().tasks())

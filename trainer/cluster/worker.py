@@ -18,10 +18,10 @@ from cairn.agents.rollout.engine_state import engine_state, restore_engine
 from cairn.agents.rollout.episode import Job
 from cairn.agents.rollout.groups import Key, State, key_of
 from cairn.core.records import Episode
-from cairn.trainer.build_engine import build_engine
 from cairn.trainer.cluster.actors import Ref, own_errors, pid_and_host
 from cairn.trainer.cluster.weights import Weights, policy_of, put_weights
 from cairn.trainer.config import RunConfig
+from cairn.trainer.engine import build_engine
 from cairn.trainer.hardware import set_up_torch
 
 _SLICE_S = 0.1  # of a call in which no episode ends

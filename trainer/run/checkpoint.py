@@ -106,7 +106,7 @@ def latest(folder: Path) -> tuple[Checkpoint | None, list[str]]:
                 raise ValueError(fault)
             state = json.loads((path / "trainer.json").read_text())
             return Checkpoint(folder=path, update=int(state["update"]), state=state), problems
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             problems.append(f"checkpoint {path.name} is damaged ({error}) and was passed over")
     return None, problems
 

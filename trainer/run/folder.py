@@ -78,7 +78,12 @@ class RunFolder:
     def reports(self, found: Checkpoint | None) -> dict[int, Report]:
         """Return the evaluations up to a checkpoint, by update."""
         stored = {} if found is None else self.store.meta().get("reports", {})
-        return {int(n): Report.from_dict(r) for n, r in stored.items() if found is not None and int(n) <= found.update}
+        try:
+            numbered = {int(update): report for update, report in stored.items()}
+        except ValueError as error:
+            raise CairnError(f"The run's stored evaluations cannot be read: {error}") from error
+        last = -1 if found is None else found.update
+        return {update: Report.from_dict(report) for update, report in numbered.items() if update <= last}
 
     def store_facts(self, policy: Policy, split: TaskSplit, found: Checkpoint | None) -> None:
         """Store the settings, with the update from which they apply, and the facts that follow from them."""

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
+from shlex import quote
 from typing import Any
 
 from cairn.core.config import build, flatten
 from cairn.core.errors import CairnError, ConfigError
 from cairn.envs.base import EnvMeta
-from cairn.envs.registry import make, task_ids
+from cairn.envs.registry import list_tasks
 from cairn.trainer.config import RunConfig
 
 Entry = Mapping[str, Any]  # Any: JSON
@@ -49,7 +50,7 @@ def refuse_another_run(meta: Mapping[str, Any], config: RunConfig, folder: str) 
     if stored is not None and (found := changes(stored, _tables(config))):
         raise ConfigError(
             f"{folder!r} holds a run with other settings: {described(found)}. To continue that run with changed "
-            f"settings: cairn train --resume {folder} --set KEY=VALUE. To start a new one, name another --folder"
+            f"settings: cairn train --resume {quote(folder)} --set KEY=VALUE. To start a new one, name another --folder"
         )
 
 
@@ -79,7 +80,7 @@ def refuse_other_env(meta: Mapping[str, Any], version: int, folder: str, env_id:
         raise CairnError(
             f"The run in {folder!r} has played version {before} of {env_id}; this is version {version}, whose "
             "observations, rules or rewards differ. Start a new run, or accept the change with "
-            f"cairn train --resume {folder} --accept-env-version"
+            f"cairn train --resume {quote(folder)} --accept-env-version"
         )
 
 
@@ -97,6 +98,10 @@ def history_of(meta: Mapping[str, Any]) -> list[Entry]:  # Any: see RunStore.met
     """Return the stored history; a run from before there were any has one entry, the settings that it has now."""
     stored = meta.get("config")
     entries: list[Entry] = meta.get("configs") or ([] if stored is None else [{"update": 0, "config": stored}])
+    for entry in entries:
+        is_table = isinstance(entry, dict) and isinstance(entry.get("config"), dict)
+        if not is_table or type(entry.get("update")) is not int:
+            raise CairnError(f"A run's stored settings cannot be read: expected update and config, got {entry!r:.100}")
     return entries
 
 
@@ -111,16 +116,19 @@ def extended(entries: Sequence[Entry], config: RunConfig, update: int) -> list[E
 def trained_settings(entries: Sequence[Entry]) -> list[Mapping[str, Any]]:  # Any: an environment's settings
     """Return the environment settings, each once, under which a run with this history has trained or imitated."""
     found: dict[str, Mapping[str, Any]] = {}  # Any: as above
-    for entry in entries:
-        own, imitation = entry["config"]["env"]["config"], entry["config"]["imitation"]
-        for settings in (own, {**own, **imitation["config"]} if imitation["episodes"] else own):
-            found[json.dumps(settings, sort_keys=True)] = settings
+    try:
+        for entry in entries:
+            own, imitation = entry["config"]["env"]["config"], entry["config"]["imitation"]
+            for settings in (own, {**own, **imitation["config"]} if imitation["episodes"] else own):
+                found[json.dumps(settings, sort_keys=True)] = settings
+    except (KeyError, TypeError) as error:
+        raise CairnError(f"A run's stored settings cannot be read: {error!r} in one of its environments") from error
     return list(found.values())
 
 
 def trained_tasks(env_id: str, entries: Sequence[Entry], held_out: Collection[str]) -> set[str]:
     """Return the tasks that a run with this history may have trained on or imitated."""
-    listed = {task for settings in trained_settings(entries) for task in task_ids(make(env_id, **settings))}
+    listed = {task for settings in trained_settings(entries) for task in list_tasks(env_id, settings)}
     return listed - set(held_out)
 
 

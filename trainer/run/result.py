@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+from shlex import quote
 
 from cairn.agents.evaluation.report import Report
 from cairn.core.errors import CairnError
@@ -29,7 +30,7 @@ class Run:
         if not self.reports:
             raise CairnError(
                 f"The run in {str(self.folder)!r} was interrupted before its first evaluation. Continue it: "
-                f"cairn train --resume {self.folder}"
+                f"cairn train --resume {quote(str(self.folder))}"
             )
         return self.reports[max(self.reports)]
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cairn.core.errors import CairnError
 from cairn.core.seeding import derive_seed
 from cairn.trainer.config import RunConfig
 from cairn.trainer.run.history import history_of, trained_tasks
@@ -44,7 +45,12 @@ def split_run_tasks(
     """Return the tasks of a run; `meta`: the stored facts of a resumed run, which keeps the tasks that it held out."""
     held_out, before = None, set[str]()
     if meta is not None:
-        held_out = meta.get("tasks", {}).get("held_out", ())  # earlier versions of Cairn held nothing out
+        tasks = meta.get("tasks", {})
+        held_out = (
+            tasks.get("held_out", ()) if isinstance(tasks, Mapping) else None
+        )  # earlier versions held nothing out
+        if not isinstance(held_out, (list, tuple)) or not all(isinstance(task, str) for task in held_out):
+            raise CairnError(f"A run's stored tasks cannot be read: expected lists of ids, got {tasks!r:.100}")
         before = trained_tasks(config.env.id, history_of(meta), held_out)
     return split_tasks(
         training,

@@ -69,7 +69,7 @@ def _show(site: RunSite, request: Request) -> Response:
         if start and start >= row.turns:
             raise HTTPException(404, f"This episode has {row.turns} turns")
         texts = token_texts(place, store)
-        played = next(iter(read.whole_episodes(store, [row])))
+        (played,) = read.whole_episodes(store, [row], has_images=False)
         shown, method = _turns(store, row, played, start, texts)
         around = store.rows(
             "SELECT max(CASE WHEN id < ? THEN id END), min(CASE WHEN id > ? THEN id END) FROM episodes "
@@ -154,7 +154,8 @@ def _text(site: RunSite, request: Request) -> Response:
     what, turn = request.path_params["what"], whole(request, "turn", 0)
     with site.run(request) as (place, store):
         row = _row(store, whole(request, "episode", 0))
-        text = _whole_text(next(iter(read.whole_episodes(store, [row]))), token_texts(place, store), turn, what)
+        (played,) = read.whole_episodes(store, [row], has_images=False)
+        text = _whole_text(played, token_texts(place, store), turn, what)
     if text is None:
         raise HTTPException(404, "There is no such text: expected observation, reply, action or prompt of a turn")
     name = f"episode-{row.id}-turn-{turn}-{what}.txt"  # `what` is one of four words by now
@@ -181,7 +182,7 @@ def _image(site: RunSite, request: Request) -> Response:
 
 
 ROUTES: tuple[tuple[str, Show], ...] = (
-    ("/runs/{run}/episodes/{episode:int}", _show),
-    ("/runs/{run}/episodes/{episode:int}/turns/{turn:int}/picture.png", _image),
-    ("/runs/{run}/episodes/{episode:int}/turns/{turn:int}/{what}.txt", _text),
+    ("/runs/{run}/episodes/{episode}", _show),
+    ("/runs/{run}/episodes/{episode}/turns/{turn}/picture.png", _image),
+    ("/runs/{run}/episodes/{episode}/turns/{turn}/{what}.txt", _text),
 )

@@ -86,4 +86,4 @@ def _chosen(drawn: GraphPicture, words: Labelled, index: int) -> Mapping[str, ob
     return {"node": node, "text": words.states[index], "edges": edges, "index": index}
 
 
-ROUTES: tuple[tuple[str, Show], ...] = (("/runs/{run}/groups/{phase}/{step:int}/{group:int}/graph", _show),)
+ROUTES: tuple[tuple[str, Show], ...] = (("/runs/{run}/groups/{phase}/{step}/{group}/graph", _show),)

@@ -103,5 +103,5 @@ def _side_by_side(
 
 ROUTES: tuple[tuple[str, Show], ...] = (
     ("/runs/{run}/groups", _list),
-    ("/runs/{run}/groups/{phase}/{step:int}/{group:int}", _group),
+    ("/runs/{run}/groups/{phase}/{step}/{group}", _group),
 )

@@ -28,7 +28,7 @@ def _show(site: RunSite, request: Request) -> Response:
             names=store.names(),
             asked=asked,
             steps=queries.steps(store)[-12:],
-            events=store.rows("SELECT step, stored, kind, text FROM events ORDER BY id DESC LIMIT ?", (_EVENTS,)),
+            events=queries.events(store, _EVENTS),
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 import warnings
 from pathlib import Path
@@ -222,12 +223,32 @@ def test_a_hub_that_does_not_answer_is_a_clear_error_within_seconds(name: str, m
     assert time.monotonic() - began < 15
 
 
-def test_a_prefix_names_a_model_on_a_hub(chat_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cached_model_is_loaded_within_seconds_without_a_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = tmp_path / "models--somebody--tiny"
+    shared().save(kept / "snapshots" / "abc")
+    (kept / "refs").mkdir()
+    (kept / "refs" / "main").write_text("abc")
+    for name, value in {
+        "HF_HUB_OFFLINE": False,
+        "HF_HUB_CACHE": str(tmp_path),
+        "ENDPOINT": "http://127.0.0.1:1",
+    }.items():
+        monkeypatch.setattr(f"huggingface_hub.constants.{name}", value)
+    began = time.monotonic()
+    loaded = load_pretrained("somebody/tiny")
+    assert time.monotonic() - began < 10
+    assert loaded.num_parameters == shared().num_parameters
+
+
+def test_a_prefix_names_a_model_on_a_hub(chat_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = shutil.copytree(chat_model, tmp_path / "model", ignore=shutil.ignore_patterns("*.safetensors"))
     asked: list[str] = []
 
     def cached(name: str, **_: object) -> str:
         asked.append(name)
-        return str(chat_model)
+        return str(settings)
 
     monkeypatch.setattr("huggingface_hub.snapshot_download", cached)
     with pytest.raises(ConfigError, match="cannot load 'tiny-model'"):  # the weights are not in the cache

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,8 @@ import pytest
 from pyarrow import parquet
 
 from cairn.core.errors import CairnError
-from cairn.core.store import RunStore
+from cairn.core.store import RunStore, read
+from cairn.core.store import parquet as parquet_files
 from cairn.core.store.digest import played
 from cairn.core.store.parquet import export_run, import_run
 from tests.core.store.test_store import EVERYTHING, SPOKEN, damage_an_index, episode
@@ -47,7 +50,7 @@ def test_a_run_comes_back_as_it_was(store: RunStore, tmp_path: Path) -> None:
 
 
 def assert_same(found: RunStore, wanted: RunStore) -> None:
-    found.check()
+    read.check(found)
     for table in TABLES:
         rows = [each.rows(f"SELECT * FROM {table} ORDER BY 1, 2") for each in (found, wanted)]
         assert without_surrogates(rows[0]) == without_surrogates(rows[1]), table
@@ -163,3 +166,64 @@ def test_a_run_that_cannot_be_read_leaves_no_folder(store: RunStore, tmp_path: P
     with pytest.raises(CairnError, match="cannot be read"):
         export_run(store, tmp_path / "out")
     assert not list(tmp_path.glob("*out*"))
+
+
+def test_row_groups_are_small_and_are_read_one_by_one(
+    store: RunStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet_files, "_GROUP_BYTES", 0)
+    monkeypatch.setattr(parquet_files, "_AT_ONCE", 1)
+    export_run(store, tmp_path / "out")
+    assert parquet.ParquetFile(tmp_path / "out" / "turns.parquet").num_row_groups == 3  # of the episodes with turns
+    with import_run(tmp_path / "out", tmp_path / "again" / "run.sqlite") as again:
+        assert_same(again, store)
+
+
+def test_a_row_group_that_is_too_large_is_refused(
+    store: RunStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export_run(store, tmp_path / "out")
+    monkeypatch.setattr(parquet_files, "_MOST_BYTES", 100)
+    with pytest.raises(CairnError, match=r"parquet' has a row group of 0 MiB; at most 0 MiB are read at once"):
+        import_run(tmp_path / "out", tmp_path / "new" / "run.sqlite")
+
+
+def test_turns_in_another_order_are_refused(store: RunStore, tmp_path: Path) -> None:
+    export_run(store, tmp_path / "out")
+    file = tmp_path / "out" / "turns.parquet"
+    table = parquet.read_table(file)
+    parquet.write_table(table.take(list(range(table.num_rows))[::-1]), file)
+    with pytest.raises(
+        CairnError, match=r"turns\.parquet has turns of episode \d, which episodes\.parquet lacks, or has"
+    ):
+        import_run(tmp_path / "out", tmp_path / "new" / "run.sqlite")
+
+
+MEASURED = """
+import resource, sys
+from dataclasses import replace
+from pathlib import Path
+from cairn.core.store import RunStore
+from cairn.core.store.parquet import export_run, import_run
+from tests.core.store.test_store import EVERYTHING
+
+folder, count = Path(sys.argv[1]), int(sys.argv[2])
+seen = replace(EVERYTHING.turns[0].observation, image=bytes(1 << 20))
+large = replace(EVERYTHING, turns=tuple(replace(turn, observation=seen) for turn in EVERYTHING.turns * 10))
+with RunStore(folder / "run.sqlite") as store:
+    for step in range(count):
+        store.add(step, {}, [large])
+    export_run(store, folder / "out")
+import_run(folder / "out", folder / "again" / "run.sqlite").close()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
+"""
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_run(tmp_path: Path) -> None:
+    peaks = []
+    for count in (5, 40):  # 100 MiB and 800 MiB of pictures
+        (folder := tmp_path / str(count)).mkdir()
+        command = [sys.executable, "-c", MEASURED, str(folder), str(count)]
+        peaks.append(int(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
+    assert peaks[1] < peaks[0] + 200, peaks

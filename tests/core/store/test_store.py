@@ -284,12 +284,12 @@ def test_a_damaged_file_is_told(tmp_path: Path) -> None:
     path = tmp_path / "run.sqlite"
     with RunStore(path) as store:
         store.add(1, {"loss": 0.5}, [episode(1.0, *[f"{i} {os.urandom(600).hex()}" for i in range(40)])])
-        store.check()
+        read.check(store)
     content = bytearray(path.read_bytes())
     content[8192:] = os.urandom(len(content) - 8192)
     path.write_bytes(content)
     with pytest.raises(CairnError, match="damaged"), RunStore.read(path) as store:
-        store.check()
+        read.check(store)
 
 
 def damage_an_index(path: Path) -> None:
@@ -311,7 +311,7 @@ def test_texts_that_cannot_be_unpacked_are_told(tmp_path: Path) -> None:
         database.commit()
         database.close()
         with pytest.raises(CairnError, match=r"is damaged: episode 1: .*texts cannot be read"):
-            store.check()
+            read.check(store)
 
 
 def long_episode(num_bytes: int) -> Episode:

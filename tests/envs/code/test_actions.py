@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.envs.code.actions import TOOLS, CodeCall, ToolCallError, parse, schemas
+from cairn.envs.code.actions import TOOLS, CodeCall, ToolCallError, parse, schemas, write_action
 from cairn.envs.code.workshop import Workshop
 
 EDIT = "edit_file a/b.py\n<<<<<<<\nold\n  line\n=======\nnew\n>>>>>>>"
@@ -93,3 +93,15 @@ def test_schemas_are_those_of_a_model_server() -> None:
     assert by_name["edit_file"]["required"] == ["path", "old", "new"]
     assert not any(parameters["additionalProperties"] for parameters in by_name.values())
     json.dumps(schemas())
+
+
+@given(st.text(st.sampled_from("ab \r\n\t{<=>"), max_size=12))
+def test_a_file_is_written_as_it_is(content: str) -> None:
+    assert parse(write_action("a.py", content)) == CodeCall(
+        tool="write_file", arguments={"path": "a.py", "content": content}
+    )
+
+
+@pytest.mark.parametrize("content", ["a\r\nb\r\n", "a\n\n"])
+def test_a_file_that_text_cannot_say_is_written_as_json(content: str) -> None:
+    assert write_action("a.py", content).startswith("{")

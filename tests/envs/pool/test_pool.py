@@ -404,3 +404,13 @@ def test_a_worker_that_answers_another_request_is_replaced() -> None:
         wire.send(slot._socket, {"do": "step", "action": "amber", "request_id": 0})
         with pytest.raises(EnvironmentFailure, match="garbage: in 'step': an answer to request 0"):
             env.step("blue")
+
+
+def test_a_worker_ends_in_silence_when_it_is_interrupted_or_left(capfd: pytest.CaptureFixture[str]) -> None:
+    worker = WorkerProcess("tests.envs.faulty:Sound", {}, WorkerLimits(), {})
+    os.kill(worker.process.pid, signal.SIGINT)
+    assert TASK in worker.call("tasks")
+    wire.send(worker._socket, {"do": "tasks", "request_id": 9})
+    worker._socket.close()  # with the answer unread
+    assert worker.process.wait(20) == 0
+    assert capfd.readouterr().err == ""

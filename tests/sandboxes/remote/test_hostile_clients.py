@@ -6,10 +6,7 @@ import contextlib
 import json
 import socket
 import struct
-import sys
-import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -18,33 +15,13 @@ from cairn.sandboxes import wire
 from tests.sandboxes.remote import serving
 from tests.sandboxes.remote.serving import TOKEN, Server
 
-MOST_DESCRIPTORS = 256  # the programs of a session may have as many
 PATIENCE_S = 60.0  # only a fault takes so long
-HEAD_S = 0.5  # until a head must be complete, where a test waits for that
 AUTH = f"Authorization: Bearer {TOKEN}\r\n"
-
-
-@contextlib.contextmanager
-def server(folder: Path, kind: str, head_s: float) -> Iterator[Server]:
-    """Start a server of four sessions that may have few descriptors; `head_s`: until a head must be complete."""
-    program = f"""
-import functools
-from cairn.cli.main import app
-from cairn.sandboxes.remote import server
-server.Waiting = functools.partial(server.Waiting, head_s={head_s})
-app()
-"""
-    limit = f"--nofile={MOST_DESCRIPTORS}:{MOST_DESCRIPTORS}"
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(serving, "COMMAND", ["prlimit", limit, sys.executable, "-c", program, "sandbox", "serve"])
-        with serving.server(folder, "--sessions", "4", kind=kind) as running:
-            yield running
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory, server_kind: str) -> Iterator[Server]:
-    """Give a server that closes no connection because of the time that its head takes."""
-    with server(tmp_path_factory.mktemp("served"), server_kind, head_s=600.0) as running:
+    with serving.server(tmp_path_factory.mktemp("served"), "--sessions", "4", kind=server_kind) as running:
         yield running
 
 
@@ -165,55 +142,6 @@ def test_messages(served: Server, name: str) -> None:
         assert wire.received(_reader(served.post(f"{path}?timeout_s=5", message({"do": "shut"})).content), 1)[0] == {}
     finally:
         served.post(path, b"", method="DELETE")
-
-
-def test_heads_that_never_end_are_cut_off(tmp_path: Path, server_kind: str) -> None:
-    """Of the first request and of a later one on the same connection; a byte now and then does not help."""
-    beginnings = (b"", b"GET /sandbox HTTP/1.1\r\n", request() + b"GET /sand")
-    with server(tmp_path, server_kind, HEAD_S) as hasty:
-        began = time.monotonic()
-        lines = [connected(hasty) for _ in beginnings]
-        for line, beginning in zip(lines, beginnings, strict=True):
-            with contextlib.suppress(OSError):
-                line.sendall(beginning)
-        is_open = dict.fromkeys(lines, True)
-        while any(is_open.values()) and time.monotonic() - began < PATIENCE_S:
-            time.sleep(0.1)
-            for line in [line for line, still in is_open.items() if still]:
-                try:
-                    line.sendall(b"a")
-                    line.settimeout(0.01)
-                    with contextlib.suppress(TimeoutError):
-                        is_open[line] = line.recv(1 << 16) != b""
-                except OSError:
-                    is_open[line] = False
-        for line in lines:
-            line.close()
-        assert not any(is_open.values())
-        assert time.monotonic() - began >= HEAD_S
-        assert hasty.process.poll() is None
-
-
-@pytest.mark.parametrize(
-    "beginning",
-    [
-        pytest.param(b"", id="silent", marks=pytest.mark.slow),
-        pytest.param(b"GET /sandbox HTTP/1.1\r\nHost: x\r\n", id="half a head"),
-    ],
-)
-def test_more_connections_than_descriptors(served: Server, beginning: bytes) -> None:
-    """Others are served while all of them are held, although none of them is closed because of its time."""
-    lines = []
-    try:
-        for _ in range(MOST_DESCRIPTORS + 32):
-            lines.append(connected(served))
-            with contextlib.suppress(OSError):
-                lines[-1].sendall(beginning)
-        with served.remote(connect_s=PATIENCE_S).session() as session:
-            assert session.run(["true"]).is_ok
-    finally:
-        for line in lines:
-            line.close()
 
 
 BREAKS: dict[str, Callable[[socket.socket], None]] = {

@@ -49,8 +49,8 @@ def order_of(config: RunConfig) -> TaskSampler:
 
 
 def policy_for(config: RunConfig) -> Policy:
-    env = make(config.env.id, **config.env.config)
-    return load_policy(config.model, lambda: environment_texts(env, list(env.tasks()), config), config.seed)
+    tasks = list(make(config.env.id, **config.env.config).tasks())
+    return load_policy(config.model, lambda: environment_texts(config, tasks), config.seed)
 
 
 @contextmanager

@@ -17,8 +17,8 @@ from cairn.agents.rollout.groups import State
 from cairn.agents.rollout.source import Rollout
 from cairn.core.errors import CairnError
 from cairn.core.records import Episode
-from cairn.trainer.build_engine import build_engine
 from cairn.trainer.cluster.rollout import ClusterRollout
+from cairn.trainer.engine import build_engine
 from tests.trainer.cluster.conftest import NODE
 from tests.trainer.cluster.doors import (
     HEAVY,

@@ -1,0 +1,109 @@
+"""Engines that play a run's environment as its settings say, in any process; how many episodes may fail."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from typing import Any
+
+from cairn.agents.agent import load_agent, policy_interface
+from cairn.agents.backend import Backend
+from cairn.agents.models.policy import Policy
+from cairn.agents.rollout.admission import CacheAdmission
+from cairn.agents.rollout.engine import Engine, collect
+from cairn.agents.rollout.episode import Job
+from cairn.core.errors import CairnError
+from cairn.core.records import Episode, Task
+from cairn.core.seeding import derive_seed
+from cairn.envs.pool.pool import EnvPool, PoolConfig
+from cairn.trainer.config import RunConfig
+
+
+class _Stopped(Exception):  # noqa: N818  (a request, not an error)
+    """Nothing more is to be played."""
+
+
+def build_engine(config: RunConfig, backend: Backend, env_config: Mapping[str, Any], policy: Policy) -> Engine:
+    """Return an engine that plays the run's environment, set up as `env_config` says."""
+    return Engine(
+        backend,
+        _pool(config, env_config),
+        policy_interface(config.agent, policy),
+        retries=config.trainer.retries,
+        limits=config.limits,
+        admission=_admission(config, backend),
+    )
+
+
+def play_script(
+    config: RunConfig,
+    agent: str,
+    env_config: Mapping[str, Any],
+    tasks: Sequence[Task],
+    on_episode: Callable[[Episode], None] = lambda _: None,
+    is_stopped: Callable[[], bool] = lambda: False,
+) -> list[Episode]:
+    """Play each task once with a scripted agent and return the episodes, failed ones too, in the order of the tasks.
+
+    Environments are kept, limited and retried as in the run's rollouts, at most one for each processor core.
+
+    Args:
+        config: the run's.
+        agent: name of the scripted agent, see `agents.scripted.script`.
+        env_config: the environment's settings.
+        tasks: what is played.
+        on_episode: called with each finished episode.
+        is_stopped: asked after each action; once it returns true, the episodes that have ended are returned.
+
+    Raises:
+        CairnError: more episodes failed than `trainer.max_failed_share` allows.
+    """
+    pool, script = _pool(config, env_config), load_agent(agent)
+    backend = script.backend(slots=max(1, min(pool.threads, len(os.sched_getaffinity(0)))))
+    jobs = [Job(task=task, group_id=i, sample_seed=derive_seed(config.seed, agent, i)) for i, task in enumerate(tasks)]
+    ended: list[Episode] = []
+
+    def record(episode: Episode) -> None:
+        ended.append(episode)
+        on_episode(episode)
+
+    def stop() -> None:
+        if is_stopped():
+            raise _Stopped
+
+    engine = Engine(backend, pool, script.interface, retries=config.trainer.retries, limits=config.limits)
+    with closing(engine):
+        try:
+            ended = collect(engine, jobs, record, stop)
+        except _Stopped:
+            return ended
+    require_few_failures(config, ended)
+    return ended
+
+
+def require_few_failures(config: RunConfig, episodes: Sequence[Episode]) -> None:
+    """Refuse to go on with episodes of which too many failed.
+
+    Raises:
+        CairnError: more than `trainer.max_failed_share` of them; the message has the first one's fault.
+    """
+    failed = [episode for episode in episodes if episode.is_failed]
+    if len(failed) > config.trainer.max_failed_share * len(episodes):
+        raise CairnError(
+            f"{len(failed)} of {len(episodes)} episodes failed, more than trainer.max_failed_share allows; "
+            f"the first: {failed[0].ending.detail or failed[0].ending.cause}"
+        )
+
+
+def _pool(config: RunConfig, env_config: Mapping[str, Any]) -> EnvPool:
+    return EnvPool(config.env.id, env_config, PoolConfig(**{**dict(config.pool), "size": config.sampling.slots}))
+
+
+def _admission(config: RunConfig, backend: Backend) -> CacheAdmission | None:
+    """Return what keeps the sequences in flight within what the back end can hold."""
+    sampling = config.sampling
+    capacity = sampling.cache_tokens or backend.cache_tokens
+    if capacity is None:
+        return None
+    return CacheAdmission(capacity, sampling.max_context, seed=derive_seed(config.seed, "forecast"))
