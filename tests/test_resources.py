@@ -61,7 +61,9 @@ def test_a_clean_run_passes_prints_its_peaks_and_leaves_no_file(tmp_path: Path) 
     assert not list((tmp_path / "tmp").glob("cairn-tests-*"))
 
 
-@pytest.mark.parametrize("options", [(), ("-n", "1")], ids=["alone", "worker"])
+@pytest.mark.parametrize(
+    "options", [pytest.param((), marks=pytest.mark.slow, id="alone"), pytest.param(("-n", "1"), id="worker")]
+)
 def test_a_process_that_a_test_leaves_fails_the_run(tmp_path: Path, options: tuple[str, ...]) -> None:
     done = run(tmp_path, SLEEPER, *options)
     assert "1 passed" in done.stdout
@@ -71,6 +73,7 @@ def test_a_process_that_a_test_leaves_fails_the_run(tmp_path: Path, options: tup
     assert not any(is_running(pid) for pid in left(done.stdout))
 
 
+@pytest.mark.slow
 def test_a_daemon_whose_parent_has_ended_fails_the_run(tmp_path: Path) -> None:
     parent = f"{SLEEPER}\nimport time; time.sleep(1.5)"  # it is seen by then
     daemon = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {parent!r}], start_new_session=True)"
@@ -86,6 +89,7 @@ def test_memory_beyond_the_limit_fails_the_run(tmp_path: Path) -> None:
     assert "GiB at its peak; the limit is" in done.stdout
 
 
+@pytest.mark.slow
 def test_processes_beyond_the_limit_fail_the_run(tmp_path: Path) -> None:
     many = "import subprocess, time\nfor each in [subprocess.Popen(['sleep', '1.5']) for _ in range(8)]: each.wait()"
     done = run(tmp_path, many)

@@ -103,7 +103,10 @@ class TrainerConfig(Config):
     checkpoint_every: int = Field(10, ge=1, description="Updates between checkpoints.")
     keep_checkpoints: int = Field(2, ge=1, description="How many of the newest are kept.")
     max_failed_share: float = Field(
-        0.25, ge=0, le=1, description="The run stops when more of an update's episodes failed."
+        0.25,
+        ge=0,
+        le=1,
+        description="The run stops when more of the episodes of an update, evaluation or warm start failed.",
     )
     retries: int = Field(1, ge=0, description="Further attempts at an episode that failed, in a fresh environment.")
     similarity: float | None = Field(

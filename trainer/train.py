@@ -27,7 +27,7 @@ from cairn.core.folders import writing_to
 from cairn.core.records import Episode
 from cairn.core.seeding import derive_seed
 from cairn.core.store import Recorder
-from cairn.envs.registry import make, task_ids
+from cairn.envs.registry import closing_env, make, task_ids
 from cairn.trainer.assign_credit import step_credit
 from cairn.trainer.build import build_cluster, build_learner, build_recorder, build_rollout
 from cairn.trainer.callbacks import Callback, RolloutProgressMeter
@@ -134,7 +134,7 @@ class Trainer:
 
     def run(self) -> Run:
         """Train to the end, or until interrupted, and return the result; the store notes how the run ended."""
-        with self.interrupt:
+        with self.interrupt, closing_env(self.env), closing_env(self.eval_env):
             try:
                 run = self._run()
             except BaseException as error:  # raised again

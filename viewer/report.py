@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
-from pydantic import TypeAdapter
 
 from cairn.agents.evaluation.evaluate import Evaluation, load_evaluation
-from cairn.agents.evaluation.report import Rate
+from cairn.agents.evaluation.report import Rate, Report
 from cairn.agents.evaluation.runner import latest
 from cairn.core.config import flatten
 from cairn.core.errors import CairnError
@@ -31,16 +30,6 @@ from cairn.viewer.group_graph import GroupGraph, group_graph
 from cairn.viewer.pages.runs import drawn, opened
 from cairn.viewer.site import STATIC, rendered
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rates:
-    """What is shown of a stored `Report`."""
-
-    success: Rate
-    by_type: dict[str, Rate]
-
-
-_RATES = TypeAdapter(_Rates)
 MOST_RUNS = 24  # whose episodes are shown; curves and tables have all
 _PARTS = 12  # of a panel whose episodes are shown
 _TURNS = 12  # of an example
@@ -187,9 +176,9 @@ def _differing(runs: Sequence[OpenRun]) -> list[str]:
 
 def _by_type(meta: dict[str, Any]) -> dict[str, tuple[Rate | None, Rate]]:  # Any: JSON
     try:
-        reports = {int(step): _RATES.validate_python(report) for step, report in (meta.get("reports") or {}).items()}
+        reports = {int(step): Report.from_dict(report) for step, report in (meta.get("reports") or {}).items()}
     except ValueError as error:
-        raise CairnError(f"A stored report cannot be read: {' '.join(str(error).split())[:300]}") from error
+        raise CairnError(f"A stored report has no number of an update: {error}") from error
     if not reports:
         return {}
     first, last = reports[min(reports)], reports[max(reports)]

@@ -13,7 +13,7 @@ import numpy as np
 from cairn.core.errors import CairnError
 from cairn.core.records import Episode, FloatArray, IntArray, Note
 
-_MOST = 256 << 20  # bytes that an episode's texts may have, as JSON; reading them takes four times as much
+_MOST = 256 << 20  # bytes that an episode's texts may have, as JSON
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

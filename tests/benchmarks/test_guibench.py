@@ -119,6 +119,7 @@ def test_processor_time_of_a_child_is_found() -> None:
     assert os.getpid() != child.pid
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("memory")
 def test_real_pages_are_measured() -> None:
     speed = _gui_speed.measure("gui/apps", gui.tasks_for_speed("gui/apps")[:2], 2, 1.0)

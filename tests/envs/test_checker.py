@@ -11,6 +11,7 @@ from cairn.envs.base import EnvMeta
 from cairn.envs.checker import PROPERTIES, check, check_property
 from cairn.envs.properties.subject import Subject
 from tests.envs import faulty
+from tests.sampling import sample
 
 FAULTS = [
     ("declaration", faulty.WithoutVersion, "version must be 1 or more, got 0"),
@@ -48,6 +49,7 @@ FAULTS = [
     ("leaks", faulty.LeaksFiles, "open files went from"),
     ("leaks", faulty.LeaksThreads, "threads went from"),
 ]
+LEAK = sample([fault for name, fault, _ in FAULTS if name == "leaks"])[0]  # of the default run: each takes two seconds
 
 
 @pytest.mark.parametrize("name", PROPERTIES)
@@ -70,7 +72,19 @@ def test_an_oracle_need_not_do_better_than_is_possible() -> None:
     assert "solved 72%" in lost.detail  # 18 of 64 episodes begin with amber: they score 0 of 0.5
 
 
-@pytest.mark.parametrize(("name", "fault", "says"), FAULTS, ids=[fault.__name__ for _, fault, _ in FAULTS])
+@pytest.mark.parametrize(
+    ("name", "fault", "says"),
+    [
+        pytest.param(
+            name,
+            fault,
+            says,
+            id=fault.__name__,
+            marks=pytest.mark.slow if name == "leaks" and fault is not LEAK else (),
+        )
+        for name, fault, says in FAULTS
+    ],
+)
 def test_catches(name: str, fault: type[faulty.Sound], says: str) -> None:
     report = check_property(name, Subject(f"{fault.__module__}:{fault.__name__}"))
     assert not report.holds

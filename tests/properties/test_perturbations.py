@@ -33,7 +33,7 @@ UNTOUCHED, ONCE = {"leaks", "random-agent", "constant-agent", "score-range", "er
 WORDED = sorted(set(PROPERTIES) - {"oracle"} - UNTOUCHED)
 CASES = [
     *((env_id, name) for env_id in IDS for name in PERTURBATIONS.ids() if not waits(env_id)),
-    *sampled_params([(env_id, name) for env_id in IDS for name in PERTURBATIONS.ids() if waits(env_id)], parts=4),
+    *sampled_params([(env_id, name) for env_id in IDS for name in PERTURBATIONS.ids() if waits(env_id)], parts=12),
 ]
 
 

@@ -41,6 +41,7 @@ from cairn.trainer.learner.learner import logprobs_and_entropy, loss_weights
 from cairn.trainer.learner.samples import make_samples, merged
 from tests.agents.backends.serving import Server, running
 from tests.agents.tiny import sharpened
+from tests.sampling import sampled_params
 
 TEMPLATES = (None, *shipped_templates())
 MARKS = sorted({mark for name in shipped_templates() for mark in marks_in(load_template(name))})
@@ -149,7 +150,7 @@ def policy(kind: str, template: str | None) -> Policy:
 
 IN_PROCESS = ("hf",)  # back ends whose forward passes can be watched
 RUNS = [
-    *itertools.product(IN_PROCESS, KINDS, TEMPLATES),
+    *sampled_params(itertools.product(IN_PROCESS, KINDS, TEMPLATES), parts=3),
     *(pytest.param("vllm", kind, "chatml", marks=pytest.mark.vllm) for kind in KINDS),
 ]
 SETTINGS: dict[str, dict[str, Any]] = {"hf": {"chunk": 700}, "vllm": {"cache_gib": 0.5}}
@@ -361,8 +362,7 @@ def server() -> Iterator[Server]:
 
 
 @pytest.mark.parametrize(("name", "settings"), CASES, ids=[f"{name}{number}" for number, (name, _) in enumerate(CASES)])
-@pytest.mark.parametrize("template", [None, "chatml"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "template"), sampled_params(itertools.product(KINDS, (None, "chatml")), parts=2))
 def test_what_a_server_samples_is_what_is_trained_on(
     server: Server, kind: str, template: str | None, name: str, settings: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -25,6 +25,7 @@ from cairn.sandboxes.kinds.process import Process, ProcessConfig
 from cairn.sandboxes.pool import SessionPool
 from cairn.sandboxes.records import Entry, LimitName
 from tests.interrupts import interrupted_when
+from tests.sampling import sampled_params
 from tests.sandboxes.remote.serving import Server
 
 MIB = 1 << 20
@@ -60,6 +61,11 @@ MAKERS: dict[str, Callable[[pytest.FixtureRequest], Sandbox]] = {
     "remote": remote,
 }
 KINDS = [pytest.param(name, marks=pytest.mark.xdist_group(f"sandbox-{name}")) for name in MAKERS]
+SOME_KINDS = [
+    pytest.param(kind.values[0], marks=(*kind.marks, *some.marks))
+    for kind, some in zip(KINDS, sampled_params(MAKERS, parts=3), strict=True)
+]
+in_some_kinds = pytest.mark.parametrize("sandbox", SOME_KINDS, indirect=True, scope="module")  # for tests that wait
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -201,6 +207,7 @@ SPINNING = f"{PINNED}import time\nwhile time.process_time() < 0.2: pass\nprint('
 SPINNING_ON_REQUEST = f"wire = open(3, 'r+b', buffering=0)\nwire.readline()\n{SPINNING}wire.write(b'x\\n')"
 
 
+@in_some_kinds
 def test_time_without_a_processor_does_not_count(session: Session) -> None:
     session.start_program(SPINNING_ON_REQUEST)
     with busy_processor():
@@ -212,6 +219,7 @@ def test_time_without_a_processor_does_not_count(session: Session) -> None:
     assert (results[0].stdout, results[1].line) == (b"done\n", "x")
 
 
+@in_some_kinds
 def test_on_a_busy_machine_the_limit_is_still_the_limit(session: Session) -> None:
     with busy_processor():
         endless = session.run_python(f"{PINNED}while True: pass", wall_s=0.3)
@@ -221,6 +229,7 @@ def test_on_a_busy_machine_the_limit_is_still_the_limit(session: Session) -> Non
     assert asleep.wall_s < 3  # a program that waits for a processor may take ten times its limit
 
 
+@in_some_kinds
 def test_programs_that_keep_each_other_waiting_win_no_time(session: Session) -> None:
     result = session.run_python(f"{PINNED}os.fork(), os.fork(), os.fork()\nwhile True: pass", wall_s=0.3)
     assert result.limit == "wall"
@@ -381,6 +390,7 @@ def test_an_open_program_that_takes_too_long_is_interrupted_and_keeps_its_state(
     assert session.send_line("1").line == "6"
 
 
+@in_some_kinds
 def test_an_open_program_that_does_not_listen_is_killed(session: Session) -> None:
     session.start_program(["sleep", "60"])
     late = session.send_line("x", wall_s=0.2)

@@ -14,7 +14,7 @@ from cairn.sandboxes.local.cgroups import _parents
 from cairn.sandboxes.pool import SessionPool
 from tests.sandboxes.usable import usable
 
-EPISODES = 1000
+EPISODES = 300
 LITTER = """
 import os, sys
 for folder in (".", "/tmp", "/dev/shm"):

@@ -102,7 +102,7 @@ def test_nothing_of_the_hosts_environment(session: Session, monkeypatch: pytest.
     ],
 )
 def test_limits_are_reported_by_name(session: Session, source: str, limit: str) -> None:
-    done = session.run_python(source, wall_s=1.0 if limit == "wall" else None)
+    done = session.run_python(source, wall_s=0.4 if limit == "wall" else None)
     assert done.limit == limit
     assert not done.is_ok
     assert len(done.stdout) <= LIMITS.output_bytes

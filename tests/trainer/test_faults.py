@@ -64,7 +64,7 @@ def assert_intact(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("how", "told"),
     [
-        ("raises", "house is gone"),
+        pytest.param("raises", "house is gone", marks=pytest.mark.slow),
         ("eats", "memory"),
         pytest.param("hangs", "hung", marks=pytest.mark.slow),
         pytest.param("garbage", "garbage", marks=pytest.mark.slow),

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser
 
 from cairn.core.records import TAMPERING, Ending, Episode, Task
 from cairn.core.store import RunStore
+from tests.sampling import sampled_params
 from tests.viewer.browsing import Watched, served
 from tests.viewer.stored import CONFIG, HALL, episode, make_run, png, turn
 
@@ -184,7 +185,7 @@ def test_there_are_enough_payloads() -> None:
     assert len(set(PAYLOADS)) >= 40
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", sampled_params(PAGES, parts=4))
 def test_nothing_runs_and_nothing_leaves(path: str, origin: str, watched: Watched) -> None:
     watched.faults.clear()
     page = watched.page

@@ -29,6 +29,7 @@ from cairn.envs.properties.subject import Subject
 from cairn.envs.registry import declared, make
 from cairn.trainer.credit import advantages
 from tests.interrupts import interrupted_when
+from tests.sampling import sampled_params
 
 pytestmark = pytest.mark.xdist_group("code")
 TASK = "repair/bank-3"
@@ -264,9 +265,9 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("action", HOSTILE.values(), ids=HOSTILE)
-def test_no_action_raises_out_of_the_environment_and_the_next_episode_is_whole(env: CodeEnv, action: str) -> None:
-    for each in (action, "run_python\n1", "shell ls", "list_files", "run_tests", action):
+@pytest.mark.parametrize("name", sampled_params(HOSTILE, parts=3))
+def test_no_action_raises_out_of_the_environment_and_the_next_episode_is_whole(env: CodeEnv, name: str) -> None:
+    for each in (HOSTILE[name], "run_python\n1", "shell ls", "list_files", "run_tests", HOSTILE[name]):
         text, reward, terminated, *_ = env.step(each)
         assert isinstance(text, str)
         assert (reward, terminated) == (0.0, False)
@@ -314,7 +315,7 @@ def _short_calls(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_short_calls")
-@pytest.mark.parametrize("kind", tasks.names())
+@pytest.mark.parametrize("kind", sampled_params(tasks.names(), parts=3))
 def test_the_reference_solves_and_nothing_and_the_stub_do_not(kind: str) -> None:
     env = make("code", kind=kind)
     try:

@@ -32,11 +32,12 @@ from cairn.envs.code.repair import (
     load_project,
     projects,
 )
+from tests.sampling import sampled_params
 
 NAMES = projects()
 SEEDS = range(500)
 MUTANTS_TRIED = 2  # of each project; `benchmarks/vet_repairs.py` tries all
-every_project = pytest.mark.parametrize("name", NAMES)
+every_project = pytest.mark.parametrize("name", sampled_params(NAMES, parts=3))
 
 # Runs both files of tests in a process that knows nothing but the project; prints which of them fail.
 RUN = """
@@ -230,7 +231,9 @@ def test_seeds_draw_all_kinds(name: str) -> None:
 
 def test_about_half_of_the_seeds_are_noticed_by_a_visible_test() -> None:
     seen = [
-        any(fault.is_visible for fault in draw_faults(load_project(name), seed)) for name in NAMES for seed in SEEDS
+        any(fault.is_visible for fault in draw_faults(load_project(name), seed))
+        for name in NAMES
+        for seed in SEEDS[:100]
     ]
     assert 0.4 < sum(seen) / len(seen) < 0.6
 

@@ -341,7 +341,7 @@ def test_the_task_is_over_when_the_user_was_told() -> None:
 def test_a_document_learns_of_what_is_scrolled_in_the_same_step(action: str) -> None:
     page = """<p style='height: 3000px'></p><button onclick='0'>Last</button>
         <script>onscroll = () => say(scrollY > 0)</script>"""
-    for thought_s in (0, 0, 3):  # the document's clock is behind the machine's then
+    for thought_s in (0, 0, 1):  # the document's clock is behind the machine's then
         with opened(page) as env:
             env.step("noop()")
             time.sleep(thought_s)
@@ -356,6 +356,6 @@ def test_a_document_learns_of_sizes_and_of_what_comes_into_sight_in_the_same_ste
         new IntersectionObserver(all => say('seen' + all[0].isIntersecting)).observe(low)</script>"""
     with opened(page, width=400) as env:
         assert said(env) == ["wide384", "seenfalse"]
-        time.sleep(2)
+        time.sleep(1)
         env.step(f"click('{bid(env, 'button', 'Go')}')")
         assert said(env)[2:] == ["wide50", "seentrue"]

@@ -80,7 +80,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", sampled_params(METHODS, parts=3))
 def test_a_method_trains_an_update_or_is_refused_at_load(method: str, tmp_path: Path) -> None:
     try:
         config = load_run_config(TINY, {"credit.method": method})
@@ -249,7 +249,7 @@ def on_shipped(env: dict[str, Any], method: str, model: Path) -> RunConfig:
     return load_run_config(tables, {"credit.method": method})
 
 
-@pytest.mark.parametrize("method", sampled_params(METHODS, parts=3))
+@pytest.mark.parametrize("method", sampled_params(METHODS))
 def test_a_method_trains_on_a_shipped_environment_or_is_refused_on_all(
     method: str, model: Path, tmp_path: Path
 ) -> None:
