@@ -49,7 +49,8 @@ FAULTS = [
     ("leaks", faulty.LeaksFiles, "open files went from"),
     ("leaks", faulty.LeaksThreads, "threads went from"),
 ]
-LEAK = sample([fault for name, fault, _ in FAULTS if name == "leaks"])[0]  # of the default run: each takes two seconds
+LEAKS = [fault for fault in FAULTS if fault[0] == "leaks"]
+LEAK = sample(LEAKS)[0]  # of the default run: each takes two seconds
 
 
 @pytest.mark.parametrize("name", PROPERTIES)
@@ -75,14 +76,8 @@ def test_an_oracle_need_not_do_better_than_is_possible() -> None:
 @pytest.mark.parametrize(
     ("name", "fault", "says"),
     [
-        pytest.param(
-            name,
-            fault,
-            says,
-            id=fault.__name__,
-            marks=pytest.mark.slow if name == "leaks" and fault is not LEAK else (),
-        )
-        for name, fault, says in FAULTS
+        pytest.param(*each, id=each[1].__name__, marks=pytest.mark.slow if each in LEAKS and each != LEAK else ())
+        for each in FAULTS
     ],
 )
 def test_catches(name: str, fault: type[faulty.Sound], says: str) -> None:

@@ -62,8 +62,8 @@ MAKERS: dict[str, Callable[[pytest.FixtureRequest], Sandbox]] = {
 }
 KINDS = [pytest.param(name, marks=pytest.mark.xdist_group(f"sandbox-{name}")) for name in MAKERS]
 SOME_KINDS = [
-    pytest.param(kind.values[0], marks=(*kind.marks, *some.marks))
-    for kind, some in zip(KINDS, sampled_params(MAKERS, parts=3), strict=True)
+    pytest.param(*kind.values, marks=[*kind.marks, *rotating.marks])
+    for kind, rotating in zip(KINDS, sampled_params(MAKERS, parts=3), strict=True)
 ]
 in_some_kinds = pytest.mark.parametrize("sandbox", SOME_KINDS, indirect=True, scope="module")  # for tests that wait
 

@@ -144,9 +144,8 @@ def _of_job(job: HiddenTests) -> list[object]:
 
 
 def _jobs(kind: str, split: str, parts: int) -> Iterator[tuple[str, HiddenTests]]:
-    for own in sample(
-        list(tasks.kind(kind).ids(split))[: 10 if kind == "repair" else None], parts
-    ):  # of each project one
+    ids = list(tasks.kind(kind).ids(split))[: 10 if kind == "repair" else None]  # of each project one
+    for own in sample(ids, parts):
         job = tasks.problem(f"{kind}/{own}").job
         assert job is not None
         yield own, replace(job, inputs=job.inputs[:_INPUTS])
