@@ -15,7 +15,7 @@ from tests.resources import GIB, Resources, trim_memory
 pytest_plugins = ["tests.safety"]
 # How long an example takes depends on the machine. The default run takes the same examples each time, so that it does
 # not fail by chance; `make test-all` searches further, with random ones.
-hypothesis.settings.register_profile("default", deadline=None, derandomize=True, max_examples=20)
+hypothesis.settings.register_profile("default", deadline=None, derandomize=True, max_examples=12)
 hypothesis.settings.register_profile("search", deadline=None, max_examples=100)
 hypothesis.settings.load_profile("default")
 SETTINGS = {

@@ -13,7 +13,7 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import bdtr, ndtri, stdtrit  # scipy.stats takes half a second to import
 
 from cairn.core.errors import CairnError
 
@@ -22,7 +22,7 @@ _RESAMPLES = 4999
 _AT_ONCE = 200  # of these: fewer than all, so that they stay in the processor's cache
 _MOST_DRAWN = 1000  # tasks; of more, the mean is as good as normal
 _LEAST_TASKS = 6  # of fewer no exact test goes below 0.05: all tasks to one side have 2 / 2^5
-_Z = float(stats.norm.ppf(0.5 + CONFIDENCE / 2))
+_Z = float(ndtri(0.5 + CONFIDENCE / 2))
 
 Attempts = Mapping[str, Sequence[float]]  # task -> what each attempt gave
 
@@ -95,7 +95,7 @@ def student(values: Sequence[float]) -> tuple[float, float]:
     """
     if len(values) < 2:
         raise CairnError(f"An interval over seeds needs at least two, got {len(values)}")
-    mean, half = float(np.mean(values)), float(stats.sem(values)) * float(stats.t.ppf(0.975, len(values) - 1))
+    mean, half = float(np.mean(values)), _standard_error(values) * float(stdtrit(len(values) - 1, 0.975))
     return mean - half, mean + half
 
 
@@ -140,7 +140,7 @@ def best_of_n(scores: Sequence[float], n: int) -> float:
 def mcnemar(only_first: int, only_second: int) -> float:
     """Return the exact two-sided p-value that tasks solved by one alone fall to either as to a fair coin; 1 without."""
     total = only_first + only_second
-    return float(stats.binomtest(min(only_first, only_second), total).pvalue) if total else 1.0
+    return min(1.0, 2 * float(bdtr(min(only_first, only_second), total, 0.5))) if total else 1.0
 
 
 def paired(first: Attempts, second: Attempts, seed: int = 0) -> Paired:
@@ -240,14 +240,21 @@ def _agresti_min(differences: NDArray[np.float64]) -> Interval:
     return Interval(mean=float(differences.mean()), low=low, high=high, tasks=len(differences))
 
 
+def _standard_error(values: Sequence[float] | NDArray[np.float64]) -> float:
+    """Return ``s / sqrt(n)`` of at least two values, with ``s^2 = sum((x - mean)^2) / (n - 1)``."""
+    return float(np.std(values, ddof=1)) / math.sqrt(len(values))
+
+
 def _bootstrap(values: NDArray[np.float64], seed: int) -> Interval:
     low = high = mean = float(values.mean())
     if len(values) > _MOST_DRAWN:
-        half = _Z * float(stats.sem(values))
+        half = _Z * _standard_error(values)
         return Interval(mean=mean, low=mean - half, high=mean + half, tasks=len(values))
     for method in ("BCa", "percentile") if np.ptp(values) > 0 else ():
+        from scipy.stats import bootstrap  # see above
+
         rng = np.random.default_rng(seed)
-        found = stats.bootstrap(
+        found = bootstrap(
             (values,), np.mean, n_resamples=_RESAMPLES, batch=_AT_ONCE, confidence_level=CONFIDENCE, method=method,
             rng=rng,
         )  # fmt: skip
@@ -269,7 +276,7 @@ def _sign_flips(differences: NDArray[np.float64], seed: int) -> float:
 def _tasks_needed(mean: float, variance: float) -> int | None:
     if not mean:
         return None
-    z_power = float(stats.norm.ppf(POWER))
+    z_power = float(ndtri(POWER))
     needed = (_Z * math.sqrt(variance + mean**2) + z_power * math.sqrt(variance)) ** 2 / mean**2
     return max(_LEAST_TASKS, math.ceil(needed))
 

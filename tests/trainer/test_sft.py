@@ -19,7 +19,7 @@ from cairn.trainer.config import RunConfig, load_run_config
 from cairn.trainer.sft import Imitation, demonstrations, environment_texts
 from cairn.trainer.train import train
 from examples.doors import Doors
-from tests.agents.tiny import policy
+from tests.agents.tiny import policy, shared
 
 HOUSES: dict[str, Any] = {"split": "gen-train", "size": "small", "num_tasks": 200, "turn_limit": 40}
 
@@ -35,7 +35,7 @@ def run_config(**env: Any) -> RunConfig:
 
 
 def demos(config: RunConfig) -> list[Episode]:
-    return demonstrations(config, lambda: new_context(config.agent, policy(0)))
+    return demonstrations(config, lambda: new_context(config.agent, shared()))
 
 
 def test_every_turn_is_what_the_oracle_says_there() -> None:

@@ -238,7 +238,8 @@ print(train(DOORS, SMALL, folder=Path(sys.argv[1]), callback=Tell()).is_finished
 """
 
 
-@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("times", [1, 2])
 def test_an_interrupted_run_stops_after_its_update_or_at_once_and_goes_on(
     times: int, finished: Run, tmp_path: Path
 ) -> None:

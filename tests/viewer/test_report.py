@@ -45,7 +45,7 @@ def episode(text: str, reward: float) -> Episode:
 def run(folder: Path, text: str = "You see a pen.", seed: int = 0) -> Path:
     folder.mkdir(parents=True)
     config = {"name": "r", "seed": seed, "env": {"id": "household"}, "credit": {"method": "grpo"}}
-    report = {"success": RATE, "by_type": {"pick": RATE}}
+    report = {"success": RATE, "by_type": {"pick": RATE}, "mean_score": 0.5, "mean_turns": 2.0, "failed": 0}
     with RunStore(folder / "run.sqlite") as store:
         store.set_meta({"config": config, "versions": {"torch": "2"}, "reports": {"0": report, "2": report}})
         store.environment("household", 1, {"split": "train"})

@@ -40,13 +40,15 @@ def rollout(
     over: float = 0.0,
     staleness: int = 0,
     env: type[Sound] = Sound,
+    max_reply_tokens: int = 64,
     **more: Any,
 ) -> Rollout:
     interface = PolicyInterface(
         new_context=lambda: Transcript(TranscriptConfig(), of.encoder), decode=of.encoder.decode
     )
     pool = EnvPool(f"{env.__module__}:{env.__qualname__}", {}, PoolConfig(size=slots))
-    engine = Engine(HFBackend(of, SamplingConfig(slots=slots), HFConfig(chunk=8)), pool, interface, **more)
+    sampling = SamplingConfig(slots=slots, max_reply_tokens=max_reply_tokens)
+    engine = Engine(HFBackend(of, sampling, HFConfig(chunk=8)), pool, interface, **more)
     return Rollout(engine, batch, ScheduleConfig(over_provision=over, staleness=staleness), group)
 
 
@@ -130,7 +132,7 @@ def test_a_state_holds_replies_that_were_under_way() -> None:
     of = policy()
 
     def free(of: Policy) -> Rollout:
-        made = rollout(of, batch=1, over=2.0, staleness=2)
+        made = rollout(of, batch=1, over=2.0, staleness=2, max_reply_tokens=24)
         interface = made.engine.interface
         made.engine.interface = PolicyInterface(
             new_context=interface.new_context, decode=interface.decode, constrain=False

@@ -79,7 +79,7 @@ def judged(judge: Judge, source: str, job: HiddenTests) -> TestVerdict:
     return judge.judge({"solution.py": source.encode()}, {}, job)
 
 
-@pytest.mark.parametrize(("name", "style"), sampled_params([(name, style) for name in CHEATS for style in JOBS], 3))
+@pytest.mark.parametrize(("name", "style"), sampled_params([(name, style) for name in CHEATS for style in JOBS], 7))
 def test_cheats_score_nothing(judge: Judge, name: str, style: str) -> None:
     verdict = judged(judge, CHEATS[name], JOBS[style])
     assert verdict.share == 0.0, verdict

@@ -484,7 +484,7 @@ def scrolled(browser: Browser) -> tuple[str, bytes]:
 
     with browser.lease() as page:
         shown(browser, page, SCROLLS, "1")
-        time.sleep(2)
+        time.sleep(1)
         return browser.run(go(page))
 
 
@@ -518,11 +518,11 @@ def test_a_picture_of_a_document_that_leaves_as_a_step_ends_is_of_the_next_one(
 
 
 def test_links_that_a_document_clicks_itself_open_no_tabs(browser: Browser, page: BrowserPage) -> None:
-    storm = "<a id=a target=_blank href=/b>x</a><script>for (let i = 0; i < 30; i++) a.click()</script>"
+    storm = "<a id=a target=_blank href=/b>x</a><script>for (let i = 0; i < 10; i++) a.click()</script>"
     assert shown(browser, page, storm, "1") == 1
     browser.run(page.settle())
     assert len(page.tabs) == 1
-    assert page.notices.count("refused: a tab without a click") == 30
+    assert page.notices.count("refused: a tab without a click") == 10
     assert shown(browser, page, SHOWS % 7) == "7"
 
 

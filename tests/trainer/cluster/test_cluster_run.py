@@ -174,6 +174,7 @@ def test_workers_run_ahead_within_the_bound_while_ranks_learn(
     check_ahead(config, tmp_path, heard)
 
 
+@pytest.mark.slow
 def test_without_ray_the_error_names_the_extra() -> None:
     """And nothing else of a run needs it."""
     code = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from cairn.envs.webshop.variants._family import Family
 from cairn.envs.webshop.variants.basket import BasketTask
 from tests.envs.webshop import tiny
 from tests.envs.webshop.variants.plain import Agent, at_random, first_result, oracle, results
+from tests.sampling import sampled_params
 
 FAMILIES = ("basket", "cheapest", "backtrack", "distractor")
 
@@ -113,7 +115,7 @@ def test_a_shop_of_which_it_can_make_nothing_is_refused(family: str) -> None:
         make(family, num_products=1, split="test")
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", sampled_params(FAMILIES, parts=4))
 def test_unknown_tasks_are_refused(family: str) -> None:
     env = make(family)
     for name in (
@@ -139,8 +141,9 @@ def test_numbers_of_a_split_without_tasks_are_no_tasks() -> None:
         make("basket", num_products=40, split="all")
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("source", ["generated", "webshop-1000"])
+@pytest.mark.parametrize(
+    ("source", "family"), sampled_params(itertools.product(("generated", "webshop-1000"), FAMILIES), parts=3)
+)
 def test_the_oracle_solves_every_task(source: str, family: str) -> None:
     if source == "webshop-1000":
         tiny.data_folder()
