@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from cairn.agents.models.model_files import (
 )
 from cairn.agents.models.templates import load_template
 from cairn.agents.stored_settings import agent_of
-from cairn.core.config import flatten
+from cairn.core.config import flatten, read_toml
 from cairn.envs.registry import load
 
 if TYPE_CHECKING:
@@ -32,12 +33,7 @@ if TYPE_CHECKING:
 
 Leaves = dict[str, Any]  # Any: settings, by dotted name
 
-LR = 1e-6  # AdamW, all weights
-LORA_LR = 1e-5  # AdamW, adapters: ten times that of all weights
-REFERENCE = {"kind": "initial", "weight": 0.01, "estimator": "k3"}
-REPLY_TOKENS = 512  # of a free reply
-EVAL_TEMPERATURE = 0.4
-
+_DEFAULTS = Path(str(files("cairn.configs"))) / "defaults"
 _OBSERVATION_TOKENS = 128  # of a turn, beside the reply
 _MIN_CONTEXT = 4096  # the default of `SamplingConfig`
 _KEPT = ("agent", "learner.optimizer", "learner.reference", "sampling.max_context", "sampling.max_reply_tokens")
@@ -57,9 +53,9 @@ def pretrained_defaults(tables: Mapping[str, Any]) -> Leaves:  # Any: the user's
     folder = local_folder(path)
     if folder is not None and (stored := stored_config(folder)):
         agent_of(stored.get("agent", {}), tables.get("agent", {}), path)  # refuses modules that the checkpoint names
-        found = {**_learner(given), **_stored(stored, given)}
+        found = {**_shipped(given), **_stored(stored, given)}
     else:
-        found = {**_learner(given), **_interface(given, _files(folder, given))}
+        found = {**_shipped(given), **_interface(given, _facts(folder, given))}
     return {name: value for name, value in found.items() if name not in given}
 
 
@@ -98,12 +94,16 @@ def check_template(config: RunConfig) -> None:
         raise missing_template(config.model.path)
 
 
-def _learner(given: Leaves) -> Leaves:
+def _shipped(given: Leaves) -> Leaves:
     is_lora = any(name.split(".")[:2] == ["model", "lora"] and value is not None for name, value in given.items())
-    found: Leaves = {"learner.optimizer.kind": "adamw", "learner.optimizer.lr": LORA_LR if is_lora else LR}
-    if given.get("learner.reference.kind", REFERENCE["kind"]) == REFERENCE["kind"]:  # another has other settings
-        found |= {f"learner.reference.{name}": value for name, value in REFERENCE.items()}
-    return found | {"eval.temperature": EVAL_TEMPERATURE}
+    found = _table("pretrained") | (_table("adapter") if is_lora else {})
+    kind = found["learner.reference.kind"]
+    other = given.get("learner.reference.kind", kind) != kind  # has other settings
+    return {name: value for name, value in found.items() if not (other and name.startswith("learner.reference."))}
+
+
+def _table(name: str) -> Leaves:
+    return flatten(read_toml(_DEFAULTS / f"{name}.toml"))
 
 
 def _stored(stored: Mapping[str, Any], given: Leaves) -> Leaves:  # Any: JSON
@@ -116,18 +116,18 @@ def _stored(stored: Mapping[str, Any], given: Leaves) -> Leaves:  # Any: JSON
     return {name: value for name, value in kept.items() if not name.startswith(other)}
 
 
-def _files(folder: Path | None, given: Leaves) -> PretrainedFiles:
+def _facts(folder: Path | None, given: Leaves) -> PretrainedFiles:
     """Return the facts of the model; one on a hub is assumed to have a chat template with tools and any length."""
     hub = PretrainedFiles(has_template=True, shows_tools=True, max_positions=None)
-    files = read_files(folder) if folder is not None else hub
+    facts = read_files(folder) if folder is not None else hub
     if (name := given.get("model.chat_template")) is None:
-        return files
-    return replace(files, has_template=True, shows_tools=has_place_for_tools(load_template(str(name))))
+        return facts
+    return replace(facts, has_template=True, shows_tools=has_place_for_tools(load_template(str(name))))
 
 
-def _interface(given: Leaves, files: PretrainedFiles) -> Leaves:
+def _interface(given: Leaves, facts: PretrainedFiles) -> Leaves:
     """Return how the model is shown an episode; a sequence has room for all turns if that is at all possible."""
-    found = interface_defaults(files, REPLY_TOKENS)
+    found = interface_defaults(facts, _table("pretrained")["sampling.max_reply_tokens"])
     reply = given.get("sampling.max_reply_tokens", found["sampling.max_reply_tokens"])
     turns = given.get("env.config.turn_limit") or load(str(given.get("env.id", "household"))).meta.turn_limit
     if isinstance(reply, int) and isinstance(turns, int):  # else building the configuration will report it

@@ -19,8 +19,8 @@ The table holds for root and for ordinary users, with and without control groups
 - Control groups cannot be made: the supervisor adds up memory and processes fifty times a second, so a program can
   exceed these limits for some milliseconds before it is ended. CPU time of children whose parent ignores their end is
   not counted.
-- An ordinary user: sessions run as that user. `bubblewrap` keeps them apart by namespaces, `landlock` by Landlock 6
-  (Linux 6.12), under which calls that change mode, owner or times of a file have no effect; `process` does not.
+- An ordinary user: sessions run as that user. `bubblewrap` keeps them apart by namespaces, `process` does not, and
+  `landlock` is refused.
 
 Files in memory (`memfd_create`) belong to no process, so only a control group can count them: `bubblewrap` and
 `landlock` refuse them, with and without one.

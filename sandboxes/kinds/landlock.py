@@ -2,16 +2,18 @@
 
 Smaller promises than bubblewrap's: programs cannot read or write files of the host outside /usr and the system's
 libraries, make sockets of any family, or reach other processes by signals, tracing, limits or priorities. They can ask
-for the existence, size and times of files of the host. Where they run as the user of this process, a call that changes
-mode, owner, times or attributes of a file has no effect, also within the sandbox: a script is started by its
-interpreter. They share the machine's host name and lists of users, and their files lie on the disk that holds /tmp;
-these are counted from outside a few times a second, so a program can exceed its limit for a moment. TMPDIR names their
-folder for temporary files; /tmp is closed.
+for the existence, size and times of files of the host. They share the machine's host name and lists of users, and their
+files lie on the disk that holds /tmp; these are counted from outside a few times a second, so a program can exceed its
+limit for a moment. TMPDIR names their folder for temporary files; /tmp is closed.
+
+It needs root, so that each session has a user of its own: Landlock does not keep a program from changing mode, owner
+and times of its user's other files, or limits and priority of its user's other processes.
 """
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import ClassVar
 
 from pydantic import Field
@@ -25,7 +27,7 @@ from cairn.sandboxes.local.folder_place import FolderPlace
 from cairn.sandboxes.local.users import user_for_start
 
 _LEAST_ABI = 4  # before it, connections cannot be refused by port
-_LEAST_ABI_OF_USERS = 6  # before it, signals to other processes of the same user cannot be refused
+CAPABILITIES = {"CHOWN": 0, "DAC_OVERRIDE": 1, "KILL": 5, "SETGID": 6, "SETUID": 7}  # to give a session its user
 _READABLE = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc/alternatives", "/etc/ld.so.cache")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
@@ -52,11 +54,10 @@ class Landlock(Sandbox):
         version = confine.abi()
         if version < _LEAST_ABI:
             return f"the kernel has Landlock {version or 'switched off'}; version {_LEAST_ABI} is needed (Linux 6.7)"
-        if os.geteuid() != 0 and version < _LEAST_ABI_OF_USERS:
-            return (
-                f"the kernel has Landlock {version}, which lets programs send signals to other processes of their "
-                f"user; as an ordinary user, version {_LEAST_ABI_OF_USERS} is needed (Linux 6.12)"
-            )
+        if os.geteuid() != 0:
+            return "it needs root, which gives each session a user of its own; as an ordinary user take 'bubblewrap'"
+        if missing := _missing_capabilities():
+            return f"root lacks the capabilities {', '.join(missing)} here, which give each session a user of its own"
         try:
             interpreter(self._config.python)
         except CairnError as error:
@@ -74,8 +75,15 @@ class Landlock(Sandbox):
         confinement = {"readable": readable, "devices": list(_DEVICES), "landlock": True}
         python = interpreter(self._config.python)
         with user_for_start() as user:
-            filter_ = seccomp.program(shares_files=True, shares_user=user is None)
+            filter_ = seccomp.program(shares_files=True)
             return FolderPlace(python, limits, user, confinement, filter_)
+
+
+def _missing_capabilities() -> list[str]:
+    """Return which rights of root this process does not have, as in a container that drops them."""
+    status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    held = int(status.partition("CapEff:")[2].split()[0], 16)
+    return [name for name, bit in CAPABILITIES.items() if not held >> bit & 1]
 
 
 SANDBOX = Landlock

@@ -6,10 +6,7 @@ sandbox, pushing characters into a terminal, and each call that is newer than th
 calls of another architecture, by which the numbers would mean other calls.
 
 Where programs can name files of the host (`shares_files`), no socket can be made, since Landlock does not restrict
-which socket files a program connects to; `socketpair` is allowed. Where they also run as the user of the host's
-programs (`shares_user`), calls that change limits, priority or affinity of another process are refused, and calls that
-change mode, owner, times or attributes of a file do nothing and succeed: Landlock does not restrict them to a folder
-either, and common tools such as git and tar fail if they are refused.
+which socket files a program connects to; `socketpair` is allowed.
 """
 
 from __future__ import annotations
@@ -55,21 +52,7 @@ _REFUSED: dict[str, tuple[int | None, int | None]] = {
     "umount2": (166, 39), "unshare": (272, 97), "uselib": (134, None), "userfaultfd": (323, 282),
     "ustat": (136, None), "vhangup": (153, 58),
 }  # fmt: skip
-_WITHOUT_EFFECT: dict[str, tuple[int | None, int | None]] = {
-    "chmod": (90, None), "chown": (92, None), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452),
-    "fchown": (93, 55), "fchownat": (260, 54), "fremovexattr": (199, 16), "fsetxattr": (190, 7),
-    "futimesat": (261, None), "lchown": (94, None), "lremovexattr": (198, 15), "lsetxattr": (189, 6),
-    "removexattr": (197, 14), "setxattr": (188, 5), "utime": (132, None), "utimensat": (280, 88),
-    "utimes": (235, None),
-}  # fmt: skip
-# Of processes, named by their number: (x86_64, aarch64), allowed for number 0, the caller.
-_ON_PROCESSES = {
-    "prlimit64": (302, 261), "sched_setaffinity": (203, 122), "sched_setattr": (314, 274),
-    "sched_setparam": (142, 118), "sched_setscheduler": (144, 119),
-}  # fmt: skip
 _MEMFD_CREATE, _MEMFD_SECRET = (319, 279), (447, 447)
-_SETPRIORITY, _IOPRIO_SET, _MRELEASE = (141, 140), (251, 30), (448, 448)
-_SET_FLAGS, _SET_FLAGS_32, _SET_ATTRIBUTES, _SET_VERSION = 0x40086602, 0x40046602, 0x401C5820, 0x40087602
 _CLONE, _CLONE3, _SOCKET, _IOCTL = (56, 220), (435, 435), (41, 198), (16, 29)
 _ARCHES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
@@ -78,7 +61,6 @@ def program(
     *,
     has_network: bool = False,
     shares_files: bool = False,
-    shares_user: bool = False,
     has_memory_files: bool = False,
     machine: str | None = None,
 ) -> bytes:
@@ -87,7 +69,6 @@ def program(
     Args:
         has_network: TCP over IPv4 is allowed.
         shares_files: programs can name files of the host.
-        shares_user: programs run as the user of the host's programs.
         has_memory_files: files in memory can be made. Only a control group counts them: they belong to no process.
         machine: as `platform.machine` names it.
 
@@ -114,27 +95,9 @@ def program(
     rules += _if_call(
         _IOCTL[column], [_op(_LOAD, _ARGUMENT_1), *_refuse(_EQUAL, _TIOCSTI), *_refuse(_EQUAL, _TIOCLINUX)]
     )
-    if shares_user:
-        rules += _for_a_shared_user(column)
     refused = [_op(_RETURN, _ERROR | _EAFNOSUPPORT)]
     rules += _if_call(_SOCKET[column], refused if shares_files else _families(has_network))
     return b"".join([*rules, _op(_RETURN, _ALLOW)])
-
-
-def _for_a_shared_user(column: int) -> list[bytes]:
-    rules = []
-    for calls in _WITHOUT_EFFECT.values():
-        if (number := calls[column]) is not None:
-            rules += [_op(_EQUAL, number, 0, 1), _op(_RETURN, _ERROR)]  # error 0: success
-    for own in _ON_PROCESSES.values():
-        rules += _if_call(own[column], [_op(_LOAD, _ARGUMENT_0), _op(_EQUAL, 0, 1, 0), _op(_RETURN, _ERROR | _EPERM)])
-    own_process = [_op(_LOAD, _ARGUMENT_0), *_refuse(_AT_LEAST, 1), _op(_LOAD, _ARGUMENT_1), *_refuse(_AT_LEAST, 1)]
-    rules += _if_call(_SETPRIORITY[column], own_process)
-    for refused in (_IOPRIO_SET, _MRELEASE):
-        rules += [_op(_EQUAL, refused[column], 0, 1), _op(_RETURN, _ERROR | _EPERM)]
-    flags = (_SET_FLAGS, _SET_FLAGS_32, _SET_ATTRIBUTES, _SET_VERSION)
-    request = [_op(_LOAD, _ARGUMENT_1), *(rule for number in flags for rule in _refuse(_EQUAL, number))]
-    return rules + _if_call(_IOCTL[column], request)
 
 
 def _families(has_network: bool) -> list[bytes]:

@@ -14,7 +14,7 @@ from cairn.core.config import flatten
 from cairn.core.errors import ConfigError
 from cairn.core.store import RunStore
 from cairn.trainer.config import RunConfig, defaulted, load_run_config
-from cairn.trainer.pretrained import LORA_LR, LR, pretrained_defaults, pretrained_notes
+from cairn.trainer.pretrained import pretrained_defaults, pretrained_notes
 from cairn.trainer.train import train
 from tests.agents.models.test_policy import with_template
 from tests.agents.tiny import shared
@@ -60,15 +60,15 @@ def test_a_pretrained_model_has_defaults_of_its_own() -> None:
 
 
 def test_adapters_have_a_higher_rate() -> None:
-    assert load_run_config(HUB, {"model.lora": {"rank": 8}}).learner.optimizer.lr == LORA_LR == 1e-5
-    assert load_run_config(HUB, {"model.lora": {}}).learner.optimizer.lr == LORA_LR
+    assert load_run_config(HUB, {"model.lora": {"rank": 8}}).learner.optimizer.lr == 1e-5
+    assert load_run_config(HUB, {"model.lora": {}}).learner.optimizer.lr == 1e-5
 
 
 @pytest.mark.parametrize(
     ("given", "resolved"),
     [
         ({"learner.optimizer.lr": 3e-5}, {"learner.optimizer.lr": 3e-5, "learner.optimizer.kind": "adamw"}),
-        ({"learner.optimizer.kind": "muon"}, {"learner.optimizer.lr": LR, "learner.optimizer.muon_lr": 3e-3}),
+        ({"learner.optimizer.kind": "muon"}, {"learner.optimizer.lr": 1e-6, "learner.optimizer.muon_lr": 3e-3}),
         ({"learner.reference.weight": 0.1}, {"learner.reference.weight": 0.1, "learner.reference.kind": "initial"}),
         ({"learner.reference.kind": "none"}, {"learner.reference.weight": 0.0, "learner.reference.kind": "none"}),
         (
@@ -157,7 +157,7 @@ def test_a_checkpoint_keeps_the_settings_it_was_trained_with(chat_model: str, tm
     assert (again.sampling.max_reply_tokens, again.sampling.max_context) == (64, 99)
     adapted = load_run_config(DOORS, {"model.path": str(tmp_path), "model.lora": {"rank": 2}})
     assert adapted.agent == trained.agent
-    assert (adapted.learner.optimizer.kind, adapted.learner.optimizer.lr) == ("adamw", LORA_LR)
+    assert (adapted.learner.optimizer.kind, adapted.learner.optimizer.lr) == ("adamw", 1e-5)
     assert adapted.learner.reference.kind == "initial"
 
 
@@ -173,7 +173,7 @@ def test_a_run_stores_its_defaults_and_resumes_with_them(chat_model: str, tmp_pa
     with RunStore(run.folder / "run.sqlite") as store:
         stored = store.meta()["config"]
         assert store.series("kl_reference")
-    assert stored["learner"]["optimizer"]["lr"] == LR
+    assert stored["learner"]["optimizer"]["lr"] == 1e-6
     assert stored["agent"] == {"context": {"method": "chat", "chat": {"tools": False}}, "constrain": False}
     assert load_run_config(stored, is_stored=True) == load_run_config(DOORS, {**SMALL, "model.path": chat_model})
 
@@ -192,7 +192,7 @@ def test_the_plan_shows_what_decides_learning(chat_model: str, plain_model: str,
     done = CliRunner().invoke(app, ["train", str(file), "--plan", "--on", "h100", "--json"])
     assert done.exit_code == 0, done.output
     found = {each["name"]: (each["value"], each["source"]) for each in json.loads(done.stdout)["settings"]}
-    assert found["learner.optimizer.lr"] == (LR, "pretrained default")
+    assert found["learner.optimizer.lr"] == (1e-6, "pretrained default")
     assert found["learner.reference.weight"] == (0.5, "configuration")
     assert found["agent.context.method"] == ("chat", "pretrained default")
     assert found["agent.constrain"] == (False, "pretrained default")

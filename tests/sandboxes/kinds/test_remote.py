@@ -29,6 +29,7 @@ from cairn.cli.main import app
 from cairn.core.errors import CairnError, SandboxFailure
 from cairn.sandboxes import wire
 from cairn.sandboxes.base import Limits
+from cairn.sandboxes.kinds.landlock import CAPABILITIES
 from cairn.sandboxes.kinds.remote import Remote, RemoteConfig
 from cairn.sandboxes.records import Result
 from cairn.sandboxes.registry import new_sandbox
@@ -474,9 +475,10 @@ def test_the_manifest_starts_this_command_and_lets_nothing_else_through() -> Non
     served = CliRunner().invoke(app, [*args, *token])
     assert (served.exit_code, "expected a sandbox token" in served.stderr) == (2, True), served.output
     assert container["securityContext"] == {
-        "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}
+        "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"], "add": sorted(CAPABILITIES)},
     }  # fmt: skip
-    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["runAsUser"] == 0
     assert pod["automountServiceAccountToken"] is False
     labels = deployment["spec"]["template"]["metadata"]["labels"]
     assert service["spec"]["selector"] == labels == policy["spec"]["podSelector"]["matchLabels"]
