@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from cairn.sandboxes.base import FileRefused, Session
-from cairn.sandboxes.local.place import INSIDE
 from cairn.sandboxes.records import LimitName, Result
+from cairn.sandboxes.supervisor_source import INSIDE
 
 OnCall = Callable[[str, Mapping[str, Any]], object]  # Any: JSON
 

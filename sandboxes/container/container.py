@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import io
 import os
 import socket
 import time
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from cairn.core.errors import SandboxFailure
-from cairn.sandboxes import wire
+from cairn.sandboxes import supervisor_source, wire
 from cairn.sandboxes.base import Limits
 from cairn.sandboxes.container import docker_engine, fd_socket
 from cairn.sandboxes.container.stream import Attached
 from cairn.sandboxes.local import seccomp
 from cairn.sandboxes.local.cgroups import ControlGroup
-from cairn.sandboxes.local.place import INSIDE, MODULES
 from cairn.sandboxes.records import LimitName
 from cairn.sandboxes.sandbox_process import SandboxLost
 
@@ -116,9 +113,8 @@ class ContainerPlace:
 
     def _greet(self, limits: Limits, filter_: bytes) -> None:
         assert self._stream is not None
-        archive = _archive()
         with docker_engine.errors_told():
-            self._stream.send(len(archive).to_bytes(4, "big") + archive, _START_S)
+            self._stream.send(supervisor_source.modules(), _START_S)
         told = {"cpu_s", "memory_bytes", "processes", "file_bytes", "disk_bytes", "files", "open_files", "output_bytes"}
         known: dict[str, Any] = limits.model_dump(include=told)
         known |= {
@@ -195,10 +191,9 @@ def _settings(
     engine: Any, image: Mapping[str, Any], python: str, limits: Limits, runtime: str | None, line: Path | None
 ) -> dict[str, Any]:
     """Return what a container is made of; `line`: the folder of a socket file that its supervisor may connect to."""
-    bootstrap = (INSIDE / "bootstrap.py").read_text(encoding="utf-8")
     return {
         "image": image["Id"],
-        "entrypoint": [python, "-s", "-S", "-B", "-u", "-c", bootstrap],
+        "entrypoint": supervisor_source.command(python),
         "command": [],
         "hostname": "sandbox",
         "user": f"{_USER}:{_USER}",
@@ -240,16 +235,6 @@ def _environment(image: Mapping[str, Any]) -> dict[str, str]:
     """Return what the image sets for its programs, but for their home."""
     pairs = (item.partition("=") for item in image["Config"].get("Env") or ())
     return {name: value for name, _, value in pairs if name != "HOME"}
-
-
-@functools.cache
-def _archive() -> bytes:
-    """Return the supervisor's modules as `inside/bootstrap.py` takes them."""
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w") as file:
-        for name in MODULES:
-            file.writestr(name, (INSIDE / name).read_bytes())
-    return archive.getvalue()
 
 
 @functools.cache

@@ -1,30 +1,49 @@
-"""Brings the supervisor into a container with a read-only root: `python -c` runs this text, which reads its modules.
+"""Brings the supervisor into a sandbox: `python -c` runs this text, which reads its modules.
 
-They come over standard input, as a length and a ZIP archive, ahead of the first request. The archive lies in a file
-without a name that is closed once all is imported, and leaves the path where modules are looked for: no program can
-put anything of its own into the supervisor's way.
+They come over standard input, as a length and a JSON object of sources by name, ahead of the first request, and lie in
+no file: no program can put anything of its own into the supervisor's way.
 """
 
+from __future__ import annotations
+
+import json
 import os
 import sys
+from importlib.machinery import ModuleSpec
+
+TYPE_CHECKING = False  # `typing` is slow to import
+if TYPE_CHECKING:
+    from types import ModuleType
 
 _NOWHERE = "/nonexistent"  # stands where a program's own folder will stand
 
 
+class _Sources:
+    """Finds and loads modules from their sources."""
+
+    def __init__(self, sources: dict[str, str]) -> None:
+        self.sources = sources
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        return ModuleSpec(name, self) if name in self.sources else None  # type: ignore[arg-type]  # a loader by shape
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Have the import system make an empty one."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        exec(compile(self.sources[module.__name__], f"{module.__name__}.py", "exec"), module.__dict__)
+
+
 def main() -> None:
     """Import the supervisor and let it serve."""
-    archive = os.memfd_create("cairn")
-    data = _taken(int.from_bytes(_taken(4), "big"))
-    while data:
-        data = data[os.write(archive, data) :]
-    where = f"/proc/self/fd/{archive}"
-    sys.path.insert(0, where)
-    import supervisor  # type: ignore[import-not-found,unused-ignore]  # from the archive
+    sources = json.loads(_taken(int.from_bytes(_taken(4), "big")))
+    sys.path[:] = [_NOWHERE, *(path for path in sys.path if path)]
+    sys.meta_path.insert(0, _Sources(sources))
+    import supervisor  # type: ignore[import-not-found,unused-ignore]
 
-    del sys.modules["supervisor"]  # programs, which start as a fork of this, find no module of that name
-    os.close(archive)
-    sys.path[:] = [_NOWHERE, *(path for path in sys.path if path not in ("", where))]
-    sys.path_importer_cache.pop(where, None)
+    del sys.meta_path[0]
+    for name in sources:  # programs, which start as a fork of this, may have modules of these names
+        sys.modules.pop(name, None)
     supervisor.main()
 
 

@@ -23,15 +23,6 @@ def run(code: str, env: dict[str, str]) -> None:
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         errors = "backslashreplace" if name == "stderr" else "strict"
         setattr(sys, name, open(number, mode, encoding="utf-8", errors=errors, closefd=False))
-    for name in (
-        "process_table",
-        "programs",
-        "files",
-        "watch",
-        "confine",
-        "source",
-    ):  # a program's own modules may be called so
-        sys.modules.pop(name, None)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     main = types.ModuleType("__main__")
     sys.modules["__main__"] = main

@@ -25,8 +25,6 @@ import sys
 import time
 import traceback
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
 import confine
 import process_table
 import files
@@ -213,7 +211,3 @@ def main() -> None:
     os.umask(0o022)
     site.main()  # installed packages, `exit` and the like: programs expect them
     Supervisor(reader, writer).serve()
-
-
-if __name__ == "__main__":
-    main()

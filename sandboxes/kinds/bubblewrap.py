@@ -23,10 +23,11 @@ from typing import Annotated, ClassVar
 from pydantic import AfterValidator, Field
 
 from cairn.core.errors import CairnError
+from cairn.sandboxes import supervisor_source
 from cairn.sandboxes.base import Limits, Sandbox, SandboxConfig
 from cairn.sandboxes.destinations import AllowList
 from cairn.sandboxes.local import seccomp
-from cairn.sandboxes.local.place import INSIDE, MODULES, LocalPlace
+from cairn.sandboxes.local.place import LocalPlace
 from cairn.sandboxes.local.users import take_user, user_for_start
 from cairn.sandboxes.network.networked import NetworkedPlace
 from cairn.sandboxes.sandbox_process import SandboxProcess
@@ -85,7 +86,6 @@ class Bubblewrap(Sandbox):
         with contextlib.ExitStack() as stack:
             user = stack.enter_context(user_for_start())
             filter_fd = stack.enter_context(_memory_file(seccomp.program(has_network=bool(self._config.network))))
-            fds = {name: stack.enter_context(_memory_file((INSIDE / name).read_bytes())) for name in MODULES}
             hello = {
                 "roots": ["/tmp", "/dev/shm"],
                 "is_first": True,
@@ -96,13 +96,13 @@ class Bubblewrap(Sandbox):
                 },
             }
             place = LocalPlace(
-                list(_command(limits, self._config, filter_fd, fds)),
+                list(_command(limits, self._config, filter_fd)),
                 home=_HOME,
                 limits=limits,
                 user=user,
                 has_own_user=True,
                 hello=hello,
-                pass_fds=[filter_fd, *fds.values()],
+                pass_fds=[filter_fd],
                 on_close=lambda: None if user is None else user.release(),
             )
         if self._config.network:
@@ -123,7 +123,7 @@ def interpreter(chosen: str | None) -> str:
     raise CairnError(f"there is no {asked}; install Python there (apt-get install python3), or name one with `python`")
 
 
-def _command(limits: Limits, config: BubblewrapConfig, filter_fd: int, fds: dict[str, int]) -> Iterator[str]:
+def _command(limits: Limits, config: BubblewrapConfig, filter_fd: int) -> Iterator[str]:
     yield from ("bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--as-pid-1")
     yield from ("--ro-bind", "/usr", "/usr", "--proc", "/proc", "--dev", "/dev")
     for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
@@ -137,13 +137,11 @@ def _command(limits: Limits, config: BubblewrapConfig, filter_fd: int, fds: dict
         yield from ("--ro-bind", path, path)
     for size, path in ((_SHM_BYTES, "/dev/shm"), (limits.disk_bytes, "/tmp"), (limits.disk_bytes, _HOME)):
         yield from ("--perms", "0700", "--size", str(size), "--tmpfs", path)
-    for name, fd in fds.items():
-        yield from ("--ro-bind-data", str(fd), f"/opt/cairn/{name}")
     yield from ("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", _HOME, "--clearenv")
     yield from ("--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin", "--uid", "1000", "--gid", "1000")
     yield from ("--hostname", "sandbox", "--cap-drop", "ALL", "--seccomp", str(filter_fd))
     yield from ("--setenv", "PYTHONHASHSEED", "0")  # equal programs give equal outputs
-    yield from (interpreter(config.python), "-s", "-S", "-u", "/opt/cairn/supervisor.py")
+    yield from supervisor_source.command(interpreter(config.python))
 
 
 @contextlib.contextmanager

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from cairn.core.errors import SandboxFailure
+from cairn.sandboxes import supervisor_source
 from cairn.sandboxes.base import Limits
 from cairn.sandboxes.inside import files
-from cairn.sandboxes.local.place import INSIDE, MODULES, LocalPlace
+from cairn.sandboxes.local.place import LocalPlace
 from cairn.sandboxes.local.users import SessionUser
 from cairn.sandboxes.records import LimitName
 
@@ -50,10 +51,6 @@ class FolderPlace:
         self._folder, self._lock = _locked_folder()
         try:
             work, temporary = (self._made(name, user) for name in _OF_PROGRAMS)
-            inside = self._folder / "inside"
-            inside.mkdir()
-            for name in MODULES:
-                shutil.copyfile(INSIDE / name, inside / name)
             self._folder.chmod(0o755)
             hello: dict[str, Any] = {
                 "roots": [temporary],
@@ -63,7 +60,7 @@ class FolderPlace:
             if confinement is not None:
                 hello["confinement"] = {**confinement, "writable": [work, temporary]}
             self._place = LocalPlace(
-                [python, "-s", "-S", "-u", str(inside / "supervisor.py")],
+                supervisor_source.command(python),
                 home=work,
                 env={"TMPDIR": temporary},
                 limits=limits,

@@ -14,28 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from cairn.core.errors import SandboxFailure
-from cairn.sandboxes import wire
+from cairn.sandboxes import supervisor_source, wire
 from cairn.sandboxes.base import Limits
 from cairn.sandboxes.local.cgroups import ControlGroup
 from cairn.sandboxes.local.users import SessionUser
 from cairn.sandboxes.records import LimitName
 from cairn.sandboxes.sandbox_process import SandboxLost
-
-INSIDE = Path(__file__).parents[1] / "inside"
-MODULES = tuple(
-    f"{name}.py"
-    for name in (
-        "supervisor",
-        "process_table",
-        "confine",
-        "disk",
-        "files",
-        "process_limits",
-        "programs",
-        "source",
-        "watch",
-    )
-)
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
 
@@ -166,6 +150,8 @@ class LocalPlace:
             "watches_processes": not self._group.limits_processes,
             "own_processes": limits.processes + 1 if has_own_user and not self._group.limits_processes else None,
         }
+        self._socket.settimeout(_START_S)
+        self._socket.sendall(supervisor_source.modules())
         message = {"do": "hello", "home": self.home, "roots": [], "confinement": None, **hello}
         message["limits"] = {**own, **hello.get("limits", {})}
         answer, _ = self.request(message, confinement, _START_S)

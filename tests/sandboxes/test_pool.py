@@ -46,7 +46,7 @@ def _left() -> dict[str, set[str]]:
 
 def _is_ours(pid: str) -> bool:
     try:
-        return b"supervisor.py" in Path(f"/proc/{pid}/cmdline").read_bytes() and _parent(pid) == str(os.getpid())
+        return b"import supervisor" in Path(f"/proc/{pid}/cmdline").read_bytes() and _parent(pid) == str(os.getpid())
     except OSError:
         return False
 

@@ -10,6 +10,7 @@ import pytest
 
 from cairn.core.errors import CairnError
 from cairn.sandboxes.base import Limits, Session
+from cairn.sandboxes.supervisor_source import INSIDE
 from tests.sandboxes.usable import SETTINGS, usable
 
 LIMITS = Limits(wall_s=5, output_bytes=1 << 16, memory_bytes=64 << 20, file_bytes=4 << 20, processes=32)
@@ -34,6 +35,15 @@ def test_output_exit_status_and_signals(session: Session) -> None:
     assert (killed.exit_code, killed.signal, killed.limit) == (None, 11, None)
     assert session.run(["no-such-program"]).exit_code == 127
     assert b"no-such-program: No such file" in session.run(["no-such-program"]).stderr
+
+
+def test_a_program_may_have_modules_of_the_supervisors_names(session: Session) -> None:
+    names = sorted(file.stem for file in INSIDE.glob("*.py") if file.stem != "__init__")
+    assert {"disk", "files", "supervisor"} < set(names)
+    for name in names:
+        session.write_file(f"{name}.py", b"own = 1")
+    result = session.run_python(f"import importlib\nprint(sum(importlib.import_module(each).own for each in {names}))")
+    assert result.output == f"{len(names)}\n"
 
 
 def test_bytes_that_are_no_text(session: Session) -> None:
