@@ -116,7 +116,10 @@ class Session:
         return self._run({"code": code}, stdin, wall_s, env)
 
     def start_program(self, command: Sequence[str] | str, *, env: Mapping[str, str] | None = None) -> None:
-        """Start the program that stays open, a command or Python source; it reads and writes lines on descriptor 3."""
+        """Start the program that stays open, a command or Python source; it reads and writes lines on descriptor 3.
+
+        It runs only in its turns (`send_line`): before the first one and between two of them it is stopped.
+        """
         what = {"code": command} if isinstance(command, str) else {"argv": list(command)}
         self._ask("open", **what, env=_env(self._place, env))
         self._lost_program = False

@@ -1,7 +1,8 @@
 """All programs of a sandbox: each is watched while it runs, and leaves nothing running.
 
-One program may stay open beside the others and keep its state between the turns of an episode. When another has ended,
-everything but this process and the open program is stopped, so that nothing can multiply meanwhile, and killed.
+One program may stay open beside the others and keep its state between the turns of an episode. It runs only in its
+turns: between them it is stopped, with all that it has started, so that it uses and changes nothing. When another has
+ended, everything but this process and the open program is stopped, so that nothing can multiply meanwhile, and killed.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ class ProcessTable:
     ) -> None:
         """`roots`: all folders that programs can write to; `is_first`: whether this is process 1 of its namespace."""
         self.home, self.rules, self.limits, self.is_first = home, rules, limits, is_first
+        self.is_alone = is_first or limits["has_own_user"]  # all other processes that it may signal are programs
         self.watch = watch.Watch(roots, limits, is_first)
         self.opened: programs.Program | None = None
-        self.end_between: tuple[dict[str, Any], bytes] | None = None  # of the open program, killed between its turns
 
     def run(self, stdin: bytes, wall_s: float, **what: Any) -> tuple[dict[str, Any], bytes]:
         """Run a program to its end, or to a limit."""
@@ -43,21 +44,18 @@ class ProcessTable:
         return self._ended(program, began, limit)
 
     def open(self, **what: Any) -> None:
-        """Start the program that stays open, in place of the one that did."""
+        """Start the program that stays open, in place of the one that did; it runs from its first turn on."""
         self.shut()
-        self.watch.begin(0.0)
         self.opened = self._start(talks=True, **what)
 
     def talk(self, said: bytes, wall_s: float) -> tuple[dict[str, Any], bytes]:
         """Say something to the open program; return what it printed, and its next line or its end."""
-        if self.end_between is not None:
-            ended, self.end_between = self.end_between, None
-            return ended
         program = self.opened
         if program is None:
             return {"error": "no program is open"}, b""
         began = time.monotonic()
         self.watch.begin(wall_s, program.pid)
+        self._go_on()
 
         def has_answered() -> bool:
             return bool(program.has_line or program.has_ended)
@@ -70,23 +68,16 @@ class ProcessTable:
         if not program.has_line or limit not in (None, "wall"):
             self.opened = None
             return self._ended(program, began, limit)
+        self._stop()
+        self.watch.pause()
         line, _, rest = bytes(program.lines).partition(b"\n")
         program.lines = bytearray(rest)
         program.drain()  # what it printed before it answered
         out, err = program.printed()
         return {**self._measured(None, began, limit), "line": len(line), "out": len(out)}, line + out + err
 
-    def look_between(self) -> None:
-        """Kill the open program if it has passed a limit since its last turn; its next turn reports the limit."""
-        program = self.opened
-        limit = None if program is None else self.watch.look_between(program.pid)
-        if program is not None and limit is not None:
-            self.opened = None
-            self.end_between = self._ended(program, time.monotonic(), limit)
-
     def shut(self) -> None:
         """End the open program."""
-        self.end_between = None
         if self.opened is not None:
             program, self.opened = self.opened, None
             self._ended(program, time.monotonic(), None)
@@ -106,12 +97,14 @@ class ProcessTable:
         return programs.Program(home=self.home, limits=self.limits, rules=self.rules, **what)
 
     def _ended(self, program: programs.Program, began: float, limit: str | None) -> tuple[dict[str, Any], bytes]:
-        """Kill what is left of a program and return what came of it."""
+        """Kill what is left of a program and return what came of it; the open program, if it goes on, is stopped."""
         limit = limit or self.watch.passed(self.watch.pids(), is_thorough=True)
         if limit == "wall" and self.watch.is_crowded:
             limit = "processes"  # what it spent its time with
         program.end()
         self.sweep()
+        if self.opened is not None:
+            self._stop()  # another program may have had it go on
         program.drain()
         program.close()
         out, err = program.printed()
@@ -135,14 +128,28 @@ class ProcessTable:
 
     def _kill(self, kept: int | None) -> None:
         """Stop all first: what is stopped starts nothing."""
-        if self.is_first:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(-1, signal.SIGKILL if kept is None else signal.SIGSTOP)
-        left = [pid for pid in self.watch.pids() if pid != kept]
-        for number in (signal.SIGSTOP, signal.SIGKILL):
-            for pid in left:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, number)
-        if kept is not None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(kept, signal.SIGCONT)
+        self._stop()
+        for pid in self.watch.pids():
+            if pid != kept:
+                _send(pid, signal.SIGKILL)
+
+    def _stop(self) -> None:
+        """Stop all programs."""
+        if self.is_alone:
+            _send(-1, signal.SIGSTOP)  # to all at once
+            return
+        stopped = set[int]()
+        while new := set(self.watch.pids()) - stopped:  # one that was not stopped yet may have started others
+            for pid in new:
+                _send(pid, signal.SIGSTOP)
+            stopped |= new
+
+    def _go_on(self) -> None:
+        """Have all programs that were stopped go on."""
+        for pid in [-1] if self.is_alone else self.watch.pids():
+            _send(pid, signal.SIGCONT)
+
+
+def _send(pid: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)

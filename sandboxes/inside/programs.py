@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 _PART = 1 << 16
-_TICK_S = 0.02  # how often a running program is looked at
 _HANDLED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGPIPE)
 
 
@@ -55,7 +54,7 @@ class Program:
         if self.pid == 0:
             try:
                 kept = [into[0], out[1], err[1], *([theirs.fileno()] if theirs is not None else [])]
-                _become(argv, code, env, kept, home, limits, rules)
+                _become(argv, code, env, kept, home, limits, rules, stops=talks)
             except BaseException as error:  # nothing may go on as a second supervisor
                 os.write(2, f"the program could not start: {error}\n".encode())
             finally:
@@ -65,6 +64,8 @@ class Program:
         if theirs is not None:
             theirs.close()
         self.handle = os.pidfd_open(self.pid)
+        if talks:
+            os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)  # it begins with its first turn
         self.control, self.stdin = ours, into[1]
         self.pipes = {out[0]: "stdout", err[0]: "stderr"}
         self.poll = select.poll()
@@ -87,17 +88,16 @@ class Program:
         What is done when it is found to be late was in time: then it was this process that had no processor.
         """
         self._listen(bool(said))
-        next_look = time.monotonic() + _TICK_S
         is_late = False
         while not is_done():
             if is_late:
                 return "wall"
-            if time.monotonic() >= min(counted.until, next_look):
+            if time.monotonic() >= min(counted.until, counted.look_at):
                 limit: str | None = counted.look()
-                is_late, next_look = limit == "wall", time.monotonic() + _TICK_S
+                is_late = limit == "wall"
                 if limit is not None and not is_late:
                     return limit
-            pause = 0.0 if is_late else min(counted.until, next_look) - time.monotonic()
+            pause = 0.0 if is_late else min(counted.until, counted.look_at) - time.monotonic()
             for fd, _ in self.poll.poll(max(0.0, pause) * 1000 + 0.5):
                 self._carry(fd, said)
             if any(len(data) > self.most for data in (*self.out.values(), self.lines)):
@@ -206,8 +206,12 @@ def _become(
     home: str,
     limits: dict[str, Any],
     rules: confine.Rules | None,
+    stops: bool,
 ) -> None:
-    """In the new process: turn into the program; `kept`: what its descriptors 0, 1, 2 and perhaps 3 are made of."""
+    """In the new process: turn into the program.
+
+    `kept`: what its descriptors 0, 1, 2 and perhaps 3 are made of; `stops`: it stops before its first instruction.
+    """
     os.setsid()
     above = [os.dup2(fd, 200 + i) for i, fd in enumerate(kept)]
     for i, fd in enumerate(above):
@@ -220,6 +224,8 @@ def _become(
     confine.uncover()
     if rules is not None:
         confine.enter(rules)
+    if stops:
+        os.kill(os.getpid(), signal.SIGSTOP)
     if argv is None:
         source.run(code or "", env)
         return

@@ -16,13 +16,11 @@ import ctypes
 import importlib
 import json
 import os
-import select
 import signal
 import site
 import socket
 import struct
 import sys
-import time
 import traceback
 
 import confine
@@ -36,8 +34,6 @@ if TYPE_CHECKING:
     Answer = tuple[dict[str, Any], bytes]
 
 _HEADER = struct.Struct("!II")
-_LOOK_EVERY_S = 0.05  # at an open program between its turns
-_SHARE_OF_LOOKS = 0.1  # of a processor: a look that takes long is followed by a longer pause
 _PR_SET_CHILD_SUBREAPER = 36
 _IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGPIPE)
 
@@ -53,7 +49,6 @@ class Supervisor:
     def serve(self) -> None:
         """Answer until the host is gone."""
         while True:
-            self._watch_until_asked()
             sizes = _HEADER.unpack(self._receive(_HEADER.size))
             request = json.loads(self._receive(sizes[0]))
             blob = self._receive(sizes[1])
@@ -163,17 +158,6 @@ class Supervisor:
         return {"left": [name for root in self.roots for name in os.listdir(root)]}, b""
 
     # -- helpers -----------------------------------------------------------------------------------------------------
-
-    def _watch_until_asked(self) -> None:
-        """Look at the open program until a request comes."""
-        if not self.roots or self.processes.opened is None:
-            return
-        poll, pause_s = select.poll(), _LOOK_EVERY_S
-        poll.register(self.reader, select.POLLIN)
-        while self.processes.opened is not None and not poll.poll(pause_s * 1000):
-            began = time.monotonic()
-            self.processes.look_between()
-            pause_s = max(_LOOK_EVERY_S, (time.monotonic() - began) / _SHARE_OF_LOOKS)
 
     def _receive(self, count: int) -> bytes:
         parts = bytearray()

@@ -20,6 +20,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 _HERTZ = os.sysconf("SC_CLK_TCK")
 _ENDED = (b"Z", b"X")
 _SOCKET_BYTES = 1 << 16  # beside what is in its queues
+_TICK_S = 0.02  # how often programs are looked at while they run
 _WALK_EVERY = 5  # looks between two counts of what lies on a disk that has no limit of its own
 
 
@@ -31,18 +32,22 @@ class Watch:
         self.me = os.getpid()
         self.delays: dict[tuple[int, str], int] = {}
         self.unreadable: set[int] = set()  # processes that hid their open files at the last count
+        self.num_looks = 0
+        self.left_s = _TICK_S  # of turns until the next look: turns may be shorter than a tick
         self.begin(0.0)
 
     def begin(self, wall_s: float, pid: int | None = None) -> None:
         """Measure from now on; `pid`: a program that goes on, of which a short turn is measured by its clock alone."""
         self.began = time.monotonic()
+        self.look_at = self.began + self.left_s
         self.waited_s = 0.0  # when programs were ready and no processor was free, as far as looks have seen it
-        self.peak, self.most_processes, self.num_looks = 0, 0, 0
+        self.peak, self.most_processes = 0, 0
+        if pid is None:
+            self.num_looks = 0
         self.since = time.time() - 0.01  # files' times are coarse
         self.clock = None if pid is None else _clock_of(pid)
         self.clock_before = self._on_clock()
         self.cpu_before = self._cpu_so_far() if pid is None else None
-        self.idle_at: float | None = None  # the open program's CPU time when it was last seen alone and within limits
         self.allow(wall_s)
 
     def allow(self, wall_s: float, after_cpu_s: float = 0.0) -> None:
@@ -57,32 +62,20 @@ class Watch:
 
     def look(self) -> str | None:
         """Return the limit that programs which go on have passed, time included."""
+        self.look_at = time.monotonic() + _TICK_S
         pids = self.pids()
         return "wall" if self._is_late(pids) else self.passed(pids)
 
-    def look_between(self, pid: int) -> str | None:
-        """Return the limit that the open program has passed since its last turn began; time by the clock is not one.
+    def pause(self) -> None:
+        """Note that a turn is over; programs do not run until the next one begins."""
+        self.left_s = max(0.0, self.look_at - time.monotonic())
 
-        A program that has no other process and has not run since the last look is not looked at again.
-        """
-        try:
-            clock = time.clock_gettime(_clock_of(pid))
-        except OSError:  # it has ended, which its next turn reports
-            return None
-        if clock == self.idle_at:
-            return None
-        pids = self.pids()
-        limit = self.passed(pids, is_thorough=True, counts_cpu=not self.limits.get("has_network"))
-        self.idle_at = clock if pids == [pid] else None
-        return limit
-
-    def passed(self, pids: list[int], is_thorough: bool = False, counts_cpu: bool = True) -> str | None:
+    def passed(self, pids: list[int], is_thorough: bool = False) -> str | None:
         """Return the limit that these processes have passed, and perhaps others before them.
 
         Args:
             pids: all processes of the programs.
             is_thorough: files are counted too; else, every `_WALK_EVERY` looks.
-            counts_cpu: CPU time is limited.
         """
         if self.cpu_before is None:
             self.cpu_before = self._cpu_so_far() - (self._on_clock() - self.clock_before)
@@ -94,7 +87,7 @@ class Watch:
                 return "memory"
         if self.limits.get("has_network") and _in_sockets(most := self.limits["memory_bytes"]) > most:
             return "memory"  # which not every control group counts
-        if counts_cpu and self.cpu_s() > self.limits["cpu_s"]:
+        if self.cpu_s() > self.limits["cpu_s"]:
             return "cpu"
         if self.limits["watches_processes"] and len(pids) > self.limits["processes"]:
             return "processes"

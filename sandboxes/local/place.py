@@ -146,6 +146,7 @@ class LocalPlace:
         own = {
             **limits.model_dump(include={"cpu_s", "memory_bytes", "processes", "file_bytes", "disk_bytes", "files"}),
             **limits.model_dump(include={"open_files", "output_bytes"}),
+            "has_own_user": has_own_user,
             "watches_memory": not self._group.limits_memory,
             "watches_processes": not self._group.limits_processes,
             "own_processes": limits.processes + 1 if has_own_user and not self._group.limits_processes else None,

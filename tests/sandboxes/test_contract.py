@@ -390,6 +390,47 @@ def test_an_open_program_that_takes_too_long_is_interrupted_and_keeps_its_state(
     assert session.send_line("1").line == "6"
 
 
+TICKING = """
+import threading, time
+ticks = 0
+
+def tick():
+    global ticks
+    while True:
+        ticks += 1
+        time.sleep(1e-3)
+
+threading.Thread(target=tick, daemon=True).start()
+with open(3, 'r+b', buffering=0) as line:
+    while said := line.readline():
+        found = ticks
+        if said == b'pause\\n':
+            time.sleep(0.2)
+        line.write(b'%d %d\\n' % (found, ticks))
+"""
+
+
+def test_an_open_program_runs_only_in_its_turns(session: Session) -> None:
+    session.start_program(TICKING)
+    time.sleep(0.3)
+    before, after = map(int, (session.send_line("pause").line or "").split())
+    assert before < 50  # it begins with its first turn
+    assert after - before > 20
+    for between in (lambda: time.sleep(0.3), lambda: session.run(["sleep", "0.3"])):
+        between()
+        now = int((session.send_line("say").line or "").split()[0])
+        assert now - after < 50
+        after = now
+
+
+def test_no_other_program_has_the_open_one_go_on(session: Session) -> None:
+    session.start_program(TICKING)
+    before = int((session.send_line("say").line or "").split()[1])
+    session.run(["sh", "-c", "kill -CONT -1"])
+    time.sleep(0.3)
+    assert int((session.send_line("say").line or "").split()[0]) - before < 100
+
+
 @in_some_kinds
 def test_an_open_program_that_does_not_listen_is_killed(session: Session) -> None:
     session.start_program(["sleep", "60"])
@@ -453,14 +494,14 @@ def test_a_reset_leaves_no_file_no_process_and_no_open_program(
     leave = LEAVE.replace(", '/dev/shm'", "") if sandbox.name == "process" else LEAVE
     leads_to = str(canary) if sandbox.name in ("process", "landlock") else "/etc"  # the others hide the host's folders
     leave = f"CANARY = {leads_to!r}\n{leave}"
-    session.start_program(["sleep", mark])
+    waiting = start_waiting(session, mark)
     assert session.run_python(leave).is_ok
     assert session.run_python(LOOK).stdout.count(b"deep") >= 2
-    assert starts(f"sleep {mark}")
+    assert running(waiting)
     session.reset()
     assert session.list_files() == ()
     assert session.run_python(LOOK).stdout == b""
-    assert running(f"sleep {mark}") == []
+    assert running(waiting) == []
     with pytest.raises(CairnError, match="no program is open"):
         session.send_line("x")
 
@@ -473,26 +514,24 @@ def test_closing_leaves_no_process_no_folder_and_no_container(
         monkeypatch.setattr(tempfile, "tempdir", folder)
         mark, before = f"7{time.time_ns() % 10**7}.25", traces(sandbox, folder)
         session = sandbox.session(LIMITS)
-        session.start_program(["sleep", mark])
+        waiting = start_waiting(session, mark)
         session.write_file("x", b"x")
-        assert starts(f"sleep {mark}")
+        assert running(waiting)
         assert len(traces(sandbox, folder)) > len(before)
         session.close()
         session.close()
-        assert running(f"sleep {mark}") == []
+        assert running(waiting) == []
         assert traces(sandbox, folder) == before
     with pytest.raises(CairnError, match="closed"):
         session.run(["true"])
 
 
-def starts(command: str) -> bool:
-    """Wait until a process has this command line; a program is open before it has begun."""
-    until = time.monotonic() + 5
-    while not running(command):
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.01)
-    return True
+def start_waiting(session: Session, mark: str) -> str:
+    """Start a program that stays open and has had a turn; return its command line."""
+    script = f"read line <&3; echo here >&3; read line <&3; # {mark}"
+    session.start_program(["sh", "-c", script])
+    assert session.send_line("go").line == "here"
+    return f"sh -c {script}"
 
 
 def test_after_an_interrupted_request_no_answer_is_that_of_another(sandbox: Sandbox) -> None:

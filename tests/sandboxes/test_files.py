@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import threading
 import time
@@ -138,39 +139,44 @@ def test_the_digest_sees_contents_names_and_modes_and_not_times(session: Session
     assert len(seen) == 7
 
 
-def test_a_race_against_links_is_not_won(session: Session) -> None:
-    """A program swaps a folder for a link all the time while files are written, read and removed through it."""
-    script = f"""{MAKE_CANARY}
-os.mkdir("d")
-os.write(3, b"ready\\n")
-while True:
-    for swap in (os.rename, "d", "e"), (os.symlink, canary, "d"), (os.unlink, "d"), (os.rename, "e", "d"):
-        try:
-            swap[0](*swap[1:])
-        except OSError:  # a request has made `d` meanwhile; another will empty it
-            pass
-"""
-    with usable(session.kind).session(session.limits) as own:
-        own.start_program(script)  # one program stays open while requests about files are answered
-        assert own.send_line("start").line == "ready"
-        refused, until = 0, time.monotonic() + 30
-        for number in itertools.count():
-            if (number >= 300 and refused) or time.monotonic() > until:
-                break
-            for request in (
-                lambda: own.write_file("d/passwd", "mine"),
-                lambda: own.read_file("d/passwd"),
-                lambda: own.remove("d/passwd"),
-            ):
-                try:
-                    found = request()
-                except FileRefused as error:
-                    refused += "without following a link" in str(error)
-                    continue
-                assert found in (None, b"mine")
-        own.stop_program()
-        assert refused  # the link was there when a request came
-        assert own.run_python(READ_CANARY).output == "['passwd'] kept\n"
+def test_a_race_against_links_is_not_won(tmp_path: Path) -> None:
+    """A folder is swapped for a link all the time while files are written, read and removed through it."""
+    work, canary = tmp_path / "work", tmp_path / "canary"
+    for folder in (work, work / "d", canary):
+        folder.mkdir()
+    (canary / "passwd").write_text("kept")
+    is_over = threading.Event()
+
+    def swap() -> None:
+        d, e = work / "d", work / "e"
+        steps = (lambda: d.rename(e), lambda: d.symlink_to(canary), d.unlink, lambda: e.rename(d))
+        while not is_over.is_set():
+            for step in steps:
+                with contextlib.suppress(OSError):  # a request has made `d` meanwhile; another will empty it
+                    step()
+
+    swapping = threading.Thread(target=swap)
+    swapping.start()
+    refused, until = 0, time.monotonic() + 30
+    for number in itertools.count():
+        if (number >= 300 and refused) or time.monotonic() > until:
+            break
+        for request in (
+            lambda: files.write(str(work), "d/passwd", b"mine", 0o644),
+            lambda: files.read(str(work), "d/passwd", 1000),
+            lambda: files.remove(str(work), "d/passwd"),
+        ):
+            try:
+                found = request()
+            except (files.Refused, OSError) as error:  # both are refusals to the supervisor
+                refused += "without following a link" in str(error)
+                continue
+            assert found in (None, b"mine")
+    is_over.set()
+    swapping.join()
+    assert refused  # the link was there when a request came
+    assert [path.name for path in canary.iterdir()] == ["passwd"]
+    assert (canary / "passwd").read_text() == "kept"
 
 
 def test_folders_without_a_bottom_or_without_rights_are_emptied(tmp_path: Path) -> None:

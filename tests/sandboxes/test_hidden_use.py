@@ -1,22 +1,20 @@
-"""Limits count the use that programs hide: unlinked files, odd folders, short-lived children, work between turns."""
+"""Limits count the use that programs hide: unlinked files, odd folders, short-lived children, many short turns."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 from cairn.core.errors import CairnError
 from cairn.sandboxes.base import Limits, Session
-from cairn.sandboxes.local import cgroups
-from tests.sandboxes.test_contract import below
+from cairn.sandboxes.local import cgroups, folder_place
+from cairn.sandboxes.local.place import LocalPlace
 from tests.sandboxes.usable import usable
 
 LIMITS = Limits(disk_bytes=32 << 20, file_bytes=16 << 20, memory_bytes=256 << 20, files=500, cpu_s=2, wall_s=60)
 LITTLE_CPU = LIMITS.model_copy(update={"cpu_s": 0.5})
-PATIENCE_S = 60.0  # only a fault takes so long
 FILL = """
 def fill(name):
     file = open(name, 'wb')
@@ -89,15 +87,14 @@ for _ in range(150):
         os._exit(0)
     os.waitpid(child, 0)
 """
-ECHO = """
-import os, threading, time
-{work}
+SHORT_TURNS = """
+import os
+kept, number = [], 0
 with os.fdopen(3, 'r+b', 0) as control:
-    line = control.readline()
-    {start}
-    while line:
-        control.write(line)
-        line = control.readline()
+    while control.readline():
+        number += 1
+        WORK
+        control.write(b'done\\n')
 """
 
 
@@ -147,48 +144,65 @@ def test_cpu_time_of_short_lived_children_counts(session: Session) -> None:
 
 
 @pytest.mark.parametrize(
-    ("landlock", "work", "limit"),
+    ("work", "limit"),
     [
-        (
-            LIMITS,
-            f"{FILL}\ndef work():\n    time.sleep(0.3)\n    for n in range(12):\n        fill(f'f{{n}}').close()\n",
-            "disk",
-        ),
-        (
-            LIMITS,
-            "def work():\n    global kept\n    time.sleep(0.3)\n    kept = bytearray(b'x') * (400 << 20)\n",
-            "memory",
-        ),
-        (LITTLE_CPU, "def work():\n    time.sleep(0.3)\n    while True:\n        pass\n", "cpu"),
+        ("open(f'f{number}', 'wb').write(bytes(1 << 20))", "disk"),
+        ("kept.append(bytearray(b'x') * (4 << 20))", "memory"),
     ],
-    indirect=["landlock"],
-    ids=["disk", "memory", "cpu"],
+    ids=["disk", "memory"],
 )
-def test_work_between_turns_counts(landlock: Session, work: str, limit: str) -> None:
-    landlock.start_program(f"{ECHO.format(start='threading.Thread(target=work, daemon=True).start()', work=work)}")
-    assert landlock.send_line("first").line == "first"
-    wait_until_ended(landlock)
-    assert landlock.send_line("second").limit == limit
+def test_use_in_many_short_turns_counts(landlock: Session, work: str, limit: str) -> None:
+    """Each turn is shorter than the time between two looks."""
+    landlock.start_program(SHORT_TURNS.replace("WORK", work))
+    results = [landlock.send_line("go")]
+    while results[-1].limit is None:
+        assert len(results) < 400, "the use of short turns does not count"
+        results.append(landlock.send_line("go"))
+    assert results[-1].limit == limit
+    assert len(results) > 5
     with pytest.raises(CairnError, match="no program is open"):
-        landlock.send_line("third")
-    landlock.reset()
-    landlock.start_program(ECHO.format(start="", work=""))
-    assert landlock.send_line("again").line == "again"
+        landlock.send_line("go")
 
 
-def wait_until_ended(session: Session) -> None:
-    """Wait until the session's open program has ended, without sending the session a request."""
-    place: Any = getattr(session._place, "_place", session._place)
-    until = time.monotonic() + PATIENCE_S
-    while below(place._process.pid):
-        assert time.monotonic() < until, "the open program still runs"
-        time.sleep(0.02)
+FAMILY = """
+import os, time
+if os.fork() == 0:
+    if os.fork() == 0:
+        os.setsid()
+    while True:
+        with open('ticks', 'ab') as file:
+            file.write(b'.')
+        time.sleep(1e-3)
+with os.fdopen(3, 'r+b', 0) as control:
+    while control.readline():
+        time.sleep(0.1)
+        control.write(b'done\\n')
+"""
+
+
+@pytest.mark.parametrize("has_own_user", [True, False])
+def test_all_that_a_program_has_started_is_stopped_between_its_turns(
+    has_own_user: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`has_own_user` False: as where an ordinary user starts sessions of kind `process`."""
+    monkeypatch.setattr(
+        folder_place, "LocalPlace", lambda *args, **more: LocalPlace(*args, **{**more, "has_own_user": has_own_user})
+    )
+    with usable("landlock").session(LIMITS) as session:
+        session.start_program(FAMILY)
+        sizes = [0]
+        for _ in range(3):
+            assert session.send_line("go").line == "done"
+            sizes.append(len(session.read_file("ticks")))
+            time.sleep(0.2)
+            assert len(session.read_file("ticks")) == sizes[-1]
+    assert sizes == sorted(set(sizes))
 
 
 def test_an_idle_program_stays_open(session: Session) -> None:
-    session.start_program(ECHO.format(start="", work=""))
-    assert session.send_line("first").line == "first"
+    session.start_program(SHORT_TURNS.replace("WORK", "pass"))
+    assert session.send_line("first").line == "done"
     time.sleep(1)
     answer = session.send_line("second")
-    assert (answer.line, answer.limit) == ("second", None)
+    assert (answer.line, answer.limit) == ("done", None)
     assert answer.cpu_s < 0.2

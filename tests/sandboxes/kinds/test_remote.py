@@ -39,7 +39,7 @@ from cairn.sandboxes.remote.server import SandboxServer, SandboxServerConfig
 from tests.reserved_port import reserve_port
 from tests.sandboxes.remote import serving
 from tests.sandboxes.remote.serving import TOKEN, Server
-from tests.sandboxes.test_contract import running, starts
+from tests.sandboxes.test_contract import running, start_waiting
 
 SMALL = Limits(wall_s=2, memory_bytes=64 << 20)
 PATIENCE_S = 60.0  # only a fault takes so long
@@ -266,7 +266,7 @@ def test_a_session_is_closed_when_its_last_request_is_too_long_ago(
     monkeypatch: pytest.MonkeyPatch, server_kind: str
 ) -> None:
     """By a clock of the test's own."""
-    now, mark = [0.0], f"6{time.time_ns() % 10**7}.25"
+    now, script = [0.0], f"read line <&3; echo here >&3; read line <&3; # 6{time.time_ns() % 10**7}"
     monkeypatch.setattr(sandbox_server, "time", SimpleNamespace(monotonic=lambda: now[0]))
     served = SandboxServer(
         new_sandbox(server_kind), SandboxServerConfig(sessions=1, idle_s=0.1)
@@ -283,19 +283,17 @@ def test_a_session_is_closed_when_its_last_request_is_too_long_ago(
         async with served.life(Starlette()):
             session = json.loads(bytes((await served.start(asked(SMALL.model_dump_json().encode()))).body))
             listing = {"do": "list", "max_files": 5}
-            for message in (
-                {"do": "open", "argv": ["sleep", mark], "env": {"PATH": "/usr/bin:/bin"}},
-                listing,
-                listing,
-            ):
+            opening = {"do": "open", "argv": ["sh", "-c", script], "env": {"PATH": "/usr/bin:/bin"}}
+            turn = {"do": "talk", "wall_s": 5}
+            for message, blob in ((opening, b""), (turn, b"go\n"), (listing, b""), (listing, b"")):
                 now[0] += 0.08
                 await asyncio.sleep(0.1)  # several looks, which find that it was used 0.08 s ago
-                answer = await served.request(asked(said(message), id=session["id"]))
+                answer = await served.request(asked(said(message, blob), id=session["id"]))
                 assert answer.status_code == 200
             assert len(served._sessions) == 1
-            assert started(f"sleep {mark}")
+            assert running(f"sh -c {script}")
             now[0] += 0.12
-            while served._sessions or running(f"sleep {mark}"):
+            while served._sessions or running(f"sh -c {script}"):
                 await asyncio.sleep(0.01)
 
     asyncio.run(asyncio.wait_for(serve(), PATIENCE_S))
@@ -309,8 +307,7 @@ def test_a_server_that_ends_takes_its_sessions_with_it(tmp_path: Path, monkeypat
     with serving.server(tmp_path, "--set", "trusted=true", kind="process") as server:
         remote = server.remote()
         sessions = [remote.session(SMALL.model_copy(update={"wall_s": PATIENCE_S})) for _ in marks]
-        for session, mark in zip(sessions, marks, strict=True):
-            session.start_program(["sleep", mark])
+        waiting = [start_waiting(session, mark) for session, mark in zip(sessions, marks, strict=True)]
         answered: list[Result] = []
         pending = f"2{time.time_ns() % 10**7}.25"
         script = ["sh", "-c", f"sleep {pending}; true"]
@@ -324,7 +321,7 @@ def test_a_server_that_ends_takes_its_sessions_with_it(tmp_path: Path, monkeypat
         assert server.process.communicate(timeout=PATIENCE_S)[1] == ""
         busy.join()
         assert [result.is_ok for result in answered] == [True]  # requests in progress are finished
-        assert [running(f"sleep {mark}") for mark in marks] == [[], []]
+        assert [running(each) for each in waiting] == [[], []]
         places.rmdir()  # nothing is left in it
         with pytest.raises(SandboxFailure, match=r"no server answers .*given up after 1 attempts"):
             sessions[1].run(["true"])
@@ -346,13 +343,13 @@ def listens(server: Server) -> bool:
 def test_a_killed_server_leaves_no_program_running(tmp_path: Path, server_kind: str) -> None:
     mark = f"4{time.time_ns() % 10**7}.25"
     with serving.server(tmp_path, kind=server_kind) as server:
-        server.remote().session(SMALL).start_program(["sleep", mark])
-        assert starts(f"sleep {mark}")
+        waiting = start_waiting(server.remote().session(SMALL), mark)
+        assert running(waiting)
         server.end(signal.SIGKILL)
         until = time.monotonic() + 5
-        while running(f"sleep {mark}") and time.monotonic() < until:
+        while running(waiting) and time.monotonic() < until:
             time.sleep(0.02)
-        assert running(f"sleep {mark}") == []
+        assert running(waiting) == []
 
 
 def test_a_server_that_is_not_there_yet_is_waited_for(tmp_path: Path, server_kind: str) -> None:
