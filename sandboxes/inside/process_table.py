@@ -37,9 +37,10 @@ class ProcessTable:
 
     def run(self, stdin: bytes, wall_s: float, **what: Any) -> tuple[dict[str, Any], bytes]:
         """Run a program to its end, or to a limit."""
+        program = self._start(has_stdin=bool(stdin), **what)
         began = time.monotonic()
         self.watch.begin(wall_s)
-        program = self._start(has_stdin=bool(stdin), **what)
+        _send(program.pid, signal.SIGCONT)
         limit = program.pump(bytearray(stdin), self.watch, lambda: program.has_ended)
         return self._ended(program, began, limit)
 

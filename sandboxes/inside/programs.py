@@ -27,7 +27,7 @@ _HANDLED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal
 
 
 class Program:
-    """A program that has started."""
+    """A program that has started, and is stopped before its first instruction until SIGCONT."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Program:
         if self.pid == 0:
             try:
                 kept = [into[0], out[1], err[1], *([theirs.fileno()] if theirs is not None else [])]
-                _become(argv, code, env, kept, home, limits, rules, stops=talks)
+                _become(argv, code, env, kept, home, limits, rules)
             except BaseException as error:  # nothing may go on as a second supervisor
                 os.write(2, f"the program could not start: {error}\n".encode())
             finally:
@@ -64,8 +64,7 @@ class Program:
         if theirs is not None:
             theirs.close()
         self.handle = os.pidfd_open(self.pid)
-        if talks:
-            os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)  # it begins with its first turn
+        os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
         self.control, self.stdin = ours, into[1]
         self.pipes = {out[0]: "stdout", err[0]: "stderr"}
         self.poll = select.poll()
@@ -206,11 +205,10 @@ def _become(
     home: str,
     limits: dict[str, Any],
     rules: confine.Rules | None,
-    stops: bool,
 ) -> None:
-    """In the new process: turn into the program.
+    """In the new process: turn into the program, and stop before its first instruction.
 
-    `kept`: what its descriptors 0, 1, 2 and perhaps 3 are made of; `stops`: it stops before its first instruction.
+    `kept`: what its descriptors 0, 1, 2 and perhaps 3 are made of.
     """
     os.setsid()
     above = [os.dup2(fd, 200 + i) for i, fd in enumerate(kept)]
@@ -224,8 +222,7 @@ def _become(
     confine.uncover()
     if rules is not None:
         confine.enter(rules)
-    if stops:
-        os.kill(os.getpid(), signal.SIGSTOP)
+    os.kill(os.getpid(), signal.SIGSTOP)
     if argv is None:
         source.run(code or "", env)
         return
