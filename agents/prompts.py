@@ -25,7 +25,7 @@ def load_prompt(kind: Kind, name: str) -> str:
 
     Raises:
         UnknownNameError: neither.
-        ConfigError: the file is no text in UTF-8, or is too long for a prompt.
+        ConfigError: the file is not text in UTF-8, or is too long for a prompt.
     """
     shipped = shipped_prompts(kind)
     file = shipped.get(name, Path(name).expanduser())
@@ -36,7 +36,7 @@ def load_prompt(kind: Kind, name: str) -> str:
     try:
         return file.read_text(encoding="utf-8").strip()
     except UnicodeDecodeError as error:
-        raise ConfigError(f"The prompt {str(file)!r} is no text in UTF-8: {error}") from error
+        raise ConfigError(f"The prompt {str(file)!r} is not text in UTF-8: {error}") from error
 
 
 def shipped_prompts(kind: Kind) -> dict[str, Path]:

@@ -113,7 +113,7 @@ class _Replay:
                 "JOIN tasks k ON k.id = e.task WHERE e.phase = 'eval' AND e.ending != 'failed' ORDER BY e.step"
             )
             if wrong := [action for *_, action in rows if not isinstance(action, str)]:
-                raise store.damaged(f"it has an action that is no text: {wrong[0]!r:.40}")
+                raise store.damaged(f"it has an action that is not text: {wrong[0]!r:.40}")
         if not rows:
             raise CairnError(
                 f"replay: the run at {str(folder)!r} has not been evaluated; there is nothing to play again"

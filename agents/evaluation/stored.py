@@ -66,4 +66,4 @@ def stored_evaluation(store: RunStore) -> StoredEvaluation:
     except (ValidationError, RecursionError) as error:
         first = error.errors()[0] if isinstance(error, ValidationError) else {"loc": (), "msg": "nested too deeply"}
         place = ".".join(map(str, first["loc"]))
-        raise store.damaged(f"what it says of the evaluation: {place}: {first['msg']}") from error
+        raise store.damaged(f"its facts about the evaluation: {place}: {first['msg']}") from error

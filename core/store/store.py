@@ -234,16 +234,16 @@ class RunStore:
         """Return the facts about the run.
 
         Raises:
-            CairnError: one of them is no JSON, or has another form than Cairn writes.
+            CairnError: one of them is not JSON, or has another form than Cairn writes.
         """
         facts = {}
         for key, value in self.rows("SELECT key, value FROM meta"):
             try:
                 facts[str(key)] = json.loads(value)
             except (ValueError, TypeError, RecursionError) as error:
-                raise self.damaged(f"what it says of {key!r:.100} is no JSON") from error
+                raise self.damaged(f"its fact {key!r:.100} is not JSON") from error
         if wrong := schema.wrong_fact(facts):
-            raise self.damaged(f"what it says of {wrong!r} has another form than Cairn writes")
+            raise self.damaged(f"its fact {wrong!r} has another form than Cairn writes")
         return facts
 
     def series(self, name: str) -> list[tuple[int, float]]:

@@ -56,7 +56,7 @@ class ProcessTable:
             return {"error": "no program is open"}, b""
         began = time.monotonic()
         self.watch.begin(wall_s, program.pid)
-        self._go_on()
+        self._resume()
 
         def has_answered() -> bool:
             return bool(program.has_line or program.has_ended)
@@ -98,14 +98,14 @@ class ProcessTable:
         return programs.Program(home=self.home, limits=self.limits, rules=self.rules, **what)
 
     def _ended(self, program: programs.Program, began: float, limit: str | None) -> tuple[dict[str, Any], bytes]:
-        """Kill what is left of a program and return what came of it; the open program, if it goes on, is stopped."""
+        """Kill what is left of a program and return what came of it; the open program, if any, is stopped."""
         limit = limit or self.watch.passed(self.watch.pids(), is_thorough=True)
         if limit == "wall" and self.watch.is_crowded:
             limit = "processes"  # what it spent its time with
         program.end()
         self.sweep()
         if self.opened is not None:
-            self._stop()  # another program may have had it go on
+            self._stop()  # another program may have resumed it
         program.drain()
         program.close()
         out, err = program.printed()
@@ -145,8 +145,8 @@ class ProcessTable:
                 _send(pid, signal.SIGSTOP)
             stopped |= new
 
-    def _go_on(self) -> None:
-        """Have all programs that were stopped go on."""
+    def _resume(self) -> None:
+        """Resume all programs that are stopped."""
         for pid in [-1] if self.is_alone else self.watch.pids():
             _send(pid, signal.SIGCONT)
 

@@ -37,7 +37,7 @@ def test_a_prompt_is_found_by_name_or_by_path(tmp_path: Path) -> None:
 
 def test_what_is_no_prompt_is_refused(tmp_path: Path) -> None:
     (tmp_path / "picture").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ConfigError, match="no text in UTF-8"):
+    with pytest.raises(ConfigError, match="not text in UTF-8"):
         load_prompt("systems", str(tmp_path / "picture"))
     (tmp_path / "long").write_bytes(b"x" * (2**20 + 1))
     with pytest.raises(ConfigError, match="more than 1048576 bytes"):

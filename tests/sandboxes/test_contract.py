@@ -423,7 +423,7 @@ def test_an_open_program_runs_only_in_its_turns(session: Session) -> None:
         after = now
 
 
-def test_no_other_program_has_the_open_one_go_on(session: Session) -> None:
+def test_no_other_program_resumes_the_open_one(session: Session) -> None:
     session.start_program(TICKING)
     before = int((session.send_line("say").line or "").split()[1])
     session.run(["sh", "-c", "kill -CONT -1"])
