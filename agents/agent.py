@@ -15,8 +15,8 @@ from cairn.agents.conversation import ConversationConfig
 from cairn.agents.models.model_files import (
     HUB,
     REPLY_TOKENS,
+    can_call_tools,
     download_settings,
-    has_place_for_tools,
     interface_defaults,
     local_folder,
     missing_template,
@@ -166,7 +166,7 @@ def _pretrained(
     setting = "agent" if served is None else "sampling.openai.tokenizer"
     files = read_files(folder or download_settings(source.removeprefix(HUB), setting))
     if template is not None:
-        files = replace(files, has_template=True, shows_tools=has_place_for_tools(template))
+        files = replace(files, has_template=True, shows_tools=can_call_tools(template))
     defaults = merge(nest(interface_defaults(files)), served or {})
     sampling = _sampling(defaults["sampling"], settings, name)
     config = build(AgentConfig, merge(defaults.get("agent", {}), settings.get("agent", {})), name)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -22,10 +21,6 @@ from jsonschema.exceptions import ValidationError, best_match
 from cairn.agents.forms.base import Parsed, invalid
 from cairn.core.records import Observation, Schema, function_schema
 from cairn.core.tool_arguments import tool_arguments
-
-_THOUGHT = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
-_BEGIN, _END = re.compile(r"<tool_call>\s*"), re.compile("</tool_call>")
-_DECODER = json.JSONDecoder()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,47 +55,13 @@ def read_answer(text: str) -> Answer:
     return Answer(content, calls) if all(isinstance(part, str) for part in parts) else Answer(text)
 
 
-def read_reply(text: str) -> Answer | str:
-    """Return the calls in a reply of a model with a chat template, or the fault of the first malformed call.
-
-    A call is JSON with a name and arguments: the whole reply, or the text in ``<tool_call> </tool_call>`` as the
-    templates of Hermes and Qwen ask for; the last end may be missing. A thought in ``<think> </think>`` may precede it.
-    """
-    answer = _THOUGHT.sub("", text, count=1) if _THOUGHT.match(text) else text
-    bodies = list(_bodies(answer)) or ([answer] if answer.strip().startswith("{") else [])
-    calls = [_read_call(body, number) for number, body in enumerate(bodies)]
-    if wrong := [call for call in calls if isinstance(call, str)]:
-        return wrong[0]
-    return Answer(answer, tuple(call for call in calls if isinstance(call, ToolCall)))
-
-
-def write_reply(action: str) -> str:
-    """Return a reply with the call that an action is."""
-    return f"<tool_call>\n{action}\n</tool_call>"
-
-
-def _bodies(text: str) -> Iterator[str]:
-    """Yield the texts in ``<tool_call> </tool_call>``; an end within a JSON string is a part of the string."""
-    at = 0
-    while found := _BEGIN.search(text, at):
-        try:
-            _, at = _DECODER.raw_decode(text, found.end())
-        except (ValueError, RecursionError):
-            at = found.end()
-        end = _END.search(text, at)
-        at = len(text) if end is None else end.end()
-        yield text[found.end() : len(text) if end is None else end.start()]
-
-
-def _read_call(body: str, number: int) -> ToolCall | str:
+def read_action(action: str) -> Answer:
+    """Return the answer whose call is an action; an action that is not a call is taken for what was said."""
     try:
-        found = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        return f"its call is not valid JSON: {str(error)[:120] or 'nested too deep'}"
-    if not isinstance(found, dict) or not isinstance(found.get("name"), str):
-        return "its call is not a JSON object with a name and arguments"
-    arguments = found.get("arguments", found.get("parameters"))  # Llama's templates ask for parameters
-    return ToolCall(f"call_{number}", found["name"], arguments if isinstance(arguments, str) else json.dumps(arguments))
+        found = json.loads(action)
+        return Answer("", (ToolCall("call00000", str(found["name"]), json.dumps(found["arguments"])),))
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return Answer(action)
 
 
 TOOL, ARGUMENT = "act", "action"

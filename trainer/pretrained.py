@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from cairn.agents.models.model_files import (
     PretrainedFiles,
-    has_place_for_tools,
+    can_call_tools,
     interface_defaults,
     local_folder,
     missing_template,
@@ -122,7 +122,7 @@ def _facts(folder: Path | None, given: Leaves) -> PretrainedFiles:
     facts = read_files(folder) if folder is not None else hub
     if (name := given.get("model.chat_template")) is None:
         return facts
-    return replace(facts, has_template=True, shows_tools=has_place_for_tools(load_template(str(name))))
+    return replace(facts, has_template=True, shows_tools=can_call_tools(load_template(str(name))))
 
 
 def _interface(given: Leaves, facts: PretrainedFiles) -> Leaves:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -33,7 +34,7 @@ def expert_tasks(task_ids: Sequence[str], count: int, config: RunConfig, purpose
 
 
 def environment_texts(config: RunConfig, task_ids: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return observations and actions of oracle episodes, for training a tokenizer.
+    """Return observations, schemas of tools that prompts show, and actions of oracle episodes: to train a tokenizer.
 
     Raises:
         CairnError: more episodes failed than `trainer.max_failed_share` allows.
@@ -41,11 +42,13 @@ def environment_texts(config: RunConfig, task_ids: Sequence[str]) -> tuple[list[
     oracle, settings = config.imitation.oracle, config.env.config
     agent = f"oracle:{oracle}" if oracle in declared(config.env.id, settings).oracles else "random"
     tasks = expert_tasks(task_ids, _TOKENIZER_EPISODES, config, "tokenizer")
+    shows_tools = bool(config.agent.context.settings.get("tools"))
     texts: list[str] = []
     actions: list[str] = []
     for episode in play_script(config, agent, settings, tasks):
         for turn in episode.turns:
             texts.append(turn.observation.text)
+            texts.extend(json.dumps(tool) for tool in turn.observation.tools if shows_tools)
             actions.extend(turn.observation.admissible or (turn.action,))
     return texts, actions
 

@@ -34,8 +34,8 @@ class Context(Protocol):
     def render(self, action: str) -> tuple[int, ...]:
         """Return the ids of a reply that means `action`, closed by the end id: for constraints and for imitation."""
 
-    def parse(self, reply: str) -> Parsed:
-        """Return what a reply, without its end token, asks for."""
+    def parse(self, reply: str, *, is_cut: bool = False) -> Parsed:
+        """Return what a reply, without its end token, asks for; `is_cut`: it was cut off before its end."""
 
 
 @runtime_checkable

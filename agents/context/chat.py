@@ -7,8 +7,8 @@ starts anew are the ids that were sampled. Its first message also counts what is
 observation that is, since chat templates want user and model to take turns.
 
 With `tools`, the chat template is given the schemas of the environment's tools, and a reply is a call of one: see
-`agents.tool_calls.read_reply` and `agents.tool_calls`. A prompt starts again where the tools are not those of the turn
-before.
+`agents.tool_calls`. The next observation is the call's result, as a message of the tool; after a reply without a call
+it is a message of the user. A prompt starts again where the tools are not those of the turn before.
 
 Where the tokenizer has no chat template, the same texts stand end to end; `agents.agent` refuses that for models that
 were not trained so. Summaries take a model behind a server: see
@@ -18,17 +18,21 @@ were not trained so. Summaries take a model behind a server: see
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pydantic import Field, model_validator
 
 from cairn.agents.context.base import Prompt
 from cairn.agents.conversation import Conversation, ConversationConfig, form_of
 from cairn.agents.forms.base import Parsed, invalid
+from cairn.agents.models.chat import Following
 from cairn.agents.models.tokens import Encoder
 from cairn.agents.prompts import load_prompt
-from cairn.agents.tool_calls import ToolSet, read_reply, write_reply
+from cairn.agents.tool_calls import ToolCall, ToolCallResult, ToolSet, answers, read_action
 from cairn.core.errors import ConfigError
-from cairn.core.records import Observation, Schema
+from cairn.core.records import Observation, Schema, function_schema
+
+_ANY_TOOL = function_schema("look", "Look at a thing.", {"thing": {"type": "string"}}, ["thing"])
 
 
 class ChatConfig(ConversationConfig):
@@ -36,8 +40,8 @@ class ChatConfig(ConversationConfig):
 
     tools: bool = Field(
         False,
-        description="Where the environment lists tools, the chat template shows their schemas and a reply is a call: "
-        "JSON, alone or in <tool_call> tags. Elsewhere replies are as `format` says.",
+        description="Where the environment lists tools, the chat template shows their schemas, a reply is a call in the "
+        "format of the model's family, and its result is a message of the tool. Elsewhere replies are as `format` says.",
     )
 
     def prompts(self) -> dict[str, str]:
@@ -57,12 +61,26 @@ class ChatConfig(ConversationConfig):
         return self
 
 
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    """A reply that is shown in later prompts."""
+
+    ids: tuple[int, ...]  # as they were sampled
+    calls: tuple[ToolCall, ...]  # that have results
+
+
 class Chat:
     """`agents.context.base.Context` that holds a conversation."""
 
     def __init__(self, config: ChatConfig, encoder: Encoder) -> None:
+        """Prepare an episode.
+
+        Raises:
+            ConfigError: the tokenizer's chat template cannot be extended turn by turn.
+        """
         self._config, self._encoder, self._form = config, encoder, form_of(config)
-        self._talk = Conversation[tuple[int, ...]](config)
+        self._require_extendable()
+        self._talk = Conversation[_Reply](config)
         self._tool_set: ToolSet | None = None  # the tools of the current prompt; None: replies are as the form says
 
     def prompt(self, observation: Observation) -> Prompt:
@@ -70,21 +88,23 @@ class Chat:
         before, self._tool_set = self._tools, self._offered(observation)
         message, turns = self._talk.message(observation), self._talk.turns
         if not self._talk.starts_anew and before == self._tools:
-            return Prompt(self._after(len(turns), message), extends=True)
+            return Prompt(self._after(len(turns), turns[-1][1], message), extends=True)
         messages = [*(shown for shown, _ in turns), message]
         instruction = None if self._tool_set is None else self._config.tool_instruction
         first = self._talk.opening(messages[0], instruction)
         ids = [*self._encoder.chat.opening(first, self._config.system_text, self._tools)]
         for turn, (_, reply) in enumerate(turns, start=1):
-            ids += (*reply, *self._after(turn, messages[turn]))
+            ids += (*reply.ids, *self._after(turn, reply, messages[turn]))
         return Prompt(tuple(ids), extends=False)
 
     def record(self, observation: Observation, action: str, reply_ids: Sequence[int], reply_text: str = "") -> None:
         """Take note of a turn; leave out the oldest ones when it is time."""
         ids = tuple(reply_ids)
         tool_set = self._offered(observation)
-        reply = self._encoder.decode(self._encoder.without_end(ids))
-        self._talk.add(observation, ids, self._read(reply, tool_set).error if tool_set or self._form.is_strict else "")
+        reply = self._encoder.without_end(ids)
+        read = self._read(self._encoder.decode(reply), tool_set, is_cut=len(reply) == len(ids))
+        error = read.parsed.error if tool_set or self._form.is_strict else ""
+        self._talk.add(observation, _Reply(ids, read.calls), error)
 
     def render(self, action: str) -> tuple[int, ...]:
         """Return the ids of a valid reply and the end id.
@@ -92,16 +112,40 @@ class Chat:
         Raises:
             ConfigError: a reply is a call of a tool here, and the action is not one.
         """
-        written = self._form.write(action) if self._tool_set is None else write_reply(action)
-        if self._tool_set is not None and not self.parse(written).is_valid:
+        if self._tool_set is None:
+            return (*self._encoder.encode(self._form.write(action)), self._encoder.end_id)
+        read = self._tool_set.read(read_action(action))
+        if not read.parsed.is_valid:
             raise ConfigError(
                 f"agent.context.chat.tools: the action {action[:80]!r} is not a call of a tool; set it to false"
             )
-        return (*self._encoder.encode(written), self._encoder.end_id)
+        ids = self._encoder.chat.reply(read.calls, self._tools)
+        if (again := self._read(self._encoder.decode(ids[:-1]), self._tool_set).parsed) != read.parsed:
+            raise ConfigError(
+                f"agent.context.chat.tools: the chat template writes the call {action[:80]!r} in a way that its format "
+                f"of calls reads as {again.action[:80] or again.error!r}; set model.chat_template to one that ships "
+                "with Cairn"
+            )
+        return ids
 
-    def parse(self, reply: str) -> Parsed:
+    def parse(self, reply: str, *, is_cut: bool = False) -> Parsed:
         """Read a reply in the format that is asked for."""
-        return self._read(reply, self._tool_set)
+        return self._read(reply, self._tool_set, is_cut=is_cut).parsed
+
+    def _require_extendable(self) -> None:
+        """Check the template as it will be used; whether the environment lists tools is not known yet."""
+        has_system = self._config.system_text is not None
+        if self._config.tools and self._encoder.call_format is None:
+            raise ConfigError(
+                "agent.context.chat.tools: it is not known how models with this chat template write calls; set "
+                "model.chat_template to one that ships with Cairn, or tools = false (docs/contexts.md)"
+            )
+        try:
+            self._encoder.chat.check(has_system=has_system, tools=(_ANY_TOOL,) if self._config.tools else ())
+        except ConfigError:
+            if not self._config.tools:
+                raise
+            self._encoder.chat.check(has_system=has_system)
 
     @property
     def _tools(self) -> tuple[Schema, ...]:
@@ -110,18 +154,21 @@ class Chat:
     def _offered(self, observation: Observation) -> ToolSet | None:
         return ToolSet(observation) if self._config.tools and observation.tools else None
 
-    def _read(self, reply: str, tool_set: ToolSet | None) -> Parsed:
+    def _read(self, reply: str, tool_set: ToolSet | None, *, is_cut: bool = False) -> ToolCallResult:
         if tool_set is None:
-            return self._form.parse(reply)
-        answer = read_reply(reply)
-        return invalid(answer) if isinstance(answer, str) else tool_set.read(answer).parsed
+            return ToolCallResult(self._form.parse(reply), ())
+        if is_cut:  # a call in it may lack arguments
+            return ToolCallResult(invalid("it was cut off at the longest length of a reply. Answer more briefly"), ())
+        assert self._encoder.call_format is not None  # `_require_extendable` refuses that
+        answer = self._encoder.call_format.read(reply, tool_set.tools)
+        return ToolCallResult(invalid(answer), ()) if isinstance(answer, str) else tool_set.read(answer)
 
-    def _after(self, turn: int, message: str) -> tuple[int, ...]:
+    def _after(self, turn: int, reply: _Reply, message: str) -> tuple[int, ...]:
         """Return the ids between the reply of the turn before and the next one."""
         return self._encoder.chat.following(
             turn,
-            message,
-            is_closed=self._encoder.is_closed(self._talk.turns[turn - 1][1]),
+            Following(tuple(answers(reply.calls, message)) or (message,), reply.calls),
+            is_closed=self._encoder.is_closed(reply.ids),
             has_system=self._config.system_text is not None,
             tools=self._tools,
         )

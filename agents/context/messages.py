@@ -135,7 +135,7 @@ class Messages:
         """Refuse: there are no ids."""
         raise ConfigError("agent.context.method: 'messages' makes text and no ids; imitation needs one that makes ids")
 
-    def parse(self, reply: str) -> Parsed:
+    def parse(self, reply: str, *, is_cut: bool = False) -> Parsed:
         """Read a reply in the format that is asked for."""
         return self._tool_set.read(read_answer(reply)).parsed if self._form is None else self._form.parse(reply)
 

@@ -65,7 +65,7 @@ class Transcript:
         """Return the action's ids and the end id."""
         return (*self._encoder.encode(action), self._encoder.end_id)
 
-    def parse(self, reply: str) -> Parsed:
+    def parse(self, reply: str, *, is_cut: bool = False) -> Parsed:
         """Take the whole reply as the action."""
         return plain(reply)
 

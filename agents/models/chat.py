@@ -1,43 +1,64 @@
-"""Conversations as ids, by increments: a chat template's frames, messages between them, replies as they were sampled.
+"""Conversations as token ids: the first prompt, and the tokens between one reply and the next.
 
-A frame is what the template says around messages, found by rendering placeholders in their stead. Replies are opaque:
-what was sampled stays, thoughts included, whatever the template would make of it. So prompts only ever grow, which
-needs a template that appends: the prompt of every turn has to be the first one and the same frame once for each turn
-since. That is checked with placeholders, ahead of the turns, whenever their number doubles; so what a turn costs does
-not grow with its episode. Each message is rendered too, once, in a conversation of one turn: the template may strip
-it, which is followed, and may change nothing else.
+A chat template is applied turn by turn. Replies stay as they were sampled. The text between two replies is rendered
+behind a short conversation that ends in a reply of the same shape, encoded as one text, and cut after the token that
+closes this reply. The ids are therefore those of the template itself, whatever the tokenizer merges at the edges of a
+message. Control tokens that a message spells out become ordinary text (`agents.models.control_tokens`).
 
-The schemas of tools are part of the first prompt, at the place that the template chooses. A template that does not show
-them is refused, and so is a schema that spells out a special token.
+This needs a template that only appends. `ChatTemplate.check` renders whole conversations of each kind of turn and
+compares them with their parts: for the first turns when an agent is loaded, and further ahead as episodes get longer.
+A template that rewrites earlier turns, or drops their thoughts, is refused.
 
 Not covered: images, and templates that begin the model's reply for it and take that back later; those are refused.
 """
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from jinja2 import TemplateError
 
-from cairn.agents.models.templates import title
+from cairn.agents.models.control_tokens import ControlTokens
+from cairn.agents.models.templates import suitable_templates, title
+from cairn.agents.tool_calls import ToolCall
 from cairn.core.errors import ConfigError, ModelFailure
 from cairn.core.records import Schema
 
 # Placeholders. The blanks at the ends of the first two are gone where a template strips messages.
 _SYSTEM, _USER, _REPLY = "\f<<system>>\f", "\t<<user>>\t", "<<reply>>"
-_REMEDY = "set model.chat_template to one that only appends, such as those that ship with Cairn (docs/contexts.md)"
-
-_MAX_SHAPES = 64  # conversations with other tools whose frames are kept
+_RESULT = "<<result>>"
+_THOUGHT = "<think>\n<<thought>>\n</think>\n\n"
+_FIRST_TURNS = 4  # every kind of turn is among them
+_MAX_SHAPES = 64  # conversations with other tools that are known to be appended to
+_MAX_KNOWN = 4096  # texts between replies that are kept
+_NO_TOOLS = "agent.context.chat.tools: only a chat template shows tools; set model.chat_template, or tools = false"
 
 Tools = Sequence[Schema]
 Ids = tuple[int, ...]
 Encode = Callable[[str], Ids]
-Messages = list[dict[str, str]]
+Message = dict[str, Any]  # Any: JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """The messages after a reply: a text of the user, or the result of each call that the reply made."""
+
+    texts: tuple[str, ...]  # one; or as many as there are calls, in their order
+    calls: tuple[ToolCall, ...] = ()  # none: the text is the user's
+
+    def messages(self) -> list[Message]:
+        """Return them for a chat template."""
+        if not self.calls:
+            return [_message("user", text) for text in self.texts]
+        results = zip(self.calls, self.texts, strict=True)
+        return [{**_message("tool", text), "name": call.name, "tool_call_id": call.id} for call, text in results]
+
+    def reply(self, content: str) -> Message:
+        """Return a reply after which they may come."""
+        return _reply(content, [replace(call, arguments="{}") for call in self.calls])
 
 
 class ChatLayout(Protocol):
@@ -48,15 +69,27 @@ class ChatLayout(Protocol):
     def opening(self, text: str, system: str | None = None, tools: Tools = ()) -> Ids:
         """Return the ids of a first prompt, with the schemas of `tools`."""
 
-    def following(self, turn: int, text: str, *, is_closed: bool, has_system: bool = False, tools: Tools = ()) -> Ids:
+    def following(
+        self, turn: int, after: Following, *, is_closed: bool, has_system: bool = False, tools: Tools = ()
+    ) -> Ids:
         """Return the ids between a reply and the next one.
 
         Args:
             turn: replies so far, at least 1.
-            text: what is said next.
+            after: the messages after the reply.
             is_closed: the reply ends in `end_id`; else that id comes first here.
             has_system: the first prompt had a system message.
             tools: those of the first prompt.
+        """
+
+    def reply(self, calls: Sequence[ToolCall], tools: Tools) -> Ids:
+        """Return the ids of a reply that makes these calls, closed by `end_id`."""
+
+    def check(self, *, has_system: bool, tools: Tools = ()) -> None:
+        """See to it that a conversation can be extended turn by turn.
+
+        Raises:
+            ConfigError: it cannot.
         """
 
 
@@ -69,222 +102,266 @@ class PlainLayout:
 
     @property
     def opener(self) -> Ids:
-        """What stands before every reply."""
+        """The ids before every reply."""
         return (self._act_id,) if self._act_id is not None else self._encode("\n> ")
 
     def opening(self, text: str, system: str | None = None, tools: Tools = ()) -> Ids:
-        """Return the ids of a first prompt, the system message above it; it has no place for tools."""
+        """Return the ids of a first prompt, the system message above it; see `check` for tools."""
+        self.check(has_system=system is not None, tools=tools)
         return (*self._encode(text if system is None else f"{system}\n\n{text}"), *self.opener)
 
-    def following(self, turn: int, text: str, *, is_closed: bool, has_system: bool = False, tools: Tools = ()) -> Ids:
+    def following(
+        self, turn: int, after: Following, *, is_closed: bool, has_system: bool = False, tools: Tools = ()
+    ) -> Ids:
         """Return the ids between two replies; see `ChatLayout`."""
-        return (*(() if is_closed else (self.end_id,)), *self._encode(text), *self.opener)
+        return (*(() if is_closed else (self.end_id,)), *self._encode("\n".join(after.texts)), *self.opener)
+
+    def reply(self, calls: Sequence[ToolCall], tools: Tools) -> Ids:
+        """Refuse calls; see `check`."""
+        raise ConfigError(_NO_TOOLS)
+
+    def check(self, *, has_system: bool, tools: Tools = ()) -> None:
+        """Refuse tools, which only a chat template shows; texts end to end can always be extended.
+
+        Raises:
+            ConfigError: there are tools.
+        """
+        if tools:
+            raise ConfigError(_NO_TOOLS)
 
 
 class ChatTemplate:
     """A tokenizer's chat template.
 
     Raises:
-        ConfigError: it cannot be rendered, changes replies, or closes them with what is no token of the tokenizer.
+        ConfigError: it cannot be rendered, changes every message, or closes replies with no token of the tokenizer.
     """
 
-    def __init__(self, tokenizer: Any, encode: Encode) -> None:  # Any: a transformers tokenizer
-        self._tokenizer, self._encode = tokenizer, encode
+    def __init__(self, tokenizer: Any) -> None:  # Any: a transformers tokenizer
+        self._tokenizer, self._control = tokenizer, ControlTokens(tokenizer)
         self._marks = {i for i, token in tokenizer.added_tokens_decoder.items() if token.content.strip()}
         self.name = title(str(tokenizer.chat_template), str(tokenizer.name_or_path))
-        answered = self.render([*_conversation(0, None, _USER), _message("assistant", _REPLY)], is_asking=False)
-        ids, place = self.closing(self.cut(answered, _REPLY)[1])
-        self.end_id = ids[place]
-        plain = _Shape(self, None, ())
-        self._shapes = {(False, ""): plain}  # by whether there is a system message, and by tools
-        self.mark_ids = frozenset(self._marks.intersection(itertools.chain(ids, *plain.opening.ids)))
+        user, reply = _message("user", _USER), _message("assistant", _REPLY)
+        asking, answered = self._rendered([user], is_asking=True), self._rendered([user, reply])
+        self._require_shown(asking, _USER)
+        self.end_id = self._closing_id(self._require_shown(answered, _REPLY))
+        frames = {*self._encoded([user], is_asking=True), *self._encoded([user, reply])}
+        self.mark_ids = frozenset(self._marks & frames)
+        self._stable: dict[tuple[bool, str], int] = {}  # turns that are known to be, by system message and tools
+        self._known: dict[tuple[Following, bool, str], Ids] = {}  # ids of `following` after a closed reply
 
     def opening(self, text: str, system: str | None = None, tools: Tools = ()) -> Ids:
         """Return the ids of a first prompt: system message, schemas of tools, user message, generation prompt.
 
         Raises:
             ConfigError: the template does not show the tools.
-            ModelFailure: the template changes a message otherwise than by stripping it.
+            ModelFailure: the tokenizer cannot encode a text, or a schema spells out a special token.
         """
-        messages = (text,) if system is None else (system, text)
+        self._require_shape(has_system=system is not None, tools=tools)
+        return self._encoded([*_system(system), _message("user", text)], tools, is_asking=True)
 
-        def written(shape: _Shape) -> Ids:
-            rendered = self.render(_conversation(0, system, text), tools=shape.tools)
-            return self._filled(shape.opening, messages, rendered)
-
-        return self._today(system is not None, tools, written)
-
-    def following(self, turn: int, text: str, *, is_closed: bool, has_system: bool = False, tools: Tools = ()) -> Ids:
-        """Return the ids between two replies: rest of a reply's frame, user message, generation prompt.
+    def following(
+        self, turn: int, after: Following, *, is_closed: bool, has_system: bool = False, tools: Tools = ()
+    ) -> Ids:
+        """Return the ids between two replies: rest of a reply's frame, messages, generation prompt.
 
         See `ChatLayout` for the arguments.
 
         Raises:
-            ConfigError: the template is not stable up to this turn.
+            ConfigError: the template does not append the same at every turn up to this one.
             ModelFailure: as for `opening`.
         """
+        self._check(turn, has_system, tools)
+        key = after, has_system, json.dumps(tools)
+        if key not in self._known:
+            if len(self._known) >= _MAX_KNOWN:
+                self._known.clear()
+            self._known[key] = self._between(after, has_system, tools)
+        return self._known[key] if is_closed else (self.end_id, *self._known[key])
 
-        def written(shape: _Shape) -> Ids:
-            shape.check(turn)
-            rendered = self.render(_conversation(1, shape.system, text), tools=shape.tools)
-            return self._filled(shape.following, (text,), rendered.removeprefix(shape.first + shape.stem))
-
-        ids = self._today(has_system, tools, written)
-        return ids if is_closed else (self.end_id, *ids)
-
-    def _today(self, has_system: bool, tools: Tools, written: Callable[[_Shape], Ids]) -> Ids:
-        """Return what is written in the frames known, or else in those of now: some templates say the date."""
-        key = has_system, json.dumps(tools) if tools else ""
-        if key in self._shapes:
-            try:
-                return written(self._shapes[key])
-            except (ConfigError, ModelFailure):  # the same again from fresh frames, if it was not the date
-                pass
-        if len(self._shapes) >= _MAX_SHAPES:
-            self._shapes.clear()
-        self._shapes[key] = _Shape(self, _SYSTEM if has_system else None, self._tools(key[1]))
-        return written(self._shapes[key])
-
-    def _tools(self, schemas: str) -> Tools:
-        """Return the tools that JSON describes.
+    def reply(self, calls: Sequence[ToolCall], tools: Tools) -> Ids:
+        """Return the ids of a reply that makes these calls, as the template writes it, closed by `end_id`.
 
         Raises:
-            ModelFailure: it spells out a special token, which the template's frame would hold as one.
+            ConfigError: the template writes such a reply behind other tokens than its prompt.
         """
-        added = self._tokenizer.added_tokens_decoder.values()
-        if spelled := [token.content for token in added if token.special and token.content in schemas]:
-            raise ModelFailure(f"The schema of a tool spells out the special token {spelled[0]!r}: {schemas[:200]}")
-        return json.loads(schemas) if schemas else ()
+        user = _message("user", _USER)
+        asking, answered = self._encoded([user], tools, is_asking=True), self._encoded([user, _reply("", calls)], tools)
+        if answered[: len(asking)] != asking:
+            raise self._unstable(1, asking, answered)
+        return self._cut(answered)[len(asking) :]
 
-    def _filled(self, frame: _Frame, messages: Sequence[str], rendered: str) -> Ids:
-        kept = [m.strip() if strips else m for m, strips in zip(messages, frame.strips, strict=True)]
-        if rendered != "".join(itertools.chain(*zip(frame.texts, [*kept, ""], strict=True))):
-            raise ModelFailure(f"{self.name} changes one of the texts {[m[:80] for m in messages]}; {_REMEDY}")
-        contents = [*map(self._encode, kept), ()]
-        return tuple(i for pair in zip(frame.ids, contents, strict=True) for ids in pair for i in ids)
+    def check(self, *, has_system: bool, tools: Tools = ()) -> None:
+        """See to it that the template only appends, with these tools; see `ChatLayout`."""
+        self._require_shape(has_system=has_system, tools=tools)
+        self._check(_FIRST_TURNS, has_system, tools)
 
-    def render(self, messages: Messages, is_asking: bool = True, tools: Tools = ()) -> str:
-        """Return the template's text; with the generation prompt where `is_asking`."""
-        apply = self._tokenizer.apply_chat_template
+    def takes_several_calls(self, tools: Tools) -> bool:
+        """Return whether the template can show a reply that calls two tools."""
+        calls = [
+            ToolCall(f"abcdefgh{number}", str(tool["function"]["name"]), "{}")
+            for number in (1, 2)
+            for tool in tools[:1]
+        ]
         try:
-            return str(apply(messages, tools=tools or None, add_generation_prompt=is_asking, tokenize=False))
+            self._rendered([_message("user", _USER), _reply("", calls)], tools)
+        except ConfigError:
+            return False
+        return True
+
+    # -- rendering ---------------------------------------------------------------------------------------------------
+
+    def _rendered(self, messages: Sequence[Message], tools: Tools = (), *, is_asking: bool = False) -> str:
+        """Return the template's text; with the generation prompt where `is_asking`."""
+        apply, offered = self._tokenizer.apply_chat_template, list(tools) or None
+        try:
+            return str(apply(list(messages), tools=offered, add_generation_prompt=is_asking, tokenize=False))
         except TemplateError as error:
-            raise ConfigError(f"{self.name} cannot be used: {error}; {_REMEDY}") from error
+            raise ConfigError(f"{self.name} cannot be used: {error}; {self._remedy()}") from error
 
-    def encode_frame(self, text: str) -> Ids:
-        """Return ids with special tokens recognised."""
-        return tuple(self._tokenizer.encode(text, add_special_tokens=False))
+    def _encoded(self, messages: Sequence[Message], tools: Tools = (), *, is_asking: bool = False) -> Ids:
+        """Return the ids of the template's text, in which no message can write a control token."""
+        mark = self._control.mark
+        ids = self._control.encode(self._rendered(mark(messages), mark(tools), is_asking=is_asking))
+        if self._tokenizer.unk_token_id is not None and self._tokenizer.unk_token_id in ids:
+            raise ModelFailure(
+                f"The tokenizer cannot encode one of the texts {[str(m['content'])[:80] for m in messages]}; use one "
+                "with byte fallback, or train one on the environment's text"
+            )
+        return ids
 
-    def cut(self, text: str, placeholder: str) -> tuple[str, str, bool]:
-        """Return what stands before and after a message, and whether the message was stripped."""
+    def _between(self, after: Following, has_system: bool, tools: Tools) -> Ids:
+        """Return the ids after the id that closes a reply, up to the next reply."""
+        before = [*_system(_SYSTEM if has_system else None), _message("user", _USER), after.reply(_REPLY)]
+        for _ in range(2):  # once more where a template that says the date was asked around midnight
+            closed = self._cut(self._encoded(before, tools))
+            whole = self._encoded([*before, *after.messages()], tools, is_asking=True)
+            if whole[: len(closed)] == closed:
+                return whole[len(closed) :]
+        raise self._unstable(1, closed, whole)
+
+    def _cut(self, ids: Ids) -> Ids:
+        """Return the ids up to the one that closes the last reply."""
+        return ids[: len(ids) - ids[::-1].index(self.end_id)]
+
+    # -- checks ------------------------------------------------------------------------------------------------------
+
+    def _require_shape(self, *, has_system: bool, tools: Tools) -> None:
+        """See to it that messages and tools are shown."""
+        key = has_system, json.dumps(tools)
+        if key in self._stable:
+            return
+        added = self._tokenizer.added_tokens_decoder.values()
+        if spelled := [token.content for token in added if token.special and tools and token.content in key[1]]:
+            raise ModelFailure(f"The schema of a tool spells out the special token {spelled[0]!r}: {key[1][:200]}")
+        prompt = self._rendered(
+            [*_system(_SYSTEM if has_system else None), _message("user", _USER)], tools, is_asking=True
+        )
+        for placeholder in (_SYSTEM, _USER) if has_system else (_USER,):
+            self._require_shown(prompt, placeholder)
+        if hidden := [name for tool in tools if (name := tool["function"]["name"]) not in prompt]:
+            raise ConfigError(
+                f"{self.name} does not show tools, such as {hidden[0]!r}; {self._remedy()}, or "
+                "agent.context.chat.tools = false"
+            )
+        if len(self._stable) >= _MAX_SHAPES:
+            self._stable.clear()
+        self._stable[key] = 0
+
+    def _check(self, turn: int, has_system: bool, tools: Tools) -> None:
+        """See to it that the template is known to append the same up to `turn`."""
+        self._require_shape(has_system=has_system, tools=tools)
+        key = has_system, json.dumps(tools)
+        known = self._stable[key]
+        if turn <= known:
+            return
+        ahead = max(_FIRST_TURNS, 1 << (turn - 1).bit_length())
+        kinds = _kinds(tools, self.takes_several_calls(tools))
+        for number in range(1, _FIRST_TURNS + 1) if known == 0 else ():
+            self._check_turn(number, kinds, has_system, tools)
+        try:
+            self._check_turn(ahead, kinds, has_system, tools)
+        except ConfigError:
+            for number in range(max(known, _FIRST_TURNS), ahead):  # name the first turn that shows it
+                self._check_turn(number, kinds, has_system, tools)
+            raise
+        self._stable[key] = ahead
+
+    def _check_turn(self, turn: int, kinds: Sequence[tuple[str, Following]], has_system: bool, tools: Tools) -> None:
+        """Compare the prompt after so many replies with the prompt before the last one and what it adds."""
+        said = [*_system(_SYSTEM if has_system else None), _message("user", _USER)]
+        for number in range(turn - 1):
+            content, after = kinds[number % len(kinds)]
+            said += [after.reply(content), *after.messages()]
+        content, after = kinds[(turn - 1) % len(kinds)]
+        asking = self._rendered(said, tools, is_asking=True)
+        said.append(after.reply(content))
+        answered = self._rendered(said, tools)
+        if not answered.startswith(asking):
+            raise self._unstable(turn, asking, answered)
+        expected = (*self._cut(self._encoded(said, tools)), *self._between(after, has_system, tools))
+        whole = self._encoded([*said, *after.messages()], tools, is_asking=True)
+        if whole != expected:
+            raise self._unstable(turn, expected, whole)
+
+    def _unstable(self, turn: int, expected: Ids | str, came: Ids | str) -> ConfigError:
+        texts = [ids if isinstance(ids, str) else self._tokenizer.decode(list(ids)) for ids in (expected, came)]
+        least = min(map(len, texts))
+        at = next((i for i in range(least) if texts[0][i] != texts[1][i]), least)
+        return ConfigError(
+            f"{self.name} does not only append: at turn {turn + 1} it renders {texts[1][at : at + 60]!r} in place of "
+            f"{texts[0][at : at + 60]!r}; {self._remedy()}"
+        )
+
+    def _require_shown(self, text: str, placeholder: str) -> str:
+        """Return the text after a message, which must be shown once, as it is or stripped."""
         for shown in (placeholder, placeholder.strip()):
             before, found, after = text.partition(shown)
             is_whole = shown == placeholder or placeholder[0] not in (before[-1:], after[:1])
             if found and is_whole and shown.strip() not in after:
-                return before, after, shown != placeholder
-        raise ConfigError(f"{self.name} does not show a message once and as it is: {text!r:.300}; {_REMEDY}")
+                return after
+        raise ConfigError(f"{self.name} does not show a message once and as it is: {text!r:.300}; {self._remedy()}")
 
-    def closing(self, text: str) -> tuple[Ids, int]:
-        """Return the ids of the text after a reply, and the place of the one that closes the reply."""
-        ids = self.encode_frame(text)
+    def _closing_id(self, text: str) -> int:
+        """Return the id that closes a reply in the text after it."""
+        ids = self._tokenizer.encode(text, add_special_tokens=False)
         place = next((i for i, token in enumerate(ids) if token in self._marks), None)
-        if place is None or self._tokenizer.decode(list(ids[:place])).strip():
+        if place is None or self._tokenizer.decode(ids[:place]).strip():
             raise ConfigError(
                 f"{self.name} closes a reply with {text!r:.80}, which does not begin with a special token of this "
                 "tokenizer; set model.chat_template to that of the model's family"
             )
-        return ids, place
+        return int(ids[place])
+
+    def _remedy(self) -> str:
+        names = suitable_templates(str(self._tokenizer.chat_template))
+        return f"set model.chat_template to one that does, such as {' or '.join(names)} (docs/contexts.md)"
 
 
-@dataclass(frozen=True, slots=True)
-class _Frame:
-    """What the template says around messages."""
-
-    texts: tuple[str, ...]  # before each message, and after the last one
-    ids: tuple[Ids, ...]  # of the texts
-    strips: tuple[bool, ...]  # whether it strips each message
-
-
-class _Shape:
-    """The conversations with, or without, a system message, and with these tools."""
-
-    def __init__(self, template: ChatTemplate, system: str | None, tools: Tools) -> None:
-        self.system, self.tools = system, tools
-        self._template = template
-        self._stable = 1  # turns that are known to be
-
-    @cached_property
-    def first(self) -> str:
-        """The first prompt, with placeholders."""
-        prompt = self._prompt(0)
-        if hidden := [name for tool in self.tools if (name := tool["function"]["name"]) not in prompt]:
-            raise ConfigError(
-                f"{self._template.name} does not show tools, such as {hidden[0]!r}: set model.chat_template to one "
-                "that does, or agent.context.chat.tools = false"
-            )
-        return prompt
-
-    @cached_property
-    def opening(self) -> _Frame:
-        """Around the messages of the first prompt."""
-        placeholders = (_USER,) if self.system is None else (self.system, _USER)
-        texts, strips, rest = [], [], self.first
-        for placeholder in placeholders:
-            before, rest, is_stripped = self._template.cut(rest, placeholder)
-            texts.append(before)
-            strips.append(is_stripped)
-        texts.append(rest)
-        return _Frame(tuple(texts), tuple(map(self._template.encode_frame, texts)), tuple(strips))
-
-    @cached_property
-    def _turn(self) -> tuple[str, str]:
-        """What a turn adds: up to its reply's end, and from there on."""
-        second = self._prompt(1)
-        blank, after, _ = self._template.cut(second.removeprefix(self.first), _REPLY)
-        if blank.strip():  # words for the model, or the whole prompt where it does not begin with the first one
-            raise self._unstable(1, self.first, second)
-        return f"{blank}{_REPLY}", after
-
-    @property
-    def stem(self) -> str:
-        """What stands between the first prompt and the end of its reply."""
-        return self._turn[0]
-
-    @cached_property
-    def following(self) -> _Frame:
-        """Around the message after a reply that is closed; the texts begin with what closes it, the ids do not."""
-        before, after, is_stripped = self._template.cut(self._turn[1], _USER)
-        ids, place = self._template.closing(before)
-        return _Frame((before, after), (ids[place + 1 :], self._template.encode_frame(after)), (is_stripped,))
-
-    def check(self, turn: int) -> None:
-        """See to it that the template is known to be stable up to `turn`."""
-        if turn <= self._stable:
-            return
-        ahead = 1 << (turn - 1).bit_length()
-        added = "".join(self._turn)
-        if self._prompt(ahead) != self.first + ahead * added:
-            wrong = next(t for t in range(2, ahead + 1) if self._prompt(t) != self.first + t * added)
-            raise self._unstable(wrong, self.first + wrong * added, self._prompt(wrong))
-        self._stable = ahead
-
-    def _prompt(self, num_replies: int) -> str:
-        return self._template.render(_conversation(num_replies, self.system, _USER), tools=self.tools)
-
-    def _unstable(self, turn: int, expected: str, came: str) -> ConfigError:
-        at = next((i for i, (a, b) in enumerate(zip(expected, came, strict=False)) if a != b), len(expected))
-        return ConfigError(
-            f"{self._template.name} does not append the same at every turn: turn {turn + 1} says "
-            f"{came[at : at + 60]!r} where turn {turn} leads to {expected[at : at + 60]!r}; {_REMEDY}"
-        )
+def _kinds(tools: Tools, takes_several: bool) -> list[tuple[str, Following]]:
+    """Return a reply's text and what follows it, for each kind of turn."""
+    user = Following((_USER,))
+    if not tools:
+        return [(_REPLY, user), (f"{_THOUGHT}{_REPLY}", user)]
+    name = str(tools[0]["function"]["name"])
+    one = Following((_RESULT,), (ToolCall("abcdefgh1", name, "{}"),))
+    calls = ToolCall("abcdefgh2", name, "{}"), ToolCall("abcdefgh3", name, "{}")
+    two = Following((_RESULT, _RESULT), calls) if takes_several else one
+    return [("", one), (_THOUGHT, two), (f"{_THOUGHT}{_REPLY}", user), (_THOUGHT, one)]
 
 
-def _conversation(num_replies: int, system: str | None, text: str) -> Messages:
-    """Return placeholders for so many turns, and `text` as the message to answer."""
-    opening = [] if system is None else [_message("system", system)]
-    turn = [_message("user", _USER), _message("assistant", _REPLY)]
-    return [*opening, *turn * num_replies, _message("user", text)]
+def _system(text: str | None) -> list[Message]:
+    return [] if text is None else [_message("system", text)]
 
 
-def _message(role: str, content: str) -> dict[str, str]:
-    return {"role": role, "content": content}
+def _message(role: str, content: str) -> Message:
+    """Return a message; lone surrogates cannot reach a tokenizer."""
+    return {"role": role, "content": content.encode("utf-8", "replace").decode("utf-8")}
+
+
+def _reply(content: str, calls: Sequence[ToolCall]) -> Message:
+    called = [
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": json.loads(call.arguments)}}
+        for call in calls
+    ]
+    return {**_message("assistant", content), **({"tool_calls": called} if called else {})}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cairn.agents.models.templates import shipped_templates
+from cairn.agents.models.templates import call_format_of, shipped_templates
 from cairn.core.errors import ConfigError
 
 HUB = "hf:"  # prefix of a hub name, needed where the name has no "/"
@@ -28,7 +28,7 @@ class PretrainedFiles:
     """The facts that the files of a pretrained model state."""
 
     has_template: bool  # its tokenizer has a chat template
-    shows_tools: bool  # the chat template has a place for the schemas of tools
+    shows_tools: bool  # the chat template shows the schemas of tools, and its models' calls can be read
     max_positions: int | None  # longest sequence in tokens; None: not stated
 
     @property
@@ -43,10 +43,10 @@ def read_files(folder: Path) -> PretrainedFiles:
     if base := read_json(folder / "adapter_config.json").get("base_model_name_or_path"):
         settings = settings or read_json(Path(str(base)).expanduser() / "config.json")
     positions = settings.get("max_position_embeddings")
-    template = _template_text(folder)
+    template, stored = _template_text(folder), read_json(folder / "tokenizer_config.json")
     return PretrainedFiles(
         has_template=bool(template),
-        shows_tools=has_place_for_tools(template),
+        shows_tools=can_call_tools(template, has_format=bool(stored.get("response_template"))),
         max_positions=positions if isinstance(positions, int) and positions > 0 else None,
     )
 
@@ -66,9 +66,12 @@ def interface_defaults(files: PretrainedFiles, reply_tokens: int = REPLY_TOKENS)
     return {**shown, **lengths} if files.has_template else lengths
 
 
-def has_place_for_tools(template: str) -> bool:
-    """Return whether a chat template reads the variable `tools`, which holds the schemas of tools."""
-    return re.search(r"\btools\b", template) is not None
+def can_call_tools(template: str, *, has_format: bool = False) -> bool:
+    """Return whether a chat template shows the schemas of tools, and it is known how its models write calls.
+
+    `has_format`: the tokenizer has a response template of its own.
+    """
+    return re.search(r"\btools\b", template) is not None and (has_format or call_format_of(template) is not None)
 
 
 def _template_text(folder: Path) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
+from cairn.agents.models.call_formats import CallFormat, call_format
 from cairn.agents.models.chat import ChatLayout, ChatTemplate, PlainLayout
 from cairn.core.errors import ModelFailure
 
@@ -27,17 +28,19 @@ class Encoder:
     `end_id` closes replies: what the chat template closes them with, or else the tokenizer's end of sequence. `end_ids`
     has it, and the further ids at which the model's generation configuration ends a reply. `chat`
     joins an episode's texts and replies, by the template if there is one; `plain` always does it without.
+    `call_format` reads calls of tools in replies; None: it is not known how the model writes them.
     """
 
     def __init__(self, tokenizer: Any, further_ends: Iterable[int] = ()) -> None:  # Any: a transformers tokenizer
         self.tokenizer = tokenizer
         self.act_id = _id_of(tokenizer, ACT)
         self._memory: dict[str, tuple[int, ...]] = {}
-        template = ChatTemplate(tokenizer, self.encode) if tokenizer.chat_template else None
+        template = ChatTemplate(tokenizer) if tokenizer.chat_template else None
         self.end_id = _end_of_sequence(tokenizer) if template is None else template.end_id
         self.end_ids = frozenset({self.end_id, *further_ends})
         self.plain = PlainLayout(self.encode, self.end_id, self.act_id)
         self.chat: ChatLayout = template or self.plain
+        self.call_format: CallFormat | None = call_format(tokenizer) if template else None
         self.special_ids = _special_ids(tokenizer) | (template.mark_ids if template else frozenset())
         spelled = [re.escape(token) for token in tokenizer.convert_ids_to_tokens(sorted(self.special_ids))]
         self._spelled = re.compile("|".join(sorted(spelled, key=len, reverse=True)))

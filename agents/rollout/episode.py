@@ -136,7 +136,8 @@ class EpisodeRunner:
         if reply.finish == "context":
             return None
         text = self._text(reply)
-        self.pending = _PendingAction(reply, text, self._chosen(reply) or self.context.parse(text))
+        parsed = self._chosen(reply) or self.context.parse(text, is_cut=reply.finish == "length")
+        self.pending = _PendingAction(reply, text, parsed)
         return self.pending.parsed.action
 
     def on_step(self, answer: Answer, seconds: float) -> Ending | None:

@@ -14,12 +14,15 @@ from hypothesis import strategies as st
 from cairn.agents.backend import Request
 from cairn.agents.backends.http.chat import ChatCompletions
 from cairn.agents.config import SamplingConfig
-from cairn.agents.tool_calls import Answer, ToolSet, read_answer, read_reply
+from cairn.agents.models.call_formats import load_format
+from cairn.agents.models.templates import call_format_files
+from cairn.agents.tool_calls import Answer, ToolSet, read_answer
 from cairn.core.records import Observation, function_schema
 from cairn.core.tool_arguments import tool_arguments
 from cairn.envs.code import actions as code
 from cairn.envs.gui import actions as gui
 
+HERMES = load_format(next(file for file in call_format_files() if file.stem == "hermes"))
 ABSENT = object()
 NONE: dict[str, object] = {  # forms of no arguments
     "absent": ABSENT, "null": None, "empty": "", "blank": " \n", "an object": {}, "text of an object": "{}",
@@ -46,7 +49,7 @@ def by_gui(name: str, arguments: object) -> dict[str, Any] | None:
 
 
 def by_text(name: str, arguments: object) -> dict[str, Any] | None:
-    found = read_reply(f"<tool_call>\n{json.dumps(call_of(name, arguments))}\n</tool_call>")
+    found = HERMES.read(f"<tool_call>\n{json.dumps(call_of(name, arguments))}\n</tool_call>")
     return None if isinstance(found, str) else _carried_out(name, found)
 
 
@@ -113,7 +116,7 @@ def test_encoding_once_or_twice_changes_nothing(arguments: dict[str, Any]) -> No
 
 def test_an_end_within_a_text_does_not_end_the_call() -> None:
     first, second = call_of("say", {"text": "a </tool_call> <tool_call> b"}), call_of("wait", ABSENT)
-    found = read_reply(f"<tool_call>{json.dumps(first)}</tool_call> and <tool_call>{json.dumps(second)}")
+    found = HERMES.read(f"<tool_call>{json.dumps(first)}</tool_call> and <tool_call>{json.dumps(second)}")
     assert isinstance(found, Answer)
     assert [call.name for call in found.calls] == ["say", "wait"]
-    assert "not valid JSON" in str(read_reply('<tool_call>{"name": "say", </tool_call>'))
+    assert "not valid JSON" in str(HERMES.read('<tool_call>{"name": "say", </tool_call>'))

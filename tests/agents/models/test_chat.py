@@ -12,12 +12,21 @@ import pytest
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
+from cairn.agents.models.chat import Following
 from cairn.agents.models.templates import load_template, marks_in, shipped_templates
 from cairn.agents.models.tokens import END, Encoder, load_tokenizer, train_tokenizer
 from cairn.core.errors import ConfigError, ModelFailure, UnknownNameError
 from tests.agents.tiny import TEXTS
 
-CHATML = load_template("chatml")
+# ChatML's frames without tools.
+CHATML = """{%- for message in messages -%}
+  {{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' -}}
+{%- endfor -%}
+{%- if add_generation_prompt -%}
+  {{- '<|im_start|>assistant\\n' -}}
+{%- endif -%}
+"""
+OPENS = Following(("It opens.",))
 THOUGHT = "<think>\nA key.\n</think>\n\ntake key"
 QWEN_SYSTEM = "You are Qwen, created by Alibaba Cloud. You are a helpful assistant."
 # The public frames: user "You see.", reply "take key", user "It opens.", and the prompt for the second reply.
@@ -68,7 +77,7 @@ def conversation(encoder: Encoder, reply: str = "take key", *, system: str | Non
     ids = [*encoder.chat.opening("You see.", system)]
     for turn in range(1, turns + 1):
         ids += (*encoder.encode(reply), encoder.end_id)
-        ids += encoder.chat.following(turn, "It opens.", is_closed=True, has_system=system is not None)
+        ids += encoder.chat.following(turn, OPENS, is_closed=True, has_system=system is not None)
     return ids
 
 
@@ -114,24 +123,31 @@ def test_marks_of_the_template_are_single_ids(name: str) -> None:
     }
 
 
-def test_thoughts_stay_as_sampled_although_the_template_would_drop_them() -> None:
-    encoder = shipped("qwen3")
-    dropped = encoder.tokenizer.apply_chat_template(messages(THOUGHT), add_generation_prompt=True, tokenize=False)
-    assert dropped == FRAMES["qwen3"]
-    assert encoder.decode(conversation(encoder, THOUGHT)) == FRAMES["qwen3"].replace("take key", THOUGHT)
+# Qwen3's own frames: thoughts of replies before the last message of the user are left out.
+DROPS_THOUGHTS = CHATML.replace(
+    "message.content +",
+    "(message.content if loop.last else message.content.split('</think>')[-1].lstrip('\\n')) +",
+)
 
 
-def test_qwen3_keeps_the_thought_of_a_reply_that_no_message_follows() -> None:
-    said = [{"role": "user", "content": "You see."}, {"role": "assistant", "content": THOUGHT}]
-    whole = shipped("qwen3").tokenizer.apply_chat_template(said, tokenize=False)
-    assert whole == f"<|im_start|>user\nYou see.<|im_end|>\n<|im_start|>assistant\n{THOUGHT}<|im_end|>\n"
+@pytest.mark.parametrize("name", FRAMES)
+def test_thoughts_stay(name: str) -> None:
+    encoder = shipped(name)
+    whole = encoder.tokenizer.apply_chat_template(messages(THOUGHT), add_generation_prompt=True, tokenize=False)
+    assert encoder.decode(conversation(encoder, THOUGHT)) == whole == FRAMES[name].replace("take key", THOUGHT)
+
+
+def test_a_template_that_drops_thoughts_is_refused_and_one_that_keeps_them_is_named() -> None:
+    assert DROPS_THOUGHTS != CHATML
+    with pytest.raises(ConfigError, match=r"does not only append: at turn 3 it renders .*or qwen3"):
+        encoder_of(DROPS_THOUGHTS).chat.check(has_system=False)
 
 
 @pytest.mark.parametrize("name", FRAMES)
 def test_a_reply_that_was_cut_is_closed_by_what_follows(name: str) -> None:
     encoder = shipped(name)
-    closed = encoder.chat.following(3, "It opens.", is_closed=True)
-    assert encoder.chat.following(3, "It opens.", is_closed=False) == (encoder.end_id, *closed)
+    closed = encoder.chat.following(3, OPENS, is_closed=True)
+    assert encoder.chat.following(3, OPENS, is_closed=False) == (encoder.end_id, *closed)
 
 
 @pytest.mark.parametrize("name", FRAMES)
@@ -141,7 +157,9 @@ def test_a_reply_that_was_cut_is_closed_by_what_follows(name: str) -> None:
 def test_what_is_said_is_text(name: str, text: str) -> None:
     encoder = shipped(name)
     plain, said = encoder.chat.opening("x", "x"), encoder.chat.opening(text, text)
-    later, said_later = (encoder.chat.following(1, t, is_closed=True, has_system=True) for t in ("x", text))
+    later, said_later = (
+        encoder.chat.following(1, Following((t,)), is_closed=True, has_system=True) for t in ("x", text)
+    )
     for benign, ids in ((plain, said), (later, said_later)):
         marks = [i for i in ids if i in encoder.special_ids]
         assert marks == [i for i in benign if i in encoder.special_ids]
@@ -151,24 +169,28 @@ def test_what_is_said_is_text(name: str, text: str) -> None:
 @pytest.mark.parametrize(("name", "strips"), [("llama-3", True), ("gemma", True), ("chatml", False), ("qwen3", False)])
 def test_blanks_around_a_message_go_where_the_template_strips_them(name: str, strips: bool) -> None:
     chat = shipped(name).chat
-    for said in (chat.opening, lambda text: chat.following(1, text, is_closed=True)):
+    for said in (chat.opening, lambda text: chat.following(1, Following((text,)), is_closed=True)):
         assert (said(" \n It opens. \n") == said("It opens.")) == strips
         assert said(" \n ") != said("It opens.")
 
 
 @pytest.mark.parametrize("change", ["replace('key', 'lock')", "lstrip('\\n')", "replace('>', '&gt;', 1)"])
-def test_a_message_that_the_template_changes_is_a_failure_of_the_model(change: str) -> None:
+def test_a_message_is_shown_as_the_template_shows_it(change: str) -> None:
     # Placeholders survive: they hold no key, no line break, and the change spares what stands in front of a second ">".
     text = "\nA <b>key</b>."
     changed = CHATML.replace(
-        "message.content", f"(message.content.{change} if 'key' in message.content else message.content)"
+        "message.content +", f"(message.content.{change} if 'key' in message.content else message.content) +"
     )
-    chat = encoder_of(changed).chat
-    assert chat.opening("You see.")
-    with pytest.raises(ModelFailure, match=r"changes one of the texts \['\\nA <b>key"):
-        chat.opening(text)
-    with pytest.raises(ModelFailure, match="changes one of the texts"):
-        chat.following(1, text, is_closed=True)
+    encoder = encoder_of(changed)
+    said = [
+        {"role": "user", "content": text},
+        {"role": "assistant", "content": "ok"},
+        {"role": "user", "content": text},
+    ]
+    whole = encoder.tokenizer.apply_chat_template(said, add_generation_prompt=True, tokenize=False)
+    assert f"user\n{text}<" not in whole
+    ids = [*encoder.chat.opening(text), *encoder.encode("ok"), encoder.end_id]
+    assert encoder.decode([*ids, *encoder.chat.following(1, Following((text,)), is_closed=True)]) == whole
 
 
 @pytest.mark.parametrize(
@@ -177,7 +199,7 @@ def test_a_message_that_the_template_changes_is_a_failure_of_the_model(change: s
 )
 def test_a_template_that_changes_every_message_is_refused(written: str) -> None:
     with pytest.raises(ConfigError, match="does not show a message once and as it is"):
-        encoder_of(CHATML.replace("message.content", written))
+        encoder_of(CHATML.replace("message.content +", f"{written} +"))
 
 
 # Templates that do not append the same, the first turn that shows it, and what it says there.
@@ -187,7 +209,7 @@ UNSTABLE = {
         3,
         "'3\\t<<user",
     ),
-    "counts messages": (CHATML.replace("{%- for", "{{- messages | length -}}{%- for", 1), 2, "'3<|im_start|>"),
+    "counts messages": (CHATML.replace("{%- for", "{{- messages | length -}}{%- for", 1), 2, "'2<|im_start|>"),
     "marks the last message": (
         CHATML.replace("message.content +", "message.content + ('!' if loop.last and loop.index % 2 else '') +"),
         2,
@@ -215,12 +237,12 @@ def test_a_template_that_does_not_append_is_refused_by_name_and_turn(case: str) 
     assert encoder.chat.opening("You see.")  # a single prompt can be written all the same
     for number in range(1, turn - 1):
         with contextlib.suppress(ConfigError):  # the check looks ahead
-            encoder.chat.following(number, "It opens.", is_closed=True)
+            encoder.chat.following(number, OPENS, is_closed=True)
     with pytest.raises(ConfigError) as refused:
-        encoder.chat.following(turn - 1, "It opens.", is_closed=True)
+        encoder.chat.following(turn - 1, OPENS, is_closed=True)
     message = str(refused.value)
     assert template[:20] in message
-    assert f"does not append the same at every turn: turn {turn} says {says}" in message
+    assert f"does not only append: at turn {turn} it renders {says}" in message
     assert "set model.chat_template" in message
 
 
@@ -234,7 +256,7 @@ MOVING = CHATML.replace("in messages -%}", "in messages if message.role != 'syst
 def test_a_system_message_that_moves_is_refused_only_where_there_is_one() -> None:
     encoder = encoder_of(MOVING)
     assert len(conversation(encoder, turns=3)) > len(conversation(encoder, turns=2))
-    with pytest.raises(ConfigError, match="turn 2 says"):
+    with pytest.raises(ConfigError, match="at turn 2 it renders"):
         conversation(encoder, system="Be quick.")
 
 
@@ -254,7 +276,7 @@ def test_a_template_that_says_the_date_is_followed_into_the_next_day(monkeypatch
             return cls(1999, 12, 31)
 
     monkeypatch.setattr("transformers.utils.chat_template_utils.datetime", Tomorrow)
-    assert encoder.chat.following(9, "It opens.", is_closed=True)  # in the midst of an episode
+    assert encoder.chat.following(9, OPENS, is_closed=True)  # in the midst of an episode
     assert encoder.decode(conversation(encoder, turns=3)).startswith("31 Dec<|im_start|>")
 
 
@@ -276,11 +298,15 @@ def test_what_a_turn_renders_does_not_grow_with_its_episode(monkeypatch: pytest.
     encoder = encoder_of(CHATML)
     rendered = Counting(encoder.tokenizer, monkeypatch)
     conversation(encoder, turns=500)
-    first, rendered.count = rendered.count, 0
+    # Checks at 8, 16, ..., 512 turns render 4 x 2 x 1024 messages in all; those of the first turns some more.
+    assert rendered.count < 4 * 2 * 1024 + 200
+    rendered.count = 0
+    for turn in range(1, 501):
+        encoder.chat.following(turn, Following((f"It opens {turn} times.",)), is_closed=True)
+    assert rendered.count == 500 * 5  # user and reply; user, reply and user
+    rendered.count = 0
     conversation(encoder, turns=500)
-    assert rendered.count == 1 + 500 * 3  # the first message; user, reply and user for each turn
-    # Checks at 2, 4, ..., 512 turns render 2 x 2 x 512 messages in all; the frames and the check at 1 a few.
-    assert first - rendered.count < 2 * 2 * 512 + 10
+    assert rendered.count == 1  # the first message
 
 
 def test_the_end_of_replies_is_the_templates_and_not_the_tokenizers() -> None:
@@ -325,7 +351,7 @@ def test_a_template_that_cannot_be_rendered_is_refused(template: str) -> None:
 
 def test_templates_are_found_by_name_and_by_path(tmp_path: Path) -> None:
     (tmp_path / "own.jinja").write_text(CHATML)
-    assert load_template(str(tmp_path / "own.jinja")) == load_template("chatml")
+    assert load_template(str(tmp_path / "own.jinja")) == CHATML
     with pytest.raises(UnknownNameError, match=r"Unknown chat template 'chatlm'. Did you mean 'chatml'\?"):
         load_template("chatlm")
 

@@ -20,7 +20,7 @@ from cairn.agents.models.policy import load_pretrained
 from cairn.cli.main import app
 from cairn.core.config import nest
 from cairn.core.errors import CairnWarning, ConfigError, UnknownNameError
-from tests.agents.context.test_chat_tools import QWEN_TOOLS
+from tests.agents.models.test_chat import CHATML
 from tests.agents.models.test_policy import with_template
 from tests.agents.tiny import shared
 
@@ -32,9 +32,7 @@ DESK = "tests.agents.desk:Desk"
 def chat_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a small model with a chat template that shows tools."""
     folder = tmp_path_factory.mktemp("chat")
-    template = tmp_path_factory.mktemp("template") / "qwen.jinja"
-    template.write_text(QWEN_TOOLS)
-    with_template(str(template)).save(folder)
+    with_template("qwen2.5").save(folder)
     return folder
 
 
@@ -58,7 +56,8 @@ def test_a_model_with_a_chat_template_is_shown_messages_and_replies_freely(chat_
 
 
 def test_a_template_without_tools_plays_an_environment_with_tools_in_text(tmp_path: Path) -> None:
-    with_template("chatml").save(tmp_path)
+    (tmp_path / "own.jinja").write_text(CHATML)
+    with_template(str(tmp_path / "own.jinja")).save(tmp_path)
     agent = load_agent(str(tmp_path))
     assert agent.settings["context"]["chat"] == {"tools": False}
     report, _ = play_tasks(str(tmp_path), DESK, tasks=1, settings={"sampling": {"max_reply_tokens": 8}})
@@ -121,7 +120,7 @@ def test_a_chat_template_can_be_set_for_a_model_without_one(tmp_path: Path) -> N
     (tmp_path / "chat_template.jinja").unlink()
     agent = load_agent(str(tmp_path), {"model": {"chat_template": "chatml"}})
     assert agent.settings["context"]["method"] == "chat"
-    assert set(agent.prompts) == {"chat_template", "instruction"}  # chatml has no place for tools
+    assert set(agent.prompts) == {"chat_template", "instruction", "tools"}
     with pytest.raises(UnknownNameError, match="Did you mean 'chatml'"):
         load_agent(str(tmp_path), {"model": {"chat_template": "chatm"}})
     with pytest.raises(ConfigError, match=r"unknown key 'model.dtype'"):
@@ -152,11 +151,17 @@ def test_a_checkpoint_keeps_its_stored_settings(plain_model: Path, tmp_path: Pat
     ("file", "text", "has_template", "shows_tools"),
     [
         ("chat_template.jinja", "{{ messages }}", True, False),
-        ("chat_template.jinja", "{% if tools %}{{ tools }}{% endif %}{{ messages }}", True, True),
-        ("additional_chat_templates/tool_use.jinja", "{{ tools }}{{ messages }}", True, True),
+        ("chat_template.jinja", "{% if tools %}{{ tools }}<tool_call>{% endif %}{{ messages }}", True, True),
+        ("chat_template.jinja", "{{ tools }}{{ messages }}", True, False),
+        ("additional_chat_templates/tool_use.jinja", "{{ tools }}[TOOL_CALLS]{{ messages }}", True, True),
         ("tokenizer_config.json", '{"chat_template": "{{ messages }}"}', True, False),
-        ("tokenizer_config.json", '{"chat_template": "{{ tools }}{{ messages }}"}', True, True),
-        ("tokenizer_config.json", '{"chat_template": [{"name": "tool_use", "template": "{{ tools }}"}]}', True, True),
+        ("tokenizer_config.json", '{"chat_template": "{{ tools }}", "response_template": {"fields": {}}}', True, True),
+        (
+            "tokenizer_config.json",
+            '{"chat_template": [{"name": "a", "template": "{{ tools }}[TOOL_CALLS]"}]}',
+            True,
+            True,
+        ),
         ("tokenizer_config.json", '{"chat_template": null}', False, False),
         ("tokenizer_config.json", "[1", False, False),
         ("config.json", "{}", False, False),

@@ -1,0 +1,102 @@
+"""Reads the replies of a model with a chat template: text, thoughts and calls of tools, in the format of its family.
+
+A format is a file in `configs/templates/calls`: the marks by which the chat templates of its family are known, and a
+response template of transformers (`transformers.utils.chat_parsing`). A malformed call is data: its text, or what its
+JSON came to. A reply of any content can be read.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from transformers.utils.chat_parsing import parse_response
+from transformers.utils.chat_parsing.response_templates import load_response_template
+
+from cairn.agents.models.templates import call_format_of
+from cairn.agents.tool_calls import Answer, ToolCall
+from cairn.core.records import Schema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallFormat:
+    """How the models of a family write calls of tools."""
+
+    name: str
+    response: Any  # a loaded response template of transformers, which has no types
+    is_typed_by_schema: bool = False  # arguments are texts, and take the types that the tool's schema gives
+
+    def read(self, reply: str, tools: Sequence[Schema] = ()) -> Answer | str:
+        """Return the text and the calls of a reply without its end token, or the fault of its first call."""
+        typed: Any = [dict(tool) for tool in tools] if self.is_typed_by_schema else None
+        try:
+            message = parse_response(reply, self.response, prefix="", tools=typed)
+            found = [*_flat(message.get("tool_calls", []))]
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            return f"it cannot be read: {str(error)[:120] or 'nested too deep'}"
+        calls = [_call(each, number) for number, each in enumerate(found)]
+        if calls and isinstance(calls[0], str):
+            return calls[0]
+        return Answer(
+            str(message.get("content", "")).strip(), tuple(call for call in calls if isinstance(call, ToolCall))
+        )
+
+
+def call_format(tokenizer: Any) -> CallFormat | None:  # Any: a transformers tokenizer
+    """Return the format of the calls of a tokenizer's model; None: it is not known.
+
+    The format of a family that ships with Cairn comes before a response template of the tokenizer's own: that one may
+    lose a whole reply for one malformed call.
+    """
+    file = call_format_of(str(tokenizer.chat_template))
+    if file is not None:
+        return load_format(file)
+    own = getattr(tokenizer, "response_template", None)
+    return None if own is None else CallFormat(name="own", response=load_response_template(own))
+
+
+@cache
+def load_format(file: Path) -> CallFormat:
+    """Return the format in a file."""
+    settings = tomllib.loads(file.read_text(encoding="utf-8"))
+    return CallFormat(
+        name=file.stem,
+        response=load_response_template(settings["response"]),
+        is_typed_by_schema=settings.get("is_typed_by_schema", False),
+    )
+
+
+def _flat(calls: list[Any]) -> Iterator[Any]:  # Any: JSON
+    """Yield each call; some formats have a list of them in one region."""
+    for call in calls:
+        if isinstance(call, list) and call:
+            yield from call
+        else:
+            yield call
+
+
+def _call(found: Any, number: int) -> ToolCall | str:  # Any: JSON
+    """Return a call, or what is wrong with it."""
+    if isinstance(found, str):
+        return f"its call is not valid JSON: {_fault(found)}"
+    if isinstance(found, dict) and isinstance(found.get("function"), dict) and "name" not in found:
+        found = found["function"]
+    if not isinstance(found, dict) or not isinstance(found.get("name"), str):
+        return "its call is not a JSON object with a name and arguments"
+    arguments = found.get("arguments", found.get("parameters"))  # Llama's models write parameters
+    return ToolCall(
+        f"call{number:05}", found["name"], arguments if isinstance(arguments, str) else json.dumps(arguments)
+    )
+
+
+def _fault(text: str) -> str:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return str(error)[:120] or "nested too deep"
+    return "it is a text"
