@@ -49,13 +49,12 @@ class Orders(TextEnv):
         return f"Refund the {self.item} of {self.name}."
 
     def act(self, action: str) -> Outcome:
-        call = json.loads(action) if action.startswith("{") else {}
-        name, arguments = call.get("name"), call.get("arguments", {})
-        if name == "find" and arguments.get("name") == self.name:
+        name, value = read(action)
+        if name == "find" and value == self.name:
             self.has_list = True
             return Outcome(" ".join(f"{item} {number}" for item, number in self.orders.items()))
-        if name == "refund" and arguments.get("order") in self.orders.values():
-            is_right = arguments["order"] == self.orders[self.item]
+        if name == "refund" and value in self.orders.values():
+            is_right = value == self.orders[self.item]
             return Outcome("Done.", reward=float(is_right), terminated=True, success=is_right, score=float(is_right))
         return Outcome("There is no such name or order.")
 
@@ -69,6 +68,16 @@ class Orders(TextEnv):
         if self.has_list:
             return json.dumps({"name": "refund", "arguments": {"order": self.orders[self.item]}})
         return json.dumps({"name": "find", "arguments": {"name": self.name}})
+
+
+def read(action: str) -> tuple[str, str]:
+    """Return a call's tool and argument; empty texts for anything else."""
+    try:
+        call = json.loads(action)
+        (value,) = call["arguments"].values()
+        return str(call["name"]), str(value)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return "", ""
 
 
 SETTINGS = {

@@ -24,7 +24,7 @@ from cairn.core.plugins import POINTS, ExtensionPoint
 ROOT = Path(__file__).parents[1]
 HOSTILE = ROOT / "sandboxes" / "attacks" / "programs"  # attacks: what they do is what is tested
 PROJECTS = ROOT / "envs" / "code" / "projects"  # what agents repair: data of tasks
-FOLDERS = ("core", "sandboxes", "envs", "agents", "trainer", "viewer", "cli", "benchmarks")
+FOLDERS = ("core", "sandboxes", "envs", "agents", "trainer", "viewer", "cli", "integrations", "benchmarks")
 ALLOWED = {
     "core": {"core"},
     "sandboxes": {"core", "sandboxes"},
@@ -33,6 +33,7 @@ ALLOWED = {
     "trainer": {"core", "sandboxes", "envs", "agents", "trainer"},
     "viewer": {"core", "sandboxes", "envs", "agents", "trainer", "viewer"},
     "cli": {*FOLDERS, "configs"},
+    "integrations": {"core", "sandboxes", "envs", "agents", "integrations"},
     "benchmarks": {*FOLDERS, "configs"},
 }
 HEAVY = {"torch", "transformers", "peft", "tokenizers", "safetensors"}

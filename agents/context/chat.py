@@ -40,8 +40,9 @@ class ChatConfig(ConversationConfig):
 
     tools: bool = Field(
         False,
-        description="Where the environment lists tools, the chat template shows their schemas, a reply is a call in the "
-        "format of the model's family, and its result is a message of the tool. Elsewhere replies are as `format` says.",
+        description="Where the environment lists tools, the chat template shows their schemas, a reply is a call in "
+        "the format of the model's family, and its result is a message of the tool. Elsewhere replies are as `format` "
+        "says.",
     )
 
     def prompts(self) -> dict[str, str]:

@@ -74,18 +74,17 @@ def load_format(file: Path) -> CallFormat:
 def _flat(calls: list[Any]) -> Iterator[Any]:  # Any: JSON
     """Yield each call; some formats have a list of them in one region."""
     for call in calls:
-        if isinstance(call, list) and call:
-            yield from call
+        found = call.get("function", call) if isinstance(call, dict) else call
+        if isinstance(found, list) and found:
+            yield from found
         else:
-            yield call
+            yield found
 
 
 def _call(found: Any, number: int) -> ToolCall | str:  # Any: JSON
     """Return a call, or what is wrong with it."""
     if isinstance(found, str):
         return f"its call is not valid JSON: {_fault(found)}"
-    if isinstance(found, dict) and isinstance(found.get("function"), dict) and "name" not in found:
-        found = found["function"]
     if not isinstance(found, dict) or not isinstance(found.get("name"), str):
         return "its call is not a JSON object with a name and arguments"
     arguments = found.get("arguments", found.get("parameters"))  # Llama's models write parameters

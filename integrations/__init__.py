@@ -1,0 +1,1 @@
+"""Cairn's environments in other trainers."""
