@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cairn.agents.backend import Backend
+from cairn.agents.code_agent import AgentCode, CodeAgent, code_agent, is_code
 from cairn.agents.config import AgentConfig, BackendConfig, SamplingConfig
 from cairn.agents.context.base import Context
 from cairn.agents.conversation import ConversationConfig
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 
 KINDS = (*SCRIPTED, "openai")  # what stands before the colon of an agent's name
+_CODE_SLOTS = 16  # episodes in flight of an agent that is async code or a class
 _REMEDIES = {
     "ids": "choose a context that makes ids: chat, transcript or window",
     "messages": "choose 'messages', or sampling.openai.api = 'completions' if the server returns token ids",
@@ -56,6 +58,7 @@ class Agent:
     interface: PolicyInterface
     sampling: SamplingConfig
     policy: Policy | None = None  # None: the back end has no use for one
+    code: CodeAgent | None = None  # None: it is not Python code
     settings: Mapping[str, Any] = field(default_factory=dict)  # Any: how it sees and answers, as JSON
     place: Path | None = None  # the folder of its weights
     prompts: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of what it is told, by setting
@@ -64,37 +67,57 @@ class Agent:
 
     def backend(self, **changes: Any) -> Backend:  # Any: fields of SamplingConfig
         """Return a new back end, with these settings changed."""
-        return new_backend(self.sampling.model_copy(update=changes), self.policy)
+        return new_backend(self.sampling.model_copy(update=changes), self.code or self.policy)
 
 
-def load_agent(name: str, settings: Mapping[str, Any] | None = None) -> Agent:  # Any: tables
-    """Return the agent called `name`, with `settings` (tables ``agent``, ``sampling``, ``model``) on top of its own.
+def load_agent(name: str | AgentCode, settings: Mapping[str, Any] | None = None) -> Agent:  # Any: tables
+    """Return an agent, with `settings` (tables ``agent``, ``sampling``, ``model``) on top of its own.
 
-    Names: a script (see `agents.scripted`), ``openai:MODEL`` (a model behind a server), a run's folder (its newest
-    checkpoint), a checkpoint, a model's folder, or the name of a model on a hub: ``ORG/MODEL`` or ``hf:MODEL``. A model
-    that Cairn has not trained has the defaults of `agents.models.model_files`; `Agent.warning` is set where it has no
-    chat template. Of the table ``model`` only ``chat_template`` is an agent's.
+    Args:
+        name: a script (see `agents.scripted`); a function or a class, or ``package.module:name`` of one (see
+            `agents.code_agent`); ``openai:MODEL`` (a model behind a server); a run's folder (its newest checkpoint), a
+            checkpoint, a model's folder, or the name of a model on a hub: ``ORG/MODEL`` or ``hf:MODEL``.
+        settings: of ``model``, only ``chat_template`` is an agent's.
+
+    A model that Cairn has not trained has the defaults of `agents.models.model_files`; `Agent.warning` is set where it
+    has no chat template.
 
     Raises:
         ConfigError: there is no such agent, or a setting is wrong.
     """
-    if not isinstance(name, str):
-        raise ConfigError(f"Expected the name of an agent or of a folder, got {name!r:.100}")
     settings = as_table(settings, "settings")
     _refuse_unknown(settings)
+    if callable(name):
+        return _of_code(code_agent(name), settings)
+    if not isinstance(name, str):
+        raise ConfigError(f"Expected the name of an agent or of a folder, a function or a class, got {name!r:.100}")
     kind, _, model = name.partition(":")
     if is_scripted(name):
-        if set_in_vain := sorted((settings or {}).get("agent", {})):
-            raise ConfigError(f"{name!r} is a script: it has no setting agent.{set_in_vain[0]}; leave it out")
+        _refuse_agent_settings(name, settings)
         sampling = _sampling({"method": "scripted", "slots": 1, "scripted": {"agent": name}}, settings, name)
         return Agent(name=name, interface=SCRIPT, sampling=sampling)
     if kind == "openai":
         return _served(name, model, settings or {})
+    if is_code(name) and not name.startswith(HUB):
+        return _of_code(code_agent(name), settings)
     folder = _folder_of(name)
     stored = {} if folder is None else read_json(folder / "trainer.json")
     if folder is None or "config" not in stored:
         return _pretrained(name, name if folder is None else str(folder), settings or {})
     return _trained(name, folder, stored, settings or {})
+
+
+def _of_code(code: CodeAgent, settings: Mapping[str, Any]) -> Agent:  # Any: tables
+    """Return an agent that is Python code; a plain function plays one episode at a time, unless settings say more."""
+    _refuse_agent_settings(code.name, settings)
+    slots = _CODE_SLOTS if code.is_async or isinstance(code.code, type) else 1
+    sampling = _sampling({"method": "code", "slots": slots, "code": {"agent": code.name}}, settings, code.name)
+    return Agent(name=code.name, interface=SCRIPT, sampling=sampling, code=code)
+
+
+def _refuse_agent_settings(name: str, settings: Mapping[str, Any]) -> None:  # Any: tables
+    if set_in_vain := sorted(settings.get("agent", {})):
+        raise ConfigError(f"{name!r} has no prompts of Cairn: it has no setting agent.{set_in_vain[0]}; leave it out")
 
 
 def _folder_of(name: str) -> Path | None:
@@ -335,7 +358,7 @@ def prompt_hashes(config: AgentConfig) -> dict[str, str]:
     return hashes_of(settings.prompts()) if isinstance(settings, ConversationConfig) else {}
 
 
-def new_backend(sampling: SamplingConfig, policy: Policy | None) -> Backend:
+def new_backend(sampling: SamplingConfig, policy: Policy | CodeAgent | None) -> Backend:
     """Return a back end, as the settings choose it."""
     backend_class, config_class = BACKENDS.load(sampling.method)
     settings: Config = build(config_class, sampling.settings, f"sampling.{sampling.method}")

@@ -16,7 +16,8 @@ from cairn.agents.tool_calls import ToolCall
 from cairn.core.errors import EpisodeFailure
 from cairn.core.records import Constraint, FloatArray, IntArray, Observation, Schema, Tokens
 
-Finish = Literal["end", "length", "context", "abort"]  # end id; reply limit; the sequence is full; not finished
+# end id; reply limit; the sequence is full; not finished; the agent's code failed
+Finish = Literal["end", "length", "context", "abort", "error"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Reply:
     constraint: Constraint | None
     finish: Finish
     version: int  # of the weights that sampled the first token
-    text: str | None = None  # what a back end without ids says; None: what the ids say
+    text: str | None = None  # what a back end without ids says, or the error; None: what the ids say
     tokens: Tokens | None = None  # as a server counted them
 
 

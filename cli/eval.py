@@ -32,8 +32,8 @@ def evaluate(
     agent: Annotated[
         str,
         typer.Option(
-            help="oracle[:NAME], null, random, injection, constant:TEXT, replay:RUN, human, openai:MODEL, a folder "
-            "(run, checkpoint, model), or a model on a hub: ORG/MODEL, hf:MODEL."
+            help="oracle[:NAME], null, random, injection, constant:TEXT, replay:RUN, human, openai:MODEL, module:name "
+            "(a function or a class), a folder (run, checkpoint, model), or a model on a hub: ORG/MODEL, hf:MODEL."
         ),
     ] = "oracle",
     panel: Annotated[str, typer.Option(help="A panel's name or file; see cairn panels list.")] = "",
@@ -217,6 +217,11 @@ def _lines(part: PartResult) -> list[str]:
             told.append(", ".join(f"{name}{k} {each}" for k, each in found.items()))
     if m.cut:
         told.append(f"{m.cut} of {m.episodes} episodes ended early because sampling.max_context was full")
+    if m.agent_errors:
+        told.append(
+            f"{m.agent_errors} of {m.episodes} episodes ended because the agent failed, and count as they stood: "
+            f"{m.first_agent_error}"
+        )
     if m.failed:
         told.append(_exclusions(m))
     return told

@@ -28,7 +28,7 @@ TESTS = "test/"  # how the names of channels begin that hold 1 for a hidden test
 TAMPERING = "tampering/"  # how the names of channels begin that count signs of tampering with what judges
 Box = tuple[int, int, int, int]  # x, y, width, height in pixels
 Origin = Literal["policy", "expert", "replay", "spliced", "forced"]
-Cause = Literal["turns", "tokens", "time", "environment", "sandbox", "model", "reward"]
+Cause = Literal["turns", "tokens", "time", "environment", "sandbox", "model", "reward", "agent"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +130,7 @@ class Ending:
 
     kind: Literal["terminated", "truncated", "failed"]
     cause: Cause | None = None  # None exactly when terminated
-    detail: str = ""  # for people; empty unless failed
+    detail: str = ""  # for people; empty unless something failed
 
     @classmethod
     def terminated(cls) -> Ending:
@@ -141,6 +141,11 @@ class Ending:
     def truncated(cls, cause: Literal["turns", "tokens", "time"]) -> Ending:
         """A budget ran out."""
         return cls(kind="truncated", cause=cause)
+
+    @classmethod
+    def agent_error(cls, detail: str) -> Ending:
+        """The agent's own code raised or took too long; the episode is scored as it stands."""
+        return cls(kind="truncated", cause="agent", detail=detail[:2000])
 
     @classmethod
     def failed(cls, cause: Literal["environment", "sandbox", "model", "reward"], detail: str) -> Ending:

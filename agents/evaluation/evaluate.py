@@ -17,6 +17,7 @@ from typing import Any
 
 from cairn.agents.agent import Agent, load_agent
 from cairn.agents.backends.http.usage import TokenUsage
+from cairn.agents.code_agent import AgentCode
 from cairn.agents.evaluation.arguments import sampling_temperature
 from cairn.agents.evaluation.fingerprint import VERSION, fingerprint, panel_key
 from cairn.agents.evaluation.jobs import Pace
@@ -98,7 +99,7 @@ class Evaluation:
 
 
 def evaluate(
-    agent: str,
+    agent: str | AgentCode,
     env: str | None = None,
     *,
     panel: str | Path | Panel | None = None,
@@ -116,7 +117,7 @@ def evaluate(
     """Play an agent on a panel, or on tasks of one environment, unless that was done before.
 
     Args:
-        agent: see `agents.agent.load_agent`.
+        agent: name, function or class; see `agents.agent.load_agent` and `agents.code_agent`.
         env: registered id; in place of a panel.
         panel: name, file, or one that was loaded.
         config: settings of `env`.
@@ -154,7 +155,7 @@ def evaluate(
     trained = loaded.trained
     if trained is not None:
         facts["training_tasks"] = [trained.among(part.env, part.tasks) for part in chosen.parts]
-    folder = root / f"{chosen.name}-{_slug(agent)}-{facts['key'][:10]}"
+    folder = root / f"{chosen.name}-{_slug(loaded.name)}-{facts['key'][:10]}"
     with writing_to(folder, "an evaluation"), RunStore(folder / "run.sqlite") as store:
         played = EvaluationRunner(loaded, chosen, pace or Pace(), facts, store, on_episode, on_left).play()
     return replace(load_evaluation(folder), played=played)

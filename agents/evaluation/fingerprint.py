@@ -1,8 +1,8 @@
 """What an evaluation's result depends on, as hashes: of an agent, and of a panel with the code of its environments.
 
-Of an agent: weights, settings and prompts; not how fast it plays, nor what that costs. A model behind a server is known
-by name and address alone: that its weights changed cannot be seen from here. Of code: Cairn's version, and the files
-that define environments outside Cairn; not what those import.
+Of an agent: weights, settings and prompts, or the file that defines it; not how fast it plays, nor what that costs. A
+model behind a server is known by name and address alone: that its weights changed cannot be seen from here. Of code:
+Cairn's version, and the files that define environments and agents outside Cairn; not what those import.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def fingerprint(agent: Agent, temperature: float) -> str:
     how = {"settings": agent.settings, "prompts": dict(agent.prompts)}
     content: dict[str, Any] = {"sampling": {**sampling, "temperature": temperature}, "how": how}  # Any: JSON
     kind, _, argument = agent.name.partition(":")
-    if kind == "human":
+    if agent.code is not None:
+        content |= {"name": agent.name, "code": agent.code.identity()}
+    elif kind == "human":
         content["person"] = uuid.uuid4().hex
     elif kind == "replay":
         content["files"] = _hashes(Path(argument).expanduser())

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from cairn.agents.agent import Agent, load_agent
 from cairn.agents.backends.http.usage import Metered, TokenUsage
+from cairn.agents.code_agent import AgentCode
 from cairn.agents.evaluation.arguments import chosen_tasks, sampling_temperature, whole_number
 from cairn.agents.evaluation.panel import PanelSection, task_seed
 from cairn.agents.evaluation.report import Report, summarise
@@ -33,7 +34,7 @@ class Pace(Config):
 
 
 def play_tasks(
-    agent: str,
+    agent: str | AgentCode,
     env: str,
     *,
     config: Mapping[str, Any] | None = None,

@@ -39,6 +39,8 @@ class Measures:
     tasks: int  # with an episode that was scored
     episodes: int  # that were scored
     cut: int  # of the scored episodes: ended because sampling.max_context was full
+    agent_errors: int  # of the scored episodes: ended because the agent's code raised or took too long
+    first_agent_error: str  # what the first of these says; "" without
     failed: Mapping[str, int]  # by cause
     first_failure: str  # what the first of these says; "" without
     success: Interval | None
@@ -90,6 +92,7 @@ class TaskFacts:
 def measure(rows: Sequence[EpisodeRow], facts: Mapping[str, TaskFacts]) -> Measures:
     """Return what these episodes come to."""
     scored = [row for row in rows if row.success is not None]
+    raised = [row for row in scored if row.ending == "truncated" and row.cause == "agent"]
     attempts = _by_task(scored)
     successes = _values(attempts, lambda row: float(bool(row.success)))
     scores = _values(attempts, lambda row: row.score or 0.0)
@@ -98,6 +101,8 @@ def measure(rows: Sequence[EpisodeRow], facts: Mapping[str, TaskFacts]) -> Measu
         tasks=len(attempts),
         episodes=len(scored),
         cut=sum(row.ending == "truncated" and row.cause == "tokens" for row in scored),
+        agent_errors=len(raised),
+        first_agent_error=raised[0].detail if raised else "",
         failed=dict(sorted(Counter(str(row.cause) for row in rows if row.success is None).items())),
         first_failure=next((row.detail for row in rows if row.success is None), ""),
         success=interval(successes) if successes else None,

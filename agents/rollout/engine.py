@@ -254,8 +254,8 @@ class Engine:
             self._ask(slot)
             return
         action = runner.on_reply(reply)
-        if action is None:
-            self._settle(slot, runner.ended(Ending.truncated("tokens")), done)
+        if isinstance(action, Ending):
+            self._settle(slot, runner.ended(action), done)
             return
         self._call(slot, lambda: runner.env.step(action))
 

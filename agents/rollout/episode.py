@@ -129,12 +129,14 @@ class EpisodeRunner:
         self._note(Note(kind=self.prompt.asks, text=self._text(reply)))
         return True
 
-    def on_reply(self, reply: Reply) -> str | None:
-        """Take in a reply and return its action; None: the sequence is full, which ends the episode."""
+    def on_reply(self, reply: Reply) -> str | Ending:
+        """Take in a reply and return its action, or how the episode ends: the sequence is full, or the agent failed."""
         self.partial = None
         self.length += len(reply.ids)
         if reply.finish == "context":
-            return None
+            return Ending.truncated("tokens")
+        if reply.finish == "error":
+            return Ending.agent_error(reply.text or "")
         text = self._text(reply)
         parsed = self._chosen(reply) or self.context.parse(text, is_cut=reply.finish == "length")
         self.pending = _PendingAction(reply, text, parsed)
