@@ -13,10 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cairn.core.keys import text_key
-from cairn.sandboxes.browser.tab import Tab
+
+if TYPE_CHECKING:
+    from cairn.sandboxes.browser.tab import Tab
 
 _MOST_NODES = 20_000
 _RANGES = (1_000, 10_000, 100_000, 1_000_000_000)  # of numbers; the next where those of one are taken

@@ -8,11 +8,13 @@ the goal has. An instruction that is more than words (a colour, say) stays.
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cairn.core.errors import SandboxFailure
-from cairn.sandboxes.browser.page import BrowserPage
-from cairn.sandboxes.browser.tab import Tab
+
+if TYPE_CHECKING:
+    from cairn.sandboxes.browser.page import BrowserPage
+    from cairn.sandboxes.browser.tab import Tab
 
 TURN_MS = 1000  # of a page's time: a page of ten seconds has ten turns
 _OUT_OF_REACH_MS = 1e6
