@@ -6,6 +6,9 @@ collision-resistant against an adversary who can choose the states.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import xxhash
@@ -44,3 +47,30 @@ def mix_keys(*keys: npt.NDArray[np.uint64] | np.uint64) -> npt.NDArray[np.uint64
             state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
             state ^= state >> np.uint64(31)
     return state
+
+
+def canonical_bytes(value: Any) -> bytes:  # Any: checked here
+    """Return bytes that are equal for equal values: numbers, texts, bytes, arrays, and containers of these.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype.str}{value.shape}".encode() + np.ascontiguousarray(value).tobytes()
+    if isinstance(value, np.generic):
+        return canonical_bytes(value.item())
+    if isinstance(value, bytes):
+        return b"b%d:" % len(value) + value
+    if value is None or isinstance(value, (bool, int, float, str)):
+        content = repr(value).encode("utf-8", "surrogatepass")
+        return b"v%d:" % len(content) + content
+    if isinstance(value, Mapping):
+        parts = sorted(canonical_bytes(key) + canonical_bytes(item) for key, item in value.items())
+    elif isinstance(value, (set, frozenset)):
+        parts = sorted(map(canonical_bytes, value))
+    elif isinstance(value, (list, tuple)):
+        parts = [canonical_bytes(item) for item in value]
+    else:
+        raise TypeError(f"expected numbers, texts, arrays or containers of these, got {type(value).__name__}")
+    kind = type(value).__name__.encode("utf-8", "replace")
+    return b"%b%d(" % (kind, len(parts)) + b"".join(b"%d:" % len(part) + part for part in parts) + b")"

@@ -26,7 +26,7 @@ _END_S = 1.0  # that cancelled async calls have to end
 _POLL_S = 0.05  # how often limits of time are looked at
 
 
-class CodeConfig(BackendConfig):
+class CodeAgentConfig(BackendConfig):
     """Which agent, and how long it may take."""
 
     agent: str = Field("", description="Its address, package.module:name.")
@@ -43,12 +43,12 @@ class CodeConfig(BackendConfig):
         return False
 
 
-class CodeBackend:
+class CodeAgentBackend:
     """`agents.backend.Backend` that calls an agent's code."""
 
     cache_tokens: int | None = None
 
-    def __init__(self, policy: object, sampling: SamplingConfig, config: CodeConfig) -> None:
+    def __init__(self, policy: object, sampling: SamplingConfig, config: CodeAgentConfig) -> None:
         self.num_slots, self.version, self.tokens_processed = sampling.slots, 0, 0
         self._agent = policy if isinstance(policy, CodeAgent) else code_agent(config.agent)
         self._timeout_s = config.call_timeout_s
@@ -164,4 +164,4 @@ def _reply(text: str, finish: Finish) -> Reply:
     return Reply(ids=nothing[0], logprobs=nothing[1], constraint=None, finish=finish, version=0, text=text)
 
 
-BACKEND = (CodeBackend, CodeConfig)
+BACKEND = (CodeAgentBackend, CodeAgentConfig)

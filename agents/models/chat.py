@@ -222,7 +222,8 @@ class ChatTemplate:
     def _encoded(self, messages: Sequence[Message], tools: Tools = (), *, is_asking: bool = False) -> Ids:
         """Return the ids of the template's text, in which no message can write a control token."""
         mark = self._control.mark
-        ids = self._control.encode(self._rendered(mark(messages), mark(tools), is_asking=is_asking))
+        marked = [{**mark(each), **({"content": each["content"]} if _is_ours(each) else {})} for each in messages]
+        ids = self._control.encode(self._rendered(marked, mark(tools), is_asking=is_asking))
         if self._tokenizer.unk_token_id is not None and self._tokenizer.unk_token_id in ids:
             raise ModelFailure(
                 f"The tokenizer cannot encode one of the texts {[str(m['content'])[:80] for m in messages]}; use one "
@@ -352,6 +353,11 @@ def _kinds(tools: Tools, takes_several: bool) -> list[tuple[str, Following]]:
 
 def _system(text: str | None) -> list[Message]:
     return [] if text is None else [_message("system", text)]
+
+
+def _is_ours(message: Message) -> bool:
+    """Return whether a text is one of the above: that of a reply, whose thought a template may look for."""
+    return bool(message["role"] == "assistant")
 
 
 def _message(role: str, content: str) -> Message:

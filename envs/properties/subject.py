@@ -10,7 +10,7 @@ from typing import Any
 
 from cairn.core.seeding import python_generator
 from cairn.envs import registry
-from cairn.envs.base import TextEnv
+from cairn.envs.base import EnvMeta, TextEnv
 
 Info = Mapping[str, Any]  # Any: what `TextEnv.step` reports
 Policy = Callable[[TextEnv, str, Info], str]  # the environment, its last text and info -> the next action
@@ -120,6 +120,11 @@ def constant(action: str) -> Policy:
 def oracle(name: str) -> Policy:
     """The environment's own oracle."""
     return lambda env, text, info: env.oracle(name)
+
+
+def best(meta: EnvMeta, *seed: int | str) -> Policy:
+    """The environment's default oracle; a random policy where it has none."""
+    return oracle(meta.oracles[0]) if meta.oracles else wander(*seed)
 
 
 def script(actions: list[str]) -> Policy:

@@ -47,6 +47,8 @@ HOSTILE = (
 
 def oracle_succeeds(subject: Subject) -> str:
     """Every oracle succeeds, or reaches the best score there is, by the public actions, on the promised share."""
+    if not subject.env.meta.oracles:
+        return "no oracle is declared; that tasks can be solved is not shown"
     promised = subject.env.meta.oracle_success
     chosen = subject.episodes if promised == 1 else subject.all_episodes  # few episodes say little of 0.8
     episodes = chosen(NUM_TASKS)
@@ -96,14 +98,14 @@ def _share(
 
 
 def hostile_text(subject: Subject) -> str:
-    """Text of any kind never raises, never wins and never ends a task, and the oracle can still go on from there."""
+    """Text of any kind never raises, never wins and never ends a task of several turns; the oracle can go on."""
     env = subject.env
     count = 0
     for task, seed in subject.episodes(8):
         _, info = env.reset(seed=seed, options={"task": task})
         for action in _attacks(env, info["admissible_actions"]):
             count += 1
-            if env.turn >= env.turn_limit - 1:
+            if env.turn >= max(1, env.turn_limit - 1):
                 env.reset(seed=seed, options={"task": task})
             _attack(env, task, action)
         _check_goes_on(env, task, seed)
@@ -131,11 +133,13 @@ def _attack(env: TextEnv, task: str, action: str) -> None:
     )
     require(len(text) <= 1 << 20, f"{said}: answered with {len(text)} characters")
     require(not info["success"], f"{said}: it won")
-    require(not is_terminated, f"{said}: it ended the task")
+    require(not is_terminated or env.meta.turn_limit == 1, f"{said}: it ended the task")
 
 
 def _check_goes_on(env: TextEnv, task: str, seed: int) -> None:
-    """After three hostile texts the oracle must still win, unless the turns run out."""
+    """After three hostile texts the oracle, if there is one, must still win, unless the turns run out."""
+    if not env.meta.oracles or env.meta.turn_limit == 1:
+        return
     hostile = iter(HOSTILE[5:8])
     follow = oracle(env.meta.oracles[0])
     end: Frame = last(env, task, seed, lambda e, text, info: next(hostile, None) or follow(e, text, info))

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from cairn.core.records import Episode, Observation, Task, Turn
     from cairn.core.table import StepTable
     from cairn.envs.registry import make, register
+    from cairn.envs.wrap import wrap
     from cairn.trainer.config import load_run_config
     from cairn.trainer.credit import advantage_std, advantages
     from cairn.trainer.credit.trajectory_graph import TrajectoryGraph, trajectory_graph
@@ -36,6 +37,7 @@ _HOMES = {
     "register": "cairn.envs.registry",
     "train": "cairn.trainer.train",
     "trajectory_graph": "cairn.trainer.credit.trajectory_graph",
+    "wrap": "cairn.envs.wrap",
     "advantage_std": "cairn.trainer.credit",
 }
 __all__ = [
@@ -55,6 +57,7 @@ __all__ = [
     "register",
     "train",
     "trajectory_graph",
+    "wrap",
 ]
 
 

@@ -161,7 +161,7 @@ def test_a_reply_that_was_cut_is_closed_by_the_prompt(encoder: Encoder, history:
 def test_a_template_that_appends_only_without_a_system_message_is_refused_with_one() -> None:
     encoder = encoder_of(MOVING)
     play(chat(encoder), encoder, [said(encoder, "go")])
-    with pytest.raises(ConfigError, match="turn 2 says"):
+    with pytest.raises(ConfigError, match="at turn 2 it renders"):
         play(chat(encoder, system="Be quick."), encoder, [said(encoder, "go")])
 
 

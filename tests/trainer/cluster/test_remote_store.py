@@ -49,7 +49,7 @@ def test_a_killed_writer_leaves_nothing_out_and_nothing_twice(nodes: Nodes, tmp_
         assert cluster.replaced == 3
         store.forget_after(20)
         store.flush()
-        store.add(50, {"loss": float("nan")})
+        store.add(50, {"loss": 0.5}, [episode(1.0, "look")], phase=None)  # type: ignore[arg-type]  # the fault
         with pytest.raises(CairnError, match="What was stored before is intact"):
             store.flush()
     with RunStore(tmp_path / "run.sqlite") as reader:
