@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cairn.core.errors import CairnError
+from cairn.core.keys import text_key
 
 Ids = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.uint64]
@@ -36,6 +37,37 @@ def integers(name: str, values: npt.ArrayLike) -> Keys:
         if not is_whole or not -(1 << 63) <= int(value) < 1 << 64:
             raise CairnError(f"StepTable: {name} must be an integer of 64 bits, got {value!r} in row {row}")
     return np.array([int(value) % (1 << 64) for value in array], np.uint64)
+
+
+def keys(name: str, values: npt.ArrayLike) -> Keys:
+    """Return one column of keys: integers as they are, texts as their 64-bit keys."""
+    texts = _texts(name, values)
+    return integers(name, values) if texts is None else np.array([text_key(text) for text in texts], np.uint64)
+
+
+def ids(name: str, values: npt.ArrayLike) -> tuple[Ids, list[str] | None]:
+    """Return one column of ids; of texts their numbers, in alphabetical order, and all of them by number."""
+    texts = _texts(name, values)
+    if texts is None:
+        return integers(name, values).astype(np.int64), None
+    known = sorted(set(texts))
+    number = {text: place for place, text in enumerate(known)}
+    return np.array([number[text] for text in texts], np.int64), known
+
+
+def _texts(name: str, values: npt.ArrayLike) -> list[str] | None:
+    """Return a column of texts; None: it has none."""
+    _check_masked(name, values)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iub":
+        return None
+    array = np.asarray(values, object).reshape(-1)
+    is_text = [isinstance(value, str) for value in array]
+    if not any(is_text):
+        return None
+    if not all(is_text):
+        row = is_text.index(False)
+        raise CairnError(f"StepTable: {name} must be all texts or all integers, got {array[row]!r} in row {row}")
+    return [str(text) for text in array]
 
 
 def flags(name: str, values: npt.ArrayLike) -> Flags:
@@ -106,8 +138,15 @@ def check_finite(columns: Mapping[str, Floats], kept: Flags) -> None:
             raise CairnError(f"StepTable: {name} must be finite, got {float(column[wrong[0]])} in row {wrong[0]}{hint}")
 
 
-def check_episodes(columns: Mapping[str, npt.NDArray[Any]], order: Ids) -> None:  # Any: of several types
-    """Check the episodes' rows, which stand in `order`."""
+def check_episodes(
+    columns: Mapping[str, npt.NDArray[Any]], order: Ids, texts: Mapping[str, list[str] | None]
+) -> None:  # Any: of several types
+    """Check the episodes' rows, which stand in `order`; `texts`: the ids that numbers stand for, by column."""
+
+    def shown(name: str, number: int) -> str:
+        named = texts.get(name)
+        return str(number) if named is None else repr(named[number])
+
     group, episode, turn = (columns[name][order] for name in ("group", "episode", "turn"))
     if not len(order):
         raise CairnError("StepTable: expected at least one episode that could be scored, got none")
@@ -115,8 +154,8 @@ def check_episodes(columns: Mapping[str, npt.NDArray[Any]], order: Ids) -> None:
     split = np.flatnonzero(pairs[0, 1:] == pairs[0, :-1])
     if len(split):
         raise CairnError(
-            f"StepTable: episode {pairs[0, split[0]]} has rows in groups {pairs[1, split[0]]} "
-            f"and {pairs[1, split[0] + 1]}"
+            f"StepTable: episode {shown('episode', pairs[0, split[0]])} has rows in groups "
+            f"{shown('group', pairs[1, split[0]])} and {shown('group', pairs[1, split[0] + 1])}"
         )
     is_same = episode[1:] == episode[:-1]
     expected = np.append(0, np.where(is_same, turn[:-1] + 1, 0))
@@ -124,7 +163,7 @@ def check_episodes(columns: Mapping[str, npt.NDArray[Any]], order: Ids) -> None:
         row = int(wrong[0])
         what = "twice there" if turn[row] == expected[row] - 1 else "not the next one"
         raise CairnError(
-            f"StepTable: turn {turn[row]} of episode {episode[row]} is {what} (row {order[row]}); "
+            f"StepTable: turn {turn[row]} of episode {shown('episode', episode[row])} is {what} (row {order[row]}); "
             f"expected turn {expected[row]}"
         )
     for name in ("success", "truncated", "past"):
@@ -132,8 +171,8 @@ def check_episodes(columns: Mapping[str, npt.NDArray[Any]], order: Ids) -> None:
             values = columns[name][order]
             if len(wrong := np.flatnonzero(is_same & (values[1:] != values[:-1]))):
                 raise CairnError(
-                    f"StepTable: {name} is a fact of the episode; episode {episode[wrong[0]]} has both "
-                    f"True and False (row {order[wrong[0] + 1]})"
+                    f"StepTable: {name} is a fact of the episode; episode {shown('episode', episode[wrong[0]])} has "
+                    f"both True and False (row {order[wrong[0] + 1]})"
                 )
     if "node" in columns:
         _check_tree(columns["node"][order], group, turn, order)

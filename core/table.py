@@ -15,6 +15,7 @@ It holds no text and no tokens: texts become keys when a step is recorded.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -33,7 +34,9 @@ from cairn.core._columns import (
     flags,
     floats,
     given,
+    ids,
     integers,
+    keys,
     scorable,
 )
 from cairn.core.errors import CairnError
@@ -46,7 +49,7 @@ T = TypeVar("T", bound=np.generic)
 _OVER, _UNKNOWN = 0x0EAD, 0x0F00  # scopes of the keys of states that nobody recorded
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class StepTable:
     """Columns over N step rows, sorted by (group, episode, turn); `order` leads back to the caller's rows."""
 
@@ -108,7 +111,10 @@ class StepTable:
         is_deterministic: bool = False,
         allow_unscorable: bool = False,
     ) -> StepTable:
-        """Build a table from arrays of N, in any row order. Ids are integers from -2**63; keys, up to 2**64 - 1.
+        """Build a table from arrays of N, in any row order.
+
+        Ids (group, episode) are integers from -2**63, or texts; keys (anchor, action, role, node), integers up to
+        2**64 - 1, or texts, which are compared by their 64-bit keys.
 
         Left out: every reply is valid and trained on, no episode is truncated, and an episode whose rewards sum to more
         than 0 is a success. `success`, `truncated`, `past` are facts of the episode, told in each row. The anchor after
@@ -129,12 +135,11 @@ class StepTable:
         """
         if missing := [name for name, x in (("anchor", anchor), ("action", action), ("reward", reward)) if x is None]:
             raise CairnError(f"StepTable: the column {missing[0]!r} is needed, got None")
-        ids = {
-            name: integers(name, x).astype(np.int64)
-            for name, x in (("group", group), ("episode", episode), ("turn", turn))
-        }
-        keys = {
-            name: integers(name, x)
+        named_ids = {name: ids(name, x) for name, x in (("group", group), ("episode", episode))}
+        numbered = {name: found for name, (found, _) in named_ids.items()}
+        numbered["turn"] = integers("turn", turn).astype(np.int64)
+        compared = {
+            name: keys(name, x)
             for name, x in given(anchor=anchor, action=action, next_anchor=next_anchor, role=role, node=node)
         }
         truths = {
@@ -150,15 +155,15 @@ class StepTable:
         named = {name: floats(f"channel {name!r}", x) for name, x in (channels or {}).items()}
         if unknown := [name for name in parts if name not in named]:
             raise CairnError(f"StepTable: parts of the reward must be channels; got {unknown}, known: {sorted(named)}")
-        columns: dict[str, npt.NDArray[Any]] = {**ids, **keys, **truths, **numbers}  # Any: of several types
+        columns: dict[str, npt.NDArray[Any]] = {**numbered, **compared, **truths, **numbers}  # Any: of several types
         check_lengths({**columns, **{f"channel {name!r}": x for name, x in named.items()}})
         kept, num_unscorable = scorable(columns, allow_unscorable)
         check_finite(
             {**numbers, **{f"channel {name!r}": np.where(np.isnan(x), 0.0, x) for name, x in named.items()}}, kept
         )
         order = np.flatnonzero(kept)
-        order = order[np.lexsort((ids["turn"][order], ids["episode"][order], ids["group"][order]))]
-        check_episodes(columns, order)
+        order = order[np.lexsort(tuple(numbered[name][order] for name in ("turn", "episode", "group")))]
+        check_episodes(columns, order, {name: texts for name, (_, texts) in named_ids.items()})
         sorted_ = {name: column[order] for name, column in columns.items()}
         return cls(
             **_completed(sorted_, order),
@@ -217,8 +222,74 @@ class StepTable:
             is_deterministic=is_deterministic,
         )
 
+    @classmethod
+    def from_messages(
+        cls,
+        episodes: Sequence[Sequence[Mapping[str, Any]]],  # Any: JSON
+        *,
+        group: Sequence[int | str],
+        reward: Sequence[float | Sequence[float]],
+        anchor: Sequence[Sequence[int | str]] | None = None,
+        success: Sequence[bool] | None = None,
+        truncated: Sequence[bool] | None = None,
+    ) -> StepTable:
+        """Build a table from conversations; a message of the assistant is a step, whose action is its whole content.
+
+        Args:
+            episodes: lists of messages with ``role``, ``content`` and whatever else they hold, such as ``tool_calls``.
+            group: of each episode.
+            reward: of each episode, earned at its end; or of each of its steps.
+            anchor: of each step of each episode; None: all messages before it, so that steps share a state where their
+                conversations are equal until then.
+            success: of each episode; None: its rewards sum to more than 0.
+            truncated: whether a budget ended each episode; None: none.
+
+        Raises:
+            CairnError: an episode has no message of the assistant, or lengths differ; see `from_columns`.
+        """
+        steps = [[n for n, message in enumerate(each) if message.get("role") == "assistant"] for each in episodes]
+        for name, column in given(group=group, reward=reward, anchor=anchor, success=success, truncated=truncated):
+            if (size := len(column)) != len(episodes):  # type: ignore[arg-type]  # sequences, all of them
+                raise CairnError(f"StepTable: {name} needs one value an episode, {len(episodes)}, got {size}")
+        rows = [(e, t, n) for e, places in enumerate(steps) for t, n in enumerate(places)]
+        if empty := [e for e, places in enumerate(steps) if not places]:
+            raise CairnError(f"StepTable: episode {empty[0]} has no message of the assistant")
+        rewards = [
+            list(each) if isinstance(each, Sequence) else [0.0] * (len(places) - 1) + [float(each)]
+            for each, places in zip(reward, steps, strict=True)
+        ]
+        states = [
+            [_json_key(each[:n]) for n in places] if anchor is None else list(anchor[e])
+            for e, (each, places) in enumerate(zip(episodes, steps, strict=True))
+        ]
+        for name, values in (("reward", rewards), ("anchor", states)):
+            if wrong := [e for e, each in enumerate(values) if len(each) != len(steps[e])]:
+                raise CairnError(
+                    f"StepTable: episode {wrong[0]} has {len(steps[wrong[0]])} steps, and {name} has "
+                    f"{len(values[wrong[0]])} values for it"
+                )
+        return cls.from_columns(
+            group=[group[e] for e, *_ in rows],
+            episode=[e for e, *_ in rows],
+            turn=[t for _, t, _ in rows],
+            anchor=[state for each in states for state in each],
+            action=[_json_key(episodes[e][n]) for e, _, n in rows],
+            reward=[value for each in rewards for value in each],
+            success=None if success is None else [success[e] for e, *_ in rows],
+            truncated=None if truncated is None else [truncated[e] for e, *_ in rows],
+        )
+
     def __len__(self) -> int:
         return len(self.group)
+
+    def __repr__(self) -> str:
+        optional = ("length", "logprob", "value", "final_value", "role", "past", "node")
+        there = [name for name in optional if getattr(self, name) is not None]
+        parts = [f"{len(self)} steps of {self.num_episodes} episodes in {len(np.unique(self.group))} groups"]
+        parts += [f"columns: {', '.join(there)}"] if there else []
+        parts += [f"channels: {', '.join(self.channels)}"] if self.channels else []
+        parts += [f"{self.num_unscorable} episodes left out"] if self.num_unscorable else []
+        return f"StepTable({'; '.join(parts)})"
 
     @property
     def num_episodes(self) -> int:
@@ -291,6 +362,10 @@ def _completed(columns: dict[str, npt.NDArray[Any]], order: Ids) -> dict[str, An
 def _unknown_keys(rows: Ids) -> Keys:
     """Return keys that are like no other, one a row."""
     return mix_keys(np.uint64(_UNKNOWN), rows.astype(np.uint64))
+
+
+def _json_key(value: Any) -> int:  # Any: JSON
+    return text_key(json.dumps(value, sort_keys=True, ensure_ascii=False))
 
 
 def _next_anchor(episode: Episode, turn: int) -> int | None:

@@ -33,7 +33,7 @@ _RESULT = "<<result>>"
 _THOUGHT = "<think>\n<<thought>>\n</think>\n\n"
 _FIRST_TURNS = 4  # every kind of turn is among them
 _MAX_SHAPES = 64  # conversations with other tools that are known to be appended to
-_MAX_KNOWN = 4096  # texts between replies that are kept
+_MAX_KNOWN, _MAX_KNOWN_CHARS = 4096, 2_000  # texts between replies that are kept; longer ones are not
 _NO_TOOLS = "agent.context.chat.tools: only a chat template shows tools; set model.chat_template, or tools = false"
 
 Tools = Sequence[Schema]
@@ -148,7 +148,7 @@ class ChatTemplate:
         frames = {*self._encoded([user], is_asking=True), *self._encoded([user, reply])}
         self.mark_ids = frozenset(self._marks & frames)
         self._stable: dict[tuple[bool, str], int] = {}  # turns that are known to be, by system message and tools
-        self._known: dict[tuple[Following, bool, str], Ids] = {}  # ids of `following` after a closed reply
+        self._known: dict[object, Ids] = {}  # ids of `following` after a closed reply, and of `reply`
 
     def opening(self, text: str, system: str | None = None, tools: Tools = ()) -> Ids:
         """Return the ids of a first prompt: system message, schemas of tools, user message, generation prompt.
@@ -172,12 +172,9 @@ class ChatTemplate:
             ModelFailure: as for `opening`.
         """
         self._check(turn, has_system, tools)
-        key = after, has_system, json.dumps(tools)
-        if key not in self._known:
-            if len(self._known) >= _MAX_KNOWN:
-                self._known.clear()
-            self._known[key] = self._between(after, has_system, tools)
-        return self._known[key] if is_closed else (self.end_id, *self._known[key])
+        key = (after, has_system, json.dumps(tools)) if sum(map(len, after.texts)) <= _MAX_KNOWN_CHARS else None
+        ids = self._remembered(key, lambda: self._between(after, has_system, tools))
+        return ids if is_closed else (self.end_id, *ids)
 
     def reply(self, calls: Sequence[ToolCall], tools: Tools) -> Ids:
         """Return the ids of a reply that makes these calls, as the template writes it, closed by `end_id`.
@@ -185,11 +182,15 @@ class ChatTemplate:
         Raises:
             ConfigError: the template writes such a reply behind other tokens than its prompt.
         """
-        user = _message("user", _USER)
-        asking, answered = self._encoded([user], tools, is_asking=True), self._encoded([user, _reply("", calls)], tools)
-        if answered[: len(asking)] != asking:
-            raise self._unstable(1, asking, answered)
-        return self._cut(answered)[len(asking) :]
+        user, said = _message("user", _USER), _reply("", calls)
+
+        def written() -> Ids:
+            asking, answered = self._encoded([user], tools, is_asking=True), self._encoded([user, said], tools)
+            if answered[: len(asking)] != asking:
+                raise self._unstable(1, asking, answered)
+            return self._cut(answered)[len(asking) :]
+
+        return self._remembered((tuple(calls), json.dumps(tools)), written)
 
     def check(self, *, has_system: bool, tools: Tools = ()) -> None:
         """See to it that the template only appends, with these tools; see `ChatLayout`."""
@@ -208,6 +209,16 @@ class ChatTemplate:
         except ConfigError:
             return False
         return True
+
+    def _remembered(self, key: object, make: Callable[[], Ids]) -> Ids:
+        """Return the ids that were made for a key before, or make them; None: they are not kept."""
+        if key is None or (found := self._known.get(key)) is None:
+            found = make()
+            if key is not None:
+                if len(self._known) >= _MAX_KNOWN:
+                    self._known.clear()
+                self._known[key] = found
+        return found
 
     # -- rendering ---------------------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from cairn.core.errors import CairnError
 from cairn.core.keys import text_key
 from cairn.core.records import Ending, Episode, Observation, Task, Turn
 from cairn.core.table import StepTable
+from cairn.trainer.credit import advantages
 
 #          row    0  1  2  3  4     two groups; episode 7 has turns in rows 3 and 1
 COLUMNS: dict[str, Any] = {
@@ -308,3 +309,90 @@ def test_other_anchors_may_be_compared_by() -> None:
 def test_a_failed_episode_is_refused() -> None:
     with pytest.raises(CairnError, match="leave failed episodes out; task 't' failed"):
         StepTable.from_episodes([episode(1, ending=Ending.failed("environment", "died"))])
+
+
+def test_texts_are_ids_and_keys() -> None:
+    numbers = StepTable.from_columns(
+        group=[0, 0, 0, 1], episode=[0, 0, 1, 2], turn=[0, 1, 0, 0], anchor=[5, 6, 5, 5], action=[1, 2, 1, 1],
+        next_anchor=[6, 9, 9, 9], reward=[0, 1, 0, 1],
+    )  # fmt: skip
+    texts = StepTable.from_columns(
+        group=["a", "a", "a", "b"], episode=["x", "x", "y", "z"], turn=[0, 1, 0, 0],
+        anchor=np.array(["start", "hall", "start", "start"]), action=["go", "take", "go", "go"],
+        next_anchor=["hall", "end", "end", "end"], reward=[0, 1, 0, 1],
+    )  # fmt: skip
+    for name in ("group", "episode", "turn", "reward", "success", "order"):
+        assert getattr(texts, name).tolist() == getattr(numbers, name).tolist()
+    for name in ("anchor", "action", "next_anchor"):
+        found, expected = getattr(texts, name).tolist(), getattr(numbers, name).tolist()
+        assert [found.index(x) for x in found] == [expected.index(x) for x in expected]
+    assert advantages(texts, "grpo").tolist() == advantages(numbers, "grpo").tolist()
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"anchor": ["a", 1]}, "anchor must be all texts or all integers, got 1 in row 1"),
+        ({"episode": [0, "x"]}, "episode must be all texts or all integers, got 0 in row 0"),
+        ({"turn": ["0", "1"]}, "turn must be an integer of 64 bits, got '0' in row 0"),
+        ({"episode": ["x", "x"], "turn": [0, 2]}, "turn 2 of episode 'x' is not the next one"),
+        ({"episode": ["x", "x"], "group": ["a", "b"]}, "episode 'x' has rows in groups 'a' and 'b'"),
+        ({"episode": ["x", "x"], "success": [True, False]}, "episode 'x' has both True and False"),
+    ],
+)
+def test_texts_that_do_not_fit_are_refused_by_their_names(changes: dict[str, Any], why: str) -> None:
+    columns: dict[str, Any] = {
+        "group": [0, 0], "episode": [0, 0], "turn": [0, 1], "anchor": [1, 2], "action": [1, 2], "reward": [0, 1],
+    }  # fmt: skip
+    with pytest.raises(CairnError, match=re.escape(why)):
+        StepTable.from_columns(**{**columns, **changes})
+
+
+def test_a_table_shows_its_size_and_what_it_has() -> None:
+    table = StepTable.from_columns(
+        group=[0, 0, 1, 1], episode=[0, 0, 1, 2], turn=[0, 1, 0, 0], anchor=[1, 2, 1, 1], action=[1, 2, 1, 2],
+        reward=[0, 1, 0, np.nan], length=[3, 4, 5, 6], channels={"tests": [0, 1, 0, 0]}, allow_unscorable=True,
+    )  # fmt: skip
+    assert repr(table) == (
+        "StepTable(3 steps of 2 episodes in 2 groups; columns: length; channels: tests; 1 episodes left out)"
+    )
+
+
+ASKED = {"role": "user", "content": "Refund the tea."}
+CALLED = {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "find", "arguments": "{}"}}]}
+FOUND = {"role": "tool", "content": "tea 12"}
+PAID = {"role": "assistant", "content": "Paid."}
+GAVE_UP = {"role": "assistant", "content": "No."}
+
+
+def test_a_table_of_conversations() -> None:
+    table = StepTable.from_messages(
+        [[ASKED, CALLED, FOUND, PAID], [ASKED, CALLED, FOUND, GAVE_UP], [ASKED, GAVE_UP]],
+        group=["tea"] * 3,
+        reward=[1.0, 0.0, [0.25]],
+    )
+    assert table.episode.tolist() == [0, 0, 1, 1, 2]
+    assert table.reward.tolist() == [0.0, 1.0, 0.0, 0.0, 0.25]
+    assert table.success.tolist() == [True, True, False, False, True]
+    anchor, action = table.anchor.tolist(), table.action.tolist()
+    assert anchor[0] == anchor[2] == anchor[4] != anchor[1] == anchor[3]
+    assert action[0] == action[2] != action[4] == action[3] != action[1]
+    own = StepTable.from_messages([[ASKED, CALLED, FOUND, PAID]], group=[0], reward=[1], anchor=[["start", "listed"]])
+    assert own.anchor[0] != own.anchor[1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"episodes": [[ASKED]]}, "episode 0 has no message of the assistant"),
+        ({"reward": [1.0, 1.0]}, "reward needs one value an episode, 1, got 2"),
+        ({"reward": [[1.0]]}, "episode 0 has 2 steps, and reward has 1 values for it"),
+        ({"anchor": [["a"]]}, "episode 0 has 2 steps, and anchor has 1 values for it"),
+        ({"success": []}, "success needs one value an episode, 1, got 0"),
+        ({"truncated": []}, "truncated needs one value an episode, 1, got 0"),
+    ],
+)
+def test_conversations_that_do_not_fit_are_refused(changes: dict[str, Any], why: str) -> None:
+    arguments: dict[str, Any] = {"episodes": [[ASKED, CALLED, FOUND, PAID]], "group": [0], "reward": [1.0]}
+    with pytest.raises(CairnError, match=re.escape(why)):
+        StepTable.from_messages(**{**arguments, **changes})

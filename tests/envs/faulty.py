@@ -74,6 +74,28 @@ class Sound(TextEnv):
         self.said = saved
 
 
+class OneTurn(TextEnv):
+    """A sum that is answered in one turn; no oracle is declared."""
+
+    meta = EnvMeta(
+        name="one-turn", version=1, turn_limit=1, reward_range=(0, 1), summary="Answer a sum.", is_deterministic=True
+    )
+
+    def tasks(self) -> Sequence[str]:
+        return [f"{a}+{b}" for a in range(20, 30) for b in range(20, 30)]
+
+    def start(self, task_id: str, rng: random.Random) -> str:
+        return f"What is {task_id}?"
+
+    def act(self, action: str) -> Outcome:
+        is_right = action.strip() == str(sum(map(int, self.task_id.split("+"))))
+        text = "Right." if is_right else "Wrong."
+        return Outcome(text, reward=float(is_right), terminated=True, success=is_right, score=float(is_right))
+
+    def state(self) -> bytes:
+        return b""
+
+
 class PartedConfig(EnvConfig):
     """Settings of `Parted`."""
 

@@ -59,6 +59,12 @@ def test_holds_for_a_sound_environment(name: str) -> None:
     assert report.holds, report.detail
 
 
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_holds_for_an_environment_of_one_turn_without_an_oracle(name: str) -> None:
+    report = check_property(name, Subject("tests.envs.faulty:OneTurn"))
+    assert report.holds, report.detail
+
+
 @pytest.mark.parametrize("halves", [False, True])
 def test_parts_and_channels_that_are_declared_hold(halves: bool) -> None:
     report = check_property("channels", Subject("tests.envs.faulty:Parted", config={"halves": halves}))
