@@ -93,7 +93,7 @@ def load_agent(name: str | AgentCode, settings: Mapping[str, Any] | None = None)
         raise ConfigError(f"Expected the name of an agent or of a folder, a function or a class, got {name!r:.100}")
     kind, _, model = name.partition(":")
     if is_scripted(name):
-        _refuse_agent_settings(name, settings)
+        _refuse_agent_settings(name, settings, "a script")
         sampling = _sampling({"method": "scripted", "slots": 1, "scripted": {"agent": name}}, settings, name)
         return Agent(name=name, interface=SCRIPT, sampling=sampling)
     if kind == "openai":
@@ -109,15 +109,15 @@ def load_agent(name: str | AgentCode, settings: Mapping[str, Any] | None = None)
 
 def _of_code(code: CodeAgent, settings: Mapping[str, Any]) -> Agent:  # Any: tables
     """Return an agent that is Python code; a plain function plays one episode at a time, unless settings say more."""
-    _refuse_agent_settings(code.name, settings)
+    _refuse_agent_settings(code.name, settings, "Python code")
     slots = _CODE_SLOTS if code.is_async or isinstance(code.code, type) else 1
     sampling = _sampling({"method": "code", "slots": slots, "code": {"agent": code.name}}, settings, code.name)
     return Agent(name=code.name, interface=SCRIPT, sampling=sampling, code=code)
 
 
-def _refuse_agent_settings(name: str, settings: Mapping[str, Any]) -> None:  # Any: tables
+def _refuse_agent_settings(name: str, settings: Mapping[str, Any], kind: str) -> None:  # Any: tables
     if set_in_vain := sorted(settings.get("agent", {})):
-        raise ConfigError(f"{name!r} has no prompts of Cairn: it has no setting agent.{set_in_vain[0]}; leave it out")
+        raise ConfigError(f"{name!r} is {kind}: it has no setting agent.{set_in_vain[0]}; leave it out")
 
 
 def _folder_of(name: str) -> Path | None:

@@ -12,6 +12,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
@@ -88,8 +89,8 @@ class CodePlayer:
 
 
 def is_code(name: str) -> bool:
-    """Return whether a name is the address of an agent's code."""
-    return DOTTED.fullmatch(name) is not None
+    """Return whether a name is the address of an agent's code: of a module that there is."""
+    return DOTTED.fullmatch(name) is not None and find_spec(name.partition(":")[0].partition(".")[0]) is not None
 
 
 def code_agent(code: object) -> CodeAgent:

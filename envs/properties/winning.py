@@ -143,7 +143,8 @@ def _check_goes_on(env: TextEnv, task: str, seed: int) -> None:
     hostile = iter(HOSTILE[5:8])
     follow = oracle(env.meta.oracles[0])
     end: Frame = last(env, task, seed, lambda e, text, info: next(hostile, None) or follow(e, text, info))
-    won = end.info["success"] or end.is_truncated or env.meta.oracle_success < 1
+    ran_out = end.is_truncated or env.turn >= env.turn_limit
+    won = end.info["success"] or ran_out or env.meta.oracle_success < 1
     require(
         won, f"task {task!r}: after hostile text the oracle no longer succeeds; the last text was {end.text!r:.120}"
     )

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from cairn.agents.evaluation.evaluate import evaluate
     from cairn.core.records import Episode, Observation, Task, Turn
     from cairn.core.table import StepTable
+    from cairn.envs import scorers
+    from cairn.envs.data_env import DataEnv
     from cairn.envs.registry import make, register
     from cairn.envs.wrap import wrap
     from cairn.trainer.config import load_run_config
@@ -23,6 +25,7 @@ __version__ = "0.1.0"
 _gymnasium.install()  # ids "cairn/..." of gymnasium.make; imports nothing by itself
 
 _HOMES = {
+    "DataEnv": "cairn.envs.data_env",
     "Episode": "cairn.core.records",
     "Observation": "cairn.core.records",
     "Run": "cairn.trainer.run.result",
@@ -41,6 +44,7 @@ _HOMES = {
     "advantage_std": "cairn.trainer.credit",
 }
 __all__ = [
+    "DataEnv",
     "Episode",
     "Observation",
     "Run",
@@ -55,6 +59,7 @@ __all__ = [
     "load_run_config",
     "make",
     "register",
+    "scorers",
     "train",
     "trajectory_graph",
     "wrap",
@@ -62,6 +67,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:  # Any: each name has its own type, see TYPE_CHECKING above
+    if name == "scorers":
+        return importlib.import_module("cairn.envs.scorers")
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'cairn' has no attribute {name!r}")

@@ -230,7 +230,7 @@ class NoAct:
         (NoAct, r"has no method act\(observation, info\)"),
         (f"{__name__}:AGENTS", "expected a function"),
         (f"{__name__}:nothing", "has no 'nothing'"),
-        ("no_such_module:act", "Cannot import 'no_such_module'"),
+        ("no_such_module:act", "Unknown agent 'no_such_module'"),
         (7, "Expected the name of an agent or of a folder, a function or a class, got 7"),
     ],
 )

@@ -196,7 +196,7 @@ def test_a_masked_value_is_missing(column: str) -> None:
         ("group", [5, 3, 5, 4, 3], "episode 7 has rows in groups 3 and 4"),
         ("anchor", [1, 2, 0.5, 3, 3], "anchor must be an integer of 64 bits, got 0.5 in row 2"),
         ("anchor", [1, 2, 1 << 64, 3, 3], "anchor must be an integer of 64 bits"),
-        ("anchor", ["a", "b", "c", "d", "e"], "anchor must be an integer of 64 bits, got 'a' in row 0"),
+        ("anchor", ["a", 2, "c", "d", "e"], "anchor must be all texts or all integers, got 2 in row 1"),
         ("group", [0.5, 3, 5, 3, 3], "group must be an integer of 64 bits, got 0.5 in row 0"),
         ("reward", [0.0, 0.0, np.nan, 0.0, 0.0], "pass allow_unscorable=True"),
         ("value", [0, 0, 0, np.inf, 0], "value must be finite, got inf in row 3"),

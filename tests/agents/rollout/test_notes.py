@@ -11,7 +11,7 @@ from cairn.agents.backends.http.chat import text_reply
 from cairn.agents.context.messages import Messages, MessagesConfig
 from cairn.agents.rollout.episode import Answer, EpisodeRunner, Job, PolicyInterface
 from cairn.core.episode_json import turn_from_json, turn_to_json
-from cairn.core.records import Note, Observation, Task
+from cairn.core.records import Ending, Note, Observation, Task
 
 
 def runner() -> EpisodeRunner:
@@ -52,7 +52,7 @@ def test_a_summary_that_found_no_room_is_none() -> None:
     of.on_reply(says("a"))
     of.on_step(answer(1), 0.0)
     assert not of.takes_note(text_reply("", "context", 0))
-    assert of.on_reply(text_reply("", "context", 0)) is None
+    assert of.on_reply(text_reply("", "context", 0)) == Ending.truncated("tokens")
 
 
 def test_an_episode_that_is_taken_up_has_its_summaries() -> None:

@@ -1,0 +1,239 @@
+"""Scorers of answers to questions: reply and row -> a score from 0 to 1, and what can be read out of a reply.
+
+A reply is read in this order: thoughts in `<think> </think>` are left out, `extract` takes the answer out of the rest,
+and the scorer compares it with the row's. A reply in which `extract` finds nothing scores 0 and is counted as not
+answered: the whole text never stands in for an answer.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import regex
+
+from cairn.core.errors import ConfigError
+
+Row = Mapping[str, Any]  # Any: JSON
+Found = str | None  # an answer; None: there is none in the reply
+Extract = (
+    Literal["all", "boxed", "answer", "hash", "last_number", "last_line"] | re.Pattern[str] | Callable[[str], Found]
+)
+Score = float | bool | tuple[float, Mapping[str, float]]  # from 0 to 1, perhaps with further measurements by name
+_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+_NUMBER = re.compile(r"[-+]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?%?")
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_PATTERN_S = 1.0  # that a pattern may take
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scorer:
+    """Compares answers with those of rows."""
+
+    score: Callable[[str, Row, Any], Score]  # of an answer, by the row and the row's own answer
+    check: Callable[[Any], None] = lambda gold: None  # raises ValueError where a row's answer cannot be compared with
+    write: Callable[[Any], str] | None = None  # a right answer by the row's own; None: it is not known
+    channels: tuple[str, ...] = ()  # names of further measurements
+    needs_answer: bool = True  # each row must have an answer of its own
+
+
+def exact(*, normalise: bool = True) -> Scorer:
+    """Score 1 for an answer that equals the row's, or one of several.
+
+    Args:
+        normalise: whether case, blanks, articles and a final point count.
+    """
+    same = _normalised if normalise else str.strip
+
+    def check(gold: Any) -> None:
+        if not (texts := _golds(gold)) or not all(same(text) for text in texts):
+            raise ValueError("it is empty")
+
+    return Scorer(
+        score=lambda said, row, gold: same(said) in {same(text) for text in _golds(gold)},
+        check=check,
+        write=lambda gold: _golds(gold)[0],
+    )
+
+
+def number(*, tol_abs: float = 0.0, tol_rel: float = 1e-6) -> Scorer:
+    """Score 1 for a number that is near enough to the row's: |x - gold| <= max(tol_abs, tol_rel * |gold|).
+
+    Thousands are separated by commas, as in 1,234.5; "$", units and white space around a number do not count; 3/4 is a
+    fraction; a per cent sign counts only where the row's answer has one.
+    """
+
+    def score(said: str, row: Row, gold: Any) -> bool:
+        found, wanted = read_number(said), read_number(str(gold))
+        if found is None or wanted is None:
+            return False
+        if wanted[1] != found[1] and wanted[1]:
+            return False
+        return abs(found[0] - wanted[0]) <= max(tol_abs, tol_rel * abs(wanted[0]))
+
+    def check(gold: Any) -> None:
+        if read_number(str(gold)) is None:
+            raise ValueError("it is not a number")
+
+    return Scorer(score=score, check=check, write=str)
+
+
+def choice(letters: str = "ABCD") -> Scorer:
+    """Score 1 for the letter of the right choice.
+
+    It is the last one that is stated as the answer ("answer: B", "the answer is (B)", "\\boxed{B}"), or the whole
+    answer. A letter that merely occurs, such as the article "a", is none.
+    """
+    upper, lower = re.escape(letters.upper()), re.escape(letters.lower())
+    each = rf"[{upper}]|[{lower}](?=[*_]*[ ]*(?:[).\]}},;:$]|\Z|\n))"  # "the answer is a dog" states none
+    mark = rf"[\s*_$({{\[]*(?:\\boxed\{{|\\text\{{|\\mathrm\{{)*[\s*_$({{\[]*({each})(?![A-Za-z])"
+    stated = re.compile(rf"(?:(?i:\banswer|\bantwort|\bchoice|\boption)(?:\s+is|\s+ist)?\s*[:=]?|\\boxed\{{){mark}")
+    whole = re.compile(rf"{mark}[\s*_.)}}\]$:]*\Z")
+
+    def read(said: str) -> str | None:
+        found = stated.findall(said)
+        if found:
+            return str(found[-1]).upper()
+        alone = whole.match(said.strip())
+        return None if alone is None else alone.group(1).upper()
+
+    def check(gold: Any) -> None:
+        if str(gold).strip().upper() not in set(letters.upper()):
+            raise ValueError(f"it is not one of {letters}")
+
+    return Scorer(
+        score=lambda said, row, gold: read(said) == str(gold).strip().upper(),
+        check=check,
+        write=lambda gold: str(gold).strip().upper(),
+    )
+
+
+def pattern(text: str, *, group: int = 0) -> Scorer:
+    """Score 1 where the last match of a pattern equals the row's answer; one that runs for a second matches nothing."""
+    compiled = regex.compile(text)
+
+    def score(said: str, row: Row, gold: Any) -> bool:
+        try:
+            found = [match.group(group) for match in compiled.finditer(said, timeout=_PATTERN_S)]
+        except TimeoutError:
+            return False
+        return bool(found) and found[-1] == str(gold)
+
+    return Scorer(score=score)
+
+
+def function(score: Callable[[str, Row], Score], *, channels: Sequence[str] = ()) -> Scorer:
+    """Score by a function of the answer and the row: from 0 to 1, or that and the measurements named in `channels`."""
+    return Scorer(score=lambda said, row, gold: score(said, row), channels=tuple(channels), needs_answer=False)
+
+
+def extractor(extract: Extract) -> Callable[[str], Found]:
+    """Return what takes the answer out of a reply.
+
+    Raises:
+        ConfigError: there is no such way.
+    """
+    if isinstance(extract, re.Pattern):
+        return lambda text: (
+            found[-1] if (found := [match.group(match.lastindex or 0) for match in extract.finditer(text)]) else None
+        )
+    if callable(extract):
+        return extract
+    if extract not in _EXTRACTORS:
+        raise ConfigError(
+            f"extract: expected one of {', '.join(_EXTRACTORS)}, a pattern or a function, got {extract!r}"
+        )
+    return _EXTRACTORS[extract]
+
+
+def written(extract: Extract, answer: str) -> str:
+    """Return a reply out of which an answer is taken."""
+    return _WRITERS.get(extract, "%s") % (answer,) if isinstance(extract, str) else answer
+
+
+def without_thoughts(reply: str) -> str:
+    """Return a reply without what stands in `<think> </think>`; one that never ends takes all that follows."""
+    return _THOUGHT.sub("", reply).strip()
+
+
+def read_number(text: str) -> tuple[float, bool] | None:
+    """Return the only number in a text, and whether it is in per cent; None: there is none, or there are several."""
+    clean = unicodedata.normalize("NFKC", text).replace("\u2212", "-")
+    fraction = re.fullmatch(r"\D*?(-?\d+)\s*/\s*(\d+)\D*", clean) or re.fullmatch(
+        r"\D*?(-?)\\d?frac\{(\d+)\}\{(\d+)\}\D*", clean
+    )
+    if fraction is not None:
+        *signs, above, below = fraction.groups()
+        value = float(above) / float(below) if float(below) else math.nan
+        value = -value if "-" in signs else value
+        return (value, False) if math.isfinite(value) else None
+    found = _NUMBER.findall(clean)
+    if len(found) != 1:
+        return None
+    whole = found[0].rstrip("%")
+    if "," in whole and not re.fullmatch(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?", whole):
+        return None
+    value = float(whole.replace(",", ""))
+    return (value, found[0].endswith("%")) if math.isfinite(value) else None
+
+
+def _last_match(pattern_: re.Pattern[str], text: str) -> Found:
+    found = [match.group(match.lastindex or 0) for match in pattern_.finditer(text)]
+    return found[-1] if found else None
+
+
+def _boxed(text: str) -> Found:
+    """Return what stands in the last \\boxed{}, by counting braces."""
+    start = text.rfind("\\boxed{")
+    if start < 0:
+        return None
+    depth = 0
+    for at in range(start + len("\\boxed"), len(text)):
+        depth += {"{": 1, "}": -1}.get(text[at], 0)
+        if depth == 0:
+            return text[start + len("\\boxed{") : at].strip()
+    return None
+
+
+def _tagged(text: str) -> Found:
+    found = re.findall(r"<answer>(.*?)</answer>", text, re.DOTALL)
+    return found[-1].strip() if found else None
+
+
+def _hashed(text: str) -> Found:
+    _, mark, rest = text.rpartition("####")
+    return (rest.strip().splitlines() or [""])[0].strip() or None if mark else None
+
+
+def _last_number(text: str) -> Found:
+    found = _NUMBER.findall(text)
+    return found[-1].rstrip(",") if found else None
+
+
+def _last_line(text: str) -> Found:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else None
+
+
+_EXTRACTORS: dict[str, Callable[[str], Found]] = {
+    "all": lambda text: text.strip() or None,
+    "boxed": _boxed,
+    "answer": _tagged,
+    "hash": _hashed,
+    "last_number": _last_number,
+    "last_line": _last_line,
+}
+_WRITERS = {"boxed": "\\boxed{%s}", "answer": "<answer>%s</answer>", "hash": "#### %s"}  # elsewhere as it is
+
+
+def _golds(gold: Any) -> list[str]:
+    return [str(each) for each in gold] if isinstance(gold, Sequence) and not isinstance(gold, str) else [str(gold)]
+
+
+def _normalised(text: str) -> str:
+    folded = _ARTICLES.sub(" ", unicodedata.normalize("NFKC", text).casefold())
+    return " ".join(folded.split()).rstrip(".").strip()
