@@ -37,6 +37,7 @@ from cairn.core.keys import bytes_key, signed, text_key
 from cairn.core.plugins import PERTURBATIONS
 from cairn.core.records import Schema
 from cairn.core.seeding import python_generator
+from cairn.envs.text_space import TextSpace
 
 _MOST_COMPARED = 20_000  # task ids among which the nearest to an unknown one is looked for
 
@@ -100,31 +101,6 @@ class Outcome:
     success: bool = False
     score: float = 0.0
     channels: Mapping[str, float] = field(default_factory=dict)  # see the module's docstring
-
-
-class TextSpace(gymnasium.Space[str]):
-    """Any text of up to `max_chars` characters, control characters and lone surrogates included."""
-
-    def __init__(self, max_chars: int) -> None:
-        super().__init__(shape=None, dtype=None)
-        self.max_chars = max_chars
-
-    def contains(self, x: Any) -> bool:  # Any: Gymnasium asks about arbitrary objects
-        """Return whether `x` is a member."""
-        return isinstance(x, str) and len(x) <= self.max_chars
-
-    def sample(self, mask: Any = None, probability: Any = None) -> str:  # Any: Gymnasium's signature
-        """Return a short random text."""
-        return "".join(chr(c) for c in self.np_random.integers(32, 127, size=int(self.np_random.integers(0, 24))))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, TextSpace) and other.max_chars == self.max_chars
-
-    def __hash__(self) -> int:
-        return hash(self.max_chars)
-
-    def __repr__(self) -> str:
-        return f"TextSpace({self.max_chars})"
 
 
 class TextEnv(gymnasium.Env[str, str]):

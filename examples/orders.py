@@ -1,7 +1,7 @@
 """A tool agent, trained on its own calls: ``python examples/orders.py``.
 
-A small fresh model gets a chat template with tools. It imitates some calls, then learns from reward: it looks up the
-orders of a customer, reads the number of the right one in the result, and refunds it. Takes minutes on two processors.
+A small fresh model gets a chat template with tools. It imitates some calls, then learns from reward to look up the
+orders of a customer, read the number of the right one in the result, and refund it.
 """
 
 from __future__ import annotations

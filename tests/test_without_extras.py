@@ -10,6 +10,7 @@ from importlib.metadata import packages_distributions
 import pytest
 
 from cairn.core.plugins import ENVS
+from tests.sampling import sampled_params
 from tests.test_architecture import ROOT
 
 _BLOCKED = """
@@ -26,7 +27,7 @@ class Hides(PathFinder):
 sys.meta_path[:] = [Hides if finder is PathFinder else finder for finder in sys.meta_path]
 """
 _COMMAND = "\nfrom cairn.cli.main import app\napp()\n"
-COMMANDS = ("envs list", "plugins", "panels list", "doctor", "eval household --agent oracle --tasks 1", "train --help")
+COMMANDS = ("plugins", "panels list", "doctor", "eval household --agent oracle --tasks 1", "train --help")
 
 
 def modules_of_extras() -> str:
@@ -57,7 +58,7 @@ def test_the_extras_are_blocked() -> None:
     assert "No module named 'playwright'" in ended.stderr
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", ["envs list", *sampled_params(COMMANDS, parts=3)])
 def test_a_command(command: str, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path_factory.mktemp("run"))
     ended = run(_BLOCKED + _COMMAND, *command.split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from cairn.core.errors import CairnError, ConfigError
 from cairn.envs.checker import PROPERTIES, check_property
 from cairn.envs.properties.subject import Subject
 from cairn.envs.scorers import Extract, Scorer, extractor, without_thoughts, written
+from tests.sampling import sampled_params
 
 SUMS = [{"question": f"What is {a} + {b}?", "answer": a + b} for a in range(20, 30) for b in range(20, 30)]
 quiz = cairn.DataEnv(SUMS, cairn.scorers.number(), extract="boxed", name="quiz", instruction="Answer in \\boxed{}.")
@@ -35,8 +37,7 @@ opinions = cairn.DataEnv(
 )
 
 
-@pytest.mark.parametrize("name", PROPERTIES)
-@pytest.mark.parametrize("table", ["quiz", "tries"])
+@pytest.mark.parametrize(("table", "name"), sampled_params(itertools.product(["quiz", "tries"], PROPERTIES), parts=4))
 def test_the_properties_hold(table: str, name: str) -> None:
     report = check_property(name, Subject(f"{__name__}:{table}"))
     assert report.holds, report.detail

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.vector.utils import create_shared_memory, read_from_shared_memory, write_to_shared_memory
 
 from cairn.core.keys import signed, unsigned
 from cairn.core.plugins import ENVS
 from cairn.envs import registry
+from cairn.envs.text_space import TextSpace
 
-NO_SHARED: dict[str, dict[str, Any]] = {"sync": {}, "async": {"shared_memory": False}}  # texts have no fixed size
+MODES: dict[str, tuple[Any, dict[str, Any]]] = {
+    "sync": ("sync", {}),
+    "async": ("async", {}),
+    "async without shared memory": ("async", {"shared_memory": False}),
+}
 IDS = [env_id for env_id in ENVS.ids() if not registry.load(env_id).meta.is_blocking]
 
 
-@pytest.mark.parametrize("mode", NO_SHARED)
+@pytest.mark.parametrize("mode", MODES)
 def test_infos_of_a_vector_environment_are_arrays(mode: str) -> None:
+    kind, settings = MODES[mode]
     envs = gymnasium.make_vec(
-        "cairn/household", num_envs=4, vectorization_mode=mode, vector_kwargs=NO_SHARED[mode], size="tiny"
+        "cairn/household", num_envs=4, vectorization_mode=kind, vector_kwargs=settings, size="tiny"
     )
     plain = gymnasium.make("cairn/household", size="tiny")
     texts, info = envs.reset(seed=[0, 1, 2, 3])  # type: ignore[arg-type]  # VectorEnv says less than both of its kinds take
@@ -55,3 +63,44 @@ def test_a_key_and_its_signed_form_stand_for_each_other(key: int) -> None:
     assert -(1 << 63) <= signed(key) < 1 << 63
     assert unsigned(signed(key)) == key
     assert np.array([signed(key)]).astype(np.uint64)[0] == key
+
+
+@pytest.mark.parametrize("autoreset", list(gymnasium.vector.AutoresetMode))
+@pytest.mark.parametrize("mode", MODES)
+def test_texts_are_those_of_single_environments(mode: str, autoreset: gymnasium.vector.AutoresetMode) -> None:
+    kind, settings = MODES[mode]
+    envs: Any = gymnasium.make_vec(
+        "cairn/household",
+        num_envs=3,
+        vectorization_mode=kind,
+        vector_kwargs={**settings, "autoreset_mode": autoreset},
+        size="tiny",
+        turn_limit=4,
+    )
+    single = [registry.make("household", size="tiny", turn_limit=4) for _ in range(3)]
+    try:
+        texts, _ = envs.reset(seed=[0, 1, 2])
+        assert list(texts) == [env.reset(seed=seed)[0] for seed, env in enumerate(single)]
+        kept = texts
+        for turn in range(4):
+            texts, _, _, truncated, info = envs.step(["look", "inventory", "look"])
+            shown = [env.step(said)[0] for env, said in zip(single, ["look", "inventory", "look"], strict=True)]
+            is_last = turn == 3 and autoreset == gymnasium.vector.AutoresetMode.SAME_STEP
+            assert list(info["final_obs"] if is_last else texts) == shown
+        assert truncated.all()
+        assert list(kept) != shown  # what was given before does not change
+    finally:
+        envs.close()
+
+
+def test_a_text_that_is_too_long_for_shared_memory_says_what_to_do() -> None:
+    write: Any = write_to_shared_memory  # Any: its type is that of arrays
+    space, memory = TextSpace(1 << 20), create_shared_memory(TextSpace(1 << 20), 2)
+    for index, text in enumerate(("\u00e9\ud800 x" * 9, "")):
+        write(space, index, text, memory)
+    found: Any = read_from_shared_memory(space, memory, 2)
+    assert list(found) == ["\u00e9\ud800 x" * 9, ""]
+    assert found == deepcopy(found)
+    assert (found[-1], found[:1], len(found)) == ("", ("\u00e9\ud800 x" * 9,), 2)
+    with pytest.raises(ValueError, match=r"70000 bytes does not fit .*shared_memory\": False"):
+        write(space, 0, "x" * 70_000, memory)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import gymnasium
@@ -18,6 +19,7 @@ from cairn.envs.base import TextEnv
 from cairn.envs.checker import PROPERTIES, check_property
 from cairn.envs.properties.subject import Subject
 from examples.lake import lake
+from tests.sampling import sampled_params
 
 NAMES = ["left", "down", "right", "up"]
 
@@ -65,8 +67,7 @@ def begun(kind: type[TextEnv], task: str = "3", seed: int = 0) -> tuple[TextEnv,
     return env, env.reset(seed=seed, options={"task": task})[0]
 
 
-@pytest.mark.parametrize("name", PROPERTIES)
-@pytest.mark.parametrize("wrapped", WRAPPED)
+@pytest.mark.parametrize(("wrapped", "name"), sampled_params(itertools.product(WRAPPED, PROPERTIES)))
 def test_the_properties_hold(wrapped: str, name: str) -> None:
     report = check_property(name, Subject("examples.lake:lake" if wrapped == "lake" else f"{__name__}:{wrapped}"))
     assert report.holds, report.detail
@@ -226,8 +227,7 @@ def test_canonical_bytes_of_arrays_and_sets() -> None:
 @pytest.mark.parametrize("mode", ["sync", "async"])
 def test_in_vectors(mode: str) -> None:
     cairn.register("wrapped-lake", f"{__name__}:dry")
-    kept = {"shared_memory": False} if mode == "async" else {}  # texts have no fixed size
-    env: Any = gymnasium.make_vec("cairn/wrapped-lake", num_envs=3, vectorization_mode=mode, vector_kwargs=kept)
+    env: Any = gymnasium.make_vec("cairn/wrapped-lake", num_envs=3, vectorization_mode=mode)
     try:
         texts, _ = env.reset(seed=0)
         assert all("[S]FFF" in text for text in texts)

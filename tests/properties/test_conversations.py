@@ -7,6 +7,7 @@ control tokens that it has with harmless ones. The default run tries some conver
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections import Counter
 from functools import cache
@@ -22,7 +23,7 @@ from cairn.agents.models.tokens import Encoder
 from cairn.agents.tool_calls import ToolCall
 from cairn.core.records import function_schema
 from tests.properties.test_token_exactness import CORPUS, HOSTILE, byte_level, pieces, wrapped
-from tests.sampling import SEED
+from tests.sampling import SEED, sampled_params
 
 LOOK = function_schema("look_up", "Show an order.", {"order": {"type": "string"}}, ["order"])
 PAY = function_schema("refund", "Pay \u00e9 back.", {"order": {"type": "string"}, "sum": {"type": "number"}}, ["order"])
@@ -131,8 +132,7 @@ def mismatches(encoder: Encoder, rng: random.Random) -> int:
     return wrong
 
 
-@pytest.mark.parametrize("template", shipped_templates())
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "template"), sampled_params(itertools.product(KINDS, shipped_templates()), parts=3))
 def test_prompts_by_increments_are_those_of_the_template(kind: str, template: str) -> None:
     encoder, rng = encoder_of(kind, template), random.Random(0)
     assert sum(mismatches(encoder, rng) for _ in range(10)) == 0
