@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+import numpy as np
+
 from cairn.agents.tool_calls import ToolCall
 from cairn.core.errors import EpisodeFailure
 from cairn.core.records import Constraint, FloatArray, IntArray, Observation, Schema, Tokens
@@ -51,6 +53,12 @@ class Reply:
     version: int  # of the weights that sampled the first token
     text: str | None = None  # what a back end without ids says, or the error; None: what the ids say
     tokens: Tokens | None = None  # as a server counted them
+
+
+def text_reply(text: str, finish: Finish, version: int = 0) -> Reply:
+    """Return a reply without ids."""
+    nothing = np.empty(0, np.int32), np.empty(0, np.float32)
+    return Reply(ids=nothing[0], logprobs=nothing[1], constraint=None, finish=finish, version=version, text=text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ class, one object plays one episode at a time: `reset(observation, info)`, if it
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from hashlib import sha256
@@ -77,7 +78,7 @@ class CodePlayer:
 
         Raises:
             TypeError: the code returned anything else than text.
-            Exception: whatever the code raises.
+            Exception: the code raised it.
         """
         text, info = context.observation.text, _info(context)
         if context.turn == 0 and self.reset is not None:
@@ -90,7 +91,8 @@ class CodePlayer:
 
 def is_code(name: str) -> bool:
     """Return whether a name is the address of an agent's code: of a module that there is."""
-    return DOTTED.fullmatch(name) is not None and find_spec(name.partition(":")[0].partition(".")[0]) is not None
+    top = name.partition(":")[0].partition(".")[0]
+    return DOTTED.fullmatch(name) is not None and (top in sys.modules or find_spec(top) is not None)
 
 
 def code_agent(code: object) -> CodeAgent:

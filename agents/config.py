@@ -30,6 +30,20 @@ class BackendConfig(Config):
         return self.model_dump(mode="json", exclude=set(self.changes_no_reply))
 
 
+class TurnBackendConfig(BackendConfig):
+    """Settings of a back end that reads the turn itself and replies in text: no prompt is made for it."""
+
+    @property
+    def reads(self) -> Literal["ids", "messages", "turn_context"]:
+        """The observation and the task, without a prompt."""
+        return "turn_context"
+
+    @property
+    def constrains(self) -> bool:
+        """Replies are free."""
+        return False
+
+
 class AgentConfig(Config):
     """How observations become prompts and replies become actions."""
 

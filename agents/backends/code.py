@@ -12,35 +12,23 @@ import threading
 import time
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Literal
 
-import numpy as np
 from pydantic import Field
 
-from cairn.agents.backend import Finish, Reply, Request
+from cairn.agents.backend import Reply, Request, text_reply
 from cairn.agents.code_agent import CodeAgent, CodePlayer, code_agent
-from cairn.agents.config import BackendConfig, SamplingConfig
+from cairn.agents.config import SamplingConfig, TurnBackendConfig
 from cairn.core.errors import EpisodeFailure
 
 _END_S = 1.0  # that cancelled async calls have to end
 _POLL_S = 0.05  # how often limits of time are looked at
 
 
-class CodeAgentConfig(BackendConfig):
+class CodeAgentConfig(TurnBackendConfig):
     """Which agent, and how long it may take."""
 
     agent: str = Field("", description="Its address, package.module:name.")
     call_timeout_s: float = Field(300.0, gt=0, allow_inf_nan=False, description="Seconds of one call.")
-
-    @property
-    def reads(self) -> Literal["ids", "messages", "turn_context"]:
-        """What it answers."""
-        return "turn_context"
-
-    @property
-    def constrains(self) -> bool:
-        """It says what it says."""
-        return False
 
 
 class CodeAgentBackend:
@@ -80,7 +68,7 @@ class CodeAgentBackend:
         now = time.monotonic()
         for slot in [slot for slot, call in self._calls.items() if now > call.deadline]:
             self.abort(slot)
-            done.append((slot, _reply(f"it took longer than {self._timeout_s:g} s", "error")))
+            done.append((slot, text_reply(f"it took longer than {self._timeout_s:g} s", "error")))
         return done
 
     def so_far(self, slot: int) -> Reply | None:
@@ -98,17 +86,17 @@ class CodeAgentBackend:
         """Slots hold nothing that can be copied."""
 
     def pause(self) -> None:
-        """Calls under way go on."""
+        """Pending calls continue."""
 
     def resume(self) -> None:
         """Nothing was stopped."""
 
     def sync_weights(self, version: int) -> None:
-        """Count: there are no weights."""
+        """Store the version; an agent has no weights here."""
         self.version = version
 
     def close(self) -> None:
-        """Give up the calls under way and end the loop; threads at work are left to end by themselves."""
+        """Abandon pending calls and end the event loop; running threads end by themselves."""
         for slot in list(self._calls):
             self.abort(slot)
         if self._loop is not None:
@@ -124,15 +112,15 @@ class CodeAgentBackend:
         assert request.turn_context is not None  # an episode always has one
         try:
             player = self._player(slot)
-            reply = _reply(await player.answer(request.turn_context), "end")
+            reply = text_reply(await player.answer(request.turn_context), "end")
         except (Exception, SystemExit) as error:  # noqa: BLE001  (the boundary to foreign code)
-            reply = _reply(f"{type(error).__name__}: {error}", "error")
+            reply = text_reply(f"{type(error).__name__}: {error}", "error")
         self._answers.put((slot, call, reply))
 
 
 @dataclass(eq=False)
 class _Call:
-    """A call under way."""
+    """A pending call."""
 
     deadline: float  # by the monotonic clock
     task: Future[None] | None = None  # of async code
@@ -157,11 +145,6 @@ async def _end() -> None:
     if others:
         await asyncio.wait(others, timeout=_END_S)
     asyncio.get_running_loop().stop()
-
-
-def _reply(text: str, finish: Finish) -> Reply:
-    nothing = np.empty(0, np.int32), np.empty(0, np.float32)
-    return Reply(ids=nothing[0], logprobs=nothing[1], constraint=None, finish=finish, version=0, text=text)
 
 
 BACKEND = (CodeAgentBackend, CodeAgentConfig)

@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-import numpy as np
 from pydantic import Field
 
-from cairn.agents.backend import Reply, Request
-from cairn.agents.config import BackendConfig, SamplingConfig
+from cairn.agents.backend import Reply, Request, text_reply
+from cairn.agents.config import SamplingConfig, TurnBackendConfig
 from cairn.agents.scripted import script
 from cairn.core.errors import EpisodeFailure
 
 
-class ScriptedConfig(BackendConfig):
+class ScriptedConfig(TurnBackendConfig):
     """Which of these agents."""
 
     agent: str = Field(
         "oracle",
         description="oracle, oracle:NAME, random, constant:TEXT, replay:RUN, human, null, null:quit or injection.",
     )
-
-    @property
-    def reads(self) -> Literal["ids", "messages", "turn_context"]:
-        """What it answers."""
-        return "turn_context"
-
-    @property
-    def constrains(self) -> bool:
-        """It says what it says."""
-        return False
 
 
 class ScriptedBackend:
@@ -57,8 +44,7 @@ class ScriptedBackend:
             text = self._script(request.turn_context, request.rng)
         except EpisodeFailure as failure:  # of the environment's oracle
             return failure
-        nothing = np.empty(0, np.int32), np.empty(0, np.float32)
-        return Reply(ids=nothing[0], logprobs=nothing[1], constraint=None, finish="end", version=0, text=text)
+        return text_reply(text, "end")
 
     def so_far(self, slot: int) -> Reply | None:
         """Answers are whole."""

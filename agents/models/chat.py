@@ -148,6 +148,7 @@ class ChatTemplate:
         frames = {*self._encoded([user], is_asking=True), *self._encoded([user, reply])}
         self.mark_ids = frozenset(self._marks & frames)
         self._stable: dict[tuple[bool, str], int] = {}  # turns that are known to be, by system message and tools
+        self._several: dict[str, bool] = {}  # by a tool's name: see `_takes_several_calls`
         self._known: dict[object, Ids] = {}  # ids of `following` after a closed reply, and of `reply`
 
     def opening(self, text: str, system: str | None = None, tools: Tools = ()) -> Ids:
@@ -172,6 +173,8 @@ class ChatTemplate:
             ModelFailure: as for `opening`.
         """
         self._check(turn, has_system, tools)
+        if len(after.calls) > 1 and not self._takes_several_calls(tools):  # the first one is carried out
+            after = Following(after.texts[:1], after.calls[:1])
         key = (after, has_system, json.dumps(tools)) if sum(map(len, after.texts)) <= _MAX_KNOWN_CHARS else None
         ids = self._remembered(key, lambda: self._between(after, has_system, tools))
         return ids if is_closed else (self.end_id, *ids)
@@ -197,18 +200,18 @@ class ChatTemplate:
         self._require_shape(has_system=has_system, tools=tools)
         self._check(_FIRST_TURNS, has_system, tools)
 
-    def takes_several_calls(self, tools: Tools) -> bool:
+    def _takes_several_calls(self, tools: Tools) -> bool:
         """Return whether the template can show a reply that calls two tools."""
-        calls = [
-            ToolCall(f"abcdefgh{number}", str(tool["function"]["name"]), "{}")
-            for number in (1, 2)
-            for tool in tools[:1]
-        ]
-        try:
-            self._rendered([_message("user", _USER), _reply("", calls)], tools)
-        except ConfigError:
-            return False
-        return True
+        name = str(tools[0]["function"]["name"]) if tools else ""
+        if (known := self._several.get(name)) is None:
+            calls = [ToolCall(f"abcdefgh{number}", name, "{}") for number in (1, 2)]
+            try:
+                self._rendered([_message("user", _USER), _reply("", calls)], tools)
+                known = True
+            except ConfigError:
+                known = False
+            self._several[name] = known
+        return known
 
     def _remembered(self, key: object, make: Callable[[], Ids]) -> Ids:
         """Return the ids that were made for a key before, or make them; None: they are not kept."""
@@ -288,7 +291,7 @@ class ChatTemplate:
         if turn <= known:
             return
         ahead = max(_FIRST_TURNS, 1 << (turn - 1).bit_length())
-        kinds = _kinds(tools, self.takes_several_calls(tools))
+        kinds = _kinds(tools, self._takes_several_calls(tools))
         for number in range(1, _FIRST_TURNS + 1) if known == 0 else ():
             self._check_turn(number, kinds, has_system, tools)
         try:

@@ -2,7 +2,7 @@
 
 Texts from outside are marked before they are rendered: each control token that they spell out has a private character
 behind its first one. The rendered text is encoded in pieces, cut at these marks, so that no spelled token is whole.
-`sanitize_control_tokens` of transformers does the same since 5.20; vLLM needs an older version.
+`sanitize_control_tokens` of transformers does the same since 5.20; vLLM is tested with an older one.
 """
 
 from __future__ import annotations

@@ -15,8 +15,9 @@ from typer.testing import CliRunner
 
 import cairn
 from cairn.agents.agent import load_agent
+from cairn.agents.code_agent import is_code
 from cairn.agents.evaluation.evaluate import Evaluation
-from cairn.agents.evaluation.jobs import Pace, play_tasks
+from cairn.agents.evaluation.jobs import play_tasks
 from cairn.agents.evaluation.panel import make_panel
 from cairn.cli.main import app
 from cairn.core.errors import CairnError, ConfigError
@@ -244,6 +245,8 @@ def test_what_is_not_an_agent_is_refused(agent: Any, why: str) -> None:
 def test_names_of_other_agents_are_not_addresses() -> None:
     for name in ("oracle:reader", "constant:look", "random"):
         assert load_agent(name).sampling.method == "scripted"
+    assert not is_code("no_such_module:act")
+    assert is_code("__main__:act")
 
 
 def test_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,4 +261,3 @@ def test_of_slots_there_are_as_many_as_asked_for() -> None:
     assert load_agent(reader).sampling.slots == 1
     assert load_agent(Remembers).sampling.slots == 16
     assert load_agent(reader, {"sampling": {"slots": 4}}).sampling.slots == 4
-    assert Pace().slots is None

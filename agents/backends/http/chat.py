@@ -8,9 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from cairn.agents.backend import Finish, Message, Reply, Request
+from cairn.agents.backend import Message, Reply, Request, text_reply
 from cairn.agents.backends.http.fields import clean, first_choice, text_of, wrong
 from cairn.agents.config import SamplingConfig
 from cairn.agents.tool_calls import Answer, ToolCall
@@ -64,12 +62,6 @@ class ChatCompletions:
 
     def fork(self, source: int, target: int) -> None:
         """Do nothing: a conversation is sent whole each time."""
-
-
-def text_reply(text: str, finish: Finish, version: int) -> Reply:
-    """Return a reply without ids."""
-    nothing = np.empty(0, np.int32), np.empty(0, np.float32)
-    return Reply(ids=nothing[0], logprobs=nothing[1], constraint=None, finish=finish, version=version, text=text)
 
 
 def _foreseen(messages: Sequence[Message]) -> int:

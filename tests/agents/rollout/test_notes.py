@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from cairn.agents.backend import Reply
-from cairn.agents.backends.http.chat import text_reply
+from cairn.agents.backend import Reply, text_reply
 from cairn.agents.context.messages import Messages, MessagesConfig
 from cairn.agents.rollout.episode import Answer, EpisodeRunner, Job, PolicyInterface
 from cairn.core.episode_json import turn_from_json, turn_to_json
