@@ -13,6 +13,8 @@ def has_ended(pid: int, timeout_s: float = 60) -> bool:
     except ProcessLookupError:
         return True
     try:
-        return bool(select.select([watched], [], [], timeout_s)[0])
+        waiting = select.poll()  # unlike `select`, it takes descriptors above 1023
+        waiting.register(watched, select.POLLIN)
+        return bool(waiting.poll(timeout_s * 1000))
     finally:
         os.close(watched)
