@@ -11,6 +11,7 @@ import hypothesis
 import pytest
 
 from tests.resources import GIB, Resources, trim_memory
+from tests.sampling import is_of_today
 
 pytest_plugins = ["tests.safety"]
 # How long an example takes depends on the machine. The default run takes the same examples each time, so that it does
@@ -65,7 +66,13 @@ def _close_shared() -> Iterator[None]:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Keep the tests of a file in one process, where they share fixtures and caches, unless they name another group."""
+    """Leave a rotating test to other days, and keep the tests of a file in one process unless they name another group.
+
+    There they share fixtures and caches.
+    """
+    rotating = item.get_closest_marker("rotating")
+    if rotating is not None and not is_of_today(item.nodeid, *rotating.args):
+        item.add_marker(pytest.mark.slow)
     if item.get_closest_marker("xdist_group") is None:
         item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
 

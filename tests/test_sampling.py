@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sampling import sample, sampled_params
+from tests.sampling import is_of_today, sample, sampled_params
+
+pytest_plugins = ["pytester"]
 
 
 @pytest.mark.parametrize("count", [1, 3, 8, 20])
@@ -29,6 +31,24 @@ def test_the_sample_is_all_that_is_not_slow() -> None:
     params = sampled_params("abcdefghijk", parts=4, seed=2)
     assert [param.values[0] for param in params if not param.marks] == sample("abcdefghijk", parts=4, seed=2)
     assert sample("abcdefghijk", parts=4, seed=2) == ["c", "g", "k"]
+
+
+@pytest.mark.parametrize("parts", [1, 2, 5])
+def test_a_rotating_test_comes_once_in_as_many_days_as_there_are_parts(parts: int) -> None:
+    for number in range(50):
+        days = [seed for seed in range(700, 700 + parts) if is_of_today(f"tests/test_{number}.py::test", parts, seed)]
+        assert len(days) == 1
+
+
+def test_a_rotating_test_of_another_day_is_slow(pytester: pytest.Pytester) -> None:
+    tests = "\n".join(f"def test_{number}(): pass" for number in range(20))
+    pytester.makepyfile(f"import pytest\npytestmark = pytest.mark.rotating(4)\n{tests}")
+    pytester.makeconftest("from tests.conftest import pytest_itemcollected")
+    pytester.makeini("[pytest]\nmarkers = rotating(parts)\n slow\n xdist_group")
+    everything = pytester.runpytest_inprocess("--collect-only", "-q").parseoutcomes()
+    today = pytester.runpytest_inprocess("--collect-only", "-q", "-m", "not slow").parseoutcomes()
+    assert everything == {"tests": 20}
+    assert 0 < today["deselected"] < 20
 
 
 def test_nothing_has_no_sample() -> None:

@@ -32,6 +32,7 @@ _SAMPLE = 300  # documents whose score is looked up in full to know what the bes
 Docs = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float64]
 _LOOK_UP = 4  # looking one document up costs as much as reading this many
+_SMALL_FILE = 1 << 18  # bytes
 _ROUNDING = 1e-6  # share of a sum; more than it changes by being rounded to float32
 _FILES = ("keys", "words", "places", "starts", "docs", "weights", "bounds", "ranks")
 
@@ -170,8 +171,11 @@ def _scores(weight: Any, weights: Any) -> Any:  # Any: float32, one or many
 
 
 def mapped(path: Path) -> npt.NDArray[Any]:  # Any: the file says of what
-    """Return an array that stays in its file; as a plain array, which is sliced ten times as fast as a `memmap`."""
-    return np.asarray(np.load(path, mmap_mode="r"))
+    """Return an array that stays in its file; as a plain array, which is sliced ten times as fast as a `memmap`.
+
+    A small one is read: a file that is mapped holds a descriptor, of which a process may have few.
+    """
+    return np.asarray(np.load(path, mmap_mode="r" if path.stat().st_size > _SMALL_FILE else None))
 
 
 def _find(keys: npt.NDArray[np.uint64], text: str) -> int:

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cairn.core.caching import cached_method
 from cairn.core.errors import CairnError
 from cairn.core.keys import text_key
 from cairn.envs.webshop.bm25 import Index, mapped
@@ -71,7 +72,7 @@ class Catalogue:
         self._groups: dict[str, npt.NDArray[np.int32]] = {name: load[name] for name in ("category", "query")}  # [N]
         self._group_names: dict[str, list[str]] = names
         self._kept: OrderedDict[int, Product] = OrderedDict()
-        self._search = lru_cache(maxsize=_KEPT)(self._search_index)  # episodes of one task search alike
+        self._search = cached_method(self._search_index, _KEPT)  # episodes of one task search alike
 
     def __len__(self) -> int:
         return len(self._asins)

@@ -12,11 +12,11 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any, Literal
 
 from pydantic import Field
 
+from cairn.core.caching import cached_method
 from cairn.core.seeding import python_generator
 from cairn.envs.base import EnvConfig, EnvMeta, Outcome, TextEnv
 from cairn.envs.rephrasable import Rephrasable
@@ -94,7 +94,7 @@ class WebShopEnv(Rephrasable, TextEnv):
         self.session = self.first()
         self._page: list[Piece] = []
         self._links: dict[str, Piece] = {}
-        self._plan = lru_cache(maxsize=1024)(self.make_plan)
+        self._plan = cached_method(self.make_plan, 1024)
         self._no_reward = dict.fromkeys(self.meta.parts, 0.0)  # the parts of every turn's reward but the last one's
 
     @property

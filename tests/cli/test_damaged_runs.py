@@ -23,6 +23,8 @@ from cairn.viewer.app import make_app
 from cairn.viewer.catalog import find_runs
 from tests.sampling import sampled_params
 
+pytestmark = pytest.mark.rotating(3)
+
 ENV = "examples.doors:Doors"
 SETTINGS = {
     "env.id": ENV,

@@ -15,6 +15,8 @@ from cairn.cli.main import app
 from cairn.envs.base import EnvConfig, Outcome
 from examples.doors import Doors
 
+pytestmark = pytest.mark.rotating(3)
+
 ENV = "tests.cli.test_environment_faults:Broken"
 run = CliRunner()
 

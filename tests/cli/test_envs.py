@@ -16,6 +16,8 @@ from cairn.cli.main import app
 from cairn.envs import registry
 from tests.safety import without_pytest
 
+pytestmark = pytest.mark.rotating(3)
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "add_env.md").read_text(encoding="utf-8")
 SOUND = "tests.envs.faulty:Sound"

@@ -11,6 +11,8 @@ from typer.testing import CliRunner
 from cairn.cli.main import app
 from cairn.core.store import RunStore
 
+pytestmark = pytest.mark.rotating(3)
+
 ENV = "examples.doors:Doors"
 run = CliRunner()
 

@@ -19,6 +19,8 @@ PLANTED = "from pathlib import Path\nPath(__file__).with_suffix('.imported').tou
 OWN = """
 from examples.doors import Doors
 
+pytestmark = pytest.mark.rotating(3)
+
 class Mine(Doors):
     pass
 """

@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 from cairn.cli.main import app
 from tests.agents.tiny import shared
 
+pytestmark = pytest.mark.rotating(3)
+
 ENV = "examples.doors:Doors"
 CONFIG = f"""
 name = "doors"

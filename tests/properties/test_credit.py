@@ -16,6 +16,8 @@ from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit import advantages
 from cairn.trainer.credit.base import Property
 
+pytestmark = pytest.mark.rotating(3)
+
 METHODS = CREDITS.ids()
 
 

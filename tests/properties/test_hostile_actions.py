@@ -17,6 +17,8 @@ from cairn.core.errors import MissingDataError
 from cairn.envs.base import TextEnv
 from cairn.envs.registry import make
 
+pytestmark = pytest.mark.rotating(3)
+
 Info = dict[str, Any]  # Any: see TextEnv.step
 QUICK = (
     "household", "webshop", "webshop/basket", "webshop/cheapest", "webshop/backtrack", "webshop/distractor",

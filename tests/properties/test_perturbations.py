@@ -26,6 +26,8 @@ from cairn.envs.rephrasable import Rephrasable
 from tests.properties.test_environments import IDS, waits
 from tests.sampling import sample, sampled_params
 
+pytestmark = pytest.mark.rotating(3)
+
 NOT_HERE = (MissingDataError, MissingExtraError, MissingProgramError)
 SHARE = {False: 1 / 8, True: 1 / 32}  # of the properties' episodes; less of those that wait
 # What no words can change; and what is long to show, and the same in all environments, in one of them.

@@ -43,6 +43,8 @@ from tests.agents.backends.serving import Server, running
 from tests.agents.tiny import sharpened
 from tests.sampling import sampled_params
 
+pytestmark = pytest.mark.rotating(3)
+
 TEMPLATES = (None, *shipped_templates())
 MARKS = sorted({mark for name in shipped_templates() for mark in marks_in(load_template(name))})
 TASK = "Your task is to: take the key."

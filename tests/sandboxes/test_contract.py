@@ -465,6 +465,8 @@ for place in (os.getcwd(), os.environ.get('TMPDIR', '/tmp'), '/dev/shm'):
 """
 LOOK = """
 import os
+
+pytestmark = pytest.mark.rotating(2)
 for place in (os.getcwd(), os.environ.get('TMPDIR', '/tmp'), '/dev/shm'):
     try:
         print(*(name for name in os.listdir(place) if name in ('deep', 'pipe', 'link')), end='')

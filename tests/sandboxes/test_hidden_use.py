@@ -166,6 +166,8 @@ def test_use_in_many_short_turns_counts(landlock: Session, work: str, limit: str
 
 FAMILY = """
 import os, time
+
+pytestmark = pytest.mark.rotating(4)
 if os.fork() == 0:
     if os.fork() == 0:
         os.setsid()

@@ -21,6 +21,8 @@ from tests.processes import has_ended
 from tests.sandboxes.remote.serving import Server, server
 from tests.sandboxes.usable import usable
 
+pytestmark = pytest.mark.rotating(4)
+
 REPLACED = "The sandbox failed because of a program in it, and an empty one has replaced it"
 USES: dict[str, Callable[[Session], object]] = {
     "write": lambda session: session.write_file("a", "b"),

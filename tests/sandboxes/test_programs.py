@@ -138,6 +138,8 @@ def test_a_wall_limit_above_the_sessions_is_cut(name: str) -> None:
 def test_what_a_program_started_ends_with_it(session: Session) -> None:
     script = """
 import os, time
+
+pytestmark = pytest.mark.rotating(4)
 for _ in range(3):
     if os.fork() == 0:
         os.setsid()

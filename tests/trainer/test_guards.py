@@ -25,6 +25,8 @@ from cairn.trainer.train import train
 from tests.agents.tiny import policy
 from tests.trainer.test_train import DOORS, SMALL, rows, weights
 
+pytestmark = pytest.mark.rotating(3)
+
 STEADY = {"entropy": 0.5, "reply_tokens": 8.0, "invalid": 0.1, "zero_spread": 0.5, "success": 0.2, "grad_norm": 1.0}
 
 

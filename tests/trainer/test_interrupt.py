@@ -176,6 +176,8 @@ import os, signal
 from cairn.cli import main
 from cairn.cli._shared import training_view
 
+pytestmark = pytest.mark.rotating(2)
+
 class Interrupts(training_view.TrainingView):
     def on_sft_epoch(self, epoch, metrics):
         super().on_sft_epoch(epoch, metrics)

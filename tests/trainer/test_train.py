@@ -224,6 +224,8 @@ from cairn.trainer.train import train
 from tests.agents.tiny import shared
 from tests.trainer.test_train import DOORS, SMALL
 
+pytestmark = pytest.mark.rotating(2)
+
 class Tell(Callback):
     def on_update(self, update, metrics):
         if update == 3:

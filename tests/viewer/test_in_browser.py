@@ -14,6 +14,8 @@ from cairn.core.store import RunStore
 from tests.viewer.browsing import Watched, served
 from tests.viewer.stored import HALL, METRICS, episode, make_run, png, turn
 
+pytestmark = pytest.mark.rotating(3)
+
 GROUP = "/runs/1-house/groups/train/1/0"
 WAIT_MS = 60_000  # the longest that a busy machine may take
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import lru_cache
 from hashlib import sha256
 
 import numpy as np
 import numpy.typing as npt
 
 from cairn.agents.rollout.episode import Job
+from cairn.core.caching import cached_method
 from cairn.core.records import Task
 from cairn.core.seeding import derive_seed, numpy_generator
 
@@ -21,7 +21,7 @@ class TaskSampler:
     def __init__(self, env_id: str, task_ids: Sequence[str], group_size: int, seed: int) -> None:
         """Draw nothing yet; `group_size` is the number of episodes of each task."""
         self._env_id, self._task_ids, self._group_size, self._seed = env_id, task_ids, group_size, seed
-        self._order = lru_cache(maxsize=1)(self._draw)
+        self._order = cached_method(self._draw, 1)
 
     @property
     def key(self) -> str:

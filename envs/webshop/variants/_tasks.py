@@ -12,11 +12,12 @@ import itertools
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Generic, TypeVar
 
 import numpy as np
 
+from cairn.core.caching import cached_method
 from cairn.core.errors import CairnError
 from cairn.core.seeding import python_generator
 from cairn.envs.webshop.goals import SHUFFLE_SEED, ShoppingGoal
@@ -101,8 +102,8 @@ class Tasks(Generic[T]):
         self._pools = {
             split: GoalPool(shop, nouns, indices(shop, splits, split, SHUFFLE_SEED)) for split in _SPLITS[splits]
         }
-        self.find = lru_cache(maxsize=_KEPT)(self._find)
-        self._spare = lru_cache(maxsize=len(self._pools))(self._find_spare)
+        self.find = cached_method(self._find, _KEPT)
+        self._spare = cached_method(self._find_spare, len(self._pools))
 
     def require(self, split: Split) -> None:
         """Make sure that every goal of a split has a task.

@@ -37,6 +37,8 @@ from tests.agents.backends.serving import Server, running
 from tests.agents.backends.test_hf import trained_on
 from tests.agents.tiny import TEXTS, shared
 
+pytestmark = pytest.mark.rotating(3)
+
 ENV = "examples.doors:Doors"
 ASK = (Message("user", "A note says: red."),)
 OK: dict[str, Any] = {}

@@ -20,6 +20,8 @@ from typer.testing import CliRunner
 
 from cairn.cli.main import app
 
+pytestmark = pytest.mark.rotating(3)
+
 run = CliRunner()
 WEBSHOP = ("envs", "serve", "webshop", "--web", "--set", "num_products=20")
 START_S = 60

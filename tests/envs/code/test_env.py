@@ -31,7 +31,7 @@ from cairn.trainer.credit import advantages
 from tests.interrupts import interrupted_when
 from tests.sampling import sampled_params
 
-pytestmark = pytest.mark.xdist_group("code")
+pytestmark = [pytest.mark.rotating(3), pytest.mark.xdist_group("code")]
 TASK = "repair/bank-3"
 SAMPLE = {
     "mbpp_plus": 3,

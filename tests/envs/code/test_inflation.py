@@ -28,6 +28,8 @@ for number in range(500):
 """
 UNREADABLE = """run_python
 import os
+
+pytestmark = pytest.mark.rotating(3)
 os.mkdir("locked")
 open("locked/file", "w").close()
 os.chmod("locked", 0)

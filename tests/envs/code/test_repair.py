@@ -42,6 +42,8 @@ every_project = pytest.mark.parametrize("name", sampled_params(NAMES, parts=3))
 # Runs both files of tests in a process that knows nothing but the project; prints which of them fail.
 RUN = """
 import importlib.util, json, sys
+
+pytestmark = pytest.mark.rotating(3)
 folder = sys.argv[1]
 sys.path.insert(0, folder)
 failed = {"visible": [], "hidden": []}

@@ -20,6 +20,8 @@ from cairn.envs.gui.render_text import CHARS_PER_TOKEN, tell
 from tests.envs.gui.browser import CHROMIUM
 from tests.envs.gui.pages import PagesEnv, bid, find
 
+pytestmark = pytest.mark.rotating(4)
+
 browser = [pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"), pytest.mark.xdist_group("memory")]
 PAGE = """<title>Shop</title><h1>Tea</h1><p>Black <b>and</b> green.</p>
 <nav aria-label=Ways><a href=/a>Home</a> <a href=/b>Home</a></nav>

@@ -17,6 +17,7 @@ from tests.envs.gui.pages import PagesEnv, bid, find
 from tests.sampling import sampled_params
 
 pytestmark = [
+    pytest.mark.rotating(4),
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
     pytest.mark.xdist_group("memory"),
 ]

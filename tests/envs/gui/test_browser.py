@@ -18,6 +18,7 @@ pytest.importorskip("playwright", reason="needs Playwright: pip install -e '.[gu
 from tests.envs.gui.browser import CHROMIUM, Player, player
 
 pytestmark = [
+    pytest.mark.rotating(4),
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
     pytest.mark.xdist_group("memory"),  # one browser for all
 ]

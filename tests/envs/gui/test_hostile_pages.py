@@ -21,6 +21,7 @@ from tests.envs.gui.pages import PagesEnv, bid
 from tests.interrupts import interrupted_when
 
 pytestmark = [
+    pytest.mark.rotating(4),
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
     pytest.mark.xdist_group("memory"),
 ]

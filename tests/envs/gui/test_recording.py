@@ -22,6 +22,8 @@ from cairn.envs.gui.recording_file import read, write
 from cairn.envs.gui.variants.apps_mail import MailEnv
 from tests.envs.gui.recordings import EPISODE, HOSTILE, MOVES, SEARCH, recording, shown, written
 
+pytestmark = pytest.mark.rotating(4)
+
 Json = dict[str, Any]  # Any: JSON
 TASK = "mail-archive/0"
 run = CliRunner()

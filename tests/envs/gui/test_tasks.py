@@ -20,6 +20,8 @@ from cairn.envs.office.world import World
 from tests.envs.gui.reader import Reader
 from tests.sampling import sampled_params
 
+pytestmark = pytest.mark.rotating(4)
+
 SEEDS = (0, 1)
 each_template = pytest.mark.parametrize("template", sampled_params(templates()))
 

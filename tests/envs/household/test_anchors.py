@@ -17,6 +17,8 @@ from cairn.envs.household.world import HouseState
 from tests.envs.household import tiny
 from tests.envs.household.tiny import walk
 
+pytestmark = pytest.mark.rotating(3)
+
 _Future = dict[str, tuple[str, bytes, bool]]
 
 

@@ -15,6 +15,8 @@ from tests.envs.office.desk import desk
 from tests.envs.office.refusals import refused
 from tests.envs.office.tiny import SAM, ZOE, tiny
 
+pytestmark = pytest.mark.rotating(4)
+
 CALLS = [(app.name, call) for app in DESK for call in calls_of(app).values()]
 each_call = pytest.mark.parametrize(("app", "call"), CALLS, ids=[f"{app}.{call.name}" for app, call in CALLS])
 TOLD = [(app.name, call) for app in APPS for call in calls_of(app).values()]  # to programs

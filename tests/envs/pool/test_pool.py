@@ -35,6 +35,8 @@ from tests.interrupts import interrupted_when
 from tests.processes import has_ended
 from tests.sampling import sampled_params
 
+pytestmark = pytest.mark.rotating(3)
+
 TROUBLE = "tests.envs.faulty:Troublesome"
 TASK = "amber-blue-coral-green"
 INSIDE = PoolConfig(kind="inside")

@@ -9,6 +9,8 @@ import pytest
 from tests.envs.webshop import tiny
 from tests.envs.webshop.tiny import Make, start
 
+pytestmark = pytest.mark.rotating(4)
+
 UNDERSTOOD_AS_NOTHING = [
     "", " ", "\n", "search", "search[", "search[]", "search]lamp[", "[lamp]", "Search[lamp]", " search[lamp]",
     "find[lamp]", "click[lamp000001", "click lamp000001", "click[]", "click[buy]", "click[search]", "click[< back]",

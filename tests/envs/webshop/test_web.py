@@ -18,6 +18,8 @@ from tests.envs.webshop import tiny
 from tests.envs.webshop.forms import HOST, Page, Visitor
 from tests.envs.webshop.side_by_side import SHOP, TextShop, agree, walk
 
+pytestmark = pytest.mark.rotating(4)
+
 
 @pytest.fixture
 def client() -> TestClient:

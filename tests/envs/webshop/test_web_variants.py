@@ -13,6 +13,8 @@ from cairn.envs.webshop.web import make_app
 from tests.envs.webshop.forms import HOST, Visitor
 from tests.envs.webshop.side_by_side import SHOP, TextShop, agree, walk
 
+pytestmark = pytest.mark.rotating(4)
+
 VARIANTS = [env_id for env_id in registry.ids() if env_id.startswith("webshop/")]
 ENOUGH = {"num_products": 300}
 

@@ -19,6 +19,8 @@ from cairn.sandboxes.kinds import bubblewrap
 from cairn.sandboxes.local import seccomp
 from tests.sandboxes.usable import SETTINGS, usable
 
+pytestmark = pytest.mark.rotating(4)
+
 DOCS = Path(__file__).parents[3] / "docs" / "attacks.md"
 LIMITS = Limits(
     wall_s=20, cpu_s=0.7, memory_bytes=64 << 20, processes=32, disk_bytes=8 << 20, file_bytes=6 << 20, files=500

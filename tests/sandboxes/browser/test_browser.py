@@ -25,7 +25,7 @@ from cairn.sandboxes.browser.tab import STEP_MS
 from tests.sampling import sampled_params
 from tests.sandboxes.browser.documents import SHOWS, TICKS, Documents, evaluated, shown
 
-pytestmark = pytest.mark.xdist_group("memory")
+pytestmark = [pytest.mark.rotating(4), pytest.mark.xdist_group("memory")]
 
 
 def test_documents_that_were_left_do_not_stay_in_memory(browser: Browser, page: BrowserPage) -> None:

@@ -14,7 +14,7 @@ from cairn.sandboxes.browser.page import BrowserPage
 from cairn.sandboxes.browser.tab import BEGINNING_MS, STEP_MS
 from tests.sandboxes.browser.documents import SHOWS, TICKS, Documents, evaluated, shown
 
-pytestmark = pytest.mark.xdist_group("memory")
+pytestmark = [pytest.mark.rotating(4), pytest.mark.xdist_group("memory")]
 
 
 def test_the_same_seed_gives_the_same_document_in_a_page_that_others_have_had(browser: Browser) -> None:

@@ -43,7 +43,7 @@ from tests.sandboxes.test_contract import running, start_waiting
 
 SMALL = Limits(wall_s=2, memory_bytes=64 << 20)
 PATIENCE_S = 60.0  # only a fault takes so long
-pytestmark = pytest.mark.xdist_group("sandbox-remote")
+pytestmark = [pytest.mark.rotating(4), pytest.mark.xdist_group("sandbox-remote")]
 
 
 def said(message: Mapping[str, object], blob: bytes = b"") -> bytes:

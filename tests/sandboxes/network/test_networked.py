@@ -19,7 +19,7 @@ from tests.sandboxes.network.listening import LIMITS, NEVER, PRELUDE, Listener, 
 from tests.sandboxes.remote.serving import server
 from tests.sandboxes.usable import usable
 
-pytestmark = pytest.mark.xdist_group("sandbox-network")
+pytestmark = [pytest.mark.rotating(4), pytest.mark.xdist_group("sandbox-network")]
 
 
 @pytest.fixture

@@ -15,6 +15,8 @@ from cairn.sandboxes import wire
 from tests.sandboxes.remote import serving
 from tests.sandboxes.remote.serving import TOKEN, Server
 
+pytestmark = pytest.mark.rotating(4)
+
 PATIENCE_S = 60.0  # only a fault takes so long
 AUTH = f"Authorization: Bearer {TOKEN}\r\n"
 

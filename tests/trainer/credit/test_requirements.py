@@ -24,6 +24,8 @@ from examples.doors import Doors
 from tests.agents.tiny import shared
 from tests.sampling import sampled_params
 
+pytestmark = pytest.mark.rotating(3)
+
 METHODS = CREDITS.ids()
 LONERS = [name for name in METHODS if "lone" in CREDITS.load(name).violates]
 

@@ -17,6 +17,8 @@ from cairn.core.config import build
 from cairn.core.errors import CairnError, ConfigError, ModelFailure
 from tests.agents.backends.serving import Server, running
 
+pytestmark = pytest.mark.rotating(3)
+
 PATH = "/chat/completions"
 BODY = {"model": "m", "messages": [{"role": "user", "content": "A note says: red."}]}
 KEY = "sk-a-secret-of-the-tests"

@@ -17,7 +17,11 @@ from tests.envs.gui.browser import CHROMIUM
 from tests.envs.gui.pages import bid
 from tests.sampling import sample, sampled_params
 
-pytestmark = [pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"), pytest.mark.xdist_group("memory")]
+pytestmark = [
+    pytest.mark.rotating(4),
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
+    pytest.mark.xdist_group("memory"),
+]
 SEEDS = 20
 NAMES = sorted(templates())
 

@@ -20,7 +20,7 @@ from cairn.envs.gui.variants.apps_mail import MailEnv
 from cairn.sandboxes.browser.frames import Frames
 from tests.envs.gui.browser import CHROMIUM
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+pytestmark = [pytest.mark.rotating(4), pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")]
 
 
 def test_tasks_are_those_that_need_no_other_application() -> None:

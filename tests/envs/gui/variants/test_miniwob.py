@@ -29,7 +29,11 @@ try:
     MISSING = ""
 except CairnError as error:
     MISSING = str(error)
-pytestmark = [pytest.mark.skipif(bool(MISSING), reason=MISSING), pytest.mark.xdist_group("memory")]
+pytestmark = [
+    pytest.mark.rotating(4),
+    pytest.mark.skipif(bool(MISSING), reason=MISSING),
+    pytest.mark.xdist_group("memory"),
+]
 
 # Pages on which a solver does not win at every seed, with the reason.
 NOT_ALWAYS = {

@@ -113,6 +113,8 @@ sys.meta_path.insert(0, Blocker())
 from cairn.core.errors import MissingExtraError
 from cairn.envs.registry import make
 
+pytestmark = pytest.mark.rotating(4)
+
 env = make("gui/replay")
 text, info = env.reset(seed=0)
 over = False

@@ -18,6 +18,7 @@ from cairn.envs.webshop.web_episodes import STALE
 from tests.envs.gui.browser import CHROMIUM
 
 pytestmark = [
+    pytest.mark.rotating(4),
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
     pytest.mark.xdist_group("memory"),
 ]

@@ -16,6 +16,8 @@ from cairn.envs.webshop.variants._tasks import GoalPool
 from cairn.envs.webshop.variants.backtrack import MAX_DEAD_ENDS, BacktrackEnv, BacktrackTask, _dead_end, _sell_out
 from tests.envs.webshop.variants.teahouse import BOTH, PRODUCTS, buy, env_of, goal, open_shop, play
 
+pytestmark = pytest.mark.rotating(4)
+
 TEXT = "Find me organic teas with loose leaf (size: small)."
 HEAD = f"Instruction: [SEP] {TEXT} [SEP] Back to Search"
 FOOT = "Rating: N.A. [SEP] Description [SEP] Features [SEP] Reviews"

@@ -17,6 +17,8 @@ from tests.envs.webshop import tiny
 from tests.envs.webshop.variants.plain import Agent, at_random, first_result, oracle, results
 from tests.sampling import sampled_params
 
+pytestmark = pytest.mark.rotating(4)
+
 FAMILIES = ("basket", "cheapest", "backtrack", "distractor")
 
 
