@@ -15,11 +15,11 @@ from cairn.trainer.config import RunConfig
 from tests.cli.forked import cairn
 from tests.viewer.stored import make_run
 
+pytestmark = pytest.mark.rotating(3)
+
 PLANTED = "from pathlib import Path\nPath(__file__).with_suffix('.imported').touch()\n"
 OWN = """
 from examples.doors import Doors
-
-pytestmark = pytest.mark.rotating(3)
 
 class Mine(Doors):
     pass

@@ -28,6 +28,8 @@ from tests.interrupts import interrupted_when
 from tests.sampling import sampled_params
 from tests.sandboxes.remote.serving import Server
 
+pytestmark = pytest.mark.rotating(2)
+
 MIB = 1 << 20
 LIMITS = Limits(
     wall_s=8,
@@ -465,8 +467,6 @@ for place in (os.getcwd(), os.environ.get('TMPDIR', '/tmp'), '/dev/shm'):
 """
 LOOK = """
 import os
-
-pytestmark = pytest.mark.rotating(2)
 for place in (os.getcwd(), os.environ.get('TMPDIR', '/tmp'), '/dev/shm'):
     try:
         print(*(name for name in os.listdir(place) if name in ('deep', 'pipe', 'link')), end='')

@@ -13,6 +13,8 @@ from cairn.sandboxes.local import cgroups, folder_place
 from cairn.sandboxes.local.place import LocalPlace
 from tests.sandboxes.usable import usable
 
+pytestmark = pytest.mark.rotating(4)
+
 LIMITS = Limits(disk_bytes=32 << 20, file_bytes=16 << 20, memory_bytes=256 << 20, files=500, cpu_s=2, wall_s=60)
 LITTLE_CPU = LIMITS.model_copy(update={"cpu_s": 0.5})
 FILL = """
@@ -166,8 +168,6 @@ def test_use_in_many_short_turns_counts(landlock: Session, work: str, limit: str
 
 FAMILY = """
 import os, time
-
-pytestmark = pytest.mark.rotating(4)
 if os.fork() == 0:
     if os.fork() == 0:
         os.setsid()

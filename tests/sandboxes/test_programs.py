@@ -13,6 +13,8 @@ from cairn.sandboxes.base import Limits, Session
 from cairn.sandboxes.supervisor_source import INSIDE
 from tests.sandboxes.usable import SETTINGS, usable
 
+pytestmark = pytest.mark.rotating(4)
+
 LIMITS = Limits(wall_s=5, output_bytes=1 << 16, memory_bytes=64 << 20, file_bytes=4 << 20, processes=32)
 
 
@@ -138,8 +140,6 @@ def test_a_wall_limit_above_the_sessions_is_cut(name: str) -> None:
 def test_what_a_program_started_ends_with_it(session: Session) -> None:
     script = """
 import os, time
-
-pytestmark = pytest.mark.rotating(4)
 for _ in range(3):
     if os.fork() == 0:
         os.setsid()

@@ -25,6 +25,8 @@ from tests.agents.tiny import policy
 from tests.trainer.test_sft import demos, run_config
 from tests.trainer.test_train import DOORS, SMALL, metrics, stored, weights
 
+pytestmark = pytest.mark.rotating(2)
+
 ROOT = Path(__file__).parents[2]
 WARM = {**SMALL, "trainer.updates": 1, "imitation.episodes": 40, "imitation.epochs": 3, "imitation.batch": 4}
 
@@ -175,8 +177,6 @@ COMMAND = """
 import os, signal
 from cairn.cli import main
 from cairn.cli._shared import training_view
-
-pytestmark = pytest.mark.rotating(2)
 
 class Interrupts(training_view.TrainingView):
     def on_sft_epoch(self, epoch, metrics):

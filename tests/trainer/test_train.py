@@ -29,6 +29,8 @@ from cairn.trainer.stored_credit import stored_steps
 from cairn.trainer.train import train
 from tests.agents.tiny import shared
 
+pytestmark = pytest.mark.rotating(2)
+
 ROOT = Path(__file__).parents[2]
 DOORS: dict[str, Any] = {
     "name": "doors",
@@ -223,8 +225,6 @@ from cairn.trainer.stored_credit import stored_steps
 from cairn.trainer.train import train
 from tests.agents.tiny import shared
 from tests.trainer.test_train import DOORS, SMALL
-
-pytestmark = pytest.mark.rotating(2)
 
 class Tell(Callback):
     def on_update(self, update, metrics):

@@ -15,6 +15,8 @@ from cairn.envs.code.env import CodeEnv
 from tests.sampling import sampled_params
 from tests.sandboxes.usable import usable
 
+pytestmark = pytest.mark.rotating(3)
+
 DEEP = """run_python
 import os
 for _ in range(600):  # each level makes all paths below it longer
@@ -28,8 +30,6 @@ for number in range(500):
 """
 UNREADABLE = """run_python
 import os
-
-pytestmark = pytest.mark.rotating(3)
 os.mkdir("locked")
 open("locked/file", "w").close()
 os.chmod("locked", 0)

@@ -34,6 +34,8 @@ from cairn.envs.code.repair import (
 )
 from tests.sampling import sampled_params
 
+pytestmark = pytest.mark.rotating(3)
+
 NAMES = projects()
 SEEDS = range(500)
 MUTANTS_TRIED = 2  # of each project; `benchmarks/vet_repairs.py` tries all
@@ -42,8 +44,6 @@ every_project = pytest.mark.parametrize("name", sampled_params(NAMES, parts=3))
 # Runs both files of tests in a process that knows nothing but the project; prints which of them fail.
 RUN = """
 import importlib.util, json, sys
-
-pytestmark = pytest.mark.rotating(3)
 folder = sys.argv[1]
 sys.path.insert(0, folder)
 failed = {"visible": [], "hidden": []}

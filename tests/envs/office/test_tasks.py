@@ -24,6 +24,8 @@ from cairn.envs.office.validator import carry_out, judge
 from cairn.envs.office.world import World
 from tests.envs.office.client import run
 
+pytestmark = pytest.mark.rotating(4)
+
 SEEDS = range(20)
 WRONG: tuple[object, ...] = (None, "perhaps", "", 0, [], True)
 each_template = pytest.mark.parametrize("template", templates())
@@ -215,8 +217,6 @@ def test_an_unknown_template_is_told_with_the_nearest() -> None:
 _DIGEST = """
 import hashlib
 from cairn.envs.office.tasks import make_task, templates
-
-pytestmark = pytest.mark.rotating(4)
 digest = hashlib.sha256()
 for name in templates():
     for seed in (0, 1, 7_000_000):

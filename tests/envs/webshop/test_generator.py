@@ -21,11 +21,11 @@ from cairn.envs.webshop.products import Product
 from cairn.envs.webshop.reward import score
 from cairn.envs.webshop.vocabulary import ProductKind, kinds
 
+pytestmark = pytest.mark.rotating(4)
+
 _DIGEST = """
 import hashlib, random
 from cairn.envs.webshop.generator import products
-
-pytestmark = pytest.mark.rotating(4)
 random.seed(5)
 before = random.getstate()
 text = repr([p.to_json() for seed in (0, 7) for p in products(300, seed)])

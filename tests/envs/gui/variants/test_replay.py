@@ -22,6 +22,8 @@ from cairn.envs.gui.variants.replay import SHIPPED, ReplayEnv
 from cairn.envs.properties.subject import Subject
 from tests.envs.gui.recordings import EPISODE, MOVES, shown, written
 
+pytestmark = pytest.mark.rotating(4)
+
 CALLS = ("click('1')", "fill('2', 'Garden fence')", "send_msg_to_user('Done.')")
 INSTEAD = "In place of this, the recorded action was taken: "
 Step = tuple[str, float, bool, bool, dict[str, Any]]  # Any: what `TextEnv.step` reports
@@ -112,8 +114,6 @@ class Blocker:
 sys.meta_path.insert(0, Blocker())
 from cairn.core.errors import MissingExtraError
 from cairn.envs.registry import make
-
-pytestmark = pytest.mark.rotating(4)
 
 env = make("gui/replay")
 text, info = env.reset(seed=0)
