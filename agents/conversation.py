@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Generic, TypeVar
 
@@ -77,6 +78,14 @@ class ConversationConfig(MemoryConfig):
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What there is to see at a turn."""
+
+    text: str
+    results: tuple[str, ...] = ()  # of the calls that led here, if the action was a list of calls: `text` has them all
+
+
 class Conversation(Generic[R]):
     """The part of one episode's conversation that is still shown."""
 
@@ -85,7 +94,7 @@ class Conversation(Generic[R]):
         self._first: str | None = None  # the first observation
         self._error = ""  # what was wrong with the reply before
         self._summary = ""  # of the turns left out
-        self.turns: list[tuple[str, R]] = []  # those still shown: message and reply
+        self.turns: list[tuple[Shown, R]] = []  # those still there: what was shown, and the reply
         self.num_left_out = 0
         self.starts_anew = True
 
@@ -100,13 +109,14 @@ class Conversation(Generic[R]):
         if kept is not None and self.starts_anew and self._config.policy != "summary":
             self._leave_out(kept)
 
-    def message(self, observation: Observation) -> str:
+    def message(self, observation: Observation) -> Shown:
         """Return what an observation says, below what was wrong with the reply that led to it."""
-        lines = [f"[Your answer was not valid: {self._error}.]", ""] if self._error else []
-        lines.append(observation.text)
+        wrong = f"[Your answer was not valid: {self._error}.]\n\n" if self._error else ""
+        below = ""
         if self._config.list_actions and observation.admissible:
-            lines += ["", "Possible actions:", *observation.admissible]
-        return "\n".join(lines)
+            below = "\n".join(["\n", "Possible actions:", *observation.admissible])
+        results = observation.results
+        return Shown(f"{wrong}{observation.text}{below}", (*results[:-1], f"{results[-1]}{below}") if results else ())
 
     def opening(self, message: str, instruction: str | None = None) -> str:
         """Return the first message: instruction (None: the configured one), text for hidden turns, `message`."""
@@ -118,7 +128,7 @@ class Conversation(Generic[R]):
         self._summary = summary.strip()
         self._leave_out(self._config.kept or 0)
 
-    def oldest(self) -> list[tuple[str, R]]:
+    def oldest(self) -> list[tuple[Shown, R]]:
         """Return the turns that the next summary takes the place of."""
         return self.turns[: max(0, len(self.turns) - (self._config.kept or 0))]
 

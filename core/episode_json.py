@@ -77,10 +77,11 @@ def observation_to_json(observation: Observation) -> Json:
     """Return an observation as JSON."""
     admissible, image = observation.admissible, observation.image
     return {
-        **_plain(observation, "text", "anchor"),
+        **_plain(observation, "text", "anchor", "max_calls", "takes_text"),
         "admissible": None if admissible is None else list(admissible),
         "image": None if image is None else base64.b64encode(image).decode(),
         "tools": [dict(tool) for tool in observation.tools],
+        "results": list(observation.results),
     }
 
 
@@ -93,6 +94,9 @@ def observation_from_json(data: Mapping[str, Any]) -> Observation:
         admissible=None if admissible is None else tuple(admissible),
         image=None if image is None else base64.b64decode(image),
         tools=tuple(data["tools"]),
+        max_calls=data["max_calls"],
+        takes_text=data["takes_text"],
+        results=tuple(data["results"]),
     )
 
 

@@ -55,6 +55,9 @@ class Observation:
     )
     image: bytes | None = None  # PNG
     tools: tuple[Mapping[str, Any], ...] = ()  # JSON schemas
+    max_calls: int = 1  # of tools, that one reply may make
+    takes_text: bool = False  # with tools: a text without a call is an action too, such as a final answer
+    results: tuple[str, ...] = ()  # of the calls that led here, if it was a list of calls; `text` has them all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

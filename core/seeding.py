@@ -7,10 +7,22 @@ from __future__ import annotations
 
 import hashlib
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
 Part = int | str
+
+
+@contextmanager
+def kept_random_state() -> Iterator[None]:
+    """Leave Python's global random state as it was, whatever a library draws from it meanwhile."""
+    state = random.getstate()
+    try:
+        yield
+    finally:
+        random.setstate(state)
 
 
 def derive_seed(*parts: Part) -> int:

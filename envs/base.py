@@ -17,15 +17,21 @@ image               a PNG of what there is to see, where there are pictures
 acted               box of what the action acted on, in the picture before it: x, y, width, height; with pictures only
 tools               tuple of JSON schemas of functions; empty where actions are free text. An action may then be a call,
                     ``{"name": ..., "arguments": {...}}``, as text
+max_calls           calls that an action may make: above 1, it may be a JSON list of calls, carried out in order
+                    within one step; each result is one of `results`, and the observation has them all
+takes_text          whether with tools an action may also be a text without a call, such as a final answer
+results             tuple of texts: what each call of a list came to; empty after any other action
 ==================  ==================================================================================================
 """
 
 from __future__ import annotations
 
+import json
 import random
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import gymnasium
@@ -87,6 +93,8 @@ class EnvMeta:
     channels: tuple[
         str, ...
     ] = ()  # names, or fnmatch patterns such as "test/*", of other channels that steps may carry
+    max_calls: int = 1  # see the module's docstring
+    takes_text: bool = False  # likewise
     call_timeout_s: float = 30.0  # longest that a call may take, after which a pool takes the environment for hung
     max_action_chars: int = 4096  # longer actions reach `act` cut to one more than this, so that they can be told apart
 
@@ -101,6 +109,7 @@ class Outcome:
     success: bool = False
     score: float = 0.0
     channels: Mapping[str, float] = field(default_factory=dict)  # see the module's docstring
+    results: tuple[str, ...] = ()  # likewise; made by `step`
 
 
 class TextEnv(gymnasium.Env[str, str]):
@@ -218,7 +227,9 @@ class TextEnv(gymnasium.Env[str, str]):
         if not isinstance(action, str):
             raise TypeError(f"{self.meta.name}: an action is text, got {type(action).__name__}")
         self._needs_reset = True  # an exception in `act`, such as KeyboardInterrupt, leaves the action half done
-        outcome = self._last = self.act(action[: self.meta.max_action_chars + 1])
+        action = action[: self.meta.max_action_chars + 1]
+        calls = calls_of(action) if self.meta.max_calls > 1 else None
+        outcome = self._last = self.act(action) if calls is None else self._carry_out(calls)
         self.turn += 1
         truncated = not outcome.terminated and self.turn >= self.turn_limit
         self._needs_reset = outcome.terminated or truncated
@@ -274,7 +285,31 @@ class TextEnv(gymnasium.Env[str, str]):
             "score": self._last.score,
             "channels": dict(self._last.channels),
             "tools": deepcopy(self.tools()),  # each caller's own: an environment may keep one tuple for all
+            "max_calls": self.meta.max_calls,
+            "takes_text": self.meta.takes_text,
+            "results": self._last.results,
         }
+
+    def _carry_out(self, calls: Sequence[str]) -> Outcome:
+        """Carry out calls one after another, until one ends the task: rewards and parts of the reward add up."""
+        outcomes: list[Outcome] = []
+        for call in calls[: self.meta.max_calls]:
+            outcomes.append(self.act(call))
+            if outcomes[-1].terminated:
+                break
+        results = [outcome.text for outcome in outcomes]
+        rest = "the task has ended" if outcomes[-1].terminated else f"a turn has at most {self.meta.max_calls} calls"
+        results += [f"Not carried out: {rest}."] * (len(calls) - len(results))
+        channels = dict(ChainMap(*(dict(outcome.channels) for outcome in reversed(outcomes))))
+        for part in self.meta.parts:
+            channels[part] = sum(outcome.channels.get(part, 0.0) for outcome in outcomes)
+        return replace(
+            outcomes[-1],
+            text="\n".join(f"Result {number}: {text}" for number, text in enumerate(results, start=1)),
+            reward=sum(outcome.reward for outcome in outcomes),
+            channels=channels,
+            results=tuple(results),
+        )
 
     def _pick_task(self, options: dict[str, Any]) -> str:
         task_id = options.pop("task", None)
@@ -291,3 +326,16 @@ class TextEnv(gymnasium.Env[str, str]):
                 f"task of {self.meta.name}", str(task_id), known, f"cairn envs list {self.meta.name} --tasks"
             )
         return task_id
+
+
+def calls_of(action: str) -> list[str] | None:
+    """Return the calls that a JSON list of calls makes, each as an action; None: the action is not such a list."""
+    if not action.lstrip().startswith("["):
+        return None
+    try:
+        found = json.loads(action)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, list) or not found or not all(isinstance(call, dict) and "name" in call for call in found):
+        return None
+    return [json.dumps(call, ensure_ascii=False) for call in found]

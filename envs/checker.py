@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from cairn.core.errors import MissingDataError, MissingExtraError, MissingProgramError
-from cairn.envs.properties import contract, processes, sameness, winning
+from cairn.envs.properties import contract, hidden_state, methods, processes, sameness, winning
 from cairn.envs.properties.subject import PropertyViolation, Subject
 
 Property = Callable[[Subject], str]
 
 PROPERTIES: Mapping[str, Property] = {
+    "methods": methods.methods,
     "declaration": contract.declaration,
     "gymnasium": contract.gymnasium_check,
     "errors": contract.errors,
@@ -32,6 +33,7 @@ PROPERTIES: Mapping[str, Property] = {
     "replay": sameness.replay,
     "global-random-state": sameness.global_random_state,
     "anchors": sameness.anchors,
+    "hidden-state": hidden_state.hidden_state,
     "snapshot": sameness.snapshot,
     "other-process": processes.other_process,
     "leaks": processes.leaks,
@@ -49,7 +51,7 @@ class PropertyReport:
 
 
 def check(env_id: str, config: Mapping[str, Any] | None = None) -> Iterator[PropertyReport]:
-    """Yield one report per property, as each is done.
+    """Yield one report per property, as each is done; only the first where the methods are not as they must be.
 
     Raises:
         CairnError: the environment is unknown, or its packages or data are not there.
@@ -57,7 +59,10 @@ def check(env_id: str, config: Mapping[str, Any] | None = None) -> Iterator[Prop
     subject = Subject(env_id, dict(config or {}))
     _ = subject.env  # an unknown name or missing data is the caller's business, not a violated property
     for name in PROPERTIES:
-        yield check_property(name, subject)
+        report = check_property(name, subject)
+        yield report
+        if name == "methods" and not report.holds:
+            return
 
 
 def check_property(name: str, subject: Subject) -> PropertyReport:

@@ -9,37 +9,23 @@ from __future__ import annotations
 import json
 import random
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from hashlib import sha256
-from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
-from pydantic import Field
-
-from cairn.core.errors import CairnError, ConfigError, MissingExtraError
-from cairn.envs.base import EnvConfig, EnvMeta, Outcome, TextEnv
-from cairn.envs.scorers import Extract, Row, Score, Scorer, extractor, function, without_thoughts, written
+from cairn.core.errors import ConfigError
+from cairn.envs.base import EnvMeta, Outcome
+from cairn.envs.scorers import Extract, Scorer, checked_score, extractor, function, without_thoughts, written
+from cairn.envs.table_rows import RowsEnv, Table, read_rows, rows_by_id
 
 _TRY_AGAIN = "That is not right. Try again."
 _NO_ANSWER = "There is no answer in the form that is asked for. Try again."
-_TEST_SHARE = 0.2
-_WHOLE = 1 << 32
-
-
-class DataConfig(EnvConfig):
-    """Which rows."""
-
-    split: Literal["all", "train", "test"] = Field(
-        "all", description="Rows: all, or those that a hash of their ids puts into a test split of a fifth, or not."
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Questions:
-    """The rows and how they are asked and scored."""
+    """How rows are asked and scored."""
 
-    rows: Mapping[str, Row]  # by task id
     scorer: Scorer
     extract: Extract
     question: str
@@ -47,29 +33,19 @@ class Questions:
     instruction: str
 
 
-class QuestionEnv(TextEnv):
+class QuestionEnv(RowsEnv):
     """A table of questions; `DataEnv` makes subclasses of it."""
 
-    Config = DataConfig
     questions: ClassVar[Questions]
 
     def setup(self) -> None:
-        """Choose the rows of the split."""
-        split = self.config.split  # type: ignore[attr-defined]  # a DataConfig
-        self._ids = [id_ for id_ in self.questions.rows if split == "all" or _is_test(id_) == (split == "test")]
+        """Choose the rows of the split, and what of a reply is the answer."""
+        super().setup()
         self._read = extractor(self.questions.extract)
-
-    def tasks(self) -> Sequence[str]:
-        """Return the ids of the rows, in the table's order."""
-        return self._ids
-
-    def has_task(self, task_id: str) -> bool:
-        """Return whether there is such a row in the split."""
-        return task_id in self.questions.rows and task_id in set(self._ids)
 
     def start(self, task_id: str, rng: random.Random) -> str:
         """Return the question, below the instruction."""
-        self._row = self.questions.rows[task_id]
+        self._row = self.rows[task_id]
         self._said: list[str] = []
         asked = str(self._row[self.questions.question])
         return f"{self.questions.instruction}\n\n{asked}" if self.questions.instruction else asked
@@ -102,15 +78,11 @@ class QuestionEnv(TextEnv):
 
     def _scored(self, found: str) -> tuple[float, Mapping[str, float]]:
         gold = self._row.get(self.questions.answer)
-        result: Score = self.questions.scorer.score(found, self._row, gold)
-        value, channels = result if isinstance(result, tuple) else (result, {})
-        if not 0 <= float(value) <= 1:  # NaN too
-            raise CairnError(f"{self.meta.name}: a score must be from 0 to 1, got {value!r} for task {self.task_id!r}")
-        return float(value), channels
+        return checked_score(self.questions.scorer.score(found, self._row, gold), self.task_id)
 
 
 def DataEnv(  # noqa: N802  (it makes classes)
-    table: str | Path | Iterable[Row],
+    table: Table,
     scorer: Scorer | Any,  # Any: or a function of an answer and a row
     *,
     name: str,
@@ -140,13 +112,11 @@ def DataEnv(  # noqa: N802  (it makes classes)
             cannot be compared with, by the number of the row.
     """
     chosen = scorer if isinstance(scorer, Scorer) else function(scorer)
-    rows = _rows(table)
-    for number, row in enumerate(rows):
-        _check(number, row, chosen, question, answer)
+    rows = read_rows(table, [question, *([answer] if chosen.needs_answer else [])])
+    for number, row in enumerate(rows if chosen.needs_answer else ()):
+        _check(number, row[answer], chosen)
     extractor(extract)
-    questions = Questions(
-        rows=_by_id(rows, id), scorer=chosen, extract=extract, question=question, answer=answer, instruction=instruction
-    )
+    questions = Questions(scorer=chosen, extract=extract, question=question, answer=answer, instruction=instruction)
     meta = EnvMeta(
         name=name,
         version=1,
@@ -160,76 +130,14 @@ def DataEnv(  # noqa: N802  (it makes classes)
         max_action_chars=32_768,
     )
     module = sys._getframe(1).f_globals.get("__name__", __name__)
-    return type(
-        name, (QuestionEnv,), {"meta": meta, "questions": questions, "__module__": module, "__qualname__": name}
-    )
+    found = {"meta": meta, "questions": questions, "rows": rows_by_id(rows, id)}
+    return type(name, (QuestionEnv,), {**found, "__module__": module, "__qualname__": name})
 
 
-def _rows(table: str | Path | Iterable[Row]) -> list[Row]:
-    if isinstance(table, (str, Path)):
-        rows = _read_file(Path(table).expanduser())
-    else:
-        rows = list(table)
-    if wrong := [number for number, row in enumerate(rows) if not isinstance(row, Mapping)]:
-        raise ConfigError(f"Row {wrong[0]} of the table is not an object with columns: {rows[wrong[0]]!r:.100}")
-    if not rows:
-        raise ConfigError("The table has no rows")
-    return rows
-
-
-def _read_file(file: Path) -> list[Any]:  # Any: checked by the caller
-    if file.suffix not in (".jsonl", ".json", ".parquet"):
-        raise ConfigError(f"The table {str(file)!r} must be a .jsonl, .json or .parquet file")
+def _check(number: int, answer: Any, scorer: Scorer) -> None:  # Any: JSON
     try:
-        if file.suffix == ".parquet":
-            return _read_parquet(file)
-        text = file.read_text(encoding="utf-8-sig")
-        if file.suffix == ".jsonl":
-            return [json.loads(line) for line in text.splitlines() if line.strip()]
-        found = json.loads(text)
-        return found if isinstance(found, list) else [found]
-    except (OSError, ValueError, RecursionError) as error:
-        raise ConfigError(f"The table {str(file)!r} cannot be read: {error!s:.200}") from error
-
-
-def _read_parquet(file: Path) -> list[Any]:  # Any: checked by the caller
-    try:
-        from pyarrow import parquet
-    except ImportError:
-        raise MissingExtraError("A table in Parquet", "export") from None
-    return list(parquet.read_table(file).to_pylist())
-
-
-def _check(number: int, row: Row, scorer: Scorer, question: str, answer: str) -> None:
-    for column in (question, *((answer,) if scorer.needs_answer else ())):
-        if column not in row:
-            raise ConfigError(f"Row {number} of the table has no column {column!r}; it has {sorted(map(str, row))}")
-    if scorer.needs_answer:
-        try:
-            scorer.check(row[answer])
-        except ValueError as error:
-            raise ConfigError(
-                f"Row {number} of the table: the answer {row[answer]!r:.100} cannot be compared with: {error}"
-            ) from error
-
-
-def _by_id(rows: Sequence[Row], column: str | None) -> dict[str, Row]:
-    named = [str(row["id"]) if column is None and "id" in row else None for row in rows]
-    if column is not None:
-        if missing := [number for number, row in enumerate(rows) if column not in row]:
-            raise ConfigError(f"Row {missing[0]} of the table has no column {column!r}")
-        ids = [str(row[column]) for row in rows]
-    elif None not in named and len(set(named)) == len(rows):
-        ids = [str(each) for each in named]
-    else:
-        ids = [sha256(json.dumps(dict(row), sort_keys=True, default=str).encode()).hexdigest()[:16] for row in rows]
-    found: dict[str, int] = {}
-    for number, each in enumerate(ids):
-        if each in found:
-            raise ConfigError(f"Rows {found[each]} and {number} of the table have the same id {each!r}")
-        found[each] = number
-    return {each: rows[number] for each, number in found.items()}
-
-
-def _is_test(task_id: str) -> bool:
-    return int.from_bytes(sha256(task_id.encode("utf-8", "surrogatepass")).digest()[:4]) < _TEST_SHARE * _WHOLE
+        scorer.check(answer)
+    except ValueError as error:
+        raise ConfigError(
+            f"Row {number} of the table: the answer {answer!r:.100} cannot be compared with: {error}"
+        ) from error

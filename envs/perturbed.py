@@ -17,7 +17,7 @@ import gymnasium
 from cairn.core.config import build
 from cairn.core.plugins import PERTURBATIONS
 from cairn.core.records import Schema
-from cairn.envs.base import Outcome, TextEnv
+from cairn.envs.base import Outcome, TextEnv, calls_of
 from cairn.envs.perturbations.base import Perturbation
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ class Perturbed(TextEnv):
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Carry out one action; see `TextEnv.step`."""
         if isinstance(action, str):  # what is none is refused behind this
-            action = self._each(lambda said, by: by.to_env(said), action, backwards=True)
+            action = _changed(lambda call: self._each(lambda said, by: by.to_env(said), call, backwards=True), action)
         text, reward, terminated, truncated, info = self.plain.step(action)
         self._follow()
         return self._told(text), reward, terminated, truncated, self._as_told(info)
@@ -66,7 +66,7 @@ class Perturbed(TextEnv):
 
     def oracle(self, name: str | None = None) -> str:
         """Return the named oracle's next action as it is to be said here."""
-        return self._each(lambda said, by: by.to_agent(said), self.plain.oracle(name))
+        return _changed(lambda call: self._each(lambda said, by: by.to_agent(said), call), self.plain.oracle(name))
 
     def snapshot(self) -> tuple[Any, ...]:  # Any: the environment's own form
         """Return everything that `restore` needs to go on from here."""
@@ -141,10 +141,17 @@ class Perturbed(TextEnv):
         return self._shown
 
     def _as_told(self, info: dict[str, Any]) -> dict[str, Any]:
-        return {**info, "admissible_actions": self.admissible(), "tools": self.tools()}
+        results = tuple(self._each(lambda told, by: by.text(told), text) for text in info["results"])
+        return {**info, "admissible_actions": self.admissible(), "tools": self.tools(), "results": results}
 
     def _each(self, change: Callable[[T, Perturbation], T], told: T, *, backwards: bool = False) -> T:
         return reduce(change, self._perturbations[:: -1 if backwards else 1], told)
+
+
+def _changed(change: Callable[[str], str], action: str) -> str:
+    """Return an action, or each call of a list of calls, changed."""
+    calls = calls_of(action)
+    return change(action) if calls is None else f"[{', '.join(map(change, calls))}]"
 
 
 def _made(name: str, settings: Mapping[str, Any], env: TextEnv) -> Perturbation:  # Any: its Config checks them

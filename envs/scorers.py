@@ -16,9 +16,9 @@ from typing import Any, Literal
 
 import regex
 
-from cairn.core.errors import ConfigError
+from cairn.core.errors import CairnError, ConfigError
+from cairn.envs.table_rows import Row
 
-Row = Mapping[str, Any]  # Any: JSON
 Found = str | None  # an answer; None: there is none in the reply
 Extract = (
     Literal["all", "boxed", "answer", "hash", "last_number", "last_line"] | re.Pattern[str] | Callable[[str], Found]
@@ -39,6 +39,18 @@ class Scorer:
     write: Callable[[Any], str] | None = None  # a right answer by the row's own; None: it is not known
     channels: tuple[str, ...] = ()  # names of further measurements
     needs_answer: bool = True  # each row must have an answer of its own
+
+
+def checked_score(result: Score, task_id: str) -> tuple[float, Mapping[str, float]]:
+    """Return a score and further measurements.
+
+    Raises:
+        CairnError: the score is not from 0 to 1.
+    """
+    value, channels = result if isinstance(result, tuple) else (result, {})
+    if not 0 <= float(value) <= 1:  # NaN too
+        raise CairnError(f"a score must be from 0 to 1, got {value!r} for task {task_id!r}")
+    return float(value), channels
 
 
 def exact(*, normalise: bool = True) -> Scorer:

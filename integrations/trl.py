@@ -35,6 +35,8 @@ _TEXT_TOOL = function_schema(
     TOOL, "Carry out one action in the environment.", {ARGUMENT: {"type": "string"}}, [ARGUMENT]
 )
 
+_ANSWER_TOOL = function_schema("answer", "Give the final answer.", {ARGUMENT: {"type": "string"}}, [ARGUMENT])
+
 
 class EpisodeOver(ValueError):  # noqa: N818  (an answer to the model)
     """A tool was called after the end of its episode; TRL shows the text to the model."""
@@ -82,7 +84,8 @@ def environment_factory(
     """Return a class for the argument `environment_factory` of `trl.GRPOTrainer`.
 
     Each tool of the environment is a method with type hints and a docstring, from which TRL makes the schema again. An
-    environment without tools has one, `act(action: str)`.
+    environment without tools has one, `act(action: str)`; one that takes a text as final answer has
+    `answer(action: str)` too, since TRL shows no environment a reply without a call.
 
     Raises:
         UnknownNameError: no such environment.
@@ -91,7 +94,8 @@ def environment_factory(
     with closing_env(make(env_id, **config)) as env:
         _, info = env.reset(seed=0, options={"task": env.tasks()[0]})
         schemas = tuple(info.get("tools") or ())
-    methods = {str(tool["function"]["name"]): _method(tool) for tool in schemas or (_TEXT_TOOL,)}
+    tools = (*schemas, *((_ANSWER_TOOL,) if schemas and info.get("takes_text") else ())) or (_TEXT_TOOL,)
+    methods = {str(tool["function"]["name"]): _method(tool) for tool in tools}
     if taken := [name for name in methods if name in _RESERVED or name.startswith("_")]:
         raise ConfigError(f"{env_id!r} has a tool {taken[0]!r}, a name that TRL keeps for itself; rename the tool")
     title = "".join(part.capitalize() for part in env_id.replace(":", "/").replace("-", "/").split("/")[-1].split("_"))
@@ -140,7 +144,7 @@ def _method(tool: Schema) -> Any:  # Any: a function with a signature of its own
     def call(self: EnvironmentTools, *given: Any, **named: Any) -> str:  # Any: what the model wrote
         arguments = inspect.signature(call).bind(self, *given, **named).arguments
         chosen = {key: value for key, value in arguments.items() if key != "self" and value is not None}
-        is_text = schema is _TEXT_TOOL["function"]
+        is_text = schema in (_TEXT_TOOL["function"], _ANSWER_TOOL["function"])
         return self._step(str(chosen[ARGUMENT]) if is_text else json.dumps({"name": name, "arguments": chosen}))
 
     kinds = {key: _type(each) if key in required else _type(each) | None for key, each in properties.items()}

@@ -18,17 +18,17 @@ were not trained so. Summaries take a model behind a server: see
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import Field, model_validator
 
 from cairn.agents.context.base import Prompt
-from cairn.agents.conversation import Conversation, ConversationConfig, form_of
+from cairn.agents.conversation import Conversation, ConversationConfig, Shown, form_of
 from cairn.agents.forms.base import Parsed, invalid
 from cairn.agents.models.chat import Following
 from cairn.agents.models.tokens import Encoder
 from cairn.agents.prompts import load_prompt
-from cairn.agents.tool_calls import ToolCall, ToolCallResult, ToolSet, answers, read_action
+from cairn.agents.tool_calls import ToolCallResult, ToolSet, read_action
 from cairn.core.errors import ConfigError
 from cairn.core.records import Observation, Schema, function_schema
 
@@ -67,7 +67,7 @@ class _Reply:
     """A reply that is shown in later prompts."""
 
     ids: tuple[int, ...]  # as they were sampled
-    calls: tuple[ToolCall, ...]  # that have results
+    read: ToolCallResult
 
 
 class Chat:
@@ -92,7 +92,7 @@ class Chat:
             return Prompt(self._after(len(turns), turns[-1][1], message), extends=True)
         messages = [*(shown for shown, _ in turns), message]
         instruction = None if self._tool_set is None else self._config.tool_instruction
-        first = self._talk.opening(messages[0], instruction)
+        first = self._talk.opening(messages[0].text, instruction)
         ids = [*self._encoder.chat.opening(first, self._config.system_text, self._tools)]
         for turn, (_, reply) in enumerate(turns, start=1):
             ids += (*reply.ids, *self._after(turn, reply, messages[turn]))
@@ -105,7 +105,7 @@ class Chat:
         reply = self._encoder.without_end(ids)
         read = self._read(self._encoder.decode(reply), tool_set, is_cut=len(reply) == len(ids))
         error = read.parsed.error if tool_set or self._form.is_strict else ""
-        self._talk.add(observation, _Reply(ids, read.calls), error)
+        self._talk.add(observation, _Reply(ids, read), error)
 
     def render(self, action: str) -> tuple[int, ...]:
         """Return the ids of a valid reply and the end id.
@@ -120,12 +120,14 @@ class Chat:
             raise ConfigError(
                 f"agent.context.chat.tools: the action {action[:80]!r} is not a call of a tool; set it to false"
             )
-        ids = self._encoder.chat.reply(read.calls, self._tools)
+        if read.calls:
+            ids = self._encoder.chat.reply(read.calls, self._tools)
+        else:
+            ids = (*self._encoder.encode(read.parsed.action), self._encoder.end_id)
         if (again := self._read(self._encoder.decode(ids[:-1]), self._tool_set).parsed) != read.parsed:
             raise ConfigError(
-                f"agent.context.chat.tools: the chat template writes the call {action[:80]!r} in a way that its format "
-                f"of calls reads as {again.action[:80] or again.error!r}; set model.chat_template to one that ships "
-                "with Cairn"
+                f"agent.context.chat.tools: the chat template writes {action[:80]!r} in a way that its format of calls "
+                f"reads as {again.action[:80] or again.error!r}; set model.chat_template to one that ships with Cairn"
             )
         return ids
 
@@ -153,22 +155,26 @@ class Chat:
         return () if self._tool_set is None else self._tool_set.tools
 
     def _offered(self, observation: Observation) -> ToolSet | None:
-        return ToolSet(observation) if self._config.tools and observation.tools else None
+        if not self._config.tools or not observation.tools:
+            return None
+        if observation.max_calls > 1 and not self._encoder.chat.takes_several_calls(observation.tools):
+            observation = replace(observation, max_calls=1)
+        return ToolSet(observation)
 
     def _read(self, reply: str, tool_set: ToolSet | None, *, is_cut: bool = False) -> ToolCallResult:
         if tool_set is None:
-            return ToolCallResult(self._form.parse(reply), ())
+            return ToolCallResult(self._form.parse(reply))
         if is_cut:  # a call in it may lack arguments
-            return ToolCallResult(invalid("it was cut off at the longest length of a reply. Answer more briefly"), ())
+            return ToolCallResult(invalid("it was cut off at the longest length of a reply. Answer more briefly"))
         assert self._encoder.call_format is not None  # `_require_extendable` refuses that
         answer = self._encoder.call_format.read(reply, tool_set.tools)
-        return ToolCallResult(invalid(answer), ()) if isinstance(answer, str) else tool_set.read(answer)
+        return ToolCallResult(invalid(answer)) if isinstance(answer, str) else tool_set.read(answer)
 
-    def _after(self, turn: int, reply: _Reply, message: str) -> tuple[int, ...]:
+    def _after(self, turn: int, reply: _Reply, shown: Shown) -> tuple[int, ...]:
         """Return the ids between the reply of the turn before and the next one."""
         return self._encoder.chat.following(
             turn,
-            Following(tuple(answers(reply.calls, message)) or (message,), reply.calls),
+            Following(reply.read.results(shown) or (shown.text,), reply.read.calls),
             is_closed=self._encoder.is_closed(reply.ids),
             has_system=self._config.system_text is not None,
             tools=self._tools,

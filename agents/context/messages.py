@@ -15,17 +15,17 @@ the turn after it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from pydantic import Field, model_validator
 
 from cairn.agents.backend import Message
 from cairn.agents.context.base import Prompt
-from cairn.agents.conversation import Conversation, ConversationConfig, form_of
+from cairn.agents.conversation import Conversation, ConversationConfig, Shown, form_of
 from cairn.agents.forms.base import Parsed
 from cairn.agents.prompts import load_prompt
-from cairn.agents.tool_calls import ToolCall, ToolSet, answers, read_answer
+from cairn.agents.tool_calls import ToolCall, ToolCallResult, ToolSet, read_answer
 from cairn.core.errors import ConfigError
 from cairn.core.records import Observation
 
@@ -91,8 +91,13 @@ class _PastReply:
     """A reply as it is said again, and the picture that it answers."""
 
     content: str
-    calls: tuple[ToolCall, ...] = ()
+    called: ToolCallResult | None = None  # None: no tools are offered
     image: bytes | None = None  # PNG
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The calls that are said again."""
+        return () if self.called is None else self.called.calls
 
 
 class Messages:
@@ -128,7 +133,7 @@ class Messages:
             return
         answer = read_answer(reply_text)
         called = ToolSet(observation).read(answer)
-        reply = _PastReply(answer.content, called.calls, self._image(observation))
+        reply = _PastReply(answer.content, called, self._image(observation))
         self._talk.add(observation, reply, called.parsed.error)
 
     def render(self, action: str) -> tuple[int, ...]:
@@ -140,22 +145,20 @@ class Messages:
         return self._tool_set.read(read_answer(reply)).parsed if self._form is None else self._form.parse(reply)
 
     def _whole(self, observation: Observation) -> list[Message]:
-        first, *later = self._shown(observation)
-        messages = [*self._system(), replace(first, content=self._talk.opening(first.content))]
-        for (_, reply), shown in zip(self._talk.turns, later, strict=True):
-            messages += [Message("assistant", reply.content, reply.calls), *_answering(reply.calls, shown)]
+        (first, image), *later = self._shown(observation)
+        messages = [*self._system(), Message("user", self._talk.opening(first.text), image=image)]
+        for (_, reply), (shown, image) in zip(self._talk.turns, later, strict=True):
+            messages += [Message("assistant", reply.content, reply.calls), *_answering(reply, shown, image)]
         return messages
 
-    def _shown(self, observation: Observation) -> list[Message]:
+    def _shown(self, observation: Observation) -> list[tuple[Shown, bytes | None]]:
         """Return what there was to see at each turn, the present one last."""
-        turns = [(text, reply.image) for text, reply in self._talk.turns]
+        turns = [(shown, reply.image) for shown, reply in self._talk.turns]
         turns.append((self._talk.message(observation), self._image(observation)))
         pictured = [at for at, (_, image) in enumerate(turns) if image is not None]
-        left_out = pictured[: -self._config.images]
-        return [
-            Message("user", _without_picture(text)) if at in left_out else Message("user", text, image=image)
-            for at, (text, image) in enumerate(turns)
-        ]
+        for at in pictured[: -self._config.images]:
+            turns[at] = _without_picture(turns[at][0]), None
+        return turns
 
     def _image(self, observation: Observation) -> bytes | None:
         """Return an observation's picture, where pictures are shown."""
@@ -177,21 +180,23 @@ class Messages:
         for message, reply in self._talk.oldest():
             calls = [f"{call.name} {call.arguments}" for call in reply.calls]
             seen = message if reply.image is None else _without_picture(message)
-            told += [seen, "\n".join(["You answered:", *filter(None, (reply.content, *calls))])]
+            told += [seen.text, "\n".join(["You answered:", *filter(None, (reply.content, *calls))])]
         return (*self._system(), Message("user", "\n\n".join((*told, self._asked))))
 
 
-def _answering(calls: tuple[ToolCall, ...], shown: Message) -> list[Message]:
-    """Return what follows a reply: what is shown, by way of the answers to its calls if there are any."""
-    if not calls:
-        return [shown]
-    replies = zip(calls, answers(calls, shown.content), strict=True)
-    told = [Message("tool", text, (call,)) for call, text in replies]
-    return told if shown.image is None else [*told, Message("user", _AFTER_TOOLS, image=shown.image)]
+def _answering(reply: _PastReply, shown: Shown, image: bytes | None) -> list[Message]:
+    """Return what follows a reply: what is shown, by way of the results of its calls if there are any."""
+    if reply.called is None or not reply.calls:
+        return [Message("user", shown.text, image=image)]
+    results = zip(reply.calls, reply.called.results(shown), strict=True)
+    told = [Message("tool", text, (call,)) for call, text in results]
+    return told if image is None else [*told, Message("user", _AFTER_TOOLS, image=image)]
 
 
-def _without_picture(text: str) -> str:
-    return f"{text}\n\n{_LEFT_OUT}"
+def _without_picture(shown: Shown) -> Shown:
+    left_out = f"\n\n{_LEFT_OUT}"
+    results = shown.results
+    return Shown(f"{shown.text}{left_out}", (*results[:-1], f"{results[-1]}{left_out}") if results else ())
 
 
 CONTEXT = (Messages, MessagesConfig)

@@ -32,19 +32,15 @@ class CallFormat:
     is_typed_by_schema: bool = False  # arguments are texts, and take the types that the tool's schema gives
 
     def read(self, reply: str, tools: Sequence[Schema] = ()) -> Answer | str:
-        """Return the text and the calls of a reply without its end token, or the fault of its first call."""
+        """Return the text and the calls of a reply without its end token, or why it cannot be read."""
         typed: Any = [dict(tool) for tool in tools] if self.is_typed_by_schema else None
         try:
             message = parse_response(reply, self.response, prefix="", tools=typed)
             found = [*_flat(message.get("tool_calls", []))]
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             return f"it cannot be read: {str(error)[:120] or 'nested too deep'}"
-        calls = [_call(each, number) for number, each in enumerate(found)]
-        if calls and isinstance(calls[0], str):
-            return calls[0]
-        return Answer(
-            str(message.get("content", "")).strip(), tuple(call for call in calls if isinstance(call, ToolCall))
-        )
+        calls = tuple(_call(each, f"call{number:05}") for number, each in enumerate(found))
+        return Answer(str(message.get("content", "")).strip(), calls)
 
 
 def call_format(tokenizer: Any) -> CallFormat | None:  # Any: a transformers tokenizer
@@ -81,16 +77,14 @@ def _flat(calls: list[Any]) -> Iterator[Any]:  # Any: JSON
             yield found
 
 
-def _call(found: Any, number: int) -> ToolCall | str:  # Any: JSON
-    """Return a call, or what is wrong with it."""
+def _call(found: Any, call_id: str) -> ToolCall:  # Any: JSON
     if isinstance(found, str):
-        return f"its call is not valid JSON: {_fault(found)}"
+        return ToolCall(call_id, "", found, fault=f"its call is not valid JSON: {_fault(found)}")
     if not isinstance(found, dict) or not isinstance(found.get("name"), str):
-        return "its call is not a JSON object with a name and arguments"
+        fault = "its call is not a JSON object with a name and arguments"
+        return ToolCall(call_id, "", "", fault=fault)
     arguments = found.get("arguments", found.get("parameters"))  # Llama's models write parameters
-    return ToolCall(
-        f"call{number:05}", found["name"], arguments if isinstance(arguments, str) else json.dumps(arguments)
-    )
+    return ToolCall(call_id, found["name"], arguments if isinstance(arguments, str) else json.dumps(arguments))
 
 
 def _fault(text: str) -> str:

@@ -82,6 +82,9 @@ class ChatLayout(Protocol):
             tools: those of the first prompt.
         """
 
+    def takes_several_calls(self, tools: Tools) -> bool:
+        """Return whether a reply can be shown that makes several calls."""
+
     def reply(self, calls: Sequence[ToolCall], tools: Tools) -> Ids:
         """Return the ids of a reply that makes these calls, closed by `end_id`."""
 
@@ -116,6 +119,10 @@ class PlainLayout:
         """Return the ids between two replies; see `ChatLayout`."""
         return (*(() if is_closed else (self.end_id,)), *self._encode("\n".join(after.texts)), *self.opener)
 
+    def takes_several_calls(self, tools: Tools) -> bool:
+        """Return that there are no calls here."""
+        return False
+
     def reply(self, calls: Sequence[ToolCall], tools: Tools) -> Ids:
         """Refuse calls; see `check`."""
         raise ConfigError(_NO_TOOLS)
@@ -148,7 +155,7 @@ class ChatTemplate:
         frames = {*self._encoded([user], is_asking=True), *self._encoded([user, reply])}
         self.mark_ids = frozenset(self._marks & frames)
         self._stable: dict[tuple[bool, str], int] = {}  # turns that are known to be, by system message and tools
-        self._several: dict[str, bool] = {}  # by a tool's name: see `_takes_several_calls`
+        self._several: dict[str, bool] = {}  # by a tool's name: see `takes_several_calls`
         self._known: dict[object, Ids] = {}  # ids of `following` after a closed reply, and of `reply`
 
     def opening(self, text: str, system: str | None = None, tools: Tools = ()) -> Ids:
@@ -173,7 +180,7 @@ class ChatTemplate:
             ModelFailure: as for `opening`.
         """
         self._check(turn, has_system, tools)
-        if len(after.calls) > 1 and not self._takes_several_calls(tools):  # the first one is carried out
+        if len(after.calls) > 1 and not self.takes_several_calls(tools):  # the first one is carried out
             after = Following(after.texts[:1], after.calls[:1])
         key = (after, has_system, json.dumps(tools)) if sum(map(len, after.texts)) <= _MAX_KNOWN_CHARS else None
         ids = self._remembered(key, lambda: self._between(after, has_system, tools))
@@ -200,7 +207,7 @@ class ChatTemplate:
         self._require_shape(has_system=has_system, tools=tools)
         self._check(_FIRST_TURNS, has_system, tools)
 
-    def _takes_several_calls(self, tools: Tools) -> bool:
+    def takes_several_calls(self, tools: Tools) -> bool:
         """Return whether the template can show a reply that calls two tools."""
         name = str(tools[0]["function"]["name"]) if tools else ""
         if (known := self._several.get(name)) is None:
@@ -291,7 +298,7 @@ class ChatTemplate:
         if turn <= known:
             return
         ahead = max(_FIRST_TURNS, 1 << (turn - 1).bit_length())
-        kinds = _kinds(tools, self._takes_several_calls(tools))
+        kinds = _kinds(tools, self.takes_several_calls(tools))
         for number in range(1, _FIRST_TURNS + 1) if known == 0 else ():
             self._check_turn(number, kinds, has_system, tools)
         try:

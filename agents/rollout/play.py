@@ -69,4 +69,7 @@ def observe(text: str, info: dict[str, Any]) -> Observation:
         admissible=info["admissible_actions"],
         image=info.get("image"),
         tools=info.get("tools", ()),
+        max_calls=info.get("max_calls", 1),
+        takes_text=info.get("takes_text", False),
+        results=info.get("results", ()),
     )

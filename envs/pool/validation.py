@@ -63,12 +63,21 @@ def _checked_info(info: Any, scores: Range) -> dict[str, Any]:
         raise garbage("info['channels'] must map names to finite numbers", channels)
     if not isinstance(tools, (tuple, list)) or not all(isinstance(tool, dict) for tool in tools):
         raise garbage("info['tools'] must be JSON schemas", tools)
+    results = info.get("results", ())
+    if not isinstance(results, (tuple, list)) or not all(isinstance(text, str) for text in results):
+        raise garbage("info['results'] must be texts", results)
     if "acted" in info:
         info = {**info, "acted": _checked_box(info["acted"])}
     if "image" in info:
         info = {**info, "image": _checked_image(info["image"])}
     admissible = None if actions is None else tuple(actions)
-    return {**info, "admissible_actions": admissible, "channels": channels, "tools": tuple(tools)}
+    return {
+        **info,
+        "admissible_actions": admissible,
+        "channels": channels,
+        "tools": tuple(tools),
+        "results": tuple(results),
+    }
 
 
 def _checked_box(box: Any) -> tuple[int, ...] | None:  # Any: it is what we check

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import random
+import signal
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -28,6 +32,31 @@ def require(holds: bool, broken: str) -> None:
     """Raise `PropertyViolation` with this message unless the condition holds."""
     if not holds:
         raise PropertyViolation(broken)
+
+
+@contextmanager
+def in_time(env: TextEnv, call: str) -> Iterator[None]:
+    """End a call that takes longer than the environment declares, and say which; in the main thread alone.
+
+    Code that does not return to Python is ended as soon as it does.
+    """
+    limit = env.meta.call_timeout_s
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(number: int, frame: object) -> None:
+        raise PropertyViolation(f"{call} has not come back after {limit:g} s, which is meta.call_timeout_s")
+
+    handler = signal.signal(signal.SIGALRM, end)
+    began, (left, interval) = time.monotonic(), signal.setitimer(signal.ITIMER_REAL, limit)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+        if left:  # somebody else's limit goes on
+            signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - began), 1e-3), interval)
 
 
 @dataclass(frozen=True)
@@ -86,7 +115,8 @@ class Frame:
 
 def play(env: TextEnv, task: str, seed: int, policy: Policy, max_steps: int = 1 << 30) -> Iterator[Frame]:
     """Yield an episode frame by frame, to its end or up to `max_steps` actions."""
-    text, info = env.reset(seed=seed, options={"task": task})
+    with in_time(env, f"reset, of task {task!r},"):
+        text, info = env.reset(seed=seed, options={"task": task})
     start = Frame(action=None, text=text, reward=0.0, is_terminated=False, is_truncated=False, info=info)
     yield start
     yield from play_on(env, start, policy, max_steps)
@@ -97,7 +127,8 @@ def play_on(env: TextEnv, start: Frame, policy: Policy, max_steps: int) -> Itera
     frame = start
     for _ in range(max_steps):
         action = policy(env, frame.text, frame.info)
-        text, reward, is_terminated, is_truncated, info = env.step(action)
+        with in_time(env, f"step({action!r:.80}), of task {env.task_id!r},"):
+            text, reward, is_terminated, is_truncated, info = env.step(action)
         frame = Frame(
             action=action, text=text, reward=reward, is_terminated=is_terminated, is_truncated=is_truncated, info=info
         )

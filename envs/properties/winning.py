@@ -12,6 +12,7 @@ from cairn.envs.properties.subject import (
     PropertyViolation,
     Subject,
     constant,
+    in_time,
     last,
     oracle,
     require,
@@ -98,16 +99,19 @@ def _share(
 
 
 def hostile_text(subject: Subject) -> str:
-    """Text of any kind never raises, never wins and never ends a task of several turns; the oracle can go on."""
+    """Text of any kind never raises, never wins and never ends a task unless it is an answer; the oracle can go on."""
     env = subject.env
     count = 0
     for task, seed in subject.episodes(8):
         _, info = env.reset(seed=seed, options={"task": task})
+        is_over = False
         for action in _attacks(env, info["admissible_actions"]):
             count += 1
-            if env.turn >= max(1, env.turn_limit - 1):
+            if is_over or env.turn >= max(1, env.turn_limit - 1):
                 env.reset(seed=seed, options={"task": task})
-            _attack(env, task, action)
+            is_over = _attack(env, task, action)
+        if is_over:
+            env.reset(seed=seed, options={"task": task})
         _check_goes_on(env, task, seed)
     return f"{count} texts"
 
@@ -122,10 +126,14 @@ def _attacks(env: TextEnv, actions: tuple[str, ...] | None) -> Iterator[str]:
         yield '{"action": "' + action + '"}'
 
 
-def _attack(env: TextEnv, task: str, action: str) -> None:
+def _attack(env: TextEnv, task: str, action: str) -> bool:
+    """Return whether the episode is over."""
     said = f"task {task!r}, hostile text {action!r:.60}"
     try:
-        text, reward, is_terminated, _, info = env.step(action)
+        with in_time(env, f"step({action!r:.80}), of task {task!r},"):
+            text, reward, is_terminated, is_truncated, info = env.step(action)
+    except PropertyViolation:
+        raise
     except Exception as error:  # any error violates the property; the report says which
         raise PropertyViolation(f"{said}: raised {type(error).__name__}: {error}") from error
     require(
@@ -133,12 +141,14 @@ def _attack(env: TextEnv, task: str, action: str) -> None:
     )
     require(len(text) <= 1 << 20, f"{said}: answered with {len(text)} characters")
     require(not info["success"], f"{said}: it won")
-    require(not is_terminated or env.meta.turn_limit == 1, f"{said}: it ended the task")
+    may_end = env.meta.turn_limit == 1 or env.meta.takes_text  # any text is an answer there
+    require(not is_terminated or may_end, f"{said}: it ended the task")
+    return is_terminated or is_truncated
 
 
 def _check_goes_on(env: TextEnv, task: str, seed: int) -> None:
-    """After three hostile texts the oracle, if there is one, must still win, unless the turns run out."""
-    if not env.meta.oracles or env.meta.turn_limit == 1:
+    """After three hostile texts that are no answers the oracle, if there is one, must win, unless the turns run out."""
+    if not env.meta.oracles or env.meta.turn_limit == 1 or env.meta.takes_text:
         return
     hostile = iter(HOSTILE[5:8])
     follow = oracle(env.meta.oracles[0])

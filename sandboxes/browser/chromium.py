@@ -16,6 +16,7 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Playwright, async_playwright
 
 from cairn.core.errors import CairnError, ConfigError, MissingProgramError, SandboxFailure
+from cairn.core.seeding import kept_random_state
 
 # Chromium heeds the last list that it is given, so this one has Playwright's in it.
 _FEATURES_OFF = (
@@ -100,7 +101,8 @@ async def launched(path: str, *, has_sandbox: bool | None) -> Launched:
         SandboxFailure: it does not start for another reason.
     """
     async with contextlib.AsyncExitStack() as ends:
-        driver = await async_playwright().start()
+        with kept_random_state():  # Playwright draws the numbers of its calls from it
+            driver = await async_playwright().start()
         ends.push_async_callback(driver.stop)
         try:
             chromium = await driver.chromium.launch(

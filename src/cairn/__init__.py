@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cairn.envs import scorers
     from cairn.envs.data_env import DataEnv
     from cairn.envs.registry import make, register
+    from cairn.envs.tools_env import tools_env
     from cairn.envs.wrap import wrap
     from cairn.trainer.config import load_run_config
     from cairn.trainer.credit import advantage_std, advantages
@@ -38,6 +39,7 @@ _HOMES = {
     "load_run_config": "cairn.trainer.config",
     "make": "cairn.envs.registry",
     "register": "cairn.envs.registry",
+    "tools_env": "cairn.envs.tools_env",
     "train": "cairn.trainer.train",
     "trajectory_graph": "cairn.trainer.credit.trajectory_graph",
     "wrap": "cairn.envs.wrap",
@@ -60,6 +62,7 @@ __all__ = [
     "make",
     "register",
     "scorers",
+    "tools_env",
     "train",
     "trajectory_graph",
     "wrap",

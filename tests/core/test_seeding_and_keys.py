@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cairn.core.keys import bytes_key, text_key
-from cairn.core.seeding import derive_seed, numpy_generator, python_generator
+from cairn.core.seeding import derive_seed, kept_random_state, numpy_generator, python_generator
 
 CODE = (
     "from cairn.core.seeding import *; from cairn.core.keys import *\n"
@@ -73,3 +73,10 @@ def test_keys_depend_on_the_scope() -> None:
 @given(TEXT, TEXT)
 def test_different_texts_have_different_keys(one: str, two: str) -> None:
     assert (text_key(one) == text_key(two)) == (one == two)
+
+
+def test_the_global_random_state_stays_as_it_was() -> None:
+    before = random.getstate()
+    with kept_random_state():
+        random.random()
+    assert random.getstate() == before

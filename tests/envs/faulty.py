@@ -322,6 +322,62 @@ class HidesState(Sound):
         return replace(outcome, reward=0.5) if outcome.terminated and self.is_spoilt else outcome
 
 
+class ForgetsDamage(Sound):
+    """What was smashed spoils the end; the anchor does not have it, and no text tells."""
+
+    def start(self, task_id: str, rng: random.Random) -> str:
+        self.is_smashed = False
+        return super().start(task_id, rng)
+
+    def act(self, action: str) -> Outcome:
+        if action == "smash":
+            self.is_smashed = True
+            return Outcome("Nothing happens.")
+        outcome = super().act(action)
+        return Outcome(outcome.text, terminated=True) if outcome.terminated and self.is_smashed else outcome
+
+    def admissible(self) -> tuple[str, ...]:
+        return (*COLOURS, "smash")
+
+
+class LacksAct(TextEnv):
+    meta = Sound.meta
+    tasks, start, state = Sound.tasks, Sound.start, Sound.state
+
+
+class TakesNoAction(Sound):
+    def act(self) -> Outcome:  # type: ignore[override]  # the fault
+        return Outcome("")
+
+
+class ActsAsynchronously(Sound):
+    async def act(self, action: str) -> Outcome:  # type: ignore[override]  # the fault
+        return Outcome("")
+
+
+class AnswersWithText(Sound):
+    def act(self, action: str) -> Outcome:
+        return "Say a colour."  # type: ignore[return-value]  # the fault
+
+
+class HasTextAsState(Sound):
+    def state(self) -> bytes:
+        return str(self.said)  # type: ignore[return-value]  # the fault
+
+
+class SnapshotsWithoutMethods(OneTurn):
+    meta = replace(OneTurn.meta, can_snapshot=True)
+
+
+class Hangs(Sound):
+    meta = replace(Sound.meta, call_timeout_s=0.2)
+
+    def act(self, action: str) -> Outcome:
+        while action == "blue":
+            time.sleep(0.01)
+        return super().act(action)
+
+
 class SharesAnchors(Sound):
     def anchor(self) -> int:
         return self.said

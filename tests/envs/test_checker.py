@@ -14,6 +14,15 @@ from tests.envs import faulty
 from tests.sampling import sample, sampled_params
 
 FAULTS = [
+    ("methods", faulty.LacksAct, "LacksAct lacks act(self, action) (faulty.py:"),
+    ("methods", faulty.TakesNoAction, "act(self) -> 'Outcome' cannot be called as act(self, action) (faulty.py:"),
+    ("methods", faulty.ActsAsynchronously, "act is asynchronous; write `def act` (faulty.py:"),
+    ("methods", faulty.AnswersWithText, "act must return an Outcome, got str (faulty.py:"),
+    ("methods", faulty.HasTextAsState, "state must return bytes, got str (faulty.py:"),
+    ("methods", faulty.SnapshotsWithoutMethods, "SnapshotsWithoutMethods lacks save_state(self) (faulty.py:"),
+    ("replay", faulty.Hangs, "step('blue'), of task"),
+    ("hostile-text", faulty.Hangs, "has not come back after 0.2 s, which is meta.call_timeout_s"),
+    ("hidden-state", faulty.ForgetsDamage, "'smash'"),
     ("declaration", faulty.WithoutVersion, "version must be 1 or more, got 0"),
     ("declaration", faulty.HasAToolTwice, "names a function twice: ['go', 'go']"),
     ("gymnasium", faulty.ResetsToAList, "was not a tuple"),

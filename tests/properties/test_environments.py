@@ -1,8 +1,8 @@
 """Every environment in `envs/` has every property; a new one is covered without editing this file.
 
 Environments that wait for other processes, such as a browser, play a share of the episodes, and none where another
-environment with the same tasks is checked. The default run checks a rotating eighth of the properties of one of them,
-and a sixteenth of the properties of the others. The slow tests check all of them, in all episodes.
+environment with the same tasks is checked. The default run checks a rotating sixteenth of the properties of one of
+them, and half as many of the others. The slow tests check all of them, in all episodes.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def test_environment_keeps(env_id: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("env_id", "name"),
     [
-        *sampled_params((REPRESENTATIVE, name) for name in PROPERTIES),
-        *sampled_params(COSTLY, parts=16),
+        *sampled_params(((REPRESENTATIVE, name) for name in PROPERTIES), parts=16),
+        *sampled_params(COSTLY, parts=32),
     ],
 )
 def test_costly_environment_keeps(env_id: str, name: str) -> None:

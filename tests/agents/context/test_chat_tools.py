@@ -201,7 +201,7 @@ def test_a_template_that_writes_calls_in_another_format_is_refused() -> None:
     odd = load_template("chatml").replace('\'<tool_call>\\n{"name"', '\'<tool_call>\\n{"title"')
     context = chat(encoder_of(odd))
     context.prompt(seen("A desk.", LOOK))
-    with pytest.raises(ConfigError, match=r"writes the call .* reads as 'its call is not a JSON object with a name"):
+    with pytest.raises(ConfigError, match=r"writes .* reads as 'its call is not a JSON object with a name"):
         context.render(CALL)
 
 

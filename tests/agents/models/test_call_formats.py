@@ -14,6 +14,7 @@ from cairn.agents.models.call_formats import CallFormat, call_format, load_forma
 from cairn.agents.models.templates import call_format_files, call_format_of, load_template, shipped_templates
 from cairn.agents.tool_calls import Answer, ToolCall
 from cairn.core.records import function_schema
+from cairn.core.tool_arguments import tool_arguments
 
 FORMATS = {file.stem: load_format(file) for file in call_format_files()}
 TOOL = function_schema("look", "Look.", {"thing": {"type": "string"}, "times": {"type": "integer"}}, ["thing"])
@@ -96,12 +97,16 @@ def test_a_thought_holds_no_call() -> None:
         ("<tool_call>" + "9" * 5000 + "</tool_call>", "it cannot be read: Exceeds the limit"),
     ],
 )
-def test_a_malformed_first_call_is_the_fault_of_the_reply(reply: str, fault: str) -> None:
-    assert fault in str(read("hermes", reply))
+def test_a_malformed_call_says_why(reply: str, fault: str) -> None:
+    found = read("hermes", reply)
+    assert fault in (found if isinstance(found, str) else found.calls[0].fault)
 
 
 def test_a_malformed_later_call_leaves_the_first() -> None:
-    assert read("hermes", f"<tool_call>{CALL}</tool_call><tool_call>bad</tool_call>") == called(A)
+    found = read("hermes", f"<tool_call>{CALL}</tool_call><tool_call>bad</tool_call>")
+    assert isinstance(found, Answer)
+    assert found.calls[:1] == called(A).calls
+    assert [bool(call.fault) for call in found.calls] == [False, True]
 
 
 @pytest.mark.parametrize("text", ["</tool_call>", "<tool_call>", "a </tool_call> b", "}", '"', "<think>", "\\", "\n"])
@@ -141,11 +146,11 @@ PIECES = [
 
 @pytest.mark.parametrize("name", FORMATS)
 @given(pieces=st.lists(st.sampled_from(PIECES), max_size=30))
-def test_no_reply_raises_and_every_call_has_a_name_and_json(name: str, pieces: list[str]) -> None:
+def test_no_reply_raises_and_every_call_can_be_judged(name: str, pieces: list[str]) -> None:
     found = read(name, "".join(pieces))
     for call in found.calls if isinstance(found, Answer) else ():
         assert isinstance(call.name, str)
-        json.loads(call.arguments or "null")
+        assert isinstance(tool_arguments(call.arguments), (dict, str))
 
 
 @pytest.mark.slow

@@ -29,7 +29,7 @@ class TextShop:
         self.known = self._known(*self.env.step(action))
 
     def _known(self, observation: str, reward: float, terminated: bool, truncated: bool, info: Known) -> Known:
-        told = {**info, "admissible_actions": list(info["admissible_actions"]), "tools": list(info["tools"])}
+        told = info | {name: list(info[name]) for name in ("admissible_actions", "tools", "results")}
         ending = {"terminated": terminated, "truncated": truncated, "reward": reward}
         return {**told, **ending, "observation": observation, "turn": self.env.turn}
 
