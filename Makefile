@@ -71,7 +71,7 @@ test-all: $(READY) programs
 	touch $@
 
 test-vllm: .venv-vllm/installed
-	.venv-vllm/bin/python -m pytest -m vllm
+	.venv-vllm/bin/python -m pytest -m vllm --memory-limit 6
 
 check: lint types pages
 	$(BIN)/python -m pytest tests/test_architecture.py
