@@ -79,7 +79,7 @@ class ConversationConfig(MemoryConfig):
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class TurnContent:
     """What there is to see at a turn."""
 
     text: str
@@ -94,7 +94,7 @@ class Conversation(Generic[R]):
         self._first: str | None = None  # the first observation
         self._error = ""  # what was wrong with the reply before
         self._summary = ""  # of the turns left out
-        self.turns: list[tuple[Shown, R]] = []  # those still there: what was shown, and the reply
+        self.turns: list[tuple[TurnContent, R]] = []  # those still there: what was shown, and the reply
         self.num_left_out = 0
         self.starts_anew = True
 
@@ -109,14 +109,16 @@ class Conversation(Generic[R]):
         if kept is not None and self.starts_anew and self._config.policy != "summary":
             self._leave_out(kept)
 
-    def message(self, observation: Observation) -> Shown:
+    def message(self, observation: Observation) -> TurnContent:
         """Return what an observation says, below what was wrong with the reply that led to it."""
         wrong = f"[Your answer was not valid: {self._error}.]\n\n" if self._error else ""
         below = ""
         if self._config.list_actions and observation.admissible:
             below = "\n".join(["\n", "Possible actions:", *observation.admissible])
         results = observation.results
-        return Shown(f"{wrong}{observation.text}{below}", (*results[:-1], f"{results[-1]}{below}") if results else ())
+        return TurnContent(
+            f"{wrong}{observation.text}{below}", (*results[:-1], f"{results[-1]}{below}") if results else ()
+        )
 
     def opening(self, message: str, instruction: str | None = None) -> str:
         """Return the first message: instruction (None: the configured one), text for hidden turns, `message`."""
@@ -128,7 +130,7 @@ class Conversation(Generic[R]):
         self._summary = summary.strip()
         self._leave_out(self._config.kept or 0)
 
-    def oldest(self) -> list[tuple[Shown, R]]:
+    def oldest(self) -> list[tuple[TurnContent, R]]:
         """Return the turns that the next summary takes the place of."""
         return self.turns[: max(0, len(self.turns) - (self._config.kept or 0))]
 

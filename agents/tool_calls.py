@@ -20,7 +20,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError, best_match
 
-from cairn.agents.conversation import Shown
+from cairn.agents.conversation import TurnContent
 from cairn.agents.forms.base import Parsed, invalid
 from cairn.core.records import Observation, Schema, function_schema
 from cairn.core.tool_arguments import tool_arguments
@@ -90,7 +90,7 @@ class ToolCallResult:
     faults: tuple[str, ...] = ()  # why each of them was not carried out; "": the environment's answer is its result
     lost: str = ""  # likewise of those that cannot be said again
 
-    def results(self, shown: Shown) -> tuple[str, ...]:
+    def results(self, shown: TurnContent) -> tuple[str, ...]:
         """Return the result of each call that is said again, of what the environment showed next."""
         told = iter(shown.results or (shown.text,))
         texts = [f"Not carried out: {fault}." if fault else next(told, "") for fault in self.faults]

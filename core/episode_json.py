@@ -94,9 +94,9 @@ def observation_from_json(data: Mapping[str, Any]) -> Observation:
         admissible=None if admissible is None else tuple(admissible),
         image=None if image is None else base64.b64decode(image),
         tools=tuple(data["tools"]),
-        max_calls=data["max_calls"],
-        takes_text=data["takes_text"],
-        results=tuple(data["results"]),
+        max_calls=data.get("max_calls", 1),  # episodes in flight of older checkpoints have none of these
+        takes_text=data.get("takes_text", False),
+        results=tuple(data.get("results", ())),
     )
 
 

@@ -334,8 +334,8 @@ def calls_of(action: str) -> list[str] | None:
         return None
     try:
         found = json.loads(action)
-    except (ValueError, RecursionError):
+        if not isinstance(found, list) or not all(isinstance(call, dict) and "name" in call for call in found):
+            return None
+        return [json.dumps(call, ensure_ascii=False) for call in found] or None
+    except (ValueError, RecursionError):  # of hostile text
         return None
-    if not isinstance(found, list) or not found or not all(isinstance(call, dict) and "name" in call for call in found):
-        return None
-    return [json.dumps(call, ensure_ascii=False) for call in found]

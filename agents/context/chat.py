@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from pydantic import Field, model_validator
 
 from cairn.agents.context.base import Prompt
-from cairn.agents.conversation import Conversation, ConversationConfig, Shown, form_of
+from cairn.agents.conversation import Conversation, ConversationConfig, TurnContent, form_of
 from cairn.agents.forms.base import Parsed, invalid
 from cairn.agents.models.chat import Following
 from cairn.agents.models.tokens import Encoder
@@ -170,7 +170,7 @@ class Chat:
         answer = self._encoder.call_format.read(reply, tool_set.tools)
         return ToolCallResult(invalid(answer)) if isinstance(answer, str) else tool_set.read(answer)
 
-    def _after(self, turn: int, reply: _Reply, shown: Shown) -> tuple[int, ...]:
+    def _after(self, turn: int, reply: _Reply, shown: TurnContent) -> tuple[int, ...]:
         """Return the ids between the reply of the turn before and the next one."""
         return self._encoder.chat.following(
             turn,

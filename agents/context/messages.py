@@ -22,7 +22,7 @@ from pydantic import Field, model_validator
 
 from cairn.agents.backend import Message
 from cairn.agents.context.base import Prompt
-from cairn.agents.conversation import Conversation, ConversationConfig, Shown, form_of
+from cairn.agents.conversation import Conversation, ConversationConfig, TurnContent, form_of
 from cairn.agents.forms.base import Parsed
 from cairn.agents.prompts import load_prompt
 from cairn.agents.tool_calls import ToolCall, ToolCallResult, ToolSet, read_answer
@@ -73,7 +73,7 @@ class MessagesConfig(ConversationConfig):
 
     @property
     def most_turns(self) -> int | None:
-        """Shown turns at which the oldest are summarised; None: any number may be shown."""
+        """TurnContent turns at which the oldest are summarised; None: any number may be shown."""
         return 8 if self.summary_turns is None and self.summary_tokens is None else self.summary_turns
 
     @model_validator(mode="after")
@@ -151,7 +151,7 @@ class Messages:
             messages += [Message("assistant", reply.content, reply.calls), *_answering(reply, shown, image)]
         return messages
 
-    def _shown(self, observation: Observation) -> list[tuple[Shown, bytes | None]]:
+    def _shown(self, observation: Observation) -> list[tuple[TurnContent, bytes | None]]:
         """Return what there was to see at each turn, the present one last."""
         turns = [(shown, reply.image) for shown, reply in self._talk.turns]
         turns.append((self._talk.message(observation), self._image(observation)))
@@ -184,7 +184,7 @@ class Messages:
         return (*self._system(), Message("user", "\n\n".join((*told, self._asked))))
 
 
-def _answering(reply: _PastReply, shown: Shown, image: bytes | None) -> list[Message]:
+def _answering(reply: _PastReply, shown: TurnContent, image: bytes | None) -> list[Message]:
     """Return what follows a reply: what is shown, by way of the results of its calls if there are any."""
     if reply.called is None or not reply.calls:
         return [Message("user", shown.text, image=image)]
@@ -193,10 +193,10 @@ def _answering(reply: _PastReply, shown: Shown, image: bytes | None) -> list[Mes
     return told if image is None else [*told, Message("user", _AFTER_TOOLS, image=image)]
 
 
-def _without_picture(shown: Shown) -> Shown:
+def _without_picture(shown: TurnContent) -> TurnContent:
     left_out = f"\n\n{_LEFT_OUT}"
     results = shown.results
-    return Shown(f"{shown.text}{left_out}", (*results[:-1], f"{results[-1]}{left_out}") if results else ())
+    return TurnContent(f"{shown.text}{left_out}", (*results[:-1], f"{results[-1]}{left_out}") if results else ())
 
 
 CONTEXT = (Messages, MessagesConfig)

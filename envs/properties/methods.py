@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from cairn.envs.base import Outcome, TextEnv
+from cairn.envs.perturbed import Perturbed
 from cairn.envs.properties.subject import NONSENSE, Subject, require
 
 _ALWAYS = ("tasks", "start", "act", "state")
@@ -30,7 +31,7 @@ _RETURNS: dict[str, tuple[Kinds, str]] = {
 
 def methods(subject: Subject) -> str:
     """The methods of the contract are there, take its arguments, and return what it says."""
-    env = getattr(subject.env, "plain", subject.env)  # behind perturbations
+    env = subject.env.plain if isinstance(subject.env, Perturbed) else subject.env
     kind = type(env)
     needed = [*_ALWAYS, *(["oracle_action"] if env.meta.oracles else [])]
     needed += ["save_state", "load_state"] if env.meta.can_snapshot else []

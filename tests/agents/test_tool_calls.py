@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from cairn.agents.conversation import Shown
+from cairn.agents.conversation import TurnContent
 from cairn.agents.forms.base import Parsed
 from cairn.agents.tool_calls import Answer, ToolCall, ToolCallResult, ToolSet, read_action, read_answer
 from cairn.core.records import Observation, function_schema
@@ -90,13 +90,13 @@ def test_the_first_of_several_calls_counts_and_the_others_are_answered() -> None
     first, second = called({"what": "mug", "to": "bed"}), ToolCall("d", "wait", "{}")
     found = read(first, second)
     assert (found.parsed.is_valid, found.calls) == (True, (first, second))
-    assert found.results(Shown("It is on the bed.")) == (
+    assert found.results(TurnContent("It is on the bed.")) == (
         "It is on the bed.",
         "Not carried out: one call is carried out at a turn, and another came first.",
     )
     found = read(ToolCall("d", "walk", "{}"), first)  # not the second in its stead
     assert (found.parsed.is_valid, len(found.calls)) == (False, 2)
-    assert found.results(Shown("There is no such tool."))[0] == "There is no such tool."
+    assert found.results(TurnContent("There is no such tool."))[0] == "There is no such tool."
 
 
 def test_several_calls_are_one_action_where_the_environment_takes_them() -> None:
@@ -108,7 +108,7 @@ def test_several_calls_are_one_action_where_the_environment_takes_them() -> None
     ]
     assert read_action(found.parsed.action).calls[1].name == "wait"
     assert (found.parsed.is_valid, found.calls) == (True, (move, walk, wait, wait))
-    assert found.results(Shown("Result 1: Moved. ...", ("Moved.", "Waited."))) == (
+    assert found.results(TurnContent("Result 1: Moved. ...", ("Moved.", "Waited."))) == (
         "Moved.",
         "Not carried out: there is no tool 'walk'. Call one of: move, wait.",
         "Waited.",
@@ -116,10 +116,10 @@ def test_several_calls_are_one_action_where_the_environment_takes_them() -> None
     )
     one = read(walk, wait, offer=SEVERAL)  # one that fits is a call as ever
     assert one.parsed.action == '{"name": "wait", "arguments": {}}'
-    assert one.results(Shown("Waited."))[1] == "Waited."
+    assert one.results(TurnContent("Waited."))[1] == "Waited."
     unreadable = read(ToolCall("e", "", "", fault="its call is not valid JSON"), wait, offer=SEVERAL)
     assert unreadable.calls == (wait,)  # the other cannot be said again
-    assert unreadable.results(Shown("Waited.")) == ("[its call is not valid JSON]\nWaited.",)
+    assert unreadable.results(TurnContent("Waited.")) == ("[its call is not valid JSON]\nWaited.",)
     assert not read(walk, walk, offer=SEVERAL).parsed.is_valid
 
 
@@ -162,7 +162,7 @@ def test_any_answer_comes_to_one_action_or_says_why(offer: ToolSet, content: str
         assert not fits(calls[0], offer)
     for call in found.calls:
         assert isinstance(json.loads(call.arguments, parse_constant=pytest.fail), dict)
-    assert len(found.results(Shown("x"))) == len(found.calls)
+    assert len(found.results(TurnContent("x"))) == len(found.calls)
 
 
 def fits(call: ToolCall, offer: ToolSet) -> bool:

@@ -8,7 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cairn.core.episode_json import episode_from_json, episode_to_json, turn_from_json, turn_to_json
+from cairn.core.episode_json import (
+    episode_from_json,
+    episode_to_json,
+    observation_from_json,
+    observation_to_json,
+    turn_from_json,
+    turn_to_json,
+)
 from cairn.core.records import Constraint, Ending, Episode, Observation, Task, Turn
 
 SEEN = Observation(
@@ -17,6 +24,9 @@ SEEN = Observation(
     admissible=("go", ""),
     image=b"\x89PNG\xff\0",
     tools=({"name": "f"},),
+    max_calls=16,
+    takes_text=True,
+    results=("2", ""),
 )
 TURN = Turn(
     observation=SEEN,
@@ -76,6 +86,13 @@ def test_a_turn_comes_back_as_it_was(turn: Turn) -> None:
 def test_an_episode_comes_back_as_it_was() -> None:
     assert replace(through_json(EPISODE), turns=()) == replace(EPISODE, turns=())
     assert len(through_json(EPISODE).turns) == 2
+
+
+def test_an_observation_of_before_lists_of_calls_can_be_read() -> None:
+    old = observation_to_json(SEEN)
+    for name in ("max_calls", "takes_text", "results"):
+        del old[name]
+    assert observation_from_json(old) == replace(SEEN, max_calls=1, takes_text=False, results=())
 
 
 def test_a_failed_episode_stays_unscored() -> None:
