@@ -25,7 +25,7 @@ from cairn.agents.models.model_files import (
     read_files,
     read_json,
 )
-from cairn.agents.models.templates import load_template
+from cairn.agents.models.templates import OWN_TEMPLATE, TemplateChoice, load_template
 from cairn.agents.prompts import hashes_of
 from cairn.agents.rollout.episode import PolicyInterface
 from cairn.agents.scripted import KINDS as SCRIPTED
@@ -77,7 +77,7 @@ def load_agent(name: str | AgentCode, settings: Mapping[str, Any] | None = None)
         name: a script (see `agents.scripted`); a function or a class, or ``package.module:name`` of one (see
             `agents.code_agent`); ``openai:MODEL`` (a model behind a server); a run's folder (its newest checkpoint), a
             checkpoint, a model's folder, or the name of a model on a hub: ``ORG/MODEL`` or ``hf:MODEL``.
-        settings: of ``model``, only ``chat_template`` is an agent's.
+        settings: of ``model``, only ``chat_template`` and ``chat_template_values`` are an agent's.
 
     A model that Cairn has not trained has the defaults of `agents.models.model_files`; `Agent.warning` is set where it
     has no chat template.
@@ -168,7 +168,7 @@ def _trained(name: str, folder: Path, stored: Mapping[str, Any], settings: Mappi
         require_same_prompts(prompt_hashes(config), stored.get("prompts", {}), name)
     from cairn.agents.models.policy import load_pretrained  # torch
 
-    policy = load_pretrained(str(folder), chat_template=_own_template(settings))
+    policy = load_pretrained(str(folder), template=_own_template(settings))
     policy.version = int(stored.get("update", 0))
     made = _with_policy(name, config, sampling, policy, folder, settings)
     return replace(made, trained=TrainedTasks.from_checkpoint(stored))
@@ -188,8 +188,8 @@ def _pretrained(
     template, folder = _own_template(settings), local_folder(source)
     setting = "agent" if served is None else "sampling.openai.tokenizer"
     files = read_files(folder or download_settings(source.removeprefix(HUB), setting))
-    if template is not None:
-        files = replace(files, has_template=True, shows_tools=can_call_tools(template))
+    if template.text is not None:
+        files = replace(files, has_template=True, shows_tools=can_call_tools(template.text))
     defaults = merge(nest(interface_defaults(files)), served or {})
     sampling = _sampling(defaults["sampling"], settings, name)
     config = build(AgentConfig, merge(defaults.get("agent", {}), settings.get("agent", {})), name)
@@ -198,7 +198,7 @@ def _pretrained(
         raise missing_template(source)
     from cairn.agents.models.policy import load_pretrained, load_remote  # torch
 
-    policy = (load_pretrained if served is None else load_remote)(source, chat_template=template)
+    policy = (load_pretrained if served is None else load_remote)(source, template=template)
     made = _with_policy(name, config, sampling, policy, folder if served is None else None, settings)
     if files.has_template:
         return made
@@ -215,7 +215,7 @@ def _with_policy(
     settings: Mapping[str, Any],
 ) -> Agent:  # Any: tables
     """Return an agent; the texts that `settings` name are part of its prompts."""
-    template = _own_template(settings)
+    used = "" if policy is None or _own_template(settings) == OWN_TEMPLATE else policy.encoder.tokenizer.chat_template
     return Agent(
         name=name,
         interface=policy_interface(config, policy),
@@ -223,14 +223,15 @@ def _with_policy(
         policy=policy,
         settings=config.model_dump(mode="json"),
         place=folder,
-        prompts=prompt_hashes(config) | ({} if template is None else hashes_of({"chat_template": template})),
+        prompts=prompt_hashes(config) | (hashes_of({"chat_template": used}) if used else {}),
     )
 
 
-def _own_template(settings: Mapping[str, Any]) -> str | None:  # Any: tables
-    """Return the chat template that the settings name; None: they name none."""
-    name = settings.get("model", {}).get("chat_template")
-    return None if name is None else load_template(str(name))
+def _own_template(settings: Mapping[str, Any]) -> TemplateChoice:  # Any: tables
+    """Return the chat template that the settings name."""
+    table = settings.get("model", {})
+    name, values = table.get("chat_template"), as_table(table.get("chat_template_values"), "model.chat_template_values")
+    return TemplateChoice(text=None if name is None else load_template(str(name)), values=values)
 
 
 def _refuse_unknown(settings: Mapping[str, Any]) -> None:  # Any: tables
@@ -239,8 +240,11 @@ def _refuse_unknown(settings: Mapping[str, Any]) -> None:  # Any: tables
             example = "sampling.max_reply_tokens=64"
             raise ConfigError(f"agent: unknown key {name!r}; expected agent.KEY or sampling.KEY, such as {example}")
         as_table(table, name)
-    if odd := sorted(set(settings.get("model", {})) - {"chat_template"}):
-        raise ConfigError(f"agent: unknown key 'model.{odd[0]}'; the only setting of a model here is chat_template")
+    if odd := sorted(set(settings.get("model", {})) - {"chat_template", "chat_template_values"}):
+        raise ConfigError(
+            f"agent: unknown key 'model.{odd[0]}'; the settings of a model here are chat_template and "
+            "chat_template_values"
+        )
 
 
 def _refuse_missing(name: str) -> None:

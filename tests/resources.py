@@ -1,14 +1,16 @@
 """Prints the peak memory and processes of a test run; fails the run above limits, or when it leaves processes.
 
 The process that was started by the user, which is the controller under pytest-xdist, samples itself and all its
-descendants. A process stays known when its parent ends, so a daemon counts as well. Memory is the proportional set size
-(shared pages are divided among the processes that share them), so the sum over processes is right.
+descendants, also those whose parents have ended: whatever their environment, session and user are, they inherit an
+unusual limit, the mark of the run. Memory is the proportional set size (shared pages are divided among the processes
+that share them), so the sum over processes is right.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
+import resource
 import shutil
 import tempfile
 import threading
@@ -28,6 +30,7 @@ GRACE_S = 5.0  # for processes that are ending when the run ends
 OOM_SCORE = 500  # of 1000: under memory pressure the kernel ends the tests before the user's other programs
 GIB = 1 << 30
 # Helpers of the multiprocessing module, which end with the process that started them.
+_USUAL_BYTES = 819_200  # of a process's message queues
 _ENDS_WITH_PARENT = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")
 
 
@@ -49,12 +52,13 @@ class Monitor:
 
     def __post_init__(self) -> None:
         """Start nothing yet."""
-        self._known: set[psutil.Process] = set()
+        self._mark: int | None = None
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run, name="resource-monitor", daemon=True)
 
     def start(self) -> None:
-        """Begin to sample."""
+        """Mark this process and those that it starts from now on, and begin to sample."""
+        self._mark = _set_mark()
         self._thread.start()
 
     def stop(self) -> None:
@@ -79,11 +83,9 @@ class Monitor:
     def descendants(self) -> set[psutil.Process]:
         """Return the running processes that the root has started, directly or not, with or without a parent."""
         found = set(self.root.children(recursive=True))
-        for process in self._known - found:
-            if process.is_running():
-                found |= {process, *_children(process)}
-        self._known = {process for process in found if not _is_ending(process)}
-        return self._known
+        if self._mark is not None:
+            found |= {process for process in psutil.process_iter() if _mark_of(process.pid) == self._mark} - {self.root}
+        return {process for process in found if not _is_ending(process)}
 
     def _run(self) -> None:
         while not self._done.wait(SAMPLE_S):
@@ -196,6 +198,25 @@ def _raise_oom_score() -> None:
         score.write_text(str(max(OOM_SCORE, int(score.read_text()))))
 
 
+def _set_mark() -> int | None:
+    """Set this process's limit on message queues, which nothing here uses, to a number of its own; None: no Linux."""
+    if not hasattr(resource, "RLIMIT_MSGQUEUE"):
+        return None
+    _, most = resource.getrlimit(resource.RLIMIT_MSGQUEUE)
+    mark = (most if most > 0 else _USUAL_BYTES) - 1 - os.getpid() % (_USUAL_BYTES // 2)
+    resource.setrlimit(resource.RLIMIT_MSGQUEUE, (mark, most))
+    return mark
+
+
+def _mark_of(pid: int) -> int | None:
+    with suppress(OSError):  # it has ended
+        for line in Path(f"/proc/{pid}/limits").read_text().splitlines():
+            if line.startswith("Max msgqueue size"):
+                soft = line.split()[3]
+                return int(soft) if soft.isdigit() else None
+    return None
+
+
 def _peak(counts: Counter[str]) -> Peak:
     return Peak(total=counts.total(), by_name=tuple(counts.most_common()))
 
@@ -206,12 +227,6 @@ def _name(process: psutil.Process) -> str:
         if process.status() != psutil.STATUS_ZOMBIE:
             return str(process.name())
     return ""
-
-
-def _children(process: psutil.Process) -> list[psutil.Process]:
-    with suppress(psutil.Error):
-        return list(process.children(recursive=True))
-    return []
 
 
 def _resident_bytes(process: psutil.Process) -> int:

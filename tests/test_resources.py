@@ -74,10 +74,11 @@ def test_a_process_that_a_test_leaves_fails_the_run(tmp_path: Path, options: tup
 
 
 @pytest.mark.slow
-def test_a_daemon_whose_parent_has_ended_fails_the_run(tmp_path: Path) -> None:
-    parent = f"{SLEEPER}\nimport time; time.sleep(1.5)"  # it is seen by then
-    daemon = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {parent!r}], start_new_session=True)"
-    done = run(tmp_path, daemon)
+def test_a_daemon_whose_parent_has_ended_at_once_fails_the_run(tmp_path: Path) -> None:
+    daemon = (
+        f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {SLEEPER!r}], start_new_session=True, env={{}})"
+    )
+    done = run(tmp_path, daemon, "-n", "1")
     assert done.returncode == 1
     assert "time.sleep(600)" in done.stdout
     assert not any(is_running(pid) for pid in left(done.stdout))

@@ -25,7 +25,7 @@ from pydantic import Field, model_validator
 from cairn.agents.context.base import Prompt
 from cairn.agents.conversation import Conversation, ConversationConfig, TurnContent, form_of
 from cairn.agents.forms.base import Parsed, invalid
-from cairn.agents.models.chat import Following
+from cairn.agents.models.layouts import Following
 from cairn.agents.models.tokens import Encoder
 from cairn.agents.prompts import load_prompt
 from cairn.agents.tool_calls import ToolCallResult, ToolSet, read_action
@@ -114,7 +114,7 @@ class Chat:
             ConfigError: a reply is a call of a tool here, and the action is not one.
         """
         if self._tool_set is None:
-            return (*self._encoder.encode(self._form.write(action)), self._encoder.end_id)
+            return self._text(self._form.write(action))
         read = self._tool_set.read(read_action(action))
         if not read.parsed.is_valid:
             raise ConfigError(
@@ -123,7 +123,7 @@ class Chat:
         if read.calls:
             ids = self._encoder.chat.reply(read.calls, self._tools)
         else:
-            ids = (*self._encoder.encode(read.parsed.action), self._encoder.end_id)
+            ids = self._text(read.parsed.action)
         if (again := self._read(self._encoder.decode(ids[:-1]), self._tool_set).parsed) != read.parsed:
             raise ConfigError(
                 f"agent.context.chat.tools: the chat template writes {action[:80]!r} in a way that its format of calls "
@@ -161,13 +161,21 @@ class Chat:
             observation = replace(observation, max_calls=1)
         return ToolSet(observation)
 
+    def _text(self, reply: str) -> tuple[int, ...]:
+        """Return the ids of a reply without a call; where the prompt has opened a thought, that is empty."""
+        return (*self._encoder.chat.closing, *self._encoder.encode(reply), self._encoder.end_id)
+
     def _read(self, reply: str, tool_set: ToolSet | None, *, is_cut: bool = False) -> ToolCallResult:
+        """Read a reply; a thought that the prompt has opened is no part of what the form reads."""
+        opened = self._encoder.chat.opened
+        if opened and "</think>" not in reply:
+            return ToolCallResult(invalid("its thought is not closed with </think>. Think more briefly, then answer"))
         if tool_set is None:
-            return ToolCallResult(self._form.parse(reply))
+            return ToolCallResult(self._form.parse(reply.partition("</think>")[2] if opened else reply))
         if is_cut:  # a call in it may lack arguments
             return ToolCallResult(invalid("it was cut off at the longest length of a reply. Answer more briefly"))
         assert self._encoder.call_format is not None  # `_require_extendable` refuses that
-        answer = self._encoder.call_format.read(reply, tool_set.tools)
+        answer = self._encoder.call_format.read(opened + reply, tool_set.tools)
         return ToolCallResult(invalid(answer)) if isinstance(answer, str) else tool_set.read(answer)
 
     def _after(self, turn: int, reply: _Reply, shown: TurnContent) -> tuple[int, ...]:

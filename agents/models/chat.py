@@ -15,126 +15,26 @@ Not covered: images, and templates that begin the model's reply for it and take 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from jinja2 import TemplateError
 
 from cairn.agents.models.control_tokens import ControlTokens
+from cairn.agents.models.layouts import Following, Ids, Message, Tools, message, reply_message
 from cairn.agents.models.templates import suitable_templates, title
 from cairn.agents.tool_calls import ToolCall
 from cairn.core.errors import ConfigError, ModelFailure
-from cairn.core.records import Schema
 
 # Placeholders. The blanks at the ends of the first two are gone where a template strips messages.
 _SYSTEM, _USER, _REPLY = "\f<<system>>\f", "\t<<user>>\t", "<<reply>>"
 _RESULT = "<<result>>"
+_OPENED = re.compile(r"<think>\s*\Z")  # a prompt that begins the thought of a reply
 _THOUGHT = "<think>\n<<thought>>\n</think>\n\n"
 _FIRST_TURNS = 4  # every kind of turn is among them
 _MAX_SHAPES = 64  # conversations with other tools that are known to be appended to
 _MAX_KNOWN, _MAX_KNOWN_CHARS = 4096, 2_000  # texts between replies that are kept; longer ones are not
-_NO_TOOLS = "agent.context.chat.tools: only a chat template shows tools; set model.chat_template, or tools = false"
-
-Tools = Sequence[Schema]
-Ids = tuple[int, ...]
-Encode = Callable[[str], Ids]
-Message = dict[str, Any]  # Any: JSON
-
-
-@dataclass(frozen=True, slots=True)
-class Following:
-    """The messages after a reply: a text of the user, or the result of each call that the reply made."""
-
-    texts: tuple[str, ...]  # one; or as many as there are calls, in their order
-    calls: tuple[ToolCall, ...] = ()  # none: the text is the user's
-
-    def messages(self) -> list[Message]:
-        """Return them for a chat template."""
-        if not self.calls:
-            return [_message("user", text) for text in self.texts]
-        results = zip(self.calls, self.texts, strict=True)
-        return [{**_message("tool", text), "name": call.name, "tool_call_id": call.id} for call, text in results]
-
-    def reply(self, content: str) -> Message:
-        """Return a reply after which they may come."""
-        return _reply(content, [replace(call, arguments="{}") for call in self.calls])
-
-
-class ChatLayout(Protocol):
-    """How the texts of an episode and its replies become one sequence."""
-
-    end_id: int  # closes a reply
-
-    def opening(self, text: str, system: str | None = None, tools: Tools = ()) -> Ids:
-        """Return the ids of a first prompt, with the schemas of `tools`."""
-
-    def following(
-        self, turn: int, after: Following, *, is_closed: bool, has_system: bool = False, tools: Tools = ()
-    ) -> Ids:
-        """Return the ids between a reply and the next one.
-
-        Args:
-            turn: replies so far, at least 1.
-            after: the messages after the reply.
-            is_closed: the reply ends in `end_id`; else that id comes first here.
-            has_system: the first prompt had a system message.
-            tools: those of the first prompt.
-        """
-
-    def takes_several_calls(self, tools: Tools) -> bool:
-        """Return whether a reply can be shown that makes several calls."""
-
-    def reply(self, calls: Sequence[ToolCall], tools: Tools) -> Ids:
-        """Return the ids of a reply that makes these calls, closed by `end_id`."""
-
-    def check(self, *, has_system: bool, tools: Tools = ()) -> None:
-        """See to it that a conversation can be extended turn by turn.
-
-        Raises:
-            ConfigError: it cannot.
-        """
-
-
-class PlainLayout:
-    """No template: texts end to end, each followed by the mark that opens a reply."""
-
-    def __init__(self, encode: Encode, end_id: int, act_id: int | None) -> None:
-        self.end_id = end_id
-        self._encode, self._act_id = encode, act_id
-
-    @property
-    def opener(self) -> Ids:
-        """The ids before every reply."""
-        return (self._act_id,) if self._act_id is not None else self._encode("\n> ")
-
-    def opening(self, text: str, system: str | None = None, tools: Tools = ()) -> Ids:
-        """Return the ids of a first prompt, the system message above it; see `check` for tools."""
-        self.check(has_system=system is not None, tools=tools)
-        return (*self._encode(text if system is None else f"{system}\n\n{text}"), *self.opener)
-
-    def following(
-        self, turn: int, after: Following, *, is_closed: bool, has_system: bool = False, tools: Tools = ()
-    ) -> Ids:
-        """Return the ids between two replies; see `ChatLayout`."""
-        return (*(() if is_closed else (self.end_id,)), *self._encode("\n".join(after.texts)), *self.opener)
-
-    def takes_several_calls(self, tools: Tools) -> bool:
-        """Return that there are no calls here."""
-        return False
-
-    def reply(self, calls: Sequence[ToolCall], tools: Tools) -> Ids:
-        """Refuse calls; see `check`."""
-        raise ConfigError(_NO_TOOLS)
-
-    def check(self, *, has_system: bool, tools: Tools = ()) -> None:
-        """Refuse tools, which only a chat template shows; texts end to end can always be extended.
-
-        Raises:
-            ConfigError: there are tools.
-        """
-        if tools:
-            raise ConfigError(_NO_TOOLS)
 
 
 class ChatTemplate:
@@ -148,9 +48,11 @@ class ChatTemplate:
         self._tokenizer, self._control = tokenizer, ControlTokens(tokenizer)
         self._marks = {i for i, token in tokenizer.added_tokens_decoder.items() if token.content.strip()}
         self.name = title(str(tokenizer.chat_template), str(tokenizer.name_or_path))
-        user, reply = _message("user", _USER), _message("assistant", _REPLY)
+        user, reply = message("user", _USER), message("assistant", _REPLY)
         asking, answered = self._rendered([user], is_asking=True), self._rendered([user, reply])
         self._require_shown(asking, _USER)
+        self.opened = found.group() if (found := _OPENED.search(asking)) else ""
+        self.closing = self._control.encode("\n</think>\n\n") if self.opened else ()
         self.end_id = self._closing_id(self._require_shown(answered, _REPLY))
         frames = {*self._encoded([user], is_asking=True), *self._encoded([user, reply])}
         self.mark_ids = frozenset(self._marks & frames)
@@ -166,7 +68,7 @@ class ChatTemplate:
             ModelFailure: the tokenizer cannot encode a text, or a schema spells out a special token.
         """
         self._require_shape(has_system=system is not None, tools=tools)
-        return self._encoded([*_system(system), _message("user", text)], tools, is_asking=True)
+        return self._encoded([*_system(system), message("user", text)], tools, is_asking=True)
 
     def following(
         self, turn: int, after: Following, *, is_closed: bool, has_system: bool = False, tools: Tools = ()
@@ -192,9 +94,14 @@ class ChatTemplate:
         Raises:
             ConfigError: the template writes such a reply behind other tokens than its prompt.
         """
-        user, said = _message("user", _USER), _reply("", calls)
+        user, said = message("user", _USER), reply_message("", calls)
 
         def written() -> Ids:
+            if self.opened:  # the end of an empty thought may be one token with the mark that opens it
+                asked, text = (self._marked(m, tools, is_asking=len(m) == 1) for m in ([user], [user, said]))
+                if not text.startswith(asked):
+                    raise self._unstable(1, asked, text)
+                return self._cut(self._control.encode(text[len(asked) :]))
             asking, answered = self._encoded([user], tools, is_asking=True), self._encoded([user, said], tools)
             if answered[: len(asking)] != asking:
                 raise self._unstable(1, asking, answered)
@@ -213,7 +120,7 @@ class ChatTemplate:
         if (known := self._several.get(name)) is None:
             calls = [ToolCall(f"abcdefgh{number}", name, "{}") for number in (1, 2)]
             try:
-                self._rendered([_message("user", _USER), _reply("", calls)], tools)
+                self._rendered([message("user", _USER), reply_message("", calls)], tools)
                 known = True
             except ConfigError:
                 known = False
@@ -242,9 +149,7 @@ class ChatTemplate:
 
     def _encoded(self, messages: Sequence[Message], tools: Tools = (), *, is_asking: bool = False) -> Ids:
         """Return the ids of the template's text, in which no message can write a control token."""
-        mark = self._control.mark
-        marked = [{**mark(each), **({"content": each["content"]} if _is_ours(each) else {})} for each in messages]
-        ids = self._control.encode(self._rendered(marked, mark(tools), is_asking=is_asking))
+        ids = self._control.encode(self._marked(messages, tools, is_asking=is_asking))
         if self._tokenizer.unk_token_id is not None and self._tokenizer.unk_token_id in ids:
             raise ModelFailure(
                 f"The tokenizer cannot encode one of the texts {[str(m['content'])[:80] for m in messages]}; use one "
@@ -252,9 +157,15 @@ class ChatTemplate:
             )
         return ids
 
+    def _marked(self, messages: Sequence[Message], tools: Tools, *, is_asking: bool) -> str:
+        """Return the template's text, with marks in the control tokens that messages spell out."""
+        mark = self._control.mark
+        marked = [{**mark(each), **({"content": each["content"]} if _is_ours(each) else {})} for each in messages]
+        return self._rendered(marked, mark(tools), is_asking=is_asking)
+
     def _between(self, after: Following, has_system: bool, tools: Tools) -> Ids:
         """Return the ids after the id that closes a reply, up to the next reply."""
-        before = [*_system(_SYSTEM if has_system else None), _message("user", _USER), after.reply(_REPLY)]
+        before = [*_system(_SYSTEM if has_system else None), message("user", _USER), after.reply(_REPLY)]
         for _ in range(2):  # once more where a template that says the date was asked around midnight
             closed = self._cut(self._encoded(before, tools))
             whole = self._encoded([*before, *after.messages()], tools, is_asking=True)
@@ -277,7 +188,7 @@ class ChatTemplate:
         if spelled := [token.content for token in added if token.special and tools and token.content in key[1]]:
             raise ModelFailure(f"The schema of a tool spells out the special token {spelled[0]!r}: {key[1][:200]}")
         prompt = self._rendered(
-            [*_system(_SYSTEM if has_system else None), _message("user", _USER)], tools, is_asking=True
+            [*_system(_SYSTEM if has_system else None), message("user", _USER)], tools, is_asking=True
         )
         for placeholder in (_SYSTEM, _USER) if has_system else (_USER,):
             self._require_shown(prompt, placeholder)
@@ -311,7 +222,7 @@ class ChatTemplate:
 
     def _check_turn(self, turn: int, kinds: Sequence[tuple[str, Following]], has_system: bool, tools: Tools) -> None:
         """Compare the prompt after so many replies with the prompt before the last one and what it adds."""
-        said = [*_system(_SYSTEM if has_system else None), _message("user", _USER)]
+        said = [*_system(_SYSTEM if has_system else None), message("user", _USER)]
         for number in range(turn - 1):
             content, after = kinds[number % len(kinds)]
             said += [after.reply(content), *after.messages()]
@@ -373,22 +284,9 @@ def _kinds(tools: Tools, takes_several: bool) -> list[tuple[str, Following]]:
 
 
 def _system(text: str | None) -> list[Message]:
-    return [] if text is None else [_message("system", text)]
+    return [] if text is None else [message("system", text)]
 
 
 def _is_ours(message: Message) -> bool:
     """Return whether a text is one of the above: that of a reply, whose thought a template may look for."""
     return bool(message["role"] == "assistant")
-
-
-def _message(role: str, content: str) -> Message:
-    """Return a message; lone surrogates cannot reach a tokenizer."""
-    return {"role": role, "content": content.encode("utf-8", "replace").decode("utf-8")}
-
-
-def _reply(content: str, calls: Sequence[ToolCall]) -> Message:
-    called = [
-        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": json.loads(call.arguments)}}
-        for call in calls
-    ]
-    return {**_message("assistant", content), **({"tool_calls": called} if called else {})}

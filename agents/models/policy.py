@@ -17,7 +17,7 @@ from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 from cairn.agents.models.lora import LoraConfig, add_lora, base_of, is_lora, load_lora, trained
 from cairn.agents.models.model_files import HUB, download_settings, local_folder, read_json
 from cairn.agents.models.packed_attention import NAME
-from cairn.agents.models.templates import load_template, marks_in
+from cairn.agents.models.templates import OWN_TEMPLATE, TemplateChoice, Value, load_template, marks_in
 from cairn.agents.models.tokens import Encoder, load_tokenizer, train_tokenizer
 from cairn.core.config import Config
 from cairn.core.errors import CairnError, ConfigError
@@ -45,7 +45,21 @@ class ModelConfig(Config):
         description="Name of one that ships with Cairn, or path of a .jinja file; it is saved with the policy. "
         "None: the tokenizer's own, if it has one.",
     )
+    chat_template_values: dict[str, Value] = Field(
+        {}, description="Values of variables of the chat template, such as enable_thinking; saved with it."
+    )
     lora: LoraConfig | None = Field(None, description="Train adapters beside the frozen model; None: all weights.")
+
+    @property
+    def template(self) -> TemplateChoice:
+        """The chat template and its values.
+
+        Raises:
+            UnknownNameError: no such chat template.
+            ConfigError: a value has no name of a variable.
+        """
+        text = None if self.chat_template is None else load_template(self.chat_template)
+        return TemplateChoice(text=text, values=self.chat_template_values)
 
     @model_validator(mode="after")
     def _check(self) -> ModelConfig:
@@ -111,7 +125,7 @@ def load_policy(
             that do not fit it, or a chat template that does not suit the tokenizer.
         UnknownNameError: no such chat template.
     """
-    template = None if config.chat_template is None else load_template(config.chat_template)
+    template = config.template
     if config.path is not None:
         policy = load_pretrained(config.path, config.dtype, device, template)
         if config.lora is not None:
@@ -120,7 +134,7 @@ def load_policy(
     if config.preset not in PRESETS:
         raise ConfigError(f"model.preset: expected one of {sorted(PRESETS)}, got {config.preset!r}")
     texts, actions = corpus()
-    tokenizer = train_tokenizer(texts, config.vocab_size, actions, marks_in(template or ""))
+    tokenizer = train_tokenizer(texts, config.vocab_size, actions, marks_in(template.text or ""))
     encoder = _encoder(tokenizer, template)
     model: Any = _fresh(config, encoder, seed)  # Any: see Policy
     for weight in model.parameters():  # not buffers: frequencies of positions stay float32, as in a loaded model
@@ -128,8 +142,10 @@ def load_policy(
     return Policy(model=model.to(device), encoder=encoder)
 
 
-def load_pretrained(path: str, dtype: str = "float32", device: str = "cpu", chat_template: str | None = None) -> Policy:
-    """Load model and tokenizer from a folder or hub name; `chat_template` stands in for the tokenizer's own.
+def load_pretrained(
+    path: str, dtype: str = "float32", device: str = "cpu", template: TemplateChoice = OWN_TEMPLATE
+) -> Policy:
+    """Load model and tokenizer from a folder or hub name.
 
     A folder with an adapter has the model that it names loaded, with the adapter on it and all else frozen.
     """
@@ -158,15 +174,15 @@ def load_pretrained(path: str, dtype: str = "float32", device: str = "cpu", chat
         )
     for weight in model.parameters():
         weight.data = weight.data.clone()  # aligned as a fresh one: what a file's is decides last bits on a CPU
-    return Policy(model=model.to(device), encoder=_encoder(tokenizer, chat_template, model.generation_config))
+    return Policy(model=model.to(device), encoder=_encoder(tokenizer, template, model.generation_config))
 
 
-def load_remote(path: str, chat_template: str | None = None) -> Policy:
+def load_remote(path: str, template: TemplateChoice = OWN_TEMPLATE) -> Policy:
     """Load the tokenizer alone, from a folder or hub name, of a policy whose weights are a server's."""
     setting = "sampling.openai.tokenizer"
     folder = local_folder(path) or download_settings(path.removeprefix(HUB), setting)
     try:
-        return Policy(model=None, encoder=_encoder(load_tokenizer(folder), chat_template, _generation_config(folder)))
+        return Policy(model=None, encoder=_encoder(load_tokenizer(folder), template, _generation_config(folder)))
     except CairnError:
         raise
     except Exception as error:  # of damaged files: any
@@ -201,10 +217,11 @@ def _has_weights(folder: Path) -> bool:
     return bool(named) and all((folder / str(name)).is_file() for name in named)
 
 
-def _encoder(tokenizer: Any, chat_template: str | None, config: Any = None) -> Encoder:  # Any: as transformers has it
+def _encoder(tokenizer: Any, template: TemplateChoice, config: Any = None) -> Encoder:  # Any: as transformers has it
     """Return the encoder; replies also end where the model's generation configuration says so."""
-    if chat_template is not None:
-        tokenizer.chat_template = chat_template
+    if template != OWN_TEMPLATE:
+        own = tokenizer.chat_template
+        tokenizer.chat_template = template.applied(own.get("default") if isinstance(own, dict) else own)
     ends = getattr(config, "eos_token_id", None)
     return Encoder(tokenizer, [ends] if isinstance(ends, int) else ends or ())
 

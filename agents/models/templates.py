@@ -2,15 +2,60 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from cairn.core.errors import UnknownNameError
+from cairn.core.errors import ConfigError, UnknownNameError
 
 _FAMILIES = ("<|im_start|>", "<|start_header_id|>", "<start_of_turn>", "[INST]")  # marks that open a message
+
+_OURS = "{#- model.chat_template_values -#}\n"  # ends each line that `TemplateChoice` writes above a template
+_SET = re.compile(rf"\A(?:[^\n]*{re.escape(_OURS)})+")
+
+Value = bool | int | str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TemplateChoice:
+    """Which chat template a tokenizer gets."""
+
+    text: str | None = None  # None: its own
+    values: Mapping[str, Value] = field(default_factory=dict)  # of variables of the template
+
+    def __post_init__(self) -> None:
+        """Check the names of variables."""
+        if odd := [name for name in self.values if not name.isidentifier()]:
+            raise ConfigError(f"model.chat_template_values: {odd[0]!r:.80} cannot be the name of a variable")
+        if wrong := [value for value in self.values.values() if not isinstance(value, Value)]:
+            raise ConfigError(f"model.chat_template_values: expected texts, integers or booleans, got {wrong[0]!r:.80}")
+
+    def applied(self, own: str | None) -> str | None:
+        """Return the template of a tokenizer whose own is `own`.
+
+        Values are set above it, in place of those that it was saved with; so they are saved and loaded with it.
+
+        Raises:
+            ConfigError: there is none, or it uses no such variable.
+        """
+        text = own if self.text is None else self.text
+        if not self.values:
+            return text
+        if text is None:
+            raise ConfigError("model.chat_template_values: there is no chat template; set model.chat_template")
+        text = _SET.sub("", text)
+        if unused := [name for name in self.values if not re.search(rf"\b{name}\b", text)]:
+            raise ConfigError(f"model.chat_template_values: the chat template has no variable {unused[0]!r}")
+        written = {name: json.dumps(value, ensure_ascii=False) for name, value in sorted(self.values.items())}
+        return "".join(f"{{%- set {name} = {value} -%}}{_OURS}" for name, value in written.items()) + text
+
+
+OWN_TEMPLATE = TemplateChoice()
 
 
 def load_template(name: str) -> str:
@@ -52,8 +97,8 @@ def _marks(file: Path) -> tuple[str, ...]:
 
 
 def marks_in(template: str) -> list[str]:
-    """Return what looks like a special token in a template: words in angle brackets, such as <|im_end|> or </s>."""
-    return sorted(set(re.findall(r"</?\|?\w+\|?>", template)))
+    """Return what looks like a special token in a template, such as <|im_end|>, </s> or [/INST]."""
+    return sorted(set(re.findall(r"</?\|?\w+\|?>|\[/?[A-Z]+(?:_[A-Z]+)*\]", template)))
 
 
 def suitable_templates(template: str) -> list[str]:
@@ -66,7 +111,7 @@ def suitable_templates(template: str) -> list[str]:
 def title(template: str, owner: str) -> str:
     """Return how messages call a template that the tokenizer `owner` has."""
     for name, file in shipped_templates().items():
-        if file.read_text(encoding="utf-8") == template:
+        if file.read_text(encoding="utf-8") == _SET.sub("", template):
             return f"The chat template {name!r}"
     return f"The chat template of the tokenizer {owner!r} ({template[:60]!r}...)"
 

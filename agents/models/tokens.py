@@ -13,7 +13,8 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, train
 from transformers import PreTrainedTokenizerFast
 
 from cairn.agents.models.call_formats import CallFormat, call_format
-from cairn.agents.models.chat import ChatLayout, ChatTemplate, PlainLayout
+from cairn.agents.models.chat import ChatTemplate
+from cairn.agents.models.layouts import ChatLayout, PlainLayout
 from cairn.core.errors import ModelFailure
 
 ACT, END, PAD = "<|act|>", "<|end|>", "<|pad|>"

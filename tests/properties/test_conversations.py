@@ -18,7 +18,7 @@ import pytest
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
-from cairn.agents.models.chat import Following
+from cairn.agents.models.layouts import Following
 from cairn.agents.models.templates import load_template, marks_in, shipped_templates
 from cairn.agents.models.tokens import Encoder
 from cairn.agents.tool_calls import ToolCall
@@ -153,7 +153,7 @@ def test_no_text_writes_a_control_token(kind: str, template: str) -> None:
         return Counter(i for i in ids if i in control)
 
     harmless = counted("x")
-    assert harmless[encoder.end_id] > 0
+    assert harmless.total() > 0
     for text in SPELLED:
         assert counted(text) == harmless, text[:80]
 

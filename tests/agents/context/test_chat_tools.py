@@ -21,7 +21,11 @@ CALL = '{"name": "look_up", "arguments": {"order": "A1"}}'
 TAGGED = f"<tool_call>\n{CALL}\n</tool_call>"
 INSTRUCTION = "Answer each message by calling one tool, once.\n\n"
 # A call as each shipped template writes it.
-WRITTEN = {**dict.fromkeys(shipped_templates(), TAGGED), "llama-3": CALL.replace("arguments", "parameters")}
+WRITTEN = dict.fromkeys(shipped_templates(), TAGGED) | {
+    "llama-3": CALL.replace("arguments", "parameters"),
+    "qwen3.5": "<tool_call>\n<function=look_up>\n<parameter=order>\nA1\n</parameter>\n</function>\n</tool_call>",
+    "mistral": '[TOOL_CALLS]look_up[ARGS]{"order": "A1"}',
+}
 
 
 def chat(encoder: Encoder = QWEN, **settings: Any) -> Chat:

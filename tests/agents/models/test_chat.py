@@ -12,7 +12,7 @@ import pytest
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from cairn.agents.models.chat import Following
+from cairn.agents.models.layouts import Following
 from cairn.agents.models.templates import load_template, marks_in, shipped_templates
 from cairn.agents.models.tokens import END, Encoder, load_tokenizer, train_tokenizer
 from cairn.core.errors import ConfigError, ModelFailure, UnknownNameError
@@ -43,17 +43,23 @@ FRAMES = {
     "<|start_header_id|>user<|end_header_id|>\n\nIt opens.<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n",
     "gemma": "<bos><start_of_turn>user\nYou see.<end_of_turn>\n<start_of_turn>model\ntake key<end_of_turn>\n"
     "<start_of_turn>user\nIt opens.<end_of_turn>\n<start_of_turn>model\n",
+    "qwen3.5": "<|im_start|>user\nYou see.<|im_end|>\n"
+    "<|im_start|>assistant\n<think>\n\n</think>\n\ntake key<|im_end|>\n"
+    "<|im_start|>user\nIt opens.<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n",
+    "mistral": "<s>[INST]You see.[/INST]take key</s>[INST]It opens.[/INST]",
 }
 # What comes first when there is a system message "Be quick.".
 WITH_SYSTEM = {
     **dict.fromkeys(
-        ("chatml", "qwen2.5", "qwen3"), "<|im_start|>system\nBe quick.<|im_end|>\n<|im_start|>user\nYou see.<|im_end|>"
+        ("chatml", "qwen2.5", "qwen3", "qwen3.5"),
+        "<|im_start|>system\nBe quick.<|im_end|>\n<|im_start|>user\nYou see.<|im_end|>",
     ),
+    "mistral": "<s>[SYSTEM_PROMPT]Be quick.[/SYSTEM_PROMPT][INST]You see.[/INST]",
     "llama-3": "<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\nBe quick.<|eot_id|>"
     "<|start_header_id|>user<|end_header_id|>\n\nYou see.<|eot_id|>",
     "gemma": "<bos><start_of_turn>user\nBe quick.\n\nYou see.<end_of_turn>\n",
 }
-ENDS = {"llama-3": "<|eot_id|>", "gemma": "<end_of_turn>"}
+ENDS = {"llama-3": "<|eot_id|>", "gemma": "<end_of_turn>", "mistral": "</s>"}
 # Frames of a family that puts blanks around what is said.
 INST = (
     "{{ '<s>' }}{% for m in messages %}{{ '[INST] ' + m.content + ' [/INST]' if m.role == 'user' else "
@@ -117,7 +123,7 @@ def test_marks_of_the_template_are_single_ids(name: str) -> None:
     ids = conversation(encoder)
     assert encoder.decode([encoder.end_id]) == ENDS.get(name, "<|im_end|>")
     ends = FRAMES[name].count(ENDS.get(name, "<|im_end|>"))
-    assert ids.count(encoder.end_id) == ends >= 3
+    assert ids.count(encoder.end_id) == ends >= 1
     assert {encoder.decode([i]) for i in ids if i in encoder.special_ids} == {
         mark for mark in marks_in(load_template(name)) if mark in FRAMES[name]
     }
