@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import signal
 import socket
 import subprocess
 import time
@@ -135,12 +136,20 @@ class LocalPlace:
         try:
             self._process.wait(_END_S)
         except subprocess.TimeoutExpired:
-            self._process.kill()
+            self._kill()
             self._process.wait()
         if self._process.stderr is not None:
             self._process.stderr.close()
         self._group.close()
         self._on_close()
+
+    def _kill(self) -> None:
+        """Kill the launcher and what it has started.
+
+        A child of bubblewrap's waits for its parent's word before it asks to die with it: it would wait forever.
+        """
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)  # it leads a session, and so a group
 
     def _greet(self, limits: Limits, hello: Mapping[str, Any], confinement: bytes, has_own_user: bool) -> None:
         own = {
@@ -171,7 +180,7 @@ class LocalPlace:
 
     def _said(self) -> str:
         """Return what the launcher has complained of."""
-        self._process.kill()
+        self._kill()
         with contextlib.suppress(OSError, ValueError, subprocess.TimeoutExpired):  # a child may hold the pipe
             _, errors = self._process.communicate(timeout=_END_S)
             return (errors or b"")[-400:].decode("utf-8", "replace").strip()
