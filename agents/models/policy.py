@@ -134,7 +134,8 @@ def load_policy(
     if config.preset not in PRESETS:
         raise ConfigError(f"model.preset: expected one of {sorted(PRESETS)}, got {config.preset!r}")
     texts, actions = corpus()
-    tokenizer = train_tokenizer(texts, config.vocab_size, actions, marks_in(template.text or ""))
+    shown = [] if template.text is None else [template.text]  # its words stand in every prompt
+    tokenizer = train_tokenizer([*texts, *shown], config.vocab_size, actions, marks_in("".join(shown)))
     encoder = _encoder(tokenizer, template)
     model: Any = _fresh(config, encoder, seed)  # Any: see Policy
     for weight in model.parameters():  # not buffers: frequencies of positions stay float32, as in a loaded model

@@ -164,6 +164,13 @@ def test_a_fresh_model_knows_the_marks_of_its_chat_template(name: str, tmp_path:
         assert again.encoder.end_id == made.encoder.end_id
 
 
+def test_a_fresh_model_has_words_for_what_its_chat_template_says() -> None:
+    config = ModelConfig(preset="qwen3-nano", vocab_size=800, chat_template="chatml")
+    encoder = load_policy(config, lambda: (TEXTS, ()), 0).encoder
+    words = [encoder.decode([i]) for i in encoder.encode("You are provided with function signatures")]
+    assert words == ["You", " are", " provided", " with", " function", " signatures"]
+
+
 def test_a_chat_template_stands_in_for_the_tokenizers_own(tmp_path: Path) -> None:
     with_template("chatml").save(tmp_path / "old")
     (tmp_path / "own.jinja").write_text(load_template("chatml").replace("|>assistant", "|>helper"))

@@ -16,6 +16,12 @@ import pytest
 from cairn.core.errors import CairnError
 from cairn.core.store import RunStore, read
 from tests.core.store.test_store import episode
+from tests.sampling import SEED
+
+# SQL statements before which a process is killed: all of them, and every fourth, others each day.
+MOMENTS = pytest.mark.parametrize(
+    ("first", "step"), [pytest.param(0, 1, marks=pytest.mark.slow, id="each"), pytest.param(SEED % 4, 4, id="a fourth")]
+)
 
 
 def test_a_store_of_another_version_is_refused(tmp_path: Path) -> None:
@@ -62,8 +68,11 @@ def opened_and_killed(path: Path, statement: int) -> bool:
     return os.WIFSIGNALED(os.waitpid(child, 0)[1])
 
 
-def test_a_kill_at_any_moment_while_a_store_is_made_leaves_one_that_can_be_opened(tmp_path: Path) -> None:
-    for statement in itertools.count():
+@MOMENTS
+def test_a_kill_at_any_moment_while_a_store_is_made_leaves_one_that_can_be_opened(
+    first: int, step: int, tmp_path: Path
+) -> None:
+    for statement in itertools.count(first, step):
         path = tmp_path / f"{statement}.sqlite"
         was_killed = opened_and_killed(path, statement)
         with RunStore(path) as store:
@@ -140,11 +149,14 @@ def test_settings_of_a_run_get_the_names_of_today(tmp_path: Path) -> None:
         assert store.meta() == {"config": after, "configs": [{"update": 0, "config": after}], "rollbacks": [1]}
 
 
-def test_a_kill_at_any_moment_while_a_file_is_brought_up_to_date_loses_nothing(tmp_path: Path) -> None:
+@MOMENTS
+def test_a_kill_at_any_moment_while_a_file_is_brought_up_to_date_loses_nothing(
+    first: int, step: int, tmp_path: Path
+) -> None:
     database = sqlite3.connect(tmp_path / "old.sqlite")
     database.executescript(f"BEGIN; {VERSION_1} COMMIT;")
     database.close()
-    for statement in itertools.count():
+    for statement in itertools.count(first, step):
         path = tmp_path / f"{statement}.sqlite"
         path.write_bytes((tmp_path / "old.sqlite").read_bytes())
         was_killed = opened_and_killed(path, statement)

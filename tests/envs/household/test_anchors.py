@@ -51,6 +51,7 @@ _ODD = """
 """
 
 
+@pytest.mark.rotating(9)
 @pytest.mark.parametrize("task_type", ["pick_and_place_simple", "look_at_obj_in_light"])
 def test_states_with_one_key_have_one_future(task_type: str) -> None:
     """Visit every raw state; where several have one key, their next texts and keys must be the same.
@@ -164,6 +165,7 @@ def test_belief_anchors_also_tell_apart_what_was_seen() -> None:
     assert keys["belief"][0] != keys["belief"][1]
 
 
+@pytest.mark.rotating(9)
 def test_keys_are_as_coarse_as_they_can_be() -> None:
     """Merge states until only those with different futures are apart (partition refinement): no two keys merge."""
     world = HouseState(parse_game(tiny.problem(facts=_ODD), task=tiny.TASK, game="odd"))

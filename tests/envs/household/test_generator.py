@@ -48,9 +48,7 @@ def test_houses_are_the_same_in_every_process_and_under_every_hash_seed() -> Non
 
 def test_no_house_is_in_two_splits() -> None:
     houses = {
-        split: {
-            _fingerprint(generate(split, i, size=size, task_types=TASK_TYPES)) for size in SIZES for i in range(150)
-        }
+        split: {_fingerprint(generate(split, i, size=size, task_types=TASK_TYPES)) for size in SIZES for i in range(60)}
         for split in GENERATED_SPLITS
     }
     assert not houses["gen-train"] & houses["gen-valid"]

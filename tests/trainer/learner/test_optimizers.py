@@ -122,12 +122,12 @@ def test_steps_too_small_for_bfloat16_add_up() -> None:
 @pytest.mark.parametrize("kind", ["adamw", "muon"])
 def test_the_master_is_part_of_the_state(kind: Kind) -> None:
     whole, one = halved(kind, lr=1e-5, muon_lr=1e-5)
-    push(whole, one, 60)
+    push(whole, one, 16)
     half, first = halved(kind, lr=1e-5, muon_lr=1e-5)
-    push(half, first, 30)
+    push(half, first, 8)
     second = PolicyOptimizer(half, OptimizerConfig(kind=kind, lr=1e-5, muon_lr=1e-5))
     second.load_tensors({name: tensor.clone() for name, tensor in first.tensors().items()})
-    push(half, second, 30)
+    push(half, second, 8)
     for name, tensor in one.tensors().items():
         assert torch.equal(second.tensors()[name], tensor)
     for a, b in zip(whole.parameters(), half.parameters(), strict=True):
