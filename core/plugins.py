@@ -40,12 +40,12 @@ class ExtensionPoint:
 
     def ids(self) -> list[str]:
         """Return the ids of all plug-ins, sorted; imports none of them."""
-        return sorted({*self._files(), *self._entry_points()})
+        return sorted({*self.files(), *self._entry_points()})
 
     def places(self) -> dict[str, str]:
         """Map every id, sorted, to its module, or ``package.module:Name`` for an entry point; imports none of them."""
         entries = {entry.name: entry.value for entry in _entry_points(self.group)}
-        return dict(sorted({**entries, **self._files()}.items()))
+        return dict(sorted({**entries, **self.files()}.items()))
 
     def load(self, name: str) -> Any:  # Any: each point documents what its constant is
         """Import one plug-in and return its constant.
@@ -58,16 +58,16 @@ class ExtensionPoint:
             raise CairnError(f"Expected the id of a {self.name} as text, got {name!r:.100}")
         if DOTTED.fullmatch(name):
             return load_dotted(name)
-        if name in (modules := self._files()):
-            module = importlib.import_module(modules[name])
+        if (path := _module_of(self, name)) is not None:
+            module = importlib.import_module(path)
             if not hasattr(module, self.constant):
-                raise CairnError(f"{modules[name]} must export {self.constant}; it does not")
+                raise CairnError(f"{path} must export {self.constant}; it does not")
             return getattr(module, self.constant)
         if name in (entries := self._entry_points()):
             return entries[name]()
         raise UnknownNameError(self.name, name, self.ids(), f"cairn plugins --point {self.name}")
 
-    def _files(self) -> dict[str, str]:
+    def files(self) -> dict[str, str]:
         """Map id to module name."""
         found: dict[str, str] = {}
         for folder in package_folders(self.package):
@@ -94,6 +94,19 @@ def package_folders(package: str) -> list[Path]:
         return [path for folder in package_folders(parent) if (path := folder / name).is_dir()]
     spec = find_spec(package)
     return [] if spec is None else [Path(folder) for folder in spec.submodule_search_locations or ()]
+
+
+def _module_of(point: ExtensionPoint, name: str) -> str | None:
+    """Return the module of a plug-in that is a file; None: no file has this id."""
+    try:
+        return _found(point, name)
+    except KeyError:
+        return None
+
+
+@cache  # a file that is not there is looked for again
+def _found(point: ExtensionPoint, name: str) -> str:
+    return point.files()[name]
 
 
 @cache

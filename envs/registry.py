@@ -119,10 +119,13 @@ def load(env_id: str) -> type[TextEnv]:
         found: Any = target  # Any: checked below
     elif DOTTED.fullmatch(target):
         found = load_dotted(target)
-    elif target in ENVS.ids():
-        found = ENVS.load(target)
     else:
-        raise UnknownNameError("environment", env_id, ids(), "cairn envs list")
+        try:
+            found = ENVS.load(target)
+        except UnknownNameError as error:
+            if error.name != target:  # of something that the environment itself loads
+                raise
+            raise UnknownNameError("environment", env_id, ids(), "cairn envs list") from None
     if not (isinstance(found, type) and issubclass(found, TextEnv)):
         raise CairnError(f"Environment {env_id!r} must be a subclass of cairn.envs.base.TextEnv, got {found!r}")
     if not isinstance(getattr(found, "meta", None), EnvMeta):

@@ -29,8 +29,8 @@ SAMPLE_S = 0.5
 GRACE_S = 5.0  # for processes that are ending when the run ends
 OOM_SCORE = 500  # of 1000: under memory pressure the kernel ends the tests before the user's other programs
 GIB = 1 << 30
-# Helpers of the multiprocessing module, which end with the process that started them.
 _USUAL_BYTES = 819_200  # of a process's message queues
+# Helpers of the multiprocessing module, which end with the process that started them.
 _ENDS_WITH_PARENT = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")
 
 
@@ -53,6 +53,7 @@ class Monitor:
     def __post_init__(self) -> None:
         """Start nothing yet."""
         self._mark: int | None = None
+        self._is_marked: dict[int, bool] = {}  # of each process, which is a file to read
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run, name="resource-monitor", daemon=True)
 
@@ -82,10 +83,18 @@ class Monitor:
 
     def descendants(self) -> set[psutil.Process]:
         """Return the running processes that the root has started, directly or not, with or without a parent."""
-        found = set(self.root.children(recursive=True))
-        if self._mark is not None:
-            found |= {process for process in psutil.process_iter() if _mark_of(process.pid) == self._mark} - {self.root}
-        return {process for process in found if not _is_ending(process)}
+        found = self._marked() if self._mark is not None else self.root.children(recursive=True)
+        return {process for process in found if not _is_ending(process)} - {self.root}
+
+    def _marked(self) -> Iterator[psutil.Process]:
+        running = psutil.pids()
+        self._is_marked = {
+            pid: self._is_marked[pid] if pid in self._is_marked else _mark_of(pid) == self._mark for pid in running
+        }
+        for pid in running:
+            if self._is_marked[pid]:
+                with suppress(psutil.Error):  # it has ended
+                    yield psutil.Process(pid)
 
     def _run(self) -> None:
         while not self._done.wait(SAMPLE_S):

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.safety import without_pytest
 
 GROUPED = """
@@ -20,6 +22,7 @@ def test_it(number):
 """
 
 
+@pytest.mark.rotating(4)
 def test_a_group_runs_in_one_process(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(GROUPED)
     options = ["-p", "no:cacheprovider", "-n", "3", "--dist", "loadgroup"]

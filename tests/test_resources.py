@@ -53,6 +53,7 @@ def run(folder: Path, test: str, *options: str) -> subprocess.CompletedProcess[s
 SLEEPER = "import subprocess, sys\nprint(subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']).pid)"
 
 
+@pytest.mark.rotating(3)
 def test_a_clean_run_passes_prints_its_peaks_and_leaves_no_file(tmp_path: Path) -> None:
     done = run(tmp_path, "import tempfile\ntempfile.mkdtemp()", "-n", "2")
     assert done.returncode == 0, done.stdout
@@ -61,6 +62,7 @@ def test_a_clean_run_passes_prints_its_peaks_and_leaves_no_file(tmp_path: Path) 
     assert not list((tmp_path / "tmp").glob("cairn-tests-*"))
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize(
     "options", [pytest.param((), marks=pytest.mark.slow, id="alone"), pytest.param(("-n", "1"), id="worker")]
 )
@@ -84,6 +86,7 @@ def test_a_daemon_whose_parent_has_ended_at_once_fails_the_run(tmp_path: Path) -
     assert not any(is_running(pid) for pid in left(done.stdout))
 
 
+@pytest.mark.rotating(3)
 def test_memory_beyond_the_limit_fails_the_run(tmp_path: Path) -> None:
     done = run(tmp_path, "import time\nheld = b'x' * (400 << 20)\ntime.sleep(1.5)")
     assert done.returncode == 1

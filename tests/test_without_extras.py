@@ -58,6 +58,7 @@ def test_the_extras_are_blocked() -> None:
     assert "No module named 'playwright'" in ended.stderr
 
 
+@pytest.mark.rotating(4)
 @pytest.mark.parametrize("command", ["envs list", *sampled_params(COMMANDS, parts=3)])
 def test_a_command(command: str, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path_factory.mktemp("run"))

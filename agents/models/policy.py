@@ -236,12 +236,12 @@ def _generation_config(folder: Path) -> Any:  # Any: as above
 def _without_bars() -> Iterator[None]:
     """Keep transformers from drawing progress bars into ours."""
     was_enabled = is_progress_bar_enabled()
-    disable_progress_bar()  # type: ignore[no-untyped-call]  # transformers has no types
+    disable_progress_bar()
     try:
         yield
     finally:
         if was_enabled:
-            enable_progress_bar()  # type: ignore[no-untyped-call]  # as above
+            enable_progress_bar()
 
 
 def _fresh(config: ModelConfig, encoder: Encoder, seed: int) -> Qwen3ForCausalLM:
@@ -260,7 +260,7 @@ def _fresh(config: ModelConfig, encoder: Encoder, seed: int) -> Qwen3ForCausalLM
         pad_token_id=encoder.tokenizer.pad_token_id,
         bos_token_id=None,
         rope_parameters={"rope_type": "default", "rope_theta": 1e6},  # slow rotations: a name is found at any distance
-        attn_implementation=NAME,  # type: ignore[call-arg]  # the base class takes it, the signature does not show it
+        attn_implementation=NAME,
     )
     with torch.random.fork_rng(devices=[]):  # the process's own random state stays as it was
         torch.manual_seed(derive_seed(seed, "model"))

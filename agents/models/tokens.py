@@ -121,7 +121,7 @@ def train_tokenizer(
         show_progress=False,
     )
     tokenizer.train_from_iterator(itertools.chain(texts, actions), trainer)
-    made: PreTrainedTokenizerFast = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]  # transformers has no types
+    made: PreTrainedTokenizerFast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, eos_token=END, pad_token=PAD, additional_special_tokens=[ACT, *marks]
     )
     return made

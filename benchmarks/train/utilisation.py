@@ -119,7 +119,7 @@ def build(config: dict[str, Any], recompute: bool, device: str) -> Any:  # Any: 
     """Return a model with random weights."""
     settings = Qwen2Config(
         **config,
-        attn_implementation=NAME,  # type: ignore[call-arg]  # the base class takes it, the signature does not show it
+        attn_implementation=NAME,
     )
     with torch.device(device):
         model: Any = Qwen2ForCausalLM(settings)  # Any: transformers has no types

@@ -84,6 +84,7 @@ def score(product: Product, price: float, options: Mapping[str, str], goal: Shop
     )
 
 
+@lru_cache(maxsize=1 << 16)
 def normalize_color(option: str | tuple[str, str]) -> str | tuple[str, str]:
     """Return the first colour that `option` contains, or `option`; a pair contains a colour only as a whole part."""
     return next((color for color in COLORS if color in option), option)

@@ -137,6 +137,7 @@ def test_real_pages_are_measured() -> None:
     assert speed.first_mb > 20
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.xdist_group("memory")
 def test_real_resets_are_measured() -> None:
     found = _gui_steady.grown("gui/apps", gui.tasks_for_speed("gui/apps")[:2], (2, 4))
@@ -144,6 +145,7 @@ def test_real_resets_are_measured() -> None:
     assert all(mb > 20 and own > 20 and files > 3 for mb, own, files in found)
 
 
+@pytest.mark.rotating(4)
 @pytest.mark.xdist_group("memory")
 def test_the_oracle_wins_and_nothing_does_not() -> None:
     tasks = gui.tasks_for_speed("gui/apps")[:2]

@@ -99,6 +99,7 @@ def test_a_quick_look_measures_nothing_and_says_so() -> None:
     assert "not measured" in str(rows[0]["name"])
 
 
+@pytest.mark.rotating(4)
 def test_cairns_phases_add_up_and_its_counts_are_those_of_one_update(folder: str) -> None:
     found = in_forked_process(with_cairn.measure, folder, SMALL, False)
     assert sum(found.phases.values()) == pytest.approx(found.seconds)

@@ -43,6 +43,7 @@ def test_all_ways_hold_the_same_decisions(small: Ways, context: str) -> None:
     assert all(other == found[0] for other in found)
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("context", CONTEXTS)
 def test_all_ways_come_to_one_gradient_and_the_tree_computes_least(small: Ways, context: str, folder: Path) -> None:
     found = {way: measure(str(folder), samples, way == "tree", 1) for way, samples in small[context].items()}

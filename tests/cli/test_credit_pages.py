@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "add_credit.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.rotating(4)
 def test_the_page_on_adding_a_credit_method_works_as_written(tmp_path: Path) -> None:
     """In a copy of the folders: the file, its test, and the properties, which find it."""
     for folder in ("core", "trainer", "tests", "src"):

@@ -217,6 +217,7 @@ def damaged(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call
     return make
 
 
+@pytest.mark.rotating(4)
 @pytest.mark.parametrize("name", sampled_params([*OF_ALL, *OF_TRAINING], parts=16))
 def test_a_damaged_training_run_is_told_in_one_line(name: str, damaged: Callable[[str, Damage], Path]) -> None:
     check(damaged("training", {**OF_ALL, **OF_TRAINING}[name]), (*OF_A_RUN, *OF_A_TRAINING))

@@ -155,6 +155,7 @@ def test_a_template_that_trl_cannot_extend_is_refused() -> None:
     assert prepare_tokenizer(tokenizer, "chatml").chat_template == load_template("chatml")
 
 
+@pytest.mark.rotating(4)
 def test_trl_trains_on_an_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("trl", reason="needs TRL: pip install -e '.[trl]'")
     from datasets import Dataset

@@ -89,6 +89,7 @@ def cosine(method: str, world: str) -> float:
     return float((update * exact.gradient_SA).sum() / lengths) if lengths > 1e-12 else 0.0
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("world", UNFULFILLED)
 @pytest.mark.parametrize("method", METHODS)
 def test_the_expected_update_points_along_the_policy_gradient(method: str, world: str) -> None:

@@ -1,13 +1,13 @@
 """Every environment in `envs/` has every property; a new one is covered without editing this file.
 
 Environments that wait for other processes, such as a browser, play a share of the episodes, and none where another
-environment with the same tasks is checked. The default run checks a rotating sixteenth of the properties of one of
-them, and half as many of the others. The slow tests check all of them, in all episodes.
+environment with the same tasks is checked. The default run checks one property of one of them, in turn, and a
+rotating sixty-fourth of those of the others. The slow tests check all of them, in all episodes.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import pytest
 
@@ -29,10 +29,12 @@ def subject(env_id: str, share: float) -> Subject:
     return Subject(env_id, share=share)
 
 
+@cache
 def waits(env_id: str) -> bool:
     return registry.load(env_id).meta.is_blocking
 
 
+@cache
 def narrows(env_id: str) -> bool:
     """Whether an environment that waits is another one with fewer tasks."""
     others = {registry.load(other) for other in ENVS.ids()} - {registry.load(env_id)}
@@ -68,8 +70,8 @@ def test_environment_keeps(env_id: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("env_id", "name"),
     [
-        *sampled_params(((REPRESENTATIVE, name) for name in PROPERTIES), parts=16),
-        *sampled_params(COSTLY, parts=32),
+        *sampled_params(((REPRESENTATIVE, name) for name in PROPERTIES), parts=32),
+        *sampled_params(COSTLY, parts=64),
     ],
 )
 def test_costly_environment_keeps(env_id: str, name: str) -> None:

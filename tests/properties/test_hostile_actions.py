@@ -100,6 +100,7 @@ def test_no_action_raises(name: str) -> None:
     play(make(name), 1000)
 
 
+@pytest.mark.rotating(4)
 @pytest.mark.parametrize("name", SANDBOXED)
 def test_no_action_raises_where_actions_are_programs(name: str) -> None:
     play(made(name), 30 if name == "code, repair" else 100)

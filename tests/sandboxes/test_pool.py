@@ -55,6 +55,7 @@ def _parent(pid: str) -> str:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
 
 
+@pytest.mark.rotating(3)
 def test_nothing_is_left_after_many_episodes() -> None:
     pool = SessionPool(usable("bubblewrap"), Limits(wall_s=5), keep=2)
     before = _left()

@@ -61,6 +61,7 @@ def assert_intact(folder: Path) -> None:
         assert store.rows("PRAGMA foreign_key_check") == []
 
 
+@pytest.mark.rotating(4)
 @pytest.mark.parametrize(
     ("how", "told"),
     [
@@ -111,6 +112,7 @@ except CairnError as error:
 """
 
 
+@pytest.mark.rotating(4)
 @pytest.mark.parametrize(
     ("update", "limit", "told"),
     [

@@ -39,6 +39,7 @@ def test_processor_time_of_all_threads_counts() -> None:
     assert cores * (time.monotonic() - began) >= 0.05  # the clocks of threads and processes are read apart
 
 
+@pytest.mark.rotating(3)
 def test_memory_is_the_most_that_there_was() -> None:
     """In a new process, started by a shell: a process inherits the peak of the one that it was executed in."""
     program = """

@@ -25,7 +25,7 @@ from tests.agents.tiny import policy
 from tests.trainer.test_sft import demos, run_config
 from tests.trainer.test_train import DOORS, SMALL, metrics, stored, weights
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(5)
 
 ROOT = Path(__file__).parents[2]
 WARM = {**SMALL, "trainer.updates": 1, "imitation.episodes": 40, "imitation.epochs": 3, "imitation.batch": 4}
@@ -191,6 +191,7 @@ main.app()
 def test_the_command_exits_with_130_and_says_how_to_continue(tmp_path: Path) -> None:
     (file := tmp_path / "doors.toml").write_text('env.id = "tests.trainer.doomed:Doomed"')
     settings = {key: value for key, value in flatten(DOORS).items() if key != "env.id"} | WARM
+    settings |= {"imitation.episodes": 4, "eval.tasks": 2}
     flags = [flag for key, value in settings.items() for flag in ("--set", f"{key}={json.dumps(value)}")]
     command = [sys.executable, "-c", COMMAND, "train", str(file), "--folder", str(tmp_path / "run"), *flags]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)

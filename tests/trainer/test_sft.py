@@ -55,6 +55,7 @@ def test_only_successful_episodes_are_shown() -> None:
     assert all(demo.success for demo in shown)
 
 
+@pytest.mark.rotating(3)
 def test_imitation_makes_the_demonstrations_more_likely() -> None:
     config = run_config()
     config = config.model_copy(update={"imitation": config.imitation.model_copy(update={"epochs": 4})})
@@ -62,6 +63,7 @@ def test_imitation_makes_the_demonstrations_more_likely() -> None:
     assert last["loss"] < 0.8 * first["loss"]
 
 
+@pytest.mark.rotating(5)
 def test_the_entropy_bonus_is_imitations_own_and_keeps_the_policy_open() -> None:
     config = run_config()
     shown = demos(config)[:8]

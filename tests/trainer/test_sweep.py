@@ -30,6 +30,7 @@ def test_half_width_by_hand() -> None:
     assert math.isnan(half_width([1.0]))
 
 
+@pytest.mark.rotating(3)
 def test_variants_of_a_seed_share_their_start_and_finished_runs_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -56,6 +57,7 @@ class Passes(Callback):
         self.count += 1
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize(
     ("key", "values", "warm_starts"),
     [("credit.method", ["gigpo", "grpo"], 1), ("imitation.entropy_weight", ["0", "0.5"], 2)],

@@ -29,7 +29,7 @@ from cairn.trainer.stored_credit import stored_steps
 from cairn.trainer.train import train
 from tests.agents.tiny import shared
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(5)
 
 ROOT = Path(__file__).parents[2]
 DOORS: dict[str, Any] = {

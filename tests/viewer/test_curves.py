@@ -13,6 +13,7 @@ UPDATE = {"success": 0.5, "turns": 3.0, "entropy": 0.7, "kl": 0.01, "anchor_cove
 EVAL = {"eval/success": 0.6, "eval/low": 0.5, "eval/high": 0.7, "eval/turns": 3.5}
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("updates", [0, 1, 30])
 def test_a_run_has_a_picture(updates: int, tmp_path: Path) -> None:
     with RunStore(tmp_path / "run.sqlite") as store:
@@ -23,6 +24,7 @@ def test_a_run_has_a_picture(updates: int, tmp_path: Path) -> None:
     assert path.stat().st_size > 20_000
 
 
+@pytest.mark.rotating(3)
 def test_more_success_is_another_picture(tmp_path: Path) -> None:
     pictures = []
     for success in (0.2, 0.8):

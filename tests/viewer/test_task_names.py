@@ -43,6 +43,7 @@ def test_the_success_chart_of_several_runs_claims_only_what_holds_for_all(tmp_pa
     assert "Success on evaluation tasks" in client.get("/").text
 
 
+@pytest.mark.rotating(4)
 def test_the_picture_of_a_run_names_them_too(tmp_path: Path) -> None:
     pictures = set()
     for share in NAMES:

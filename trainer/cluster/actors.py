@@ -99,7 +99,7 @@ class Cluster:
 
     def free(self) -> str:
         """Return what no actor has taken, in words."""
-        there: dict[str, float] = ray.available_resources()  # type: ignore[no-untyped-call]  # Ray's
+        there: dict[str, float] = ray.available_resources()
         there = {name: count for name, count in there.items() if not name.startswith("node:")}
         return ", ".join(f"{count:g} {name}" for name, count in sorted(there.items())) + " free"
 

@@ -80,7 +80,7 @@ class LearnerRank:
 
     def host(self) -> str:
         """Return this machine's address."""
-        return str(ray.util.get_node_ip_address())  # type: ignore[no-untyped-call]  # Ray's
+        return str(ray.util.get_node_ip_address())
 
     def meet(self, host: str) -> int:
         """Open the place where the ranks meet, on this machine, and return its port."""

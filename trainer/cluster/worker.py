@@ -90,7 +90,7 @@ class RolloutWorker:
         """Play until an episode ends, or for a moment."""
         if order.weights is not None:
             version, (ref,) = order.weights
-            weights: Weights = ray.get(ref)  # type: ignore[assignment]  # Ray takes an Any for a list of references
+            weights: Weights = ray.get(ref)
             put_weights(self._policy, weights)
             self._engine.backend.sync_weights(version)
         self._jobs.extend(order.jobs)

@@ -83,6 +83,7 @@ def test_other_play_has_another_digest(play: Callable[..., Evaluation]) -> None:
     assert play("oracle").parts[0].digest != play("random").parts[0].digest
 
 
+@pytest.mark.rotating(4)
 def test_two_machines_find_the_same(panel: Panel, tmp_path: Path) -> None:
     code = (
         "import json, sys; from cairn.agents.evaluation.evaluate import evaluate; from pathlib import Path\n"

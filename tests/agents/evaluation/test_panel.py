@@ -67,6 +67,7 @@ def test_a_panel_that_is_not_there_is_refused_with_those_that_are(tmp_path: Path
 SHIPPED = [(name, number) for name in names() for number in range(len(load_panel(name).parts))]
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize(("name", "number"), SHIPPED)
 def test_tasks_of_panels_that_ship_begin_here_as_where_they_were_made(name: str, number: int) -> None:
     chosen = load_panel(name).parts[number]

@@ -96,6 +96,7 @@ CHANCES: dict[str, tuple[float, Callable[[np.random.Generator, int], np.ndarray]
 }
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("tasks", [20, 100])
 @pytest.mark.parametrize("name", CHANCES)
 def test_intervals_cover_the_truth_as_often_as_they_say(name: str, tasks: int) -> None:

@@ -378,7 +378,7 @@ def test_marks_that_a_tokenizer_holds_as_words_are_broken_up() -> None:
     pieces = ["</s>", "<unk>", "\u2581", *(chr(i) for i in range(33, 127)), "end"]
     unigram = Tokenizer(models.Unigram([(piece, -1.0) for piece in pieces], unk_id=1, byte_fallback=False))
     unigram.pre_tokenizer, unigram.decoder = pre_tokenizers.Metaspace(prepend_scheme="never"), decoders.Metaspace()
-    made: Any = PreTrainedTokenizerFast(tokenizer_object=unigram, eos_token="</s>", unk_token="<unk>")  # type: ignore[no-untyped-call]  # transformers has no types
+    made: Any = PreTrainedTokenizerFast(tokenizer_object=unigram, eos_token="</s>", unk_token="<unk>")
     assert made.encode("</s>", add_special_tokens=False, split_special_tokens=True) == [0]  # the hole
     encoder = Encoder(made)
     assert encoder.decode(encoder.encode("a </s></s> end")) == "a </s></s> end"

@@ -187,6 +187,7 @@ def test_gradients_of_a_forest_are_those_of_its_sequences(name: str, dtype: torc
     assert_same_gradients(*pair("qwen3", dtype), FORESTS[name], tolerance)
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("seed", range(3))
 def test_gradients_of_random_forests_in_every_family(family: str, seed: int) -> None:

@@ -54,6 +54,7 @@ def test_what_ended_short_lets_more_in() -> None:
     assert not admission.admits([10, 10])
 
 
+@pytest.mark.rotating(4)
 def test_it_lets_in_more_than_the_worst_case_and_overruns_less_than_the_present_sum() -> None:
     """Sequences of 10 to 100 tokens, one token a step each, into room for 1,000."""
     rng = np.random.default_rng(0)

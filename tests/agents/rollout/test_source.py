@@ -109,6 +109,7 @@ def test_with_over_provision_episodes_go_on_under_new_weights_and_none_is_lost()
         assert update - 1 <= min(versions) <= max(versions) == update
 
 
+@pytest.mark.rotating(4)
 @pytest.mark.parametrize(("interrupted_after", "slots"), [(1, 4), (2, 7), (4, 12)])
 def test_what_was_in_flight_goes_on_after_an_interruption_to_the_bit(interrupted_after: int, slots: int) -> None:
     undisturbed = policy()
@@ -127,6 +128,7 @@ def test_what_was_in_flight_goes_on_after_an_interruption_to_the_bit(interrupted
     assert [told(batch) for batch in found] == [told(batch) for batch in expected]
 
 
+@pytest.mark.rotating(4)
 def test_a_state_holds_replies_that_were_under_way() -> None:
     """Long free replies: most are cut by an update, and their first tokens keep the version that sampled them."""
     of = policy()

@@ -353,6 +353,7 @@ def test_a_test_that_was_changed_is_a_sign_of_tampering(env: CodeEnv) -> None:
     assert "test/0" in channels
 
 
+@pytest.mark.rotating(5)
 def test_honest_work_shows_no_sign_of_tampering(env: CodeEnv) -> None:
     said(env, "write_file notes.txt\nnothing\n")
     assert not [name for name in env.step("submit")[-1]["channels"] if name.startswith(TAMPERING)]

@@ -93,6 +93,7 @@ def test_a_program_without_end_is_ended_and_what_it_did_stays(name: str) -> None
             assert env.step("act('pay 1')")[4]["score"] == 0.2
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("name", LONG)
 def test_a_program_that_says_without_end_is_ended_and_its_middle_is_left_out(env: CodeActEnv, name: str) -> None:
     text, reward, *_ = env.step(f"act('pay 1')\n{LONG[name]}")

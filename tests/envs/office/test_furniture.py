@@ -8,24 +8,28 @@ import pytest
 
 from cairn.envs.office.furniture import HOSTILE
 from cairn.envs.office.generator import populate
-from cairn.envs.office.world import DESK, OFFICE
+from cairn.envs.office.world import DESK, OFFICE, World
 from tests.envs.office.refusals import refused
 
 SEEDS = range(30)
-WORLDS = [populate(seed, DESK) for seed in SEEDS]
 
 
-def test_the_offices_records_are_the_same_with_and_without_the_rest() -> None:
-    for seed, world in zip(SEEDS, WORLDS, strict=True):
+@pytest.fixture(scope="module")
+def worlds() -> list[World]:
+    return [populate(seed, DESK) for seed in SEEDS]
+
+
+def test_the_offices_records_are_the_same_with_and_without_the_rest(worlds: list[World]) -> None:
+    for seed, world in zip(SEEDS, worlds, strict=True):
         for name, table in populate(seed).tables.items():
             assert {key: world.tables[name][key] for key in table} == table
 
 
-def test_a_world_knows_only_the_applications_that_it_has() -> None:
+def test_a_world_knows_only_the_applications_that_it_has(worlds: list[World]) -> None:
     world = populate(0)
     assert tuple(type(app) for app in world.apps.values()) == OFFICE
-    assert tuple(type(app) for app in WORLDS[0].apps.values()) == DESK
-    assert tuple(WORLDS[0].copy().apps) == tuple(WORLDS[0].apps)
+    assert tuple(type(app) for app in worlds[0].apps.values()) == DESK
+    assert tuple(worlds[0].copy().apps) == tuple(worlds[0].apps)
     refused(world, "issues", "search", "there is no application 'issues'")
     assert "issues" not in json.loads(world.state())["tables"]
 
@@ -35,15 +39,15 @@ def test_a_world_knows_only_the_applications_that_it_has() -> None:
     [("projects", 4, 4), ("milestones", 12, 12), ("issues", 45, 70), ("sheets", 4, 4), ("rows", 57, 129),
      ("users", 15, 15), ("rules", 5, 5), ("site", 12, 12), ("backups", 3, 3), ("keys", 5, 5)],
 )  # fmt: skip
-def test_worlds_have_the_sizes_that_they_promise(table: str, least: int, most: int) -> None:
-    sizes = [len(world.tables[table]) for world in WORLDS]
+def test_worlds_have_the_sizes_that_they_promise(table: str, least: int, most: int, worlds: list[World]) -> None:
+    sizes = [len(world.tables[table]) for world in worlds]
     assert least <= min(sizes)
     assert max(sizes) <= most
 
 
-def test_issues_fit_their_projects_and_cells_their_columns() -> None:
+def test_issues_fit_their_projects_and_cells_their_columns(worlds: list[World]) -> None:
     """Every record could have been made by a call: putting it in again as it is is not refused."""
-    for world in WORLDS[:10]:
+    for world in worlds[:10]:
         state = world.state()
         for issue in world.issues.issues.values():
             world.call("issues", "update", {"issue_id": issue.id, "status": issue.status})
@@ -56,14 +60,14 @@ def test_issues_fit_their_projects_and_cells_their_columns() -> None:
         assert world.state() == state
 
 
-def test_titles_tell_issues_apart() -> None:
-    for world in WORLDS:
+def test_titles_tell_issues_apart(worlds: list[World]) -> None:
+    for world in worlds:
         titles = [issue.title for issue in world.issues.issues.values()]
         assert len(set(titles)) == len(titles)
 
 
-def test_hostile_texts_stand_in_mails_events_files_sheets_and_comments() -> None:
-    for world in WORLDS:
+def test_hostile_texts_stand_in_mails_events_files_sheets_and_comments(worlds: list[World]) -> None:
+    for world in worlds:
         assert {mail.subject for mail in world.mail.mails.values()} >= set(HOSTILE)
         assert any(event.title in HOSTILE for event in world.calendar.events.values())
         assert any(HOSTILE[0] in file.text for file in world.files.files.values())

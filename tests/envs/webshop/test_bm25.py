@@ -142,6 +142,7 @@ def test_a_search_returns_what_scoring_everything_does(
         assert index_of(Path(folder), texts, ids).search(query, k) == scored(texts, ids, query, k)
 
 
+@pytest.mark.rotating(3)
 def test_frequent_terms_are_looked_up_for_few_documents_with_the_same_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

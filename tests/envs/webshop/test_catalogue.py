@@ -182,6 +182,7 @@ print(len(made), made[199].asin, made.search(made[7].name)[0], len(list(shop.par
 """
 
 
+@pytest.mark.rotating(4)
 def test_two_processes_that_build_at_once_both_end_with_a_good_one(tmp_path: Path) -> None:
     command = [sys.executable, "-c", _BUILD, str(tmp_path / "shop")]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]

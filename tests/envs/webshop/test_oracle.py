@@ -187,6 +187,7 @@ def test_it_buys_the_best_from_wherever_a_walk_has_led() -> None:
         assert score(shop.catalogue[bought.item], price, bought.options, goal, stub).reward == plan.reward
 
 
+@pytest.mark.rotating(3)
 def test_on_the_1000_products_no_other_purchase_beats_the_buyers() -> None:
     """The first 40 test goals: every product with what is asked for, and with one value of one option."""
     tiny.data_folder()

@@ -93,6 +93,7 @@ def shown(text: str) -> str:
     return "".join("\ufffd" if c in "\x00\x08\x1b\ud800\x85" else c for c in text)
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("number", range(len(ATTACKS)), ids=[attack[:12] for attack in ATTACKS])
 def test_a_hostile_product_has_the_pages_of_a_harmless_one(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

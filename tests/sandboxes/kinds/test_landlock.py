@@ -89,6 +89,7 @@ with sandbox.session() as session:
 """
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs setpriv, of util-linux")
 @pytest.mark.parametrize("without", [None, *CAPABILITIES])
 def test_root_of_a_container_needs_five_capabilities(without: str | None) -> None:

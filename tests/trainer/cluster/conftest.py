@@ -55,4 +55,4 @@ def _cluster(**head: Any) -> Iterator[Nodes]:  # Any: settings of a node
         yield nodes
     finally:
         ray.shutdown()
-        nodes.shutdown()  # type: ignore[no-untyped-call]  # Ray's
+        nodes.shutdown()

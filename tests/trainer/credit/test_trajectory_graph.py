@@ -519,6 +519,7 @@ def test_a_deep_graph_is_walked_and_cut() -> None:
     assert graph.dead_ends() == ()
 
 
+@pytest.mark.rotating(3)
 def test_a_million_steps_are_one_graph() -> None:
     rng = np.random.default_rng(0)
     num_episodes, length = 20_000, 50

@@ -186,6 +186,7 @@ def vanishes(ranks: ProcessGroup) -> None:
     os._exit(3 * ranks.rank)
 
 
+@pytest.mark.rotating(5)
 @pytest.mark.parametrize(
     ("function", "limit_s", "message"),
     [

@@ -106,6 +106,7 @@ def push(model: Any, optimizer: PolicyOptimizer, times: int) -> None:
         optimizer.step(1.0)
 
 
+@pytest.mark.rotating(3)
 def test_steps_too_small_for_bfloat16_add_up() -> None:
     """Each step of AdamW is 1e-5; a bfloat16 at 1 changes by 2^-8 at least, so each by itself is lost."""
     model, optimizer = halved(lr=1e-5)
@@ -119,6 +120,7 @@ def test_steps_too_small_for_bfloat16_add_up() -> None:
     assert optimizer.tensors()["model.norm.weight/master"][0] == pytest.approx(0.99, abs=5e-5)
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("kind", ["adamw", "muon"])
 def test_the_master_is_part_of_the_state(kind: Kind) -> None:
     whole, one = halved(kind, lr=1e-5, muon_lr=1e-5)

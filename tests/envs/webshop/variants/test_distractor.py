@@ -95,6 +95,7 @@ def test_every_way_to_lead_astray_occurs_and_some_tasks_have_several() -> None:
 FIRST = {"generated": (0.75, 0.45), "webshop-1000": (0.45, 0.15)}
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("source", FIRST)
 def test_searching_for_the_whole_instruction_misleads(source: str) -> None:
     if source == "webshop-1000":
