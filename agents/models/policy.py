@@ -68,6 +68,11 @@ class ModelConfig(Config):
                 "lora needs model.path: a fresh model has learned nothing that could be kept frozen. Set model.path, "
                 "or leave out model.lora"
             )
+        if self.chat_template_values and self.chat_template is None and self.path is None:
+            raise ValueError(
+                "chat_template_values: a fresh model has no chat template of its own. Set model.chat_template, or "
+                "leave out model.chat_template_values"
+            )
         return self
 
 

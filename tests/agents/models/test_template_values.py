@@ -13,6 +13,7 @@ from cairn.agents.context.chat import Chat, ChatConfig
 from cairn.agents.models.policy import ModelConfig, load_policy, load_pretrained
 from cairn.agents.models.templates import OWN_TEMPLATE, TemplateChoice, load_template, marks_in, title
 from cairn.agents.models.tokens import Encoder, train_tokenizer
+from cairn.core.config import build
 from cairn.core.errors import ConfigError
 from cairn.core.records import Observation, Schema, function_schema
 from tests.agents.tiny import TEXTS
@@ -86,6 +87,12 @@ def test_values_are_saved_with_a_policy_and_replaced_by_others(tmp_path: Path) -
 def test_a_value_that_changes_nothing_is_refused(choice: TemplateChoice, says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         choice.applied(None)
+
+
+def test_values_for_a_fresh_model_without_a_template_are_refused_where_settings_are_read() -> None:
+    with pytest.raises(ConfigError, match=r"no chat template of its own\. Set model\.chat_template"):
+        build(ModelConfig, {"chat_template_values": {"enable_thinking": True}}, "model")
+    build(ModelConfig, {"path": "somewhere", "chat_template_values": {"enable_thinking": True}}, "model")
 
 
 @pytest.mark.parametrize(("name", "value"), [("a-b", True), ("x %}{{ y", 1), ("x", [1]), ("x", None)])
