@@ -32,7 +32,7 @@ CHROMIUM := $(firstword $(shell command -v chromium-headless-shell chromium chro
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --upgrade pip  # Python may bring an old one, which takes a minute to resolve what is pinned
+	$(BIN)/pip install --quiet --upgrade pip  # Python may bring an old one, which resolves the pins for a minute
 	$(BIN)/pip install --quiet --no-compile -c constraints.txt -e '.[dev,docs]'  # Python compiles what is imported
 	touch $@
 
