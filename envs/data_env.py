@@ -13,10 +13,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from cairn.core.errors import ConfigError
 from cairn.envs.base import EnvMeta, Outcome
-from cairn.envs.scorers import Extract, Scorer, checked_score, extractor, function, without_thoughts, written
-from cairn.envs.table_rows import RowsEnv, Table, read_rows, rows_by_id
+from cairn.envs.scorers import (
+    Extract,
+    Scorer,
+    checked_score,
+    extractor,
+    function,
+    scored_rows,
+    without_thoughts,
+    written,
+)
+from cairn.envs.table_rows import RowsEnv, Table, rows_by_id
 
 _TRY_AGAIN = "That is not right. Try again."
 _NO_ANSWER = "There is no answer in the form that is asked for. Try again."
@@ -112,9 +120,7 @@ def DataEnv(  # noqa: N802  (it makes classes)
             cannot be compared with, by the number of the row.
     """
     chosen = scorer if isinstance(scorer, Scorer) else function(scorer)
-    rows = read_rows(table, [question, *([answer] if chosen.needs_answer else [])])
-    for number, row in enumerate(rows if chosen.needs_answer else ()):
-        _check(number, row[answer], chosen)
+    rows = scored_rows(table, [question], chosen, answer)
     extractor(extract)
     questions = Questions(scorer=chosen, extract=extract, question=question, answer=answer, instruction=instruction)
     meta = EnvMeta(
@@ -123,7 +129,9 @@ def DataEnv(  # noqa: N802  (it makes classes)
         turn_limit=turns,
         reward_range=(0, 1),
         summary=f"{len(rows)} questions.",
-        is_deterministic=True,
+        is_deterministic=chosen.longest_s == 0,
+        is_blocking=chosen.longest_s > 0,
+        call_timeout_s=EnvMeta.call_timeout_s + chosen.longest_s,
         has_terminal_reward=True,
         oracles=("reference",) if chosen.write is not None and isinstance(extract, str) else (),
         channels=("answered", *chosen.channels),
@@ -132,12 +140,3 @@ def DataEnv(  # noqa: N802  (it makes classes)
     module = sys._getframe(1).f_globals.get("__name__", __name__)
     found = {"meta": meta, "questions": questions, "rows": rows_by_id(rows, id)}
     return type(name, (QuestionEnv,), {**found, "__module__": module, "__qualname__": name})
-
-
-def _check(number: int, answer: Any, scorer: Scorer) -> None:  # Any: JSON
-    try:
-        scorer.check(answer)
-    except ValueError as error:
-        raise ConfigError(
-            f"Row {number} of the table: the answer {answer!r:.100} cannot be compared with: {error}"
-        ) from error

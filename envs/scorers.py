@@ -17,7 +17,8 @@ from typing import Any, Literal
 import regex
 
 from cairn.core.errors import CairnError, ConfigError
-from cairn.envs.table_rows import Row
+from cairn.envs.judge_server import JudgeServer
+from cairn.envs.table_rows import Row, Table, read_rows
 
 Found = str | None  # an answer; None: there is none in the reply
 Extract = (
@@ -38,7 +39,27 @@ class Scorer:
     check: Callable[[Any], None] = lambda gold: None  # raises ValueError where a row's answer cannot be compared with
     write: Callable[[Any], str] | None = None  # a right answer by the row's own; None: it is not known
     channels: tuple[str, ...] = ()  # names of further measurements
+    columns: tuple[str, ...] = ()  # that each row must have
     needs_answer: bool = True  # each row must have an answer of its own
+    longest_s: float = 0.0  # that a score may wait for a server; above 0, equal answers may get different scores
+
+
+def scored_rows(table: Table, columns: Sequence[str], scorer: Scorer, answer: str) -> list[Row]:
+    """Return the rows of a table that a scorer can score by their column `answer`.
+
+    Raises:
+        ConfigError: the table cannot be read or has no rows, a row lacks a column, or an answer cannot be compared
+            with, by the number of the row.
+    """
+    rows = read_rows(table, [*columns, *scorer.columns, *([answer] if scorer.needs_answer else [])])
+    for number, row in enumerate(rows if scorer.needs_answer else ()):
+        try:
+            scorer.check(row[answer])
+        except ValueError as error:
+            raise ConfigError(
+                f"Row {number} of the table: the answer {row[answer]!r:.100} cannot be compared with: {error}"
+            ) from error
+    return rows
 
 
 def checked_score(result: Score, task_id: str) -> tuple[float, Mapping[str, float]]:
@@ -141,6 +162,55 @@ def pattern(text: str, *, group: int = 0) -> Scorer:
 def function(score: Callable[[str, Row], Score], *, channels: Sequence[str] = ()) -> Scorer:
     """Score by a function of the answer and the row: from 0 to 1, or that and the measurements named in `channels`."""
     return Scorer(score=lambda said, row, gold: score(said, row), channels=tuple(channels), needs_answer=False)
+
+
+def judge(
+    model: str,
+    *,
+    base_url: str,
+    prompt: str = "Grade the answer. With a reference, an answer is right if it states the same as the reference.",
+    scale: float = 10,
+    columns: Sequence[str] = ("question",),
+    key_env: str = "OPENAI_API_KEY",
+    attempts: int = 4,
+    reply_s: float = 60.0,
+    extra: Mapping[str, Any] | None = None,  # Any: JSON
+) -> Scorer:
+    """Score by the grade of a model behind an OpenAI-compatible server, divided by the scale.
+
+    The judge reads the prompt, the columns, the row's own answer as `reference` where there is one, and the answer,
+    each of them quoted; see `cairn.envs.judge_server`. A judge that gives no grade is a failure of the episode, which
+    is retried and never scored 0.
+
+    Args:
+        model: the server's name for the judge.
+        base_url: the server's address, up to and with ``/v1``.
+        prompt: how to grade.
+        scale: the best grade; 0 is the worst.
+        columns: columns of the row that the judge reads.
+        key_env: the environment variable that holds the API key, if the server wants one.
+        attempts: how often a grade is asked for.
+        reply_s: seconds until a whole reply must have arrived; a wait between two attempts is not longer.
+        extra: further fields of the request, such as ``{"max_tokens": 500}``; the temperature is 0 unless given here.
+
+    Raises:
+        ConfigError: the address, the scale or a limit cannot be one.
+    """
+    server = JudgeServer(
+        url=base_url,
+        model=model,
+        scale=scale,
+        key_env=key_env,
+        attempts=attempts,
+        reply_s=reply_s,
+        extra=extra or {},
+    )
+
+    def score(said: str, row: Row, gold: Any) -> float:
+        reference = {} if gold is None else {"reference": "\n".join(_golds(gold))}
+        return server.grade(prompt, {**{each: str(row[each]) for each in columns}, **reference, "answer": said})
+
+    return Scorer(score=score, columns=tuple(columns), needs_answer=False, longest_s=server.longest_s)
 
 
 def extractor(extract: Extract) -> Callable[[str], Found]:

@@ -20,8 +20,8 @@ from cairn.core.errors import ConfigError
 from cairn.core.records import Schema, function_schema
 from cairn.envs.base import EnvMeta, Outcome, calls_of
 from cairn.envs.function_tools import Function, FunctionTool, call_by_name, check_parameters, function_tool
-from cairn.envs.scorers import Scorer, checked_score
-from cairn.envs.table_rows import RowsConfig, RowsEnv, Table, read_rows, rows_by_id
+from cairn.envs.scorers import Scorer, checked_score, scored_rows
+from cairn.envs.table_rows import RowsConfig, RowsEnv, Table, rows_by_id
 from cairn.envs.world_state import state_bytes
 
 ANSWER, TEXT = "answer", "text"  # the tool that ends an episode with finish="tool", and its argument
@@ -245,8 +245,8 @@ def tools_env(
     for what, function in given.items():
         if function is not None and not isinstance(function, Scorer):
             check_parameters(function, what, _PARAMETERS[what])
-    needed = [*([question] if reset is None else []), *(["answer"] if isinstance(verify, Scorer) else [])]
-    rows = read_rows(tasks, needed)
+    scorer = verify if isinstance(verify, Scorer) else Scorer(score=lambda *_: False, needs_answer=False)
+    rows = scored_rows(tasks, [question] if reset is None else [], scorer, "answer")
     design = ToolDesign(
         tools=dict(zip(names, made, strict=True)),
         world=world,
@@ -264,11 +264,12 @@ def tools_env(
         turn_limit=turn_limit,
         reward_range=(0, 1),
         summary=f"{len(rows)} tasks with {', '.join(names)}."[:200],
-        is_deterministic=deterministic,
-        is_blocking=blocking,
+        is_deterministic=deterministic and scorer.longest_s == 0,
+        is_blocking=blocking or scorer.longest_s > 0,
+        call_timeout_s=EnvMeta.call_timeout_s + scorer.longest_s,
         has_terminal_reward=True,
         oracles=() if oracle is None else ("oracle",),
-        channels=(*(verify.channels if isinstance(verify, Scorer) else ()), *channels),
+        channels=(*scorer.channels, *channels),
         max_action_chars=32_768,
         max_calls=_MAX_CALLS if parallel else 1,
         takes_text=finish == "text",

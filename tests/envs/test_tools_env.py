@@ -356,6 +356,10 @@ def test_a_function_that_cannot_be_a_tool_is_refused(function: Any, why: str) ->
         ({"world": lambda path: None}, "world needs a parameter 'path'"),
         ({"tasks": [{"prompt": ""}]}, "Row 0 of the table has no column 'question'"),
         ({"verify": cairn.scorers.exact()}, "Row 0 of the table has no column 'answer'"),
+        (
+            {"verify": cairn.scorers.number(), "tasks": [{"question": "?", "answer": "x"}]},
+            "Row 0 of the table: the answer 'x' cannot be compared with: it is not a number",
+        ),
         ({"tasks": []}, "no rows"),
         ({"finish": ["close"]}, "finish names 'close', which is none of the tools: add"),
     ],

@@ -20,11 +20,11 @@ from typing import Any
 
 import httpx2 as httpx
 
-from cairn.agents.backends.http.config import ModelServerConfig, PriceConfig, address, api_key
+from cairn.agents.backends.http.config import ModelServerConfig, PriceConfig, address
 from cairn.agents.backends.http.limits import Limiter, RateShare
-from cairn.agents.backends.http.retries import asked_wait, backoff, is_passing, used_up_for
 from cairn.agents.backends.http.usage import Tally, tokens_of
 from cairn.core.errors import CairnError, ModelFailure
+from cairn.core.http_client import asked_wait, backoff, is_passing, read_key, used_up_for
 from cairn.core.text import printable
 
 _SHOWN = 300  # characters of a refusal's body
@@ -52,7 +52,7 @@ class Client:
     """One server, one background thread."""
 
     def __init__(self, config: ModelServerConfig) -> None:
-        self._config, self._url, self._key = config, address(config), api_key(config)
+        self._config, self._url, self._key = config, address(config), read_key(config.key_env)
         prices = config.prices or PriceConfig()
         cached = prices.prompt if prices.cached is None else prices.cached
         self.tally = Tally(prices.prompt, cached, prices.completion, is_priced=config.prices is not None)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from typing import Any, ClassVar
-from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
 from cairn.agents.config import BackendConfig
 from cairn.core.config import Config
 from cairn.core.errors import ConfigError
+from cairn.core.http_client import sound_url
 
 
 class PriceConfig(Config):
@@ -67,20 +67,6 @@ class ModelServerConfig(BackendConfig):
         return None if url is None else sound_url(url)
 
 
-def sound_url(url: str) -> str:
-    """Return the address without a slash at its end.
-
-    Raises:
-        ValueError: it is none of HTTP, or holds a user name or password.
-    """
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError("expected an address such as http://localhost:8000/v1")
-    if parts.username or parts.password:
-        raise ValueError("an address may hold no user name or password: put the key into the variable `key_env` names")
-    return url.rstrip("/")
-
-
 def address(config: ModelServerConfig) -> str:
     """Return where the server is.
 
@@ -93,15 +79,3 @@ def address(config: ModelServerConfig) -> str:
         return sound_url(os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1")
     except ValueError as error:
         raise ConfigError(f"OPENAI_BASE_URL: {error}") from None
-
-
-def api_key(config: ModelServerConfig) -> str | None:
-    """Return the key, or None: the server may want none.
-
-    Raises:
-        ConfigError: it cannot be one; the message does not show it.
-    """
-    key = os.environ.get(config.key_env, "").strip()
-    if not key.isascii() or not key.isprintable() or " " in key:
-        raise ConfigError(f"{config.key_env}: expected an API key: printable ASCII characters without blanks")
-    return key or None

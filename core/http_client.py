@@ -1,19 +1,49 @@
-"""Which failures of a server pass by themselves, and how long to wait for that."""
+"""Parts of HTTP clients: sound addresses, keys from the environment, failures worth a retry, and waits before it."""
 
 from __future__ import annotations
 
 import math
+import os
 import random
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit
+
+from cairn.core.errors import ConfigError
 
 _PASSING = (408, 409, 429)
 _LONGEST_S = 30.0  # of waits that the server did not ask for
 _UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(?:\d{1,9}(?:\.\d{1,9})?(?:ms|s|m|h|d))+")
 _PART = re.compile(r"([\d.]+)(ms|s|m|h|d)")
+
+
+def sound_url(url: str) -> str:
+    """Return the address without a slash at its end.
+
+    Raises:
+        ValueError: it is not one of HTTP, or holds a user name or password.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("expected an address such as http://localhost:8000/v1")
+    if parts.username or parts.password:
+        raise ValueError("an address may hold no user name or password: put the key into the variable `key_env` names")
+    return url.rstrip("/")
+
+
+def read_key(variable: str) -> str | None:
+    """Return the API key in an environment variable, or None: the server may want none.
+
+    Raises:
+        ConfigError: it cannot be one; the message does not show it.
+    """
+    key = os.environ.get(variable, "").strip()
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise ConfigError(f"{variable}: expected an API key: printable ASCII characters without blanks")
+    return key or None
 
 
 def is_passing(status: int) -> bool:
