@@ -336,6 +336,7 @@ def policy_interface(config: AgentConfig, policy: Policy | None) -> PolicyInterf
         new_context=contexts(config, policy),
         decode=policy.encoder.decode if policy is not None else lambda _: "",
         constrain=config.constrain,
+        invalid_limit=config.invalid_limit,
     )
 
 

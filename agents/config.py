@@ -49,6 +49,11 @@ class AgentConfig(Config):
 
     context: PluginConfig = Field(PluginConfig(method="transcript"), description="History to prompt ids.")
     constrain: bool = Field(True, description="Replies are admissible actions, where the environment lists them.")
+    invalid_limit: int | None = Field(
+        None,
+        ge=1,
+        description="Invalid replies in a row that end an episode, which is scored as it stands. None: none.",
+    )
 
 
 class SamplingConfig(PluginConfig):

@@ -75,6 +75,7 @@ def read_action(action: str) -> Answer:
         return Answer(action)
 
 
+CUT = "it was cut off at the longest length of a reply. Answer more briefly"  # a call in it may lack arguments
 TOOL, ARGUMENT = "act", "action"
 _MOST_CHOICES = 100  # admissible actions that the tool lists
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what servers take for a name

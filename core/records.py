@@ -28,7 +28,7 @@ TESTS = "test/"  # how the names of channels begin that hold 1 for a hidden test
 TAMPERING = "tampering/"  # how the names of channels begin that count signs of tampering with what judges
 Box = tuple[int, int, int, int]  # x, y, width, height in pixels
 Origin = Literal["policy", "expert", "replay", "spliced", "forced"]
-Cause = Literal["turns", "tokens", "time", "environment", "sandbox", "model", "reward", "agent"]
+Cause = Literal["turns", "tokens", "time", "invalid", "environment", "sandbox", "model", "reward", "agent"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,8 +141,8 @@ class Ending:
         return cls(kind="terminated")
 
     @classmethod
-    def truncated(cls, cause: Literal["turns", "tokens", "time"]) -> Ending:
-        """A budget ran out."""
+    def truncated(cls, cause: Literal["turns", "tokens", "time", "invalid"]) -> Ending:
+        """A budget ran out: of turns, of tokens, of time, or of invalid replies in a row."""
         return cls(kind="truncated", cause=cause)
 
     @classmethod

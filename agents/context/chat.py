@@ -28,7 +28,7 @@ from cairn.agents.forms.base import Parsed, invalid
 from cairn.agents.models.layouts import Following
 from cairn.agents.models.tokens import Encoder
 from cairn.agents.prompts import load_prompt
-from cairn.agents.tool_calls import ToolCallResult, ToolSet, read_action
+from cairn.agents.tool_calls import CUT, ToolCallResult, ToolSet, read_action
 from cairn.core.errors import ConfigError
 from cairn.core.records import Observation, Schema, function_schema
 
@@ -172,8 +172,8 @@ class Chat:
             return ToolCallResult(invalid("its thought is not closed with </think>. Think more briefly, then answer"))
         if tool_set is None:
             return ToolCallResult(self._form.parse(reply.partition("</think>")[2] if opened else reply))
-        if is_cut:  # a call in it may lack arguments
-            return ToolCallResult(invalid("it was cut off at the longest length of a reply. Answer more briefly"))
+        if is_cut:
+            return ToolCallResult(invalid(CUT))
         assert self._encoder.call_format is not None  # `_require_extendable` refuses that
         answer = self._encoder.call_format.read(opened + reply, tool_set.tools)
         return ToolCallResult(invalid(answer)) if isinstance(answer, str) else tool_set.read(answer)

@@ -23,9 +23,9 @@ from pydantic import Field, model_validator
 from cairn.agents.backend import Message
 from cairn.agents.context.base import Prompt
 from cairn.agents.conversation import Conversation, ConversationConfig, TurnContent, form_of
-from cairn.agents.forms.base import Parsed
+from cairn.agents.forms.base import Parsed, invalid
 from cairn.agents.prompts import load_prompt
-from cairn.agents.tool_calls import ToolCall, ToolCallResult, ToolSet, read_answer
+from cairn.agents.tool_calls import CUT, ToolCall, ToolCallResult, ToolSet, read_answer
 from cairn.core.errors import ConfigError
 from cairn.core.records import Observation
 
@@ -133,6 +133,8 @@ class Messages:
             return
         answer = read_answer(reply_text)
         called = ToolSet(observation).read(answer)
+        if called.parsed.is_valid and not action:
+            called = ToolCallResult(invalid(CUT))  # as `parse` read it
         reply = _PastReply(answer.content, called, self._image(observation))
         self._talk.add(observation, reply, called.parsed.error)
 
@@ -142,7 +144,9 @@ class Messages:
 
     def parse(self, reply: str, *, is_cut: bool = False) -> Parsed:
         """Read a reply in the format that is asked for."""
-        return self._tool_set.read(read_answer(reply)).parsed if self._form is None else self._form.parse(reply)
+        if self._form is not None:
+            return self._form.parse(reply)
+        return invalid(CUT) if is_cut else self._tool_set.read(read_answer(reply)).parsed
 
     def _whole(self, observation: Observation) -> list[Message]:
         (first, image), *later = self._shown(observation)

@@ -40,6 +40,7 @@ class PolicyInterface:
     new_context: Callable[[], Context]
     decode: Callable[[Sequence[int]], str]
     constrain: bool = True  # replies are admissible actions, wherever the environment lists them
+    invalid_limit: int | None = None  # invalid replies in a row that end an episode
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +156,9 @@ class EpisodeRunner:
         if terminated or truncated or self.is_late:
             self.observation = observation
             return Ending.terminated() if terminated else Ending.truncated("turns" if truncated else "time")
+        if self._has_too_many_invalid:
+            self.observation = observation
+            return Ending.truncated("invalid")
         self.build_prompt(observation)
         return None
 
@@ -187,6 +191,11 @@ class EpisodeRunner:
         self.context.record(self.observation, turn.action, _list(turn.reply_ids), turn.reply_text)
         self.score, self.success = float(info["score"]), bool(info["success"])
         return observe(text, info)
+
+    @property
+    def _has_too_many_invalid(self) -> bool:
+        limit = self.interface.invalid_limit
+        return limit is not None and len(self.turns) >= limit and not any(t.is_valid for t in self.turns[-limit:])
 
     def _note(self, note: Note) -> None:
         """Give the context what it asked for, and look again."""

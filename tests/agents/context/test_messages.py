@@ -168,6 +168,19 @@ def test_an_environments_own_tools_are_offered_and_a_call_of_one_is_the_action()
         assert not of.parse(Answer("", (ToolCall("c", "read_file", arguments),)).written()).is_valid
 
 
+@pytest.mark.parametrize("calls", [(), (ToolCall("c", "look", "{}"),)])
+def test_a_reply_that_was_cut_calls_nothing_and_the_model_sees_that_it_was_cut(calls: tuple[ToolCall, ...]) -> None:
+    desk = Observation(text="A desk.", anchor=1, tools=(function_schema("look", "Look.", {}, []),), takes_text=True)
+    of, reply = messages(format="tool"), Answer("I look", calls).written()
+    of.prompt(desk)
+    assert of.parse(reply).is_valid
+    parsed = of.parse(reply, is_cut=True)
+    assert (parsed.action, parsed.is_valid) == ("", False)
+    of.record(desk, parsed.action, (), reply)
+    why = "[Your answer was not valid: it was cut off at the longest length of a reply. Answer more briefly.]"
+    assert of.prompt(desk).messages[1:] == (Message("assistant", "I look"), Message("user", f"{why}\n\nA desk."))
+
+
 def test_an_answer_as_text_comes_back() -> None:
     answer = Answer('{"content": "x", "calls": []}\n\u65e5', (call("{'", "n", ""), call("")))
     assert read_answer(answer.written()) == answer
@@ -227,7 +240,7 @@ def pictured(number: int) -> Observation:
 def pictures(of: Messages, count: int, reply: str = "a") -> list[tuple[str, bytes | None]]:
     """Return what is shown, replies aside, of so many turns with pictures."""
     for number in range(count - 1):
-        of.record(pictured(number), "", (), reply)
+        of.record(pictured(number), "go", (), reply)
     return [(m.content, m.image) for m in of.prompt(pictured(count - 1)).messages if m.role != "assistant"]
 
 
