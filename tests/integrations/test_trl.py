@@ -19,12 +19,12 @@ from cairn.integrations.trl import EpisodeOver, environment_factory, prepare_tok
 from tests.agents.desk import Desk
 from tests.agents.models.test_chat import CHATML, encoder_of
 
-ORDERS = "examples.orders:orders"
+PARCELS = "examples.parcels:parcels"
 
 
 def played(env: Any, task: str) -> tuple[str, str]:
     """Return the texts that the right calls lead to."""
-    there = make(ORDERS)
+    there = make(PARCELS)
     there.reset(seed=0, options={"task": task})
     texts = []
     for _ in range(2):
@@ -35,17 +35,17 @@ def played(env: Any, task: str) -> tuple[str, str]:
 
 
 def test_an_episode() -> None:
-    env: Any = environment_factory(ORDERS)()
+    env: Any = environment_factory(PARCELS)()
     first = env.reset(task="7", prompt="a column of the row")
-    assert first.startswith("Refund the ")
+    assert first.startswith("Send the parcel to ")
     listed, last = played(env, "7")
-    assert listed.startswith("Order ")
+    assert listed.startswith("The room is ")
     assert (last, env.get_reward()) == ("Done.", 1.0)
     with pytest.raises(EpisodeOver, match="the episode is over"):
         env.find(name="Ada")
     assert env.reset(task="7") == first
     assert env.get_reward() == 0.0
-    assert env.find(name="Nobody") == "There is no such customer."
+    assert env.find(name="Nobody") == "There is no such person."
     with pytest.raises(TypeError, match="unexpected keyword argument 'who'"):
         env.find(name="Ada", who="x")
 
@@ -68,15 +68,15 @@ def test_a_final_answer_is_a_call_of_answer() -> None:
 
 
 def test_a_row_without_a_task_is_refused() -> None:
-    env = environment_factory(ORDERS)()
+    env = environment_factory(PARCELS)()
     with pytest.raises(ConfigError, match="needs a column 'task'"):
         env.reset(prompt="x")
-    assert task_rows(ORDERS, "Help.")[3] == {"prompt": [{"role": "user", "content": "Help."}], "task": "3"}
+    assert task_rows(PARCELS, "Help.")[3] == {"prompt": [{"role": "user", "content": "Help."}], "task": "3"}
 
 
 def test_the_schemas_that_trl_makes_of_the_methods_have_the_tools_names_and_arguments() -> None:
-    env = environment_factory(ORDERS)()
-    tools = make(ORDERS).tools()
+    env = environment_factory(PARCELS)()
+    tools = make(PARCELS).tools()
     assert len(tools) == 2
     for tool in tools:
         made = get_json_schema(getattr(env, tool["function"]["name"]))["function"]
@@ -169,7 +169,7 @@ def test_trl_trains_on_an_environment(tmp_path: Path, monkeypatch: pytest.Monkey
         pad_token_id=tokenizer.pad_token_id,
     )  # fmt: skip
     seen: list[str] = []
-    factory = environment_factory(ORDERS)
+    factory = environment_factory(PARCELS)
     reset = factory.reset
 
     def watched(self: Any, **row: Any) -> str:  # Any: columns
@@ -180,7 +180,7 @@ def test_trl_trains_on_an_environment(tmp_path: Path, monkeypatch: pytest.Monkey
     trainer = GRPOTrainer(
         model=Qwen2ForCausalLM(settings),
         processing_class=tokenizer,
-        train_dataset=Dataset.from_list(task_rows(ORDERS)[:8]),
+        train_dataset=Dataset.from_list(task_rows(PARCELS)[:8]),
         environment_factory=factory,
         args=GRPOConfig(
             output_dir=str(tmp_path), max_steps=5, per_device_train_batch_size=4, num_generations=4,

@@ -1,0 +1,40 @@
+"""A SQL assistant, trained on its own queries: ``python examples/assistant.py``. Each episode has its own database."""
+
+from __future__ import annotations
+
+import sqlite3
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import cairn
+
+GUESTS = Path(__file__).with_name("guests.jsonl")
+
+
+def fill(world: sqlite3.Connection, task: dict[str, Any]) -> None:
+    world.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)  # no query reaches a file
+    world.execute("CREATE TABLE guests (name TEXT, room TEXT)")
+    world.execute("INSERT INTO guests VALUES (?, ?)", (task["name"], task["answer"]))
+
+
+def sql(world: sqlite3.Connection, query: str) -> list[tuple[Any, ...]]:
+    """Run one SQL statement on guests(name, room)."""
+    return world.execute(query).fetchmany(20)
+
+
+def clerk(task: dict[str, Any], turn: int) -> dict[str, Any] | str:
+    query = f"SELECT room FROM guests WHERE name = '{task['name']}'"
+    return task["answer"] if turn else {"name": "sql", "arguments": {"query": query}}
+
+
+connect = partial(sqlite3.connect, ":memory:", check_same_thread=False)
+verify = cairn.scorers.exact()
+assistant = cairn.tools_env(
+    [sql], name="assistant", tasks=GUESTS, world=connect, reset=fill, verify=verify, oracle=clerk
+)
+
+if __name__ == "__main__":
+    cairn.register("assistant", assistant)
+    run = cairn.train(Path(__file__).with_name("small.toml"), {"env.id": "assistant"})
+    print(f"success on {run.final.tasks}: {run.final.success}")
