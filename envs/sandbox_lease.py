@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import weakref
 from collections.abc import Mapping
@@ -15,6 +16,16 @@ from cairn.sandboxes.registry import new_sandbox
 
 _FIRST = threading.Lock()  # environments in several threads make what they share once
 _POOLS: dict[tuple[str, str, Limits], SessionPool] = {}  # by kind, settings as JSON, and limits
+
+
+def _forget_inherited_pools() -> None:
+    """In a fork, begin without sessions: those of the parent are not the fork's."""
+    global _FIRST
+    _FIRST = threading.Lock()
+    _POOLS.clear()
+
+
+os.register_at_fork(after_in_child=_forget_inherited_pools)
 
 
 def shared_pool(sandbox: str, settings: Mapping[str, Any], limits: Limits) -> SessionPool:  # Any: each kind has its own

@@ -10,6 +10,7 @@ Paths are relative to the session's work folder; absolute ones are refused, and 
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
@@ -70,7 +71,7 @@ class _Replaced(Exception):  # noqa: N818  (an outcome)
 
 
 class Session:
-    """One place in which programs run; not for several threads at once."""
+    """One place in which programs run; not for several threads at once, and only for the process that opened it."""
 
     def __init__(self, launch: Launcher, limits: Limits, kind: str) -> None:
         """`kind`: the name of the sandbox that makes it."""
@@ -81,7 +82,13 @@ class Session:
         self._is_asking = False  # from a request until its answer
         self._request_id = 0  # of the last request; its answer repeats it
         self._is_closed = False
+        self._owner = os.getpid()
         self.last_loss: str | None = None  # why the last place failed that a program broke; not shown to programs
+
+    @property
+    def is_inherited(self) -> bool:
+        """Whether another process opened it, of which this one is a fork: both would read each other's answers."""
+        return os.getpid() != self._owner
 
     @property
     def home(self) -> str:
@@ -222,10 +229,10 @@ class Session:
         self._place.limit_hit()
 
     def close(self) -> None:
-        """End the place and all that runs in it; again does nothing."""
-        if not self._is_closed:
-            self._is_closed = True
+        """End the place and all that runs in it; again, or in a fork of the process that opened it, does nothing."""
+        if not self._is_closed and not self.is_inherited:
             self._place.close()
+        self._is_closed = True
 
     def __enter__(self) -> Session:
         return self
@@ -268,6 +275,8 @@ class Session:
             _Replaced: a program broke the place.
             SandboxFailure: the place failed, and no program is the reason.
         """
+        if self.is_inherited:
+            raise CairnError("This sandbox session belongs to the process that this one is a fork of; open another")
         if self._is_asking:
             self.close()
         if self._is_closed:

@@ -42,6 +42,7 @@ class SessionPool:
     def take(self) -> Session:
         """Return an empty session that nobody else has."""
         with self._lock:
+            self._idle = [session for session in self._idle if not session.is_inherited]
             session = self._idle.pop() if self._idle else None
         return session or self._sandbox.session(self._limits)
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
 import threading
 import weakref
@@ -324,6 +325,15 @@ class GuiEnv(RephrasableFunctions, TextEnv):
     def _info(self) -> dict[str, Any]:
         info = super()._info()
         return {**info, "image": self._image, "acted": self.acted} if self.config.image else info
+
+
+def _free_lock() -> None:
+    """In a fork, replace a lock that a thread of the parent may hold."""
+    global _FIRST
+    _FIRST = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_free_lock)
 
 
 def close_browsers() -> None:

@@ -11,8 +11,10 @@ Not kept from documents: faults of Chromium itself. Its own sandbox is on wherev
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import time
+import weakref
 from collections import deque
 from collections.abc import Coroutine, Iterator
 from typing import Any, TypeVar
@@ -55,14 +57,30 @@ class BrowserConfig(Config):
     )
 
 
+_BROWSERS: weakref.WeakSet[Browser] = weakref.WeakSet()
+_INHERITED: list[object] = []  # of a process that this one is a fork of: to be neither used nor ended
+
+
+def _forget_inherited() -> None:
+    for browser in list(_BROWSERS):
+        browser.forget()
+
+
+os.register_at_fork(after_in_child=_forget_inherited)
+
+
 class Browser:
-    """One Chromium and its pages; any thread may lease one."""
+    """One Chromium and its pages; any thread may lease one. A fork of the process starts one of its own."""
 
     def __init__(self, config: BrowserConfig | None = None) -> None:
         """Start nothing yet."""
         self.config = config or BrowserConfig()
         self.replaced = 0  # pages and browsers that crashed, hung or grew too large
         self._path = find_browser(self.config.path)
+        self._begin()
+        _BROWSERS.add(self)
+
+    def _begin(self) -> None:
         self._lock = threading.Lock()
         self._loop: EventLoopThread | None = None
         self._running: Launched | None = None  # whose pages are given
@@ -70,6 +88,11 @@ class Browser:
         self._idle: list[BrowserPage] = []
         self._let_go = deque[BrowserPage]()  # and not taken back yet
         self._look_at = 0.0  # when to look at the memory
+
+    def forget(self) -> None:
+        """In a fork, begin without a Chromium and pages: those of the parent are not the fork's."""
+        _INHERITED.append((self._loop, self._running, self._of, self._idle, self._let_go))
+        self._begin()
 
     @contextlib.contextmanager
     def lease(self) -> Iterator[BrowserPage]:
@@ -136,7 +159,9 @@ class Browser:
         Raises:
             SandboxFailure: the page crashed, hangs, or is gone. It is not to be kept.
         """
-        assert self._loop is not None
+        if self._loop is None:
+            work.close()
+            raise SandboxFailure("The browser has ended, or the page belongs to the process that this one is a fork of")
         try:
             return self._loop.run(work, self.config.step_s if timeout_s is None else timeout_s)
         except TimeoutError:

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import time
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -32,6 +33,18 @@ _END_S = 2.0
 def _starter(pid: int) -> ThreadPoolExecutor:
     """Return the thread of this process that starts all places: the kernel ends them when it ends, not before."""
     return ThreadPoolExecutor(1, thread_name_prefix=f"places-of-{pid}")
+
+
+_PLACES: weakref.WeakSet[LocalPlace] = weakref.WeakSet()
+
+
+def _close_inherited_sockets() -> None:
+    """In a fork, close its copies: a supervisor ends as soon as nobody holds the other end of its socket."""
+    for place in list(_PLACES):
+        place._socket.close()
+
+
+os.register_at_fork(after_in_child=_close_inherited_sockets)
 
 
 class LocalPlace:
@@ -61,6 +74,7 @@ class LocalPlace:
         number = None if user is None else user.number
         self.home, self.env, self._on_close = home, env or {}, on_close
         self._socket, theirs = socket.socketpair()
+        _PLACES.add(self)
         self._group = ControlGroup(limits)
 
         def start() -> subprocess.Popen[bytes]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import deepcopy
+from itertools import product
 from typing import Any
 
 import gymnasium
@@ -10,10 +13,13 @@ import numpy as np
 import pytest
 from gymnasium.vector.utils import create_shared_memory, read_from_shared_memory, write_to_shared_memory
 
+from cairn.core.errors import MissingDataError, MissingExtraError, MissingProgramError
 from cairn.core.keys import signed, unsigned
 from cairn.core.plugins import ENVS
 from cairn.envs import registry
+from cairn.envs._gymnasium import name_of
 from cairn.envs.text_space import TextSpace
+from tests.sampling import sampled_params
 
 MODES: dict[str, tuple[Any, dict[str, Any]]] = {
     "sync": ("sync", {}),
@@ -56,6 +62,38 @@ def test_every_integer_of_info_fits_a_vector_environment(env_id: str) -> None:
         assert final["anchor"].dtype == np.int64
     finally:
         envs.close()
+
+
+@pytest.mark.parametrize(("env_id", "mode"), sampled_params(product(ENVS.ids(), ["sync", "async"])))
+def test_every_environment_works_in_vectors(env_id: str, mode: str) -> None:
+    """Texts and anchors are those of single environments with the same seeds and actions."""
+    with skipped_without_programs():
+        envs: Any = gymnasium.make_vec(name_of(env_id), num_envs=2, vectorization_mode=mode)
+    single = [registry.make(env_id) for _ in range(2)]
+    try:
+        with skipped_without_programs():
+            texts, info = envs.reset(seed=[3, 4])
+        begun = [env.reset(seed=seed) for env, seed in zip(single, (3, 4), strict=True)]
+        assert [*zip(texts, info["anchor"], strict=True)] == [(text, own["anchor"]) for text, own in begun]
+        for _ in range(2):
+            actions = [env.oracle() for env in single]
+            texts, rewards, over, _, info = envs.step(actions)
+            shown = [env.step(action) for env, action in zip(single, actions, strict=True)]
+            assert [*zip(texts, rewards, strict=True)] == [(text, reward) for text, reward, *_ in shown]
+            if over.any():
+                break
+    finally:
+        envs.close()
+        for env in single:
+            env.close()
+
+
+@contextmanager
+def skipped_without_programs() -> Iterator[None]:
+    try:
+        yield
+    except (MissingExtraError, MissingProgramError, MissingDataError) as error:
+        pytest.skip(str(error))
 
 
 @pytest.mark.parametrize("key", [0, 1, (1 << 63) - 1, 1 << 63, (1 << 64) - 1])
