@@ -1,4 +1,4 @@
-"""Every tutorial does what it says, as it is printed; the default run follows two of them in turn."""
+"""Every tutorial does what it says, as it is printed; the default run follows one of them in turn."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tests.sampling import sample
 from tests.test_readme import check_held_out_tasks
 
 TUTORIALS = list(pages(Path(__file__).parents[2] / "docs" / "tutorials"))
-IN_TURN = ("first-run", "api-model")  # training with the command line; an environment and a model behind an API
-DEFAULT = sample(IN_TURN, parts=2)
+IN_TURN = ("first-run", "api-model", "own-agent")  # training; a model behind an API; an agent of one's own
+DEFAULT = sample(IN_TURN, parts=3)
 PARAMS = [
     pytest.param(page, id=page.stem, marks=() if page.stem in DEFAULT else pytest.mark.slow) for page in TUTORIALS
 ]
