@@ -1,1 +1,1 @@
-"""Agents: what turns observations into actions, and what plays episodes."""
+"""Agents: policies, contexts and back ends, and the rollouts and evaluations that use them."""

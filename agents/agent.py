@@ -1,4 +1,4 @@
-"""An agent: how it sees and answers, and the back end that samples its replies; found by name."""
+"""Loads agents by name: prompts, parsing, and the back end that samples replies."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from cairn.agents.models.policy import Policy
 
 
-KINDS = (*SCRIPTED, "openai")  # what stands before the colon of an agent's name
-_CODE_SLOTS = 16  # episodes in flight of an agent that is async code or a class
+KINDS = (*SCRIPTED, "openai")  # prefixes of an agent's name, before the colon
+_CODE_SLOTS = 16  # episodes in flight for async code or a class
 _REMEDIES = {
     "ids": "choose a context that makes ids: chat, transcript or window",
     "messages": "choose 'messages', or sampling.openai.api = 'completions' if the server returns token ids",
@@ -52,18 +52,18 @@ _REMEDIES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Agent:
-    """What plays."""
+    """An agent that can play episodes."""
 
     name: str
     interface: PolicyInterface
     sampling: SamplingConfig
-    policy: Policy | None = None  # None: the back end has no use for one
+    policy: Policy | None = None  # None: the back end does not use one
     code: CodeAgent | None = None  # None: it is not Python code
-    settings: Mapping[str, Any] = field(default_factory=dict)  # Any: how it sees and answers, as JSON
+    settings: Mapping[str, Any] = field(default_factory=dict)  # Any: `AgentConfig` as JSON
     place: Path | None = None  # the folder of its weights
-    prompts: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of what it is told, by setting
+    prompts: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of its prompts, by setting
     trained: TrainedTasks | None = None  # the tasks that its policy was trained on; None: not known
-    warning: str = ""  # why its results may say little; "": no known reason
+    warning: str = ""  # reason why its results may not be meaningful; "": none known
 
     def backend(self, **changes: Any) -> Backend:  # Any: fields of SamplingConfig
         """Return a new back end, with these settings changed."""
@@ -71,16 +71,17 @@ class Agent:
 
 
 def load_agent(name: str | AgentCode, settings: Mapping[str, Any] | None = None) -> Agent:  # Any: tables
-    """Return an agent, with `settings` (tables ``agent``, ``sampling``, ``model``) on top of its own.
+    """Return an agent, with `settings` merged over its own.
 
     Args:
         name: a script (see `agents.scripted`); a function or a class, or ``package.module:name`` of one (see
             `agents.code_agent`); ``openai:MODEL`` (a model behind a server); a run's folder (its newest checkpoint), a
             checkpoint, a model's folder, or the name of a model on a hub: ``ORG/MODEL`` or ``hf:MODEL``.
-        settings: of ``model``, only ``chat_template`` and ``chat_template_values`` are an agent's.
+        settings: tables ``agent``, ``sampling`` and ``model``; of ``model``, only ``chat_template`` and
+            ``chat_template_values`` are allowed.
 
-    A model that Cairn has not trained has the defaults of `agents.models.model_files`; `Agent.warning` is set where it
-    has no chat template.
+    A model that Cairn has not trained has the defaults of `agents.models.model_files`; `Agent.warning` is set if it has
+    no chat template.
 
     Raises:
         ConfigError: there is no such agent, or a setting is wrong.
@@ -108,7 +109,7 @@ def load_agent(name: str | AgentCode, settings: Mapping[str, Any] | None = None)
 
 
 def _of_code(code: CodeAgent, settings: Mapping[str, Any]) -> Agent:  # Any: tables
-    """Return an agent that is Python code; a plain function plays one episode at a time, unless settings say more."""
+    """Return an agent that is Python code; by default a function plays one episode at a time."""
     _refuse_agent_settings(code.name, settings, "Python code")
     slots = _CODE_SLOTS if code.is_async or isinstance(code.code, type) else 1
     sampling = _sampling({"method": "code", "slots": slots, "code": {"agent": code.name}}, settings, code.name)
@@ -121,15 +122,15 @@ def _refuse_agent_settings(name: str, settings: Mapping[str, Any], kind: str) ->
 
 
 def _folder_of(name: str) -> Path | None:
-    """Return the folder of an agent's weights; None: the name is that of a model on a hub.
+    """Return the folder of an agent's weights; None: the name may be a model on a hub.
 
     Raises:
-        ConfigError: it is neither.
+        ConfigError: the name cannot be either.
     """
     try:
         folder = Path(name).expanduser()
         folder.exists()
-    except (OSError, RuntimeError) as error:  # it is too long, or names the home of an unknown user
+    except (OSError, RuntimeError) as error:  # the name is too long, or has the home of an unknown user
         raise ConfigError(f"{name!r:.100} cannot be the name of a folder or of a model: {error!s:.200}") from None
     checkpoints = sorted((folder / "checkpoints").glob("update-*"))
     if ((folder / "run.sqlite").is_file() or (folder / "checkpoints").is_dir()) and not checkpoints:
@@ -143,7 +144,7 @@ def _folder_of(name: str) -> Path | None:
 
 
 def stored_state(name: str) -> dict[str, Any]:  # Any: JSON
-    """Return the state that the trainer stored with an agent's weights; {}: the agent is not a checkpoint of Cairn.
+    """Return the trainer's state beside an agent's weights; {}: not a checkpoint of Cairn.
 
     Raises:
         ConfigError: there is no such agent, or its run has no checkpoint yet.
@@ -153,7 +154,7 @@ def stored_state(name: str) -> dict[str, Any]:  # Any: JSON
 
 
 def _trained(name: str, folder: Path, stored: Mapping[str, Any], settings: Mapping[str, Any]) -> Agent:  # Any: tables
-    """Return a checkpoint of Cairn, shown and sampled as it was trained."""
+    """Return a checkpoint of Cairn, with the prompts and sampling settings of its training."""
     if (folder / MANIFEST).is_file() and (fault := check_manifest(folder)):
         raise ConfigError(
             f"The checkpoint {str(folder)!r} is damaged: {fault}. Name an older checkpoint; or, if you changed it "
@@ -164,9 +165,9 @@ def _trained(name: str, folder: Path, stored: Mapping[str, Any], settings: Mappi
     sampling = _sampling(tables, None, file)
     config = build(AgentConfig, agent_of(stored["config"].get("agent", {}), own, name), file)
     check(config, sampling)
-    if not own.get("context"):  # else the settings say which prompts are meant
+    if not own.get("context"):  # else the settings choose the prompts
         require_same_prompts(prompt_hashes(config), stored.get("prompts", {}), name)
-    from cairn.agents.models.policy import load_pretrained  # torch
+    from cairn.agents.models.policy import load_pretrained  # imports torch
 
     policy = load_pretrained(str(folder), template=_own_template(settings))
     policy.version = int(stored.get("update", 0))
@@ -177,13 +178,13 @@ def _trained(name: str, folder: Path, stored: Mapping[str, Any], settings: Mappi
 def _pretrained(
     name: str, source: str, settings: Mapping[str, Any], served: Mapping[str, Any] | None = None
 ) -> Agent:  # Any: tables
-    """Return a model that Cairn has not trained, with the defaults that suit it.
+    """Return a model that Cairn has not trained, with suitable defaults.
 
     Args:
         name: of the agent.
-        source: folder or hub name of the model, or of the tokenizer where a server has the model.
+        source: folder or hub name of the model, or of the tokenizer if the model is on a server.
         settings: see `load_agent`.
-        served: defaults of a model that a server has; None: it is loaded here.
+        served: defaults of a model on a server; None: the model is loaded here.
     """
     template, folder = _own_template(settings), local_folder(source)
     setting = "agent" if served is None else "sampling.openai.tokenizer"
@@ -196,7 +197,7 @@ def _pretrained(
     check(config, sampling)
     if config.context.method == "chat" and not files.has_template:
         raise missing_template(source)
-    from cairn.agents.models.policy import load_pretrained, load_remote  # torch
+    from cairn.agents.models.policy import load_pretrained, load_remote  # imports torch
 
     policy = (load_pretrained if served is None else load_remote)(source, template=template)
     made = _with_policy(name, config, sampling, policy, folder if served is None else None, settings)
@@ -214,7 +215,7 @@ def _with_policy(
     folder: Path | None,
     settings: Mapping[str, Any],
 ) -> Agent:  # Any: tables
-    """Return an agent; the texts that `settings` name are part of its prompts."""
+    """Return an agent; a chat template that `settings` name counts as one of its prompts."""
     used = "" if policy is None or _own_template(settings) == OWN_TEMPLATE else policy.encoder.tokenizer.chat_template
     return Agent(
         name=name,
@@ -228,7 +229,7 @@ def _with_policy(
 
 
 def _own_template(settings: Mapping[str, Any]) -> TemplateChoice:  # Any: tables
-    """Return the chat template that the settings name."""
+    """Return the chat template in the settings."""
     table = settings.get("model", {})
     name, values = table.get("chat_template"), as_table(table.get("chat_template_values"), "model.chat_template_values")
     return TemplateChoice(text=None if name is None else load_template(str(name)), values=values)
@@ -248,11 +249,11 @@ def _refuse_unknown(settings: Mapping[str, Any]) -> None:  # Any: tables
 
 
 def _refuse_missing(name: str) -> None:
-    """Refuse a name that cannot be a model on a hub, before a hub is asked for it.
+    """Reject a name that cannot be a model on a hub, before the hub is queried.
 
     Raises:
-        UnknownNameError: it has no "/", as the names of scripts.
-        ConfigError: it is a path.
+        UnknownNameError: the name has no "/", like the names of scripts.
+        ConfigError: the name is a path.
     """
     if name.startswith(HUB):
         return
@@ -264,10 +265,10 @@ def _refuse_missing(name: str) -> None:
 
 
 def check_installed(sampling: SamplingConfig) -> None:
-    """See to it that the back end's packages are here, before anything long that leads to its use.
+    """Check that the back end's packages are installed, before any long work.
 
     Raises:
-        MissingExtraError: they are not.
+        MissingExtraError: a package is missing.
     """
     look = getattr(BACKENDS.load(sampling.method)[0], "check_installed", None)
     if look is not None:
@@ -275,11 +276,10 @@ def check_installed(sampling: SamplingConfig) -> None:
 
 
 def check(agent: AgentConfig, sampling: SamplingConfig, *, trains: bool = False) -> None:
-    """See to it that context and back end go together.
+    """Check that context and back end are compatible.
 
     Raises:
-        ConfigError: one makes what the other cannot read, replies cannot be constrained, or there is nothing to train
-            on.
+        ConfigError: the back end cannot read the prompts, cannot constrain replies, or returns no ids to train on.
     """
     settings = build(BACKENDS.load(sampling.method)[1], sampling.settings, f"sampling.{sampling.method}")
     if not isinstance(settings, BackendConfig) or settings.reads == "turn_context":
@@ -320,10 +320,10 @@ def _served(name: str, model: str, settings: Mapping[str, Any]) -> Agent:  # Any
 
 
 def require_template(config: AgentConfig, policy: Policy) -> None:
-    """Refuse the context 'chat' with a tokenizer that has no chat template.
+    """Reject the context 'chat' with a tokenizer that has no chat template.
 
     Raises:
-        ConfigError: it has none.
+        ConfigError: the tokenizer has none.
     """
     tokenizer = policy.encoder.tokenizer
     if config.context.method == "chat" and not tokenizer.chat_template:
@@ -331,7 +331,7 @@ def require_template(config: AgentConfig, policy: Policy) -> None:
 
 
 def policy_interface(config: AgentConfig, policy: Policy | None) -> PolicyInterface:
-    """Return how a policy sees and answers; None: a model whose replies are text."""
+    """Return the interface of a policy; None: a model that replies in text."""
     return PolicyInterface(
         new_context=contexts(config, policy),
         decode=policy.encoder.decode if policy is not None else lambda _: "",
@@ -341,7 +341,7 @@ def policy_interface(config: AgentConfig, policy: Policy | None) -> PolicyInterf
 
 
 def contexts(config: AgentConfig, policy: Policy | None) -> Callable[[], Context]:
-    """Return what makes a context for each episode; files that the settings name are read once, now."""
+    """Return a factory of contexts; files in the settings are read once, now."""
     context_class = CONTEXTS.load(config.context.method)[0]
     settings, encoder = _context_settings(config), policy.encoder if policy is not None else None
 
@@ -358,13 +358,13 @@ def new_context(config: AgentConfig, policy: Policy | None) -> Context:
 
 
 def prompt_hashes(config: AgentConfig) -> dict[str, str]:
-    """Return the SHA-256 of each text that the agent is told whatever it is shown, by setting."""
+    """Return the SHA-256 of each fixed prompt text, by setting."""
     settings = _context_settings(config)
     return hashes_of(settings.prompts()) if isinstance(settings, ConversationConfig) else {}
 
 
 def new_backend(sampling: SamplingConfig, policy: Policy | CodeAgent | None) -> Backend:
-    """Return a back end, as the settings choose it."""
+    """Return the back end that the settings choose."""
     backend_class, config_class = BACKENDS.load(sampling.method)
     settings: Config = build(config_class, sampling.settings, f"sampling.{sampling.method}")
     backend: Backend = backend_class(policy, sampling, settings)
@@ -372,10 +372,10 @@ def new_backend(sampling: SamplingConfig, policy: Policy | CodeAgent | None) -> 
 
 
 def require_same_prompts(now: Mapping[str, str], trained: Mapping[str, str], name: str) -> None:
-    """See to it that a checkpoint is told what it was trained with; both are hashes by setting.
+    """Check that a checkpoint gets the prompts of its training; both are hashes by setting.
 
     Raises:
-        ConfigError: it is not.
+        ConfigError: a prompt has changed.
     """
     if changed := [key for key, digest in trained.items() if now.get(key) != digest]:
         raise ConfigError(

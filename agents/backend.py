@@ -1,8 +1,9 @@
-"""What a generation back end is asked and what it answers: ids in; ids, logprobs and weights' version out.
+"""The interface of generation back ends: requests and replies.
 
-A back end serves a fixed number of slots. An episode keeps its slot from its first turn to its last, so that a prompt
-which extends the previous turn costs only its new tokens. Back ends that speak no ids of ours (a script, a service
-behind an interface of text) answer with text alone: such episodes can be judged, and not trained on.
+A request has ids; its reply has ids, logprobs and the version of the weights. A back end serves a fixed number of
+slots. An episode keeps its slot from its first turn to its last, so that a prompt which extends the previous turn costs
+only its new tokens. Back ends without our ids (scripts, services with a text API) reply with text only: such episodes
+can be evaluated but not trained on.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from cairn.agents.tool_calls import ToolCall
 from cairn.core.errors import EpisodeFailure
 from cairn.core.records import Constraint, FloatArray, IntArray, Observation, Schema, Tokens
 
-# end id; reply limit; the sequence is full; not finished; the agent's code failed
+# end id; reply limit; context full; not finished; the agent's code failed
 Finish = Literal["end", "length", "context", "abort", "error"]
 
 
@@ -28,30 +29,30 @@ class Message:
 
     role: Literal["system", "user", "assistant", "tool"]
     content: str
-    calls: tuple[ToolCall, ...] = ()  # assistant: made with it; tool: the one that it answers
-    image: bytes | None = None  # user: a PNG shown with it
+    calls: tuple[ToolCall, ...] = ()  # assistant: its calls; tool: the call that it answers
+    image: bytes | None = None  # user: a PNG
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnContext:
-    """What a reply answers, for back ends that read no prompt."""
+    """The turn that a reply answers, for back ends that read no prompt."""
 
     task_id: str
-    turn: int  # answers before this one
+    turn: int  # number of earlier replies
     observation: Observation
-    oracle: Callable[[str | None], str]  # asks the environment's oracle, by name, for the next action
+    oracle: Callable[[str | None], str]  # returns the next action of the environment's oracle with this name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What was sampled."""
+    """A sampled reply."""
 
-    ids: IntArray  # [R], the end id included; empty where the back end has no ids
-    logprobs: FloatArray  # [R] under the distribution sampled from: temperature and constraint applied
+    ids: IntArray  # [R], with the end id; empty if the back end has no ids
+    logprobs: FloatArray  # [R] of the sampling distribution: temperature and constraint applied
     constraint: Constraint | None
     finish: Finish
     version: int  # of the weights that sampled the first token
-    text: str | None = None  # what a back end without ids says, or the error; None: what the ids say
+    text: str | None = None  # text of a back end without ids, or the error; None: decode the ids
     tokens: Tokens | None = None  # as a server counted them
 
 
@@ -63,51 +64,52 @@ def text_reply(text: str, finish: Finish, version: int = 0) -> Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One reply wanted."""
+    """A request for one reply."""
 
-    prompt_ids: Sequence[int]  # new ids where `extends`, else the whole prompt; empty where the context makes text
-    extends: bool  # the slot's sequence goes on
-    choices: (
-        Sequence[tuple[int, ...]] | None
-    )  # the reply is one of these id sequences, each closed by the end id; None: free
-    rng: random.Random  # one draw a sampled token, so that a reply does not depend on what else is in flight
-    partial: Reply | None = None  # what an interrupted run had sampled of this reply: the answer begins with it
-    messages: Sequence[Message] = ()  # the prompt of a context that makes text
-    tools: Sequence[Schema] = ()  # what the model may call; the reply's text is then an `agents.tool_calls.Answer`
-    turn_context: TurnContext | None = None  # None: whoever asks plays no episode
+    prompt_ids: Sequence[int]  # new ids if `extends`, else the whole prompt; empty if the context makes messages
+    extends: bool  # the prompt continues the slot's sequence
+    choices: Sequence[tuple[int, ...]] | None  # allowed replies, each ending in the end id; None: unconstrained
+    rng: random.Random  # one draw per sampled token, so that a reply does not depend on other slots
+    partial: Reply | None = None  # start of the reply, sampled before an interruption
+    messages: Sequence[Message] = ()  # the prompt, if the context makes messages
+    tools: Sequence[Schema] = ()  # callable tools; with these the reply's text is a JSON `agents.tool_calls.Answer`
+    turn_context: TurnContext | None = None  # None: the request is not part of an episode
 
 
 class Backend(Protocol):
-    """Samples replies for slots. New weights reach replies under way: their later tokens are sampled with them."""
+    """Samples replies for slots.
+
+    New weights also apply to replies in progress: their later tokens are sampled with the new weights.
+    """
 
     num_slots: int
     version: int
     tokens_processed: int  # computed so far
-    cache_tokens: int | None  # that its sequences can hold together; None: nothing but slots bounds them
+    cache_tokens: int | None  # total capacity of its sequences; None: limited by slots only
 
     def submit(self, slot: int, request: Request) -> None:
-        """Ask for a reply in this slot; it must have none under way."""
+        """Request a reply in this slot; it must have none in progress."""
 
     def step(self) -> list[tuple[int, Reply | EpisodeFailure]]:
-        """Do a unit of work, or wait a moment for one; return the replies that are finished, or why there is none."""
+        """Do a unit of work, or wait briefly; return finished replies and failures by slot."""
 
     def so_far(self, slot: int) -> Reply | None:
-        """Return what has been sampled of the reply under way; None: nothing has."""
+        """Return the sampled part of the reply in progress; None: nothing yet."""
 
     def abort(self, slot: int) -> None:
-        """Give up the reply under way; the slot is free."""
+        """Discard the reply in progress; the slot becomes free."""
 
     def fork(self, source: int, target: int) -> None:
-        """Make the target's sequence that of the source, without computing it again. Both must be idle."""
+        """Copy the source's sequence to the target without recomputing it; both must be idle."""
 
     def pause(self) -> None:
-        """Sample nothing until `resume`; replies under way stay as they are."""
+        """Sample nothing until `resume`; replies in progress are kept."""
 
     def resume(self) -> None:
-        """Go on sampling."""
+        """Resume sampling."""
 
     def sync_weights(self, version: int) -> None:
-        """Sample with the policy's present weights from now on."""
+        """Sample with the policy's current weights from now on."""
 
     def close(self) -> None:
-        """Give back what is held: processes, connections."""
+        """Release processes and connections."""

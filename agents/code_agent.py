@@ -1,9 +1,9 @@
-"""Agents that are Python code: a function, plain or async, or a class with `reset` and `act`.
+"""Agents that are Python code: a function, or a class with `reset` and `act`.
 
-A function gets the observation's text and an `info`, and returns the action's text. `info` has what a policy may see:
-``task_id``, ``turn``, ``admissible_actions``, ``tools``, and ``image`` where there is one; no score and no anchor. Of a
-class, one object plays one episode at a time: `reset(observation, info)`, if it has one, at the first turn, then
-`act(observation, info)` at every turn.
+They may be plain or async. A function gets the observation's text and an `info`, and returns the action's text. `info`
+has the fields that a policy may see: ``task_id``, ``turn``, ``admissible_actions``, ``tools``, and ``image`` if there
+is one; no score and no anchor. An object of a class plays one episode at a time: `reset(observation, info)`, if it
+exists, is called at the first turn, then `act(observation, info)` at every turn.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ Act = Callable[[str, Info], str | Awaitable[str]]
 
 
 class HasAct(Protocol):
-    """An object that plays an episode; a `reset(observation, info)` is called at its first turn."""
+    """An object that plays an episode.
+
+    If it has a `reset(observation, info)`, that is called at the first turn.
+    """
 
     def act(self, observation: str, info: Info) -> str | Awaitable[str]:
         """Return the next action."""
@@ -38,26 +41,29 @@ AgentCode = Act | type[HasAct]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeAgent:
-    """A function or a class of somebody's."""
+    """A user's function or class."""
 
-    name: str  # its address, `module:name`, as far as it has one
+    name: str  # its address, `module:name`
     code: AgentCode
 
     @property
     def is_async(self) -> bool:
-        """Whether it is written as async code."""
+        """Whether it is async code."""
         called = getattr(self.code, "act") if isinstance(self.code, type) else self.code  # noqa: B009  (mypy)
         return inspect.iscoroutinefunction(called) or inspect.iscoroutinefunction(getattr(called, "__call__", None))  # noqa: B004
 
     def player(self) -> CodePlayer:
-        """Return what plays one episode at a time."""
+        """Return a player for one episode at a time."""
         if not isinstance(self.code, type):
             return CodePlayer(self.code, None)
         made: Any = self.code()  # Any: checked by `code_agent`
         return CodePlayer(made.act, getattr(made, "reset", None))
 
     def identity(self) -> str:
-        """Return the SHA-256 of the file that defines it, or of its source; a new text each time if it has neither."""
+        """Return the SHA-256 of the file that defines it, or of its source.
+
+        Without either, returns a new text each time.
+        """
         try:
             file = Path(inspect.getsourcefile(self.code) or "")
             content = file.read_bytes() if file.is_file() else inspect.getsource(self.code).encode()
@@ -71,13 +77,13 @@ class CodePlayer:
     """Plays one episode at a time."""
 
     act: Act
-    reset: Callable[[str, Info], Any] | None  # Any: what it returns is not used
+    reset: Callable[[str, Info], Any] | None  # Any: its result is not used
 
     async def answer(self, context: TurnContext) -> str:
-        """Return the action for a turn; code that is not async runs in the caller's thread.
+        """Return the action for a turn; synchronous code runs in the caller's thread.
 
         Raises:
-            TypeError: the code returned anything else than text.
+            TypeError: the code did not return text.
             Exception: the code raised it.
         """
         text, info = context.observation.text, _info(context)
@@ -90,13 +96,13 @@ class CodePlayer:
 
 
 def is_code(name: str) -> bool:
-    """Return whether a name is the address of an agent's code: of a module that there is."""
+    """Return whether a name is the address of code in an existing module."""
     top = name.partition(":")[0].partition(".")[0]
     return DOTTED.fullmatch(name) is not None and (top in sys.modules or find_spec(top) is not None)
 
 
 def code_agent(code: object) -> CodeAgent:
-    """Return the agent that a function, a class, or the address of either is.
+    """Return the agent of a function, a class, or the address of one.
 
     Raises:
         ConfigError: it is neither, a class has no `act`, or a call does not take an observation and an info.
@@ -139,5 +145,5 @@ def _info(context: TurnContext) -> Info:
     return info if seen.image is None else {**info, "image": seen.image}
 
 
-async def _awaited(value: Any) -> Any:  # Any: what foreign code returns
+async def _awaited(value: Any) -> Any:  # Any: result of user code
     return await value if inspect.isawaitable(value) else value

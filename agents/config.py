@@ -1,4 +1,4 @@
-"""How an agent built on a policy sees, answers and is sampled."""
+"""Settings of an agent that is built on a policy: prompts, replies and sampling."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from cairn.core.plugin_config import PluginConfig
 
 
 class BackendConfig(Config):
-    """Settings of a back end, and what it can do with them."""
+    """Settings of a back end, and its capabilities."""
 
-    changes_no_reply: ClassVar[tuple[str, ...]] = ()  # fields of speed, memory, patience and price
+    changes_no_reply: ClassVar[tuple[str, ...]] = ()  # fields that do not affect replies, such as timeouts
 
     @property
     def reads(self) -> Literal["ids", "messages", "turn_context"]:
-        """What it answers; only answers to ids can be trained on."""
+        """The part of a request that it reads; only replies to ids can be trained on."""
         return "ids"
 
     @property
     def constrains(self) -> bool:
-        """Whether it keeps replies to admissible actions."""
+        """Whether it can constrain replies to admissible actions."""
         return True
 
     def identity(self) -> dict[str, Any]:  # Any: JSON
-        """Return what replies follow from: the settings without those that change none."""
+        """Return the settings that affect replies."""
         return self.model_dump(mode="json", exclude=set(self.changes_no_reply))
 
 
 class TurnBackendConfig(BackendConfig):
-    """Settings of a back end that reads the turn itself and replies in text: no prompt is made for it."""
+    """Settings of a back end that reads the turn context and replies in text; it gets no prompt."""
 
     @property
     def reads(self) -> Literal["ids", "messages", "turn_context"]:
-        """The observation and the task, without a prompt."""
+        """The turn context: observation and task, without a prompt."""
         return "turn_context"
 
     @property
     def constrains(self) -> bool:
-        """Replies are free."""
+        """Whether it can constrain replies: it cannot."""
         return False
 
 
@@ -57,7 +57,10 @@ class AgentConfig(Config):
 
 
 class SamplingConfig(PluginConfig):
-    """Which back end samples replies, and what holds for every one of them; its own settings stand in its table."""
+    """The back end and the settings that all back ends share.
+
+    A back end's own settings are in the table of its name.
+    """
 
     method: str = Field("hf", description="Back end.")
     slots: int = Field(64, ge=1, description="Episodes in flight.")

@@ -1,4 +1,4 @@
-"""The choices that a constraint leaves at each place of a reply."""
+"""Allowed ids at each position of a constrained reply."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from cairn.core.records import Constraint
 
 
 def next_ids(choices: Sequence[tuple[int, ...]], place: int) -> tuple[int, ...]:
-    """Return which ids the choices have at `place`, sorted."""
+    """Return the ids of the choices at `place`, sorted."""
     return tuple(sorted({choice[place] for choice in choices}))
 
 
 def constraint_along(choices: Sequence[tuple[int, ...]], reply: Sequence[int]) -> Constraint:
-    """Return the constraint under which `reply` was one of `choices`, each closed by the end id.
+    """Return the constraint under which `reply` was one of `choices`; each ends in the end id.
 
     Raises:
         ValueError: the reply is not among the choices.
@@ -31,7 +31,7 @@ def constraint_along(choices: Sequence[tuple[int, ...]], reply: Sequence[int]) -
 
 
 def pack(allowed: Sequence[Sequence[int]]) -> Constraint:
-    """Return the record of one set of allowed ids a place."""
+    """Return the record of a set of allowed ids per position."""
     sizes = [len(ids) for ids in allowed]
     return Constraint(
         ids=np.fromiter(itertools.chain.from_iterable(allowed), np.int32, sum(sizes)),
@@ -40,18 +40,19 @@ def pack(allowed: Sequence[Sequence[int]]) -> Constraint:
 
 
 def flatten(choices: Sequence[Sequence[int]]) -> list[int]:
-    """Return the choices as one list of whole numbers, a -1 after each; `unflatten` takes it apart.
+    """Return the choices as one list of integers, with -1 after each; see `unflatten`.
 
-    [(5, 2), (6, 7, 2)] becomes [5, 2, -1, 6, 7, 2, -1]: vLLM's servers take lists of numbers, and no lists of lists.
+    [(5, 2), (6, 7, 2)] becomes [5, 2, -1, 6, 7, 2, -1], because vLLM's servers accept lists of numbers, but not lists
+    of lists.
     """
     return [i for choice in choices for i in (*choice, -1)]
 
 
 def unflatten(flat: object) -> list[tuple[int, ...]]:
-    """Return the choices that `flatten` made a list of.
+    """Return the choices from a list that `flatten` made.
 
     Raises:
-        ValueError: it is no such list.
+        ValueError: the list is malformed.
     """
     if not isinstance(flat, list) or not flat or not all(type(i) is int and i >= -1 for i in flat) or flat[-1] != -1:
         raise ValueError(f"expected choices as one list of ids with a -1 after each choice, got {flat!r:.200}")

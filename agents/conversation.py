@@ -1,4 +1,7 @@
-"""An episode as a conversation: what is said, how it is answered and how much stays, whatever a reply is kept as."""
+"""The shared part of chat contexts: instructions, reply format and memory of a conversation.
+
+It is generic in the type of a stored reply.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,11 @@ from cairn.core.errors import CairnError
 from cairn.core.plugins import FORMS
 from cairn.core.records import Observation
 
-R = TypeVar("R")  # what a reply is kept as
+R = TypeVar("R")  # type of a stored reply
 
 
 class ConversationConfig(MemoryConfig):
-    """What is said, how it is answered, and how much of it is kept."""
+    """The instructions, the reply format and the memory of a conversation."""
 
     format: str = Field("plain", description="Reply form: plain, tagged, react, code, or one of yours.")
     system: str | None = Field(None, description="System message; None: none, or that of `system_file`.")
@@ -48,17 +51,17 @@ class ConversationConfig(MemoryConfig):
                 raise ValueError(f"{name} and {name}_file are both set; leave one of the two out")
         try:
             self.prompts()
-        except CairnError as error:  # where it is set is told with the reason
+        except CairnError as error:  # pydantic adds the setting's name to the message
             raise ValueError(str(error)) from error
         return self
 
     @classmethod
     def formats(cls) -> list[str]:
-        """Return the reply forms that there are."""
+        """Return the available reply forms."""
         return FORMS.ids()
 
     def prompts(self) -> dict[str, str]:
-        """Return what is said whatever the environment shows, by setting."""
+        """Return the fixed prompt texts of every episode, by setting."""
         return (
             {"instruction": self.told}
             if self.system_text is None
@@ -72,7 +75,7 @@ class ConversationConfig(MemoryConfig):
 
     @cached_property
     def told(self) -> str:
-        """What stands above the first observation."""
+        """The instruction above the first observation."""
         return (
             load_prompt("forms", self.instruction_file or self.format) if self.instruction is None else self.instruction
         )
@@ -80,10 +83,10 @@ class ConversationConfig(MemoryConfig):
 
 @dataclass(frozen=True, slots=True)
 class TurnContent:
-    """What there is to see at a turn."""
+    """The content of the message for one turn."""
 
     text: str
-    results: tuple[str, ...] = ()  # of the calls that led here, if the action was a list of calls: `text` has them all
+    results: tuple[str, ...] = ()  # one per call, if the last action was a list of calls; `text` has them all
 
 
 class Conversation(Generic[R]):
@@ -92,14 +95,14 @@ class Conversation(Generic[R]):
     def __init__(self, config: ConversationConfig) -> None:
         self._config = config
         self._first: str | None = None  # the first observation
-        self._error = ""  # what was wrong with the reply before
+        self._error = ""  # error of the previous reply
         self._summary = ""  # of the turns left out
-        self.turns: list[tuple[TurnContent, R]] = []  # those still there: what was shown, and the reply
+        self.turns: list[tuple[TurnContent, R]] = []  # shown turns: content and reply
         self.num_left_out = 0
         self.starts_anew = True
 
     def add(self, observation: Observation, reply: R, error: str = "") -> None:
-        """Take note of a turn, and of what was wrong with its reply; leave out the oldest ones when it is time."""
+        """Record a turn and the error of its reply; hide the oldest turns if the window is full."""
         if self._first is None:
             self._first = observation.text
         self.turns.append((self.message(observation), reply))
@@ -110,7 +113,7 @@ class Conversation(Generic[R]):
             self._leave_out(kept)
 
     def message(self, observation: Observation) -> TurnContent:
-        """Return what an observation says, below what was wrong with the reply that led to it."""
+        """Return the content for an observation, with the error of the previous reply above it."""
         wrong = f"[Your answer was not valid: {self._error}.]\n\n" if self._error else ""
         below = ""
         if self._config.list_actions and observation.admissible:
@@ -121,34 +124,37 @@ class Conversation(Generic[R]):
         )
 
     def opening(self, message: str, instruction: str | None = None) -> str:
-        """Return the first message: instruction (None: the configured one), text for hidden turns, `message`."""
+        """Return the first message: instruction, text for hidden turns, `message`.
+
+        With `instruction` None, the configured one is used.
+        """
         told = self._config.told if instruction is None else instruction
         return "\n\n".join((*filter(None, (told, *self._before())), message))
 
     def summarise(self, summary: str) -> None:
-        """Put a summary, of these and of those that an earlier one spoke of, in the place of the oldest turns."""
+        """Replace the oldest turns, and an earlier summary, by a summary of them."""
         self._summary = summary.strip()
         self._leave_out(self._config.kept or 0)
 
     def oldest(self) -> list[tuple[TurnContent, R]]:
-        """Return the turns that the next summary takes the place of."""
+        """Return the turns that the next summary replaces."""
         return self.turns[: max(0, len(self.turns) - (self._config.kept or 0))]
 
     def _before(self) -> list[str]:
-        """Return what stands for the turns that are not shown."""
+        """Return the texts that replace the hidden turns."""
         if not self.num_left_out:
             return []
         task, remind = self._first or "", self._config.remind
         if remind is not None:
             task = f"{remind.strip()} {task_in(task, remind, 'agent.context, remind')}"
-        if self._config.policy == "markovian":  # nothing that tells how many there were
+        if self._config.policy == "markovian":  # without the number of hidden turns
             return [task]
         if self._summary:
             return [task, f"Your summary of the {self.num_left_out} turns before:\n{self._summary}"]
         return [task, f"({self.num_left_out} turns are not shown.)"]
 
     def before(self) -> str:
-        """Return what stands for the turns that are not shown, as one text; "" where all are."""
+        """Return the text that replaces the hidden turns; "" if no turn is hidden."""
         return "\n\n".join(self._before())
 
     def _leave_out(self, kept: int) -> None:
@@ -158,6 +164,6 @@ class Conversation(Generic[R]):
 
 
 def form_of(config: ConversationConfig) -> ReplyForm:
-    """Return the reply form that is asked for."""
+    """Return the configured reply form."""
     form: ReplyForm = FORMS.load(config.format)
     return form

@@ -1,7 +1,7 @@
-"""A reply under way: what has been sampled of it, what its constraint leaves, and when it is whole.
+"""A reply in progress: its sampled ids, its remaining choices, and its ending.
 
-Back ends that sample ids keep one for each busy slot, so that they agree on what is forced, where a reply ends, and how
-one goes on that an interruption cut short. It samples nothing, and knows no model.
+Back ends that sample ids have one `PartialReply` per busy slot, so that they agree on forced ids, on the end of a reply
+and on how an interrupted reply continues. This module samples nothing and uses no model.
 """
 
 from __future__ import annotations
@@ -18,22 +18,25 @@ from cairn.agents.constraint import next_ids, pack
 
 @dataclass(slots=True, kw_only=True)
 class PartialReply:
-    """One reply."""
+    """One reply in progress."""
 
-    tokens: list[int]  # the slot's whole sequence: grows with the reply
-    choices: Sequence[tuple[int, ...]] | None  # those that agree with what there is; None: free
-    end_ids: frozenset[int]  # the reply is over after one of these
+    tokens: list[int]  # the slot's whole sequence; grows with the reply
+    choices: Sequence[tuple[int, ...]] | None  # choices that begin with the ids so far; None: unconstrained
+    end_ids: frozenset[int]  # ids that end the reply
     limits: SamplingConfig
     ids: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
-    allowed: list[tuple[int, ...]] = field(default_factory=list)  # one set for each id, where there are choices
+    allowed: list[tuple[int, ...]] = field(default_factory=list)  # one set per id, if there are choices
     version: int = 0  # of the weights that sampled the first id
 
     @classmethod
     def begin(
         cls, tokens: list[int], request: Request, end_ids: frozenset[int], limits: SamplingConfig, version: int
     ) -> PartialReply:
-        """Return the partial reply to a request after `tokens`, with all that is known of it before sampling."""
+        """Return the partial reply to a request after `tokens`.
+
+        It contains the ids from before an interruption, and forced ids.
+        """
         partial = cls(tokens=tokens, choices=request.choices, end_ids=end_ids, limits=limits, version=version)
         if request.partial is not None:
             partial._continue_from(request.partial)
@@ -42,7 +45,7 @@ class PartialReply:
 
     @property
     def next_ids(self) -> tuple[int, ...] | None:
-        """Ids that may come next, sorted; None where all may."""
+        """Ids that may come next, sorted; None: all ids."""
         return None if self.choices is None else next_ids(self.choices, len(self.ids))
 
     @property
@@ -52,7 +55,7 @@ class PartialReply:
 
     @property
     def finish(self) -> Finish | None:
-        """Why the reply is whole; None: it is not."""
+        """The reason why the reply is finished; None: it is not."""
         if len(self.tokens) >= self.limits.max_context:
             return "context"
         if self.ids and self.ids[-1] in self.end_ids:
@@ -61,12 +64,12 @@ class PartialReply:
 
     @property
     def room(self) -> int:
-        """How many ids may come at most."""
+        """Maximum number of further ids."""
         left = self.limits.max_context - len(self.tokens)
         return left if self.choices is not None else min(left, self.limits.max_reply_tokens - len(self.ids))
 
     def append(self, token: int, logprob: float, version: int, allowed: tuple[int, ...] | None) -> None:
-        """Take in an id that these weights sampled out of `allowed`; None: out of all."""
+        """Append an id sampled from `allowed` with these weights; `allowed` None: all ids."""
         place = len(self.ids)
         if place == 0:
             self.version = version
@@ -78,12 +81,12 @@ class PartialReply:
             self.choices = [choice for choice in self.choices if choice[place] == token]
 
     def force(self) -> None:
-        """Append ids for as long as the constraint leaves one."""
+        """Append ids while the constraint allows only one."""
         while self.finish is None and (ids := self.next_ids) is not None and len(ids) == 1:
             self.append(ids[0], 0.0, self.version, ids)
 
     def reply(self) -> Reply:
-        """Return what there is."""
+        """Return the reply so far."""
         return Reply(
             ids=np.array(self.ids, np.int32),
             logprobs=np.array(self.logprobs, np.float32),
@@ -93,7 +96,7 @@ class PartialReply:
         )
 
     def _continue_from(self, partial: Reply) -> None:
-        """Take up a reply where it was left."""
+        """Append the ids of an interrupted reply."""
         for place, (token, logprob) in enumerate(zip(partial.ids.tolist(), partial.logprobs.tolist(), strict=True)):
             allowed = None
             if partial.constraint is not None:

@@ -1,10 +1,10 @@
-"""Which turns of its episode an agent is shown: the same names in every context.
+"""Which turns of an episode a prompt shows; every context uses the same names.
 
 =========  ===========================================================================================================
 full       every turn
-window     the last `history` turns; with a `stride`, up to ``history + stride - 1``, so that prompts seldom start anew
-markovian  none: the task and the present observation
-summary    the last `history` turns, and what the model itself has written about those before
+window     the last `history` turns; with a `stride`, up to ``history + stride - 1``, so that prompts rarely restart
+markovian  none: the task and the current observation
+summary    the last `history` turns, and the model's own summary of those before
 =========  ===========================================================================================================
 """
 
@@ -19,7 +19,7 @@ from cairn.core.errors import ConfigError
 
 Policy = Literal["full", "window", "markovian", "summary"]
 
-_KEPT = 2  # turns beside a summary, unless `history` says otherwise
+_KEPT = 2  # default number of turns shown with a summary
 
 
 class MemoryConfig(Config):
@@ -49,7 +49,7 @@ class MemoryConfig(Config):
 
     @property
     def kept(self) -> int | None:
-        """Earlier turns that a prompt starts anew with; None: no prompt starts anew."""
+        """Number of earlier turns in a restarted prompt; None: prompts never restart."""
         kept = {"full": None, "window": self.history, "markovian": 0, "summary": self.history}[self.policy]
         return _KEPT if self.policy == "summary" and kept is None else kept
 
@@ -65,10 +65,10 @@ class MemoryConfig(Config):
 
 
 def task_in(text: str, mark: str, where: str) -> str:
-    """Return the task that an episode's first text states: the rest of the line after `mark`.
+    """Return the task in an episode's first text: the rest of the line after `mark`.
 
     Raises:
-        ConfigError: it is not there; `where` is the setting that says it would be.
+        ConfigError: it is not there; `where` is the setting with the mark.
     """
     task = text.partition(mark)[2].partition("\n")[0].strip()
     if not task:

@@ -1,8 +1,8 @@
-"""Prompts that are files: system messages, what is told of reply forms, and what asks for a summary.
+"""Prompts from files: system messages, instructions of reply forms, and summary requests.
 
-They stand in `configs/prompts`: `systems/NAME.txt`, `forms/NAME.txt`, `summaries/NAME.txt`. A setting names one of
-these, or is the path of a text file. What a result depends on is the text and not the name, so the settings of agents
-are recorded together with a hash of each text (`hashes_of`).
+Shipped prompts are in `configs/prompts`: `systems/NAME.txt`, `forms/NAME.txt`, `summaries/NAME.txt`. A setting is one
+of these names or the path of a text file. Results depend on the text, not on the name, so the settings of agents are
+recorded together with a hash of each text (`hashes_of`).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _MOST_BYTES = 1 << 20
 
 
 def load_prompt(kind: Kind, name: str) -> str:
-    """Return the prompt of a name that ships with Cairn, or of a path to a .txt file, without blanks around it.
+    """Return the prompt that ships under a name, or the text of a file, stripped.
 
     Raises:
-        UnknownNameError: neither.
-        ConfigError: the file is not text in UTF-8, or is too long for a prompt.
+        UnknownNameError: there is neither such a name nor such a file.
+        ConfigError: the file is not UTF-8 text, or is too long for a prompt.
     """
     shipped = shipped_prompts(kind)
     file = shipped.get(name, Path(name).expanduser())

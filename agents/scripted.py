@@ -1,7 +1,7 @@
-"""Agents without a model: an environment's oracle, random choice, a constant, a run played again, a person.
+"""Agents without a model: an environment's oracle, random, constant, replay of a run, human.
 
-Also two that should win nothing, for the gates (`agents.evaluation.sanity_checks`): one that does nothing, one that
-says that it has won.
+Also the adversarial agents of the sanity checks (`agents.evaluation.sanity_checks`), which must not succeed: one does
+nothing, one claims success.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from cairn.core.text import printable
 
 KINDS = ("oracle", "random", "constant", "replay", "human", "null", "injection")
 
-Script = Callable[[TurnContext, random.Random], str]  # what is to be answered, and chance -> action
+Script = Callable[[TurnContext, random.Random], str]  # turn context and random generator -> action
 
 
 class HasOracle(Protocol):
-    """An environment, or a pool's handle to one, that can say what to do next."""
+    """An environment, or a pool's handle to one, with an oracle."""
 
     def oracle(self, name: str | None = None) -> str:
         """Return the named oracle's next action."""
 
 
 def is_scripted(name: str) -> bool:
-    """Return whether `name` is one of these agents, rather than a model."""
+    """Return whether `name` is a scripted agent rather than a model."""
     return name.partition(":")[0] in KINDS
 
 
@@ -44,11 +44,11 @@ def script(name: str) -> Script:
     """Return the agent called `name`.
 
     Names: ``oracle``, ``oracle:NAME``, ``random``, ``constant:TEXT``, ``replay:RUN`` (a run's folder), ``human``;
-    ``null``, ``null:quit`` (ends the task as soon as it can) and ``injection``, which should win nothing.
+    ``null``, ``null:quit`` (ends the task as soon as it can) and ``injection``, which must not succeed.
 
     Raises:
         UnknownNameError: no such agent.
-        CairnError: there is no run to play again.
+        CairnError: there is no run to replay.
     """
     kind, _, argument = name.partition(":")
     makers: dict[str, Callable[[], Script]] = {
@@ -66,7 +66,10 @@ def script(name: str) -> Script:
 
 
 def scripted(name: str, env: HasOracle, seed: int = 0) -> Choose:
-    """Return a chooser for episodes of `env` played by hand: any of the agents that need to know no task."""
+    """Return a chooser for episodes of `env` without an engine.
+
+    It supports all agents that do not need the task.
+    """
     answer, rng = script(name), python_generator("random agent", seed)
     return lambda observation: answer(TurnContext(task_id="", turn=0, observation=observation, oracle=env.oracle), rng)
 
@@ -102,7 +105,7 @@ def _idle(observation: Observation, *, quits: bool) -> str:
 
 
 class _Replay:
-    """Says in each task what the newest evaluation of a run said in it."""
+    """Repeats the actions of a run's newest evaluation in each task."""
 
     def __init__(self, folder: Path) -> None:
         from cairn.core.store import RunStore
@@ -120,7 +123,7 @@ class _Replay:
             )
         self._actions: dict[tuple[str, int], str] = {
             (task, turn): action for task, turn, action in rows
-        }  # the newest stays
+        }  # rows are sorted by step, so the newest action wins
 
     def __call__(self, context: TurnContext, rng: random.Random) -> str:
         if (context.task_id, context.turn) not in self._actions:
@@ -129,7 +132,7 @@ class _Replay:
 
 
 def _ask(context: TurnContext) -> str:
-    """Show the observation on standard error and return what the person there says; ? lists the actions.
+    """Show the observation on standard error and return the human's input; ? lists the actions.
 
     Raises:
         CairnError: the terminal is closed.
@@ -148,4 +151,4 @@ def _ask(context: TurnContext) -> str:
 
 def _show(*lines: str) -> None:
     for line in lines:
-        print(printable(line), file=sys.stderr)  # noqa: T201  (a person plays here)
+        print(printable(line), file=sys.stderr)  # noqa: T201  (output for a human player)

@@ -1,7 +1,7 @@
-"""Settings that a checkpoint or a run stores, without those that a stranger could misuse.
+"""Filters the settings in a checkpoint or a run, because they are untrusted.
 
-A stored configuration may come from anybody. It may set how a policy is shown an episode, sampled and trained. Servers,
-the names of environment variables and tokens that are sent to them, and modules to import come from the user alone.
+A stored configuration may set how a policy is prompted, sampled and trained. Servers, names of environment variables,
+tokens sent to servers, and modules to import must come from the user.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from cairn.core.plugins import BACKENDS, DOTTED
 Tables = Mapping[str, Any]  # Any: settings
 KeyPath = tuple[str, ...]
 
-# Names of settings, in any table, for destinations of data and for the credentials that are sent along.
+# Names of settings, in any table, for data destinations and for credentials.
 SERVER_SETTINGS = frozenset({"address", "key_env", "network", "token", "token_file", "uri", "url"})
 _USUAL = (
     None,
@@ -33,13 +33,13 @@ _USUAL = (
     "https://api.openai.com/v1",
     "OPENAI_API_KEY",
     "VLLM_API_KEY",
-)  # what a configuration may say anyway
+)  # default values, which are always allowed
 
 
 def sampling_of(stored: Tables, given: Tables, name: str) -> dict[str, Any]:  # Any: settings
-    """Return the stored settings of sampling with those of the user on top.
+    """Return the stored sampling settings with the user's settings merged over them.
 
-    A stored server is not asked: unless the user chooses a back end, the policy is sampled here, with a warning.
+    A stored server is not used: unless the user chooses a back end, the policy is sampled locally, with a warning.
 
     Raises:
         ConfigError: the stored settings name a module.
@@ -61,7 +61,7 @@ def sampling_of(stored: Tables, given: Tables, name: str) -> dict[str, Any]:  # 
 
 
 def agent_of(stored: Tables, given: Tables, name: str) -> dict[str, Any]:  # Any: settings
-    """Return the stored settings of the agent with those of the user on top.
+    """Return the stored agent settings with the user's settings merged over them.
 
     Raises:
         ConfigError: the stored settings name a module.
@@ -71,7 +71,7 @@ def agent_of(stored: Tables, given: Tables, name: str) -> dict[str, Any]:  # Any
 
 
 def env_of(stored: Tables, given: Tables, name: str) -> dict[str, Any]:  # Any: settings
-    """Return the stored settings of an environment with those of the user on top.
+    """Return the stored environment settings with the user's settings merged over them.
 
     Raises:
         ConfigError: the stored settings name a module or a server.
@@ -82,18 +82,19 @@ def env_of(stored: Tables, given: Tables, name: str) -> dict[str, Any]:  # Any: 
 
 
 def named_modules(config: Any) -> list[str]:  # Any: JSON, not yet checked
-    """Return the ``module:Name`` texts of a configuration that no installed package has, each once.
+    """Return a configuration's ``module:Name`` texts of modules that are not installed.
 
-    All texts and keys are searched, at any depth: environments and plug-ins have fields of their own.
+    Each is listed once. All texts and keys are searched, at any depth, since environments and plug-ins have their own
+    fields.
     """
     return list(dict.fromkeys(found for _, found in _modules(config, {}) if not _is_installed(found)))
 
 
 def refuse_modules(configs: Iterable[Any], allowed: Collection[str], run: str) -> None:  # Any: as above
-    """Refuse modules that stored configurations name and that the user has not allowed by name.
+    """Reject modules that stored configurations name and that the user has not allowed by name.
 
     Raises:
-        ConfigError: there is one.
+        ConfigError: there is such a module.
     """
     named = dict.fromkeys(name for config in configs for name in named_modules(config))
     if refused := [name for name in named if name not in allowed]:
@@ -105,7 +106,7 @@ def refuse_modules(configs: Iterable[Any], allowed: Collection[str], run: str) -
 
 
 def refuse_servers(config: Tables, given: Tables, run: str) -> None:
-    """Refuse servers, variables and tokens that a stored configuration names and that the user has not given.
+    """Reject stored servers, variables and tokens that the user has not given.
 
     Raises:
         ConfigError: there is one.
@@ -114,7 +115,7 @@ def refuse_servers(config: Tables, given: Tables, run: str) -> None:
 
 
 def resume_flags(config: Tables) -> str:
-    """Return the options with which a run of this configuration continues, with a blank before each."""
+    """Return the options that resume a run of this configuration, with a blank before each."""
     flags = [f" --import {quote(name)}" for name in named_modules(config)]
     return "".join(flags + [f" --set {_setting(path, value)}" for path, value in _servers(config, {})])
 
@@ -133,7 +134,7 @@ def _setting(path: KeyPath, value: Any) -> str:  # Any: a setting
 
 
 def _modules(stored: Any, given: Any) -> Iterator[tuple[KeyPath, str]]:  # Any: JSON
-    """Yield the texts and keys of the form ``module:Name`` that the user has not given in the same place."""
+    """Yield texts and keys of the form ``module:Name`` that the user's settings do not replace."""
     for path, value in _leaves(stored):
         for at, text in [*((path[:end], path[end]) for end in range(len(path))), (path, value)]:
             if isinstance(text, str) and DOTTED.fullmatch(text) and not _has(given, path):
@@ -141,7 +142,7 @@ def _modules(stored: Any, given: Any) -> Iterator[tuple[KeyPath, str]]:  # Any: 
 
 
 def _servers(stored: Any, given: Any) -> Iterator[tuple[KeyPath, Any]]:  # Any: JSON
-    """Yield the settings of `SERVER_SETTINGS` that lead away from this machine and that the user has not given."""
+    """Yield remote values of `SERVER_SETTINGS` that the user's settings do not replace."""
     for path, value in _leaves(stored):
         name = next((part for part in reversed(path) if not part.isdigit()), "")
         if name in SERVER_SETTINGS and value not in _USUAL and not _is_here(value) and not _has(given, path):
@@ -149,7 +150,7 @@ def _servers(stored: Any, given: Any) -> Iterator[tuple[KeyPath, Any]]:  # Any: 
 
 
 def _leaves(tables: Any) -> Iterator[tuple[KeyPath, Any]]:  # Any: JSON
-    """Yield each value but tables and lists with entries, with the keys and positions that lead to it."""
+    """Yield each value except non-empty tables and lists, with its path of keys and indices."""
     waiting: list[tuple[KeyPath, Any]] = [((), tables)]
     while waiting:
         path, value = waiting.pop()
@@ -162,7 +163,10 @@ def _leaves(tables: Any) -> Iterator[tuple[KeyPath, Any]]:  # Any: JSON
 
 
 def _has(given: Any, path: KeyPath) -> bool:  # Any: JSON
-    """Return whether the user's settings replace the one at `path`: they have it, or a list or text above it."""
+    """Return whether the user's settings replace the one at `path`.
+
+    They do if they have that path, or a list or text at a part of it.
+    """
     for key in path:
         if not isinstance(given, Mapping):
             return True
@@ -173,7 +177,10 @@ def _has(given: Any, path: KeyPath) -> bool:  # Any: JSON
 
 
 def _is_here(value: object) -> bool:
-    """Return whether an address is of this machine, or no address at all but an empty table or a local file."""
+    """Return whether an address is on this machine.
+
+    Local files and empty values also count.
+    """
     if not isinstance(value, str):
         return not value
     parts = urlsplit(value if "://" in value else f"//{value}")
@@ -190,7 +197,7 @@ def _is_server(method: str) -> bool:
 
 
 def _is_installed(name: str) -> bool:
-    """Return whether a module's package is found elsewhere than in the current folder."""
+    """Return whether a module's package is outside the current folder."""
     top = name.partition(":")[0].partition(".")[0]
     here = os.getcwd()
     return PathFinder.find_spec(top, [path for path in sys.path if path not in ("", here)]) is not None

@@ -1,12 +1,11 @@
-"""Tool calls of a model: the offered tools, parsing, validation, and the answer that is stored as one text.
+"""Tool calls of a model: offered tools, parsing, validation, and storage as text.
 
-A call is valid if its tool was offered and its arguments are JSON that fits the tool's schema. The valid ones among the
-first `Observation.max_calls` calls of a reply are its action: one call, or a JSON list of calls. The others are not
-carried out, but each gets an answer, as the protocol requires. A reply without a valid call is an invalid turn without
-an action, and the model is shown the error; where the environment takes text, a reply that only says something is an
-action as it is.
+A call is valid if its tool was offered and its arguments are JSON that fits the tool's schema. The action is the valid
+calls among the first `Observation.max_calls` calls of a reply: one call, or a JSON list of calls. The other calls are
+not executed, but each gets a result, as the protocol requires. A reply without a valid call is an invalid turn without
+an action, and the model is shown the error. In an environment that takes text, a reply without calls is an action.
 
-A call that servers would refuse in later requests, for its name or its arguments, is not repeated as a call.
+A call whose name or arguments a server would reject in later requests is not repeated as a call.
 """
 
 from __future__ import annotations
@@ -28,28 +27,28 @@ from cairn.core.tool_arguments import tool_arguments
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call as it came."""
+    """A call as received."""
 
     id: str
     name: str
-    arguments: str  # JSON, if the model kept to it
-    fault: str = ""  # why it cannot be read as a call
+    arguments: str  # JSON if valid
+    fault: str = ""  # reason why it is malformed
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model said and called."""
+    """The text and the calls of a reply."""
 
     content: str
     calls: tuple[ToolCall, ...] = ()
 
     def written(self) -> str:
-        """Return the answer as one text."""
+        """Return the answer as JSON text."""
         return json.dumps({"content": self.content, "calls": [asdict(call) for call in self.calls]}, ensure_ascii=False)
 
 
 def read_answer(text: str) -> Answer:
-    """Return the answer that was written as `text`; any other text is taken for what was said."""
+    """Return the answer that `Answer.written` wrote; other text becomes an answer without calls."""
     try:
         found = json.loads(text)
         content, calls = found["content"], tuple(ToolCall(**call) for call in found["calls"])
@@ -60,7 +59,7 @@ def read_answer(text: str) -> Answer:
 
 
 def read_action(action: str) -> Answer:
-    """Return the answer whose calls are an action; an action that is not a call is taken for what was said."""
+    """Return the answer with the calls of an action; other text becomes an answer without calls."""
     try:
         found = json.loads(action)
         calls = found if isinstance(found, list) and found else [found]
@@ -75,24 +74,24 @@ def read_action(action: str) -> Answer:
         return Answer(action)
 
 
-CUT = "it was cut off at the longest length of a reply. Answer more briefly"  # a call in it may lack arguments
+CUT = "it was cut off at the longest length of a reply. Answer more briefly"  # its calls may lack arguments
 TOOL, ARGUMENT = "act", "action"
 _MOST_CHOICES = 100  # admissible actions that the tool lists
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what servers take for a name
-_SHOWN = 200  # characters of what was wrong
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # names that servers accept
+_SHOWN = 200  # characters of a wrong value in messages
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCallResult:
-    """What an answer comes to."""
+    """The action, the calls and the errors of an answer."""
 
     parsed: Parsed
-    calls: tuple[ToolCall, ...] = ()  # those that can be said again; none: it is text
-    faults: tuple[str, ...] = ()  # why each of them was not carried out; "": the environment's answer is its result
-    lost: str = ""  # likewise of those that cannot be said again
+    calls: tuple[ToolCall, ...] = ()  # calls to repeat in later prompts; empty: the reply is text
+    faults: tuple[str, ...] = ()  # why each call was not executed; "": its result is from the environment
+    lost: str = ""  # reasons for the calls that cannot be repeated
 
     def results(self, shown: TurnContent) -> tuple[str, ...]:
-        """Return the result of each call that is said again, of what the environment showed next."""
+        """Return the result of each repeated call, from the environment's next observation."""
         told = iter(shown.results or (shown.text,))
         texts = [f"Not carried out: {fault}." if fault else next(told, "") for fault in self.faults]
         if texts and self.lost:
@@ -102,13 +101,16 @@ class ToolCallResult:
 
 @dataclass(frozen=True)
 class ToolSet:
-    """Tools of one turn; without any of the environment's, one that takes an action as text."""
+    """The tools of one turn.
+
+    If the environment has no tools, there is one tool that takes an action as text.
+    """
 
     observation: Observation
 
     @cached_property
     def tools(self) -> tuple[Schema, ...]:
-        """What the server is told."""
+        """The schemas for the server."""
         if self.observation.tools:
             return self.observation.tools
         argument: dict[str, object] = {"type": "string"}
@@ -118,7 +120,7 @@ class ToolSet:
         return (function_schema(TOOL, "Carry out one action in the environment.", {ARGUMENT: argument}, [ARGUMENT]),)
 
     def read(self, answer: Answer) -> ToolCallResult:
-        """Return what an answer comes to; nothing in it raises."""
+        """Parse and validate an answer; no content raises an error."""
         if not answer.calls:
             if self.observation.takes_text and (said := answer.content.strip()):
                 return ToolCallResult(Parsed(said, is_valid=True))
@@ -128,12 +130,12 @@ class ToolSet:
         fitting = [parsed.action for parsed in each if parsed.is_valid]
         faults = [parsed.error for parsed in each] + [_surplus(most)] * (len(answer.calls) - most)
         if not fitting:
-            parsed, faults[0] = each[0], ""  # what the environment shows says what was wrong
+            parsed, faults[0] = each[0], ""  # the next observation states the error
         else:
             parsed = Parsed(fitting[0] if len(fitting) == 1 else f"[{', '.join(fitting)}]", is_valid=True)
         again = [_sayable(call) for call in answer.calls]
         if any(call is None and not fault for call, fault in zip(again, faults, strict=True)):
-            return ToolCallResult(parsed)  # a result without its call
+            return ToolCallResult(parsed)  # a result without its call is not allowed
         kept = [(call, fault) for call, fault in zip(again, faults, strict=True) if call is not None]
         lost = "; ".join(fault for call, fault in zip(again[:most], faults, strict=False) if call is None)
         return ToolCallResult(parsed, tuple(call for call, _ in kept), tuple(fault for _, fault in kept), lost)
@@ -157,7 +159,7 @@ class ToolSet:
         return [str(tool["function"]["name"]) for tool in self.tools]
 
     def _misfit(self, name: str, arguments: dict[str, Any]) -> str:  # Any: JSON
-        """Return in what arguments do not fit a tool's schema; "": they do."""
+        """Return the mismatch between arguments and a tool's schema; "": they fit."""
         schema = next(tool["function"].get("parameters") for tool in self.tools if tool["function"]["name"] == name)
         try:
             found = best_match(Draft202012Validator(schema or {}).iter_errors(arguments))
@@ -180,7 +182,7 @@ def _in_words(error: ValidationError) -> str:
 
 
 def _sayable(call: ToolCall) -> ToolCall | None:
-    """Return a call with its arguments as plain JSON; None: a server could not read it."""
+    """Return a call with its arguments as plain JSON; None: a server would reject it."""
     arguments = tool_arguments(call.arguments)
     if call.fault or not _NAME.fullmatch(call.name) or isinstance(arguments, str):
         return None

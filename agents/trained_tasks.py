@@ -1,4 +1,7 @@
-"""The tasks that a policy was trained on, as its checkpoint lists them: evaluations report how many they include."""
+"""The training tasks of a policy, from its checkpoint.
+
+Evaluations report how many training tasks they include.
+"""
 
 from __future__ import annotations
 
@@ -16,21 +19,19 @@ class TrainedTasks:
     """The training tasks of one environment."""
 
     env: str  # registered id, or package.module:Class
-    tasks: frozenset[
-        str
-    ]  # ids, under all settings with which the policy was trained; held-out tasks are not among them
-    evaluation: Mapping[str, Any]  # Any: the environment's; settings under which the run evaluates
+    tasks: frozenset[str]  # ids under all training settings; without held-out tasks
+    evaluation: Mapping[str, Any]  # Any: the environment's settings in evaluations of the run
 
     @classmethod
     def from_checkpoint(cls, state: Mapping[str, Any]) -> TrainedTasks | None:  # Any: JSON
-        """Return the training tasks that a checkpoint lists; None: it lists none."""
+        """Return the training tasks in a checkpoint; None: it lists none."""
         kept = state.get("training")
         if not isinstance(kept, Mapping) or "tasks" not in kept:  # earlier versions of Cairn stored settings instead
             return None
         return cls(env=str(kept["env"]), tasks=frozenset(kept["tasks"]), evaluation=dict(kept["evaluation"]))
 
     def to_dict(self) -> dict[str, Any]:  # Any: JSON
-        """Return it JSON-ready."""
+        """Return the training tasks as JSON-ready tables."""
         return {"env": self.env, "tasks": sorted(self.tasks), "evaluation": dict(self.evaluation)}
 
     def among(self, env: str, tasks: Collection[str]) -> int:
@@ -38,7 +39,7 @@ class TrainedTasks:
         return len(self.tasks.intersection(tasks)) if env == self.env else 0
 
     def unseen(self, env: str, config: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:  # Any: settings
-        """Return settings to evaluate under, with `config` on top, and the tasks that they list beside training's.
+        """Return evaluation settings, with `config` merged over them, and their held-out tasks.
 
         Raises:
             ConfigError: the policy was trained in another environment, or on every task; or the checkpoint's settings

@@ -1,1 +1,1 @@
-"""Ways to sample replies: one file each."""
+"""Generation back ends: one file each."""

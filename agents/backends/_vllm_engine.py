@@ -1,12 +1,12 @@
-"""vLLM's engine in processes of its own, fed from an event loop in a thread of ours; started again when it dies.
+"""vLLM's engine in its own processes, driven by an event loop in a thread.
 
-All back ends of one policy share one engine (an evaluation's beside a rollout's): it takes half a minute to start, and
-one is as much as a device has memory for. Weights reach it as files, in shared memory where they fit: a folder that is
-written anew for each version, and that an engine which is started again reads too. A LoRA policy saves adapters only:
-then the engine holds the base model, and the files are swapped under the adapter's name.
+A dead engine is restarted. All back ends of one policy share one engine (such as those of a rollout and an evaluation):
+it takes half a minute to start, and a device has memory for one only. Weights are passed as files, in shared memory if
+they fit: each version gets a new folder, which a restarted engine also reads. A LoRA policy saves adapters only: then
+the engine holds the base model, and the files are swapped under the adapter's name.
 
-`AsyncLLM` rather than `LLMEngine`: it is the one that can pause and go on, and that notices when its process is killed.
-Nothing here knows slots, replies or versions: that is `agents.backends.vllm`.
+`AsyncLLM` is used rather than `LLMEngine` because only it can pause and resume, and notices when its process is killed.
+This module does not know slots, replies or versions; `agents.backends.vllm` does.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ if TYPE_CHECKING:
     from cairn.agents.backends.vllm import VLLMConfig
 
 T = TypeVar("T")
-Answer = Any  # Any: vLLM's RequestOutput, or the exception that came in its stead
+Answer = Any  # Any: vLLM's RequestOutput, or an exception
 
-_END_S = 1.0  # that processes have to end by themselves; workers on a CPU do not
-_LOOK_S = 0.5  # how often a call to the engine looks whether it still lives
+_END_S = 1.0  # seconds for processes to exit by themselves; CPU workers do not
+_LOOK_S = 0.5  # interval at which a call checks that the engine is alive
 _SHARED_MEMORY = Path("/dev/shm")
-_LORA_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)  # that vLLM makes room for
-_ENVIRONMENT = {  # what vLLM reads from there alone; what is set already stays
+_LORA_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)  # maximum ranks that vLLM supports
+_ENVIRONMENT = {  # settings that vLLM reads only from the environment; existing values are kept
     "VLLM_USE_V2_MODEL_RUNNER": "0",  # see `agents.models.vllm_choices`
     "VLLM_WORKER_MULTIPROC_METHOD": "spawn",  # a fork of a process with threads may hang
-    "VLLM_CPU_OMP_THREADS_BIND": "nobind",  # OMP_NUM_THREADS is heeded, and the learner's cores are left alone
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",  # vLLM honours OMP_NUM_THREADS and does not pin the learner's cores
     "VLLM_LOGGING_LEVEL": "WARNING",
     "VLLM_NO_USAGE_STATS": "1",
 }
 
 
 def check_installed() -> None:
-    """See to it that vLLM is here.
+    """Check that vLLM is installed.
 
     Raises:
-        MissingExtraError: it is not.
+        MissingExtraError: it is not installed.
     """
     if find_spec("vllm") is None:
         raise MissingExtraError("sampling.method = 'vllm'", "vllm")
@@ -65,8 +65,8 @@ class VLLMEngine:
 
     @classmethod
     def of(cls, policy: Policy, sampling: SamplingConfig, config: VLLMConfig) -> VLLMEngine:
-        """Return the policy's engine with its present weights; whoever took it gives it back by `release`."""
-        key = id(policy.model), config, sampling.max_context  # the engine holds the policy: no other gets its id
+        """Return the policy's engine with its current weights; the caller must call `release` later."""
+        key = id(policy.model), config, sampling.max_context  # the engine keeps the model alive, so its id stays unique
         if key in cls._shared:
             cls._shared[key].load_weights()
         else:
@@ -75,11 +75,11 @@ class VLLMEngine:
         return cls._shared[key]
 
     def __init__(self, policy: Policy, sampling: SamplingConfig, config: VLLMConfig) -> None:
-        """Start one.
+        """Start an engine.
 
         Raises:
             MissingExtraError: vLLM is not installed.
-            ConfigError: the model cannot run in vLLM, or not with these settings.
+            ConfigError: vLLM does not support the model or these settings.
         """
         check_installed()
         for name, value in _ENVIRONMENT.items():
@@ -87,7 +87,7 @@ class VLLMEngine:
         _check_model(policy.model.config, sampling.max_context)
         self.policy, self.sampling, self.config = policy, sampling, config
         self._restarts_left, self._users, self._pauses = config.restarts, 0, 0
-        self._numbers = itertools.count()  # of folders and requests
+        self._numbers = itertools.count()  # counter of folders and requests
         self._llm: Any = None  # Any: AsyncLLM
         self._root = _folder_for(policy)
         self._weights = self._save()
@@ -96,42 +96,45 @@ class VLLMEngine:
         self._thread.start()
         try:
             self._start()
-        except BaseException:  # interrupts too: thread and files must not stay; raised again
+        except BaseException:  # includes interrupts: end the thread and remove files, then raise
             self._end()
             raise
         atexit.register(self._end)
 
     @property
     def cache_tokens(self) -> int:
-        """Tokens that the cache holds."""
+        """Capacity of the cache in tokens."""
         cache = self._llm.vllm_config.cache_config
         return int(cache.num_gpu_blocks * cache.block_size)
 
     def submit(self, ids: list[int], params: Any, tell: Callable[[Answer], None]) -> futures.Future[None]:
-        """Have a prompt gone on with, and hand on what comes, from another thread; to cancel it is to abort it."""
+        """Generate from a prompt and pass each output to `tell`, in the engine's thread.
+
+        Cancel the returned future to abort the request.
+        """
         return asyncio.run_coroutine_threadsafe(self._stream(ids, params, tell), self._loop)
 
     def revive(self) -> bool:
-        """Start the engine again if it died and may be; return whether it lives."""
+        """Restart a dead engine if restarts are left; return whether the engine is alive."""
         if self._llm.errored and self._restarts_left:
             self._restarts_left -= 1
             self._start()
         return not self._llm.errored
 
     def pause(self) -> None:
-        """Sample nothing, for any back end, until `resume` was called as often."""
+        """Pause sampling for all back ends, until `resume` has been called as many times as `pause`."""
         self._pauses += 1
         if self._pauses == 1:
             self._ask(lambda llm: llm.pause_generation(mode="keep", clear_cache=False))
 
     def resume(self) -> None:
-        """Go on."""
+        """Resume sampling once every pause has ended."""
         self._pauses -= 1
         if self._pauses == 0:
             self._ask(lambda llm: llm.resume_generation())
 
     def load_weights(self) -> None:
-        """Sample with the policy's present weights from now on; what is cached is computed anew."""
+        """Sample with the policy's current weights from now on; the cache is recomputed."""
         old, self._weights = self._weights, self._save()
         self.pause()
         self._ask(self._reload)
@@ -139,7 +142,7 @@ class VLLMEngine:
         shutil.rmtree(old)
 
     def release(self) -> None:
-        """Do without it; it ends with its last user."""
+        """Release the engine; it is shut down when its last user releases it."""
         self._users -= 1
         if self._users == 0:
             for key in [key for key, engine in self._shared.items() if engine is self]:
@@ -147,15 +150,13 @@ class VLLMEngine:
             atexit.unregister(self._end)
             self._end()
 
-    # -- in this thread ---------------------------------------------------------------------------------------------
+    # -- in the caller's thread ----------------------------------------------------------------------------------------
 
     def _save(self) -> Path:
         folder = self._root / f"weights-{next(self._numbers)}"
         self.policy.save(folder)
         settings = folder / "adapter_config.json"
-        self._adapter = (
-            json.loads(settings.read_text()) if settings.is_file() else None
-        )  # None: these are whole weights
+        self._adapter = json.loads(settings.read_text()) if settings.is_file() else None  # None: full weights
         return folder
 
     def _start(self) -> None:
@@ -174,10 +175,13 @@ class VLLMEngine:
             self._ask(lambda llm: llm.pause_generation(mode="keep", clear_cache=False))
 
     def _ask(self, call: Callable[[Any], Coroutine[Any, Any, Any]]) -> None:  # Any: of AsyncLLM
-        """Call the engine. A dead one has nothing to pause, and reads the newest weights when it is started again."""
+        """Call the engine; do nothing if it is dead.
+
+        A dead engine has nothing to pause, and reads the newest weights when it is restarted.
+        """
         from vllm.v1.engine.exceptions import EngineDeadError
 
-        if self._llm is None:  # it could not be started again
+        if self._llm is None:  # the restart failed
             return
         try:
             self._wait(call(self._llm))
@@ -189,7 +193,7 @@ class VLLMEngine:
 
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         while not futures.wait([future], _LOOK_S).done:
-            if self._llm is not None and self._llm.errored:  # some calls would wait for ever
+            if self._llm is not None and self._llm.errored:  # some calls would block forever
                 future.cancel()
                 raise EngineDeadError
         return future.result()
@@ -220,7 +224,7 @@ class VLLMEngine:
         adapter, config = self._adapter, self.config
         lora = {} if adapter is None else {"enable_lora": True, "max_loras": 1, "max_lora_rank": _room(adapter["r"])}
         dtype = str(self.policy.model.dtype).removeprefix("torch.") if config.dtype == "policy" else config.dtype
-        # Keys and values are found again by whole blocks: on a CPU, 128 tokens unless it is said otherwise.
+        # The prefix cache reuses whole blocks, which have 128 tokens by default on a CPU.
         block = {"block_size": 32} if current_platform.is_cpu() else {}
         return {
             "model": str(self._weights) if adapter is None else adapter["base_model_name_or_path"],
@@ -232,12 +236,12 @@ class VLLMEngine:
             "kv_cache_memory_bytes": None if config.cache_gib is None else int(config.cache_gib * 2**30),
             "enforce_eager": config.enforce_eager,
             "enable_prefix_caching": True,
-            "logprobs_mode": "processed_logprobs",  # of the distribution sampled from
+            "logprobs_mode": "processed_logprobs",  # of the sampling distribution
             "logits_processors": [vllm_choices.PATH],
             "worker_extension_cls": vllm_worker.PATH,
-            "generation_config": "vllm",  # else the model's own file changes top_p and the like
+            "generation_config": "vllm",  # otherwise the model's generation_config.json changes top_p etc.
             "skip_tokenizer_init": True,
-            "async_scheduling": False,  # simple on purpose: a constraint reads each id before the next is sampled
+            "async_scheduling": False,  # a constraint must read each id before the next is sampled
             "disable_log_stats": True,
             "use_tqdm_on_load": False,
             **block,
@@ -270,12 +274,12 @@ class VLLMEngine:
             failure = ModelFailure(f"vLLM's engine failed in the middle of a reply: {error}")
             failure.__cause__ = error
             tell(failure)
-        except Exception as error:  # noqa: BLE001  (a bug: raised again in the thread that reads answers)
+        except Exception as error:  # noqa: BLE001  (a bug: raised again in the thread that reads results)
             tell(error)
 
 
 async def _cancel_all() -> None:
-    """Let every other task of the loop come to its end."""
+    """Cancel every other task of the loop and wait for their ends."""
     tasks = asyncio.all_tasks() - {asyncio.current_task()}
     for task in tasks:
         task.cancel()
@@ -296,7 +300,7 @@ def _check_model(settings: Any, max_context: int) -> None:  # Any: transformers 
 
         sizes = CPUAttentionBackend.get_supported_head_sizes()
         size = getattr(settings, "head_dim", None) or settings.hidden_size // settings.num_attention_heads
-        if size not in sizes:  # vLLM itself notices at the first request, and dies of it
+        if size not in sizes:  # otherwise vLLM crashes at the first request
             raise ConfigError(
                 f"sampling.method: vLLM on a CPU wants attention heads of {sizes} numbers, this model's have {size}; "
                 "choose another model (of the presets: qwen3-tiny or larger), or sampling.method = 'hf'"
@@ -304,7 +308,7 @@ def _check_model(settings: Any, max_context: int) -> None:  # Any: transformers 
 
 
 def _folder_for(policy: Policy) -> Path:
-    """Return a new folder, in shared memory if there is room for two versions of the weights."""
+    """Return a new folder, in shared memory if there is space for two versions of the weights."""
     needed = 2 * sum(p.numel() * p.element_size() for p in policy.model.parameters())
     fits = _SHARED_MEMORY.is_dir() and shutil.disk_usage(_SHARED_MEMORY).free > 2 * needed
     return Path(tempfile.mkdtemp(prefix="cairn-vllm-", dir=_SHARED_MEMORY if fits else None))

@@ -1,7 +1,8 @@
-"""Replies of an agent that is Python code: see `agents.code_agent`. Each call has a thread, or a place in one loop.
+"""Replies of an agent that is Python code (see `agents.code_agent`).
 
-An exception, an answer that is not text, and a call that takes too long are the agent's own failures: they end the
-episode, which is scored as it stands. A call that is not async cannot be stopped: its thread is left behind.
+Each call of a synchronous agent runs in its own thread; all calls of an async agent share one event loop. An exception,
+an answer that is not text, or a timeout is the agent's own failure: it ends the episode, which keeps its current score.
+A synchronous call cannot be stopped; its thread is abandoned.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from cairn.agents.code_agent import CodeAgent, CodePlayer, code_agent
 from cairn.agents.config import SamplingConfig, TurnBackendConfig
 from cairn.core.errors import EpisodeFailure
 
-_END_S = 1.0  # that cancelled async calls have to end
-_POLL_S = 0.05  # how often limits of time are looked at
+_END_S = 1.0  # seconds for cancelled async calls to end
+_POLL_S = 0.05  # interval of the timeout checks
 
 
 class CodeAgentConfig(TurnBackendConfig):
-    """Which agent, and how long it may take."""
+    """The agent and the timeout of its calls."""
 
     agent: str = Field("", description="Its address, package.module:name.")
     call_timeout_s: float = Field(300.0, gt=0, allow_inf_nan=False, description="Seconds of one call.")
@@ -55,14 +56,14 @@ class CodeAgentBackend:
             call.task = asyncio.run_coroutine_threadsafe(answering, self._loop)
 
     def step(self) -> list[tuple[int, Reply | EpisodeFailure]]:
-        """Return the answers that have come, and errors in place of those that are late; wait a moment for one."""
+        """Return finished answers, and errors for timed-out calls; wait briefly for one."""
         done: list[tuple[int, Reply | EpisodeFailure]] = []
         while True:
             try:
                 slot, call, reply = self._answers.get(block=not done, timeout=_POLL_S)
             except queue.Empty:
                 break
-            if self._calls.get(slot) is call:  # else it was late, or nobody waits for it
+            if self._calls.get(slot) is call:  # else it timed out or was aborted
                 del self._calls[slot]
                 done.append((slot, reply))
         now = time.monotonic()
@@ -72,27 +73,30 @@ class CodeAgentBackend:
         return done
 
     def so_far(self, slot: int) -> Reply | None:
-        """Answers are whole."""
+        """Return None: there are no partial replies."""
         return None
 
     def abort(self, slot: int) -> None:
-        """Do not wait for the answer; the slot gets another object of the agent's class, since a call may use this."""
+        """Abandon the call.
+
+        The slot's next call uses a new instance of the agent, since the abandoned call may still use the current one.
+        """
         call = self._calls.pop(slot, None)
         self._players.pop(slot, None)
         if call is not None and call.task is not None:
             call.task.cancel()
 
     def fork(self, source: int, target: int) -> None:
-        """Slots hold nothing that can be copied."""
+        """Do nothing: slots hold no state that can be copied."""
 
     def pause(self) -> None:
-        """Pending calls continue."""
+        """Do nothing: pending calls continue."""
 
     def resume(self) -> None:
-        """Nothing was stopped."""
+        """Do nothing."""
 
     def sync_weights(self, version: int) -> None:
-        """Store the version; an agent has no weights here."""
+        """Store the version; a code agent has no weights."""
         self.version = version
 
     def close(self) -> None:
@@ -109,11 +113,11 @@ class CodeAgentBackend:
         return self._players[slot]
 
     async def _answer(self, slot: int, call: _Call, request: Request) -> None:
-        assert request.turn_context is not None  # an episode always has one
+        assert request.turn_context is not None  # episodes always set it
         try:
             player = self._player(slot)
             reply = text_reply(await player.answer(request.turn_context), "end")
-        except (Exception, SystemExit) as error:  # noqa: BLE001  (the boundary to foreign code)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  (boundary to user code)
             reply = text_reply(f"{type(error).__name__}: {error}", "error")
         self._answers.put((slot, call, reply))
 
@@ -138,7 +142,7 @@ def _started_loop() -> asyncio.AbstractEventLoop:
 
 
 async def _end() -> None:
-    """Stop the loop that runs this once all else in it has ended, or did not although it was cancelled."""
+    """Cancel all other tasks, wait briefly for them to end, and stop the event loop."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
         task.cancel()

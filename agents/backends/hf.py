@@ -1,12 +1,12 @@
-"""Sampling with a transformers model in this process: continuous batching over slots, each with its own cache.
+"""Sampling with a transformers model in this process, by continuous batching.
 
-Every forward pass carries, for each slot with work, a stretch of its pending tokens: a chunk of a prompt, or the token
-just sampled together with all tokens that the constraint then forces. Slots whose stretch reaches the end of what is
-pending sample their next token. So prompts, replies and forced tokens of all episodes share one pass, and no episode
-waits for another's turn to end.
+Each slot has its own cache. Each forward pass processes, for every busy slot, a span of its pending tokens: a chunk of
+a prompt, or the token just sampled together with all tokens that the constraint then forces. A slot whose span reaches
+its last pending token samples its next token. So prompts, replies and forced tokens of all episodes share one pass, and
+no episode waits for the end of another one's turn.
 
-Logprobs are those of the distribution sampled from: temperature applied, renormalised over the allowed ids. At
-temperature 0 the most probable allowed id is taken and logprobs are 0.
+Logprobs are those of the sampling distribution: temperature applied, renormalised over the allowed ids. At temperature
+0 the most probable allowed id is taken and logprobs are 0.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ from cairn.agents.models.packed_attention import Ragged, SlotCache, hidden_state
 from cairn.agents.models.policy import Policy
 from cairn.core.errors import DivergedError, EpisodeFailure
 
-_SHORT = 8  # a stretch of up to this many tokens goes with those that are about to sample
+_SHORT = 8  # spans of up to this many tokens share a pass with slots about to sample
 
 
 class HFConfig(BackendConfig):
-    """How the in-process back end samples."""
+    """Settings of the in-process back end."""
 
     chunk: int = Field(96, ge=1, description="Most tokens of one slot in one forward pass.")
 
 
 @dataclass
 class _Slot:
-    """One episode's sequence and the reply that it is working on."""
+    """One episode's sequence and the reply in progress."""
 
     tokens: list[int] = field(default_factory=list)  # the whole sequence
-    cached: int = 0  # how much of it the cache holds
+    cached: int = 0  # number of its tokens in the cache
     work: tuple[Request, PartialReply] | None = None  # None: idle
 
 
 class HFBackend:
     """`agents.backend.Backend` over a transformers model."""
 
-    cache_tokens: int | None = None  # slots are what bounds it
+    cache_tokens: int | None = None  # limited by slots only
 
     def __init__(self, policy: Policy, sampling: SamplingConfig, config: HFConfig | None = None) -> None:
         self.policy = policy
@@ -61,13 +61,13 @@ class HFBackend:
         self._slots = [_Slot() for _ in range(sampling.slots)]
 
     def sync_weights(self, version: int) -> None:
-        """Sample with the policy's present weights from now on; what the slots have cached is computed anew."""
+        """Sample with the policy's current weights from now on; the slots' caches are recomputed."""
         self.version = version
         for slot in self._slots:
             slot.cached = 0
 
     def submit(self, slot: int, request: Request) -> None:
-        """Ask for a reply in this slot; see `agents.backend.Backend`."""
+        """Request a reply in this slot; see `agents.backend.Backend`."""
         state = self._slots[slot]
         if state.work is not None:
             raise RuntimeError(f"slot {slot} is still working on a reply")
@@ -81,26 +81,26 @@ class HFBackend:
         state.work = request, PartialReply.begin(state.tokens, request, ends, self.config, self.version)
 
     def pause(self) -> None:
-        """Nothing is sampled outside `step`."""
+        """Do nothing: sampling only happens in `step`."""
 
     def resume(self) -> None:
-        """Nothing was stopped."""
+        """Do nothing."""
 
     def close(self) -> None:
-        """Nothing is held but memory."""
+        """Do nothing: only memory is held."""
 
     def so_far(self, slot: int) -> Reply | None:
-        """Return what has been sampled of the reply under way; None: nothing has."""
+        """Return the partial reply; None: no token has been sampled."""
         work = self._slots[slot].work
         return work[1].reply() if work is not None and work[1].ids else None
 
     def abort(self, slot: int) -> None:
-        """Give up the reply under way."""
+        """Discard the reply in progress."""
         self._slots[slot].work = None
 
     @torch.inference_mode()
     def fork(self, source: int, target: int) -> None:
-        """Give the target the source's sequence, with what is cached of it."""
+        """Copy the source's sequence and its cache to the target."""
         of, to = self._slots[source], self._slots[target]
         if of.work is not None or to.work is not None:
             raise RuntimeError(f"slots {source} and {target} must be idle to be forked")
@@ -127,10 +127,10 @@ class HFBackend:
         return done + self._finished()
 
     def _next_batch(self) -> list[int]:
-        """Return the slots of the next pass: those with much to catch up on first, by themselves.
+        """Return the slots of the next pass: those with many pending tokens first, by themselves.
 
-        Attention is padded to the longest stretch of a pass, so one long prompt among many single tokens would make
-        every slot as dear as the prompt.
+        Attention is padded to the longest span of a pass, so one long prompt among many single tokens would make every
+        slot as expensive as the prompt.
         """
         pending = {i: len(slot.tokens) - slot.cached for i, slot in enumerate(self._slots) if slot.work}
         return [i for i, count in pending.items() if count > _SHORT] or list(pending)
@@ -147,7 +147,7 @@ class HFBackend:
 
     @torch.inference_mode()
     def _draw(self, works: list[tuple[Request, PartialReply]], states_SD: Tensor) -> None:
-        """Sample one token for each reply and append what the constraint then forces."""
+        """Sample one token for each reply and append the tokens that the constraint then forces."""
         logits_SV = logits(self.policy.model, states_SD)
         if logits_SV.isnan().any():
             raise DivergedError("the policy's logits are NaN")
@@ -176,10 +176,11 @@ class HFBackend:
 
 
 def draw(logits_SV: Tensor, draws_S: Tensor) -> tuple[Tensor, Tensor]:
-    """Return a token of each row, at its draw in [0, 1) of the cumulative distribution, and its log-probability.
+    """Return one token per row and its logprob.
 
-    In float64, on the device of the logits: copying rows of a large vocabulary is slow. A token of probability 0 is
-    never drawn; if a parallel sum rounds so that it would be, the likeliest token is drawn instead.
+    The token is at the row's draw in [0, 1) of the cumulative distribution. Computed in float64 on the device of the
+    logits, because copying rows of a large vocabulary is slow. A token of probability 0 is never drawn; if a parallel
+    sum rounds so that it would be, the likeliest token is drawn instead.
     """
     logprobs_SV = torch.log_softmax(logits_SV, -1)
     cumulative_SV = logprobs_SV.double().exp().cumsum(-1)
@@ -191,7 +192,7 @@ def draw(logits_SV: Tensor, draws_S: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _mask(logits_SV: Tensor, allowed: list[tuple[int, ...] | None]) -> Tensor:
-    """Return the logits with minus infinity wherever an id is not allowed."""
+    """Return the logits with minus infinity for every id that is not allowed."""
     out = torch.full_like(logits_SV, -torch.inf)
     for row, ids in enumerate(allowed):
         if ids is None:

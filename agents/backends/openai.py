@@ -1,10 +1,9 @@
-"""Replies from any server that speaks OpenAI's protocol: services, vLLM, and others of that kind.
+"""Replies from any server with an OpenAI-compatible API: hosted services, vLLM and others.
 
-``api = "chat"`` sends a conversation, perhaps with pictures, and gets text: for evaluation, with the context
-`messages`.
-``api = "completions"`` sends ids and gets ids with their logprobs, which can be trained on, from servers that return
-them. The server's weights are not ours and never change here: `vllm_server` is the back end of a server that follows
-the policy. Replies cannot be kept to admissible actions.
+``api = "chat"`` sends a conversation, optionally with images, and gets text: for evaluation, with the context
+`messages`. ``api = "completions"`` sends ids and gets ids with logprobs, which can be used for training, if the server
+supports it. The server's weights are never changed here; `vllm_server` is the back end for a server that samples with
+the policy's weights. Replies cannot be constrained to admissible actions.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class OpenAIConfig(ModelServerConfig):
-    """Which server, what is said to it, and how it is treated."""
+    """The server, the API to use, and the request limits."""
 
     api: Literal["chat", "completions"] = Field(
         "chat", description="Text in, text out; or ids in, ids and logprobs out, where the server has them."
@@ -37,17 +36,17 @@ class OpenAIConfig(ModelServerConfig):
 
     @property
     def reads(self) -> Literal["ids", "messages", "turn_context"]:
-        """What it answers."""
+        """The part of a request that this back end reads."""
         return "messages" if self.api == "chat" else "ids"
 
     @property
     def constrains(self) -> bool:
-        """Servers take no list of what is allowed."""
+        """Whether replies can be constrained; an OpenAI-compatible API has no field for it."""
         return False
 
 
 class OpenAIBackend(ServedBackend):
-    """`agents.backend.Backend` over a server whose weights are its own."""
+    """`agents.backend.Backend` over a server with its own weights."""
 
     def __init__(self, policy: Policy | None, sampling: SamplingConfig, config: OpenAIConfig) -> None:
         if config.model is None:

@@ -1,4 +1,4 @@
-"""Replies without a model: oracle, random choice, a constant, a run played again, a person at the terminal."""
+"""Replies without a model: oracle, random, constant, replay of a run, or a human."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cairn.core.errors import EpisodeFailure
 
 
 class ScriptedConfig(TurnBackendConfig):
-    """Which of these agents."""
+    """The scripted agent to use."""
 
     agent: str = Field(
         "oracle",
@@ -20,7 +20,7 @@ class ScriptedConfig(TurnBackendConfig):
 
 
 class ScriptedBackend:
-    """`agents.backend.Backend` that answers at once, in text."""
+    """`agents.backend.Backend` that answers immediately, in text."""
 
     cache_tokens: int | None = None
 
@@ -30,16 +30,16 @@ class ScriptedBackend:
         self._asked: dict[int, Request] = {}
 
     def submit(self, slot: int, request: Request) -> None:
-        """Ask for a reply in this slot; see `agents.backend.Backend`."""
+        """Request a reply in this slot; see `agents.backend.Backend`."""
         self._asked[slot] = request
 
     def step(self) -> list[tuple[int, Reply | EpisodeFailure]]:
-        """Answer everything that was asked."""
+        """Answer all pending requests."""
         asked, self._asked = self._asked, {}
         return [(slot, self._answer(request)) for slot, request in asked.items()]
 
     def _answer(self, request: Request) -> Reply | EpisodeFailure:
-        assert request.turn_context is not None  # an episode always has one
+        assert request.turn_context is not None  # episodes always set it
         try:
             text = self._script(request.turn_context, request.rng)
         except EpisodeFailure as failure:  # of the environment's oracle
@@ -47,28 +47,28 @@ class ScriptedBackend:
         return text_reply(text, "end")
 
     def so_far(self, slot: int) -> Reply | None:
-        """Answers are whole."""
+        """Return None: there are no partial replies."""
         return None
 
     def abort(self, slot: int) -> None:
-        """Forget what was asked."""
+        """Remove the pending request."""
         self._asked.pop(slot, None)
 
     def fork(self, source: int, target: int) -> None:
-        """Slots hold nothing."""
+        """Do nothing: slots have no state."""
 
     def pause(self) -> None:
-        """Nothing is answered outside `step`."""
+        """Do nothing: replies are only produced in `step`."""
 
     def resume(self) -> None:
-        """Nothing was stopped."""
+        """Do nothing."""
 
     def sync_weights(self, version: int) -> None:
-        """Count: there are no weights."""
+        """Store the version; there are no weights."""
         self.version = version
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing."""
 
 
 BACKEND = (ScriptedBackend, ScriptedConfig)

@@ -1,17 +1,17 @@
-"""Sampling with vLLM on this machine: its own processes, continuous batching, shared prefixes found in its cache.
+"""Sampling with vLLM on this machine: own processes, continuous batching, prefix caching.
 
-Ids in; ids and logprobs out. A slot's sequence is kept here and sent whole with each turn: what vLLM has cached of it
-is not computed again. The engine samples on while environments work and while the policy learns; `step` takes in what
-has come.
+Requests carry ids; replies carry ids and logprobs. The slot's sequence is stored here and sent whole with each turn;
+vLLM does not recompute the cached part. The engine keeps sampling while environments work and while the policy learns;
+`step` collects the sampled tokens.
 
-Logprobs are those of the distribution sampled from: temperature applied, renormalised over the allowed ids; at
-temperature 0 they are 0. Each reply has a seed of its own, drawn from its request, so that it does not depend on what
-else is in flight, as far as rounding does not: batches of other sizes sum in another order, and two ids that are within
-that of each other may change places. Replies under way when weights change go on with the new ones, on keys and values
-that these compute; when that is depends on time.
+Logprobs are those of the sampling distribution: temperature applied, renormalised over the allowed ids; at temperature
+0 they are 0. Each reply has its own seed, drawn from its request, so that it does not depend on other requests in
+flight, except for rounding: other batch sizes change the order of summation, which can swap two ids of nearly equal
+probability. Replies in progress at a weight update continue with the new weights, on keys and values recomputed with
+them; the token at which that happens depends on timing.
 
-Not here: memory that sleeps while the learner works (`pause` stops sampling and keeps the cache). Tried on CPUs, with
-vLLM 0.32; neither GPUs nor `tensor_parallel` were.
+Not supported: freeing memory while the learner works (`pause` stops sampling and keeps the cache). Tested on CPUs with
+vLLM 0.32; not tested on GPUs or with `tensor_parallel`.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from cairn.agents.generation import PartialReply
 from cairn.agents.models.policy import Policy
 from cairn.core.errors import EpisodeFailure, ModelFailure
 
-_WAIT_S = 0.05  # that `step` waits for something to come
+_WAIT_S = 0.05  # longest wait of `step` for an output
 
 
 class VLLMConfig(BackendConfig):
-    """How much vLLM may take, and how it computes."""
+    """vLLM's memory and compute settings."""
 
     changes_no_reply = ("memory_share", "cache_gib", "restarts")
 
@@ -54,16 +54,16 @@ class VLLMConfig(BackendConfig):
 
 @dataclass
 class _Work:
-    """A reply under way."""
+    """A reply in progress."""
 
     partial: PartialReply
     stream: Future[None] | None = None
-    num_prompt: int | None = None  # ids sent, until it is known how many of them were cached
+    num_prompt: int | None = None  # ids sent; None once the number of cached ones has been counted
 
 
 @dataclass
 class _Slot:
-    """One episode's sequence and the reply that it is working on."""
+    """One episode's sequence and the reply in progress."""
 
     tokens: list[int] = field(default_factory=list)
     work: _Work | None = None  # None: idle
@@ -77,7 +77,7 @@ class VLLMBackend:
 
         Raises:
             MissingExtraError: vLLM is not installed.
-            ConfigError: the model cannot run in vLLM, or not with these settings.
+            ConfigError: vLLM does not support the model or these settings.
         """
         self.num_slots, self.version, self.tokens_processed = sampling.slots, policy.version, 0
         self._sampling, self._encoder = sampling, policy.encoder
@@ -89,16 +89,16 @@ class VLLMBackend:
 
     @staticmethod
     def check_installed() -> None:
-        """See to it that vLLM is here; see `agents.agent.check_installed`."""
+        """Check that vLLM is installed; see `agents.agent.check_installed`."""
         check_installed()
 
     @property
     def cache_tokens(self) -> int:
-        """Tokens that the engine's cache holds."""
+        """Capacity of the engine's cache in tokens."""
         return self._engine.cache_tokens
 
     def submit(self, slot: int, request: Request) -> None:
-        """Ask for a reply in this slot; see `agents.backend.Backend`."""
+        """Request a reply in this slot; see `agents.backend.Backend`."""
         state = self._slots[slot]
         if state.work is not None:
             raise RuntimeError(f"slot {slot} is still working on a reply")
@@ -114,53 +114,53 @@ class VLLMBackend:
             self._settle(slot, ModelFailure("vLLM's engine died more often than sampling.vllm.restarts allows"))
 
     def step(self) -> list[tuple[int, Reply | EpisodeFailure]]:
-        """Take in what the engine has sampled; wait a moment if that is nothing."""
+        """Collect the engine's outputs and return finished replies; wait briefly for one."""
         is_waiting = not self._done and any(slot.work is not None for slot in self._slots)
         self._take_in(_WAIT_S if is_waiting else 0.0)
         done, self._done = self._done, []
         return done
 
     def so_far(self, slot: int) -> Reply | None:
-        """Return what has been taken in of the reply under way; None: nothing has."""
+        """Return the collected part of the reply in progress; None: nothing yet."""
         work = self._slots[slot].work
         return work.partial.reply() if work is not None and work.partial.ids else None
 
     def abort(self, slot: int) -> None:
-        """Give up the reply under way."""
+        """Discard the reply in progress."""
         work, self._slots[slot].work = self._slots[slot].work, None
         if work is not None and work.stream is not None:
             work.stream.cancel()
         self._done = [(i, reply) for i, reply in self._done if i != slot]
 
     def fork(self, source: int, target: int) -> None:
-        """Give the target the source's sequence; the engine finds it in its cache."""
+        """Copy the source's sequence to the target; the engine has it in its prefix cache."""
         of, to = self._slots[source], self._slots[target]
         if of.work is not None or to.work is not None:
             raise RuntimeError(f"slots {source} and {target} must be idle to be forked")
         to.tokens = list(of.tokens)
 
     def pause(self) -> None:
-        """Sample nothing until `resume`; the other back ends of the policy do not either."""
+        """Sample nothing until `resume`; this also pauses the policy's other back ends."""
         if not self._is_paused:
             self._is_paused = True
             self._engine.pause()
 
     def resume(self) -> None:
-        """Go on sampling."""
+        """Resume sampling."""
         if self._is_paused:
             self._is_paused = False
             self._engine.resume()
 
     def sync_weights(self, version: int) -> None:
-        """Sample with the policy's present weights from now on, replies under way too."""
+        """Sample with the policy's current weights from now on, also in replies in progress."""
         self._engine.pause()
-        self._take_in(0.0)  # what the old weights have sampled
+        self._take_in(0.0)  # outputs of the old weights
         self._engine.load_weights()
         self.version = version
         self._engine.resume()
 
     def close(self) -> None:
-        """Give up all replies; the engine ends with the last back end that uses it."""
+        """Discard all replies; the engine ends with the last back end that uses it."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -177,7 +177,7 @@ class VLLMBackend:
         work.stream = self._engine.submit(list(work.partial.tokens), self._params(work.partial, seed), tell)
 
     def _heard(self, slot: int, work: _Work, answer: Answer) -> None:
-        """Keep what came, in the engine's thread, for `step`."""
+        """Put an output into the inbox for `step`; runs in the engine's thread."""
         self._inbox.put((slot, work, answer))
 
     def _params(self, partial: PartialReply, seed: int) -> Any:  # Any: SamplingParams
@@ -192,8 +192,8 @@ class VLLMBackend:
             seed=seed,
             max_tokens=partial.room,
             stop_token_ids=sorted(partial.end_ids),
-            ignore_eos=True,  # the ids above have it; a choice ends at one of them alone
-            logprobs=0,  # the sampled id's own
+            ignore_eos=True,  # stop_token_ids has it; a choice may only end at one of those
+            logprobs=0,  # of the sampled id only
             flat_logprobs=True,
             detokenize=False,
             output_kind=RequestOutputKind.DELTA,
@@ -209,7 +209,7 @@ class VLLMBackend:
             return
 
     def _take(self, slot: int, work: _Work, answer: Answer) -> None:
-        if self._slots[slot].work is not work:  # it was given up, or is whole
+        if self._slots[slot].work is not work:  # it was aborted or is complete
             return
         if isinstance(answer, ModelFailure):
             self._settle(slot, answer)
@@ -219,7 +219,7 @@ class VLLMBackend:
             self._sampled(slot, work, answer)
 
     def _sampled(self, slot: int, work: _Work, answer: Answer) -> None:
-        """Append the new ids to the partial reply; nothing more is computed once all ids to come are forced."""
+        """Append the new ids to the partial reply; end it early once all remaining ids are forced."""
         partial, output = work.partial, answer.outputs[0]
         if work.num_prompt is not None:
             self.tokens_processed += work.num_prompt - max(answer.num_cached_tokens or 0, 0)
@@ -239,7 +239,7 @@ class VLLMBackend:
             self._settle(slot, ModelFailure(f"vLLM ended a reply early: {output.finish_reason}, {output.stop_reason}"))
 
     def _settle(self, slot: int, result: Reply | EpisodeFailure) -> None:
-        """Note a result and free the slot; what is still being sampled for it is given up."""
+        """Store a result and free the slot; cancel its request."""
         work, self._slots[slot].work = self._slots[slot].work, None
         if work is not None and work.stream is not None:
             work.stream.cancel()

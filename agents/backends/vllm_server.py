@@ -1,12 +1,13 @@
-"""Replies from a running vLLM server that follows the policy: ids in, ids and logprobs out, weights by a shared folder.
+"""Replies from a running vLLM server, with weights synchronised through a shared folder.
 
-New weights are saved where both can read and loaded there; what is under way is held meanwhile, its cache dropped, and
-goes on with them from where it was. The server is told a mark for each set of weights: after an outage the mark says
-whether it is still the server that has them, and if not it gets them again and is asked everything anew. A policy with
-an adapter hands over the adapter alone; the weights below it have to be the server's own.
+Requests carry ids; replies carry ids and logprobs. The policy saves new weights to a folder that both can read, and the
+server loads them. During the load, the server pauses its replies and drops their cache; afterwards they continue with
+the new weights. The server stores a version mark for each set of weights. After an outage, the mark shows whether the
+server still has them; if not, it loads them again and all pending requests are repeated. A LoRA policy sends the
+adapter only; the server must already have the base weights.
 
-The server has to be started with development mode, logprobs of the distribution sampled from, and the policy's model:
-``docs/backends.md`` has the command. Not covered: servers on other machines that do not see the folder.
+The server must be started in development mode, with logprobs of the sampling distribution and with the policy's model:
+see ``docs/backends.md`` for the command. Servers on machines that cannot read the folder are not supported.
 """
 
 from __future__ import annotations
@@ -33,17 +34,17 @@ from cairn.core.errors import ConfigError, ModelFailure
 if TYPE_CHECKING:
     from cairn.agents.models.policy import Policy
 
-_SHARED = Path("/dev/shm")  # memory that processes of a machine share, where there is such
+_SHARED = Path("/dev/shm")  # memory shared by the processes of a machine, if the system has it
 _ADAPTER = "cairn-policy"  # the server's name for the policy's adapter
-_MODE = "processed_logprobs"  # of logprobs: those of the distribution sampled from
-_PIECE = 2**24  # bytes read at once
-PROCESSOR = "cairn.agents.models.vllm_choices:ChoicesProcessor"  # of the server: keeps replies to what is allowed
-_CHOICES = "cairn_choices"  # what it reads
-LOADER = "cairn.agents.models.vllm_worker.WeightLoader"  # of the server's workers: takes in weights, all of them
+_MODE = "processed_logprobs"  # logprobs mode: of the sampling distribution
+_PIECE = 2**24  # bytes per read
+PROCESSOR = "cairn.agents.models.vllm_choices:ChoicesProcessor"  # logits processor: restricts replies to the choices
+_CHOICES = "cairn_choices"  # name of the argument that the processor reads
+LOADER = "cairn.agents.models.vllm_worker.WeightLoader"  # worker extension of the server: loads all weights
 
 
 class VLLMServerConfig(ModelServerConfig):
-    """Which server, where weights are handed over, and how it is treated."""
+    """The server, the folder for weights, and the request limits."""
 
     changes_no_reply = (*ModelServerConfig.changes_no_reply, "weights_folder")
 
@@ -68,56 +69,59 @@ class VLLMServerBackend(ServedBackend):
         super().__init__(sampling, config, _Completions(policy, sampling), config.model or "")
         self._policy, self.version = policy, policy.version
         self._folder = _new_folder(config.weights_folder)
-        self._mark = ""  # of the weights handed over last
-        self._known_outages = 0  # since which the server is known to have them
+        self._mark = ""  # version mark of the last weights sent
+        self._known_outages = 0  # outage count at the last check that the server has them
         try:
             self._constrains = _can_constrain(self.client.call("//server_info?config_format=json"))
             self._model = config.model or _first_model(self.client.call("/models"))
             self._save()
             self._load()
-        except BaseException:  # interrupts too: connections and files must not stay; raised again
+        except BaseException:  # includes interrupts: close connections and remove files, then raise
             self.close()
             raise
 
     def submit(self, slot: int, request: Request) -> None:
-        """Ask for a reply in this slot; see `agents.backend.Backend`."""
+        """Request a reply in this slot; see `agents.backend.Backend`."""
         if request.choices is not None and not self._constrains:
             raise ConfigError(
                 f"agent.constrain: the server was started without --logits-processors {PROCESSOR}; start it with that, "
                 "or set agent.constrain = false"
             )
-        if not self._asked:  # an outage that nothing was under way to notice
-            with contextlib.suppress(ModelFailure):  # the request itself will tell
+        if not self._asked:  # no pending request could have noticed an outage
+            with contextlib.suppress(ModelFailure):  # the request itself will fail
                 self._see_to_weights()
         super().submit(slot, request)
 
     def pause(self) -> None:
-        """Have the server hold what is under way, and ask nothing new."""
+        """Pause the server's replies and send no new requests."""
         super().pause()
         self.client.call("//pause?mode=keep", {}, is_json=False)
 
     def resume(self) -> None:
-        """Go on."""
+        """Resume the server's replies and send the requests that were submitted meanwhile."""
         self.client.call("//resume", {}, is_json=False)
         super().resume()
 
     def sync_weights(self, version: int) -> None:
-        """Hand over the policy's present weights; what is under way goes on with them.
+        """Send the policy's current weights; unfinished replies continue with them.
 
         Raises:
-            ModelFailure: the server did not take them.
+            ModelFailure: the server did not load them.
         """
         self._save()
         self._load()
         self.version = version
 
     def close(self) -> None:
-        """Give up what is under way, close all connections and remove the weights."""
+        """Cancel unfinished replies, close all connections and remove the weights."""
         super().close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _arrived(self, wait_s: float) -> list[tuple[int, Any]]:
-        """Return what has arrived; what a server sampled that had lost the weights is asked again."""
+        """Return the results that have arrived.
+
+        Requests that were answered by a server without the policy's weights are repeated.
+        """
         found = super()._arrived(wait_s)
         if self.client.outages == self._known_outages or all(_is_lost(value) for _, value in found):
             return found
@@ -133,7 +137,7 @@ class VLLMServerBackend(ServedBackend):
         return [(ticket, value) for ticket, value in found if _is_lost(value)]
 
     def _see_to_weights(self) -> bool:
-        """Hand the weights over again if the server has lost them; return whether it had them."""
+        """Reload the weights if the server has lost them; return whether it still had them."""
         outages = self.client.outages
         info = self.client.call("//weight_info", once=True)
         had_them = isinstance(info, dict) and info.get("weight_version") == self._mark
@@ -143,7 +147,7 @@ class VLLMServerBackend(ServedBackend):
         return had_them
 
     def _save(self) -> None:
-        """Write the policy's weights where the server reads them."""
+        """Write the policy's weights into the shared folder."""
         shutil.rmtree(self._folder / "policy", ignore_errors=True)
         self._policy.save(self._folder / "policy")
         digest = xxhash.xxh3_64()
@@ -154,7 +158,7 @@ class VLLMServerBackend(ServedBackend):
         self._mark = f"cairn-{digest.hexdigest()}"
 
     def _load(self) -> None:
-        """Have the server load what was written last, and drop what it cached with other weights."""
+        """Make the server load the saved weights and drop its cache of other weights."""
         folder = str((self._folder / "policy").resolve())
         self.client.call("//pause?mode=keep", {}, is_json=False)
         try:
@@ -171,7 +175,7 @@ class VLLMServerBackend(ServedBackend):
 
 
 class _Completions(IdCompletions):
-    """Tells the server what is allowed, too."""
+    """Adds the allowed ids to each request."""
 
     def _body(self, prompt: list[int], left: int, request: Request) -> dict[str, Any]:
         body = super()._body(prompt, left, request)
@@ -180,15 +184,15 @@ class _Completions(IdCompletions):
 
 
 def _is_lost(value: object) -> bool:
-    """Return whether a request came to nothing, rather than to a reply or a refusal of a server that is up."""
+    """Return whether a request failed without a reply or a refusal from a running server."""
     return isinstance(value, ModelFailure) and not isinstance(value, ServerRefusal)
 
 
 def _can_constrain(info: Any) -> bool:  # Any: JSON
-    """Return whether the server was started in a way that it can constrain replies.
+    """Return whether the server's start options let it constrain replies.
 
     Raises:
-        ConfigError: it was started in a way in which it cannot be trained with.
+        ConfigError: its start options do not allow training.
     """
     config = info.get("vllm_config") if isinstance(info, dict) else None
     model, workers = ((config or {}).get(name) for name in ("model_config", "parallel_config"))
@@ -213,7 +217,7 @@ def _first_model(models: Any) -> str:  # Any: JSON
 
 
 def _new_folder(inside: str | None) -> Path:
-    """Return a fresh folder that this user alone reads."""
+    """Return a new folder that only this user can read."""
     if inside is None:
         return Path(tempfile.mkdtemp(prefix="cairn-weights-", dir=_SHARED if _SHARED.is_dir() else None))
     try:

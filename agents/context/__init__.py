@@ -1,1 +1,1 @@
-"""History to prompt ids: one file a policy."""
+"""Context policies, which turn an episode's history into prompt ids: one file each."""

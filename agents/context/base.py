@@ -1,4 +1,4 @@
-"""The contract of a context policy: it turns one episode's history into prompt ids, and reads replies."""
+"""The interface of a context policy, which builds prompts and parses replies."""
 
 from __future__ import annotations
 
@@ -13,34 +13,49 @@ from cairn.core.records import Observation, Schema
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Ids to put before a reply."""
+    """The input of the model for its next reply, as ids or as messages."""
 
     ids: tuple[int, ...]
-    extends: bool  # they follow the previous turn's prompt and reply; else they are the whole prompt
-    messages: tuple[Message, ...] = ()  # the whole prompt, of a context that makes no ids
-    tools: tuple[Schema, ...] = ()  # beside messages: what may be called
-    asks: Literal["action", "summary"] = "action"  # a summary is for the context alone: see `TakesNotes`
+    extends: bool  # the ids follow the previous turn's prompt and reply; else they are the whole prompt
+    messages: tuple[Message, ...] = ()  # the whole prompt, if the context makes messages instead of ids
+    tools: tuple[Schema, ...] = ()  # callable tools, if the context makes messages
+    asks: Literal["action", "summary"] = "action"  # a summary goes to the context only: see `TakesNotes`
 
 
 class Context(Protocol):
-    """One episode's history. Build one per episode. A class that makes text says so: `makes_messages = True`."""
+    """The history of one episode; build one object per episode.
+
+    A class that makes messages instead of ids sets `makes_messages = True`.
+    """
 
     def prompt(self, observation: Observation) -> Prompt:
-        """Return what is put before the next reply."""
+        """Return the prompt for the next reply."""
 
     def record(self, observation: Observation, action: str, reply_ids: Sequence[int], reply_text: str = "") -> None:
-        """Take note of what was answered, as it was sampled: with the end id, or without where the reply was cut."""
+        """Record a turn.
+
+        `reply_ids` are the sampled ids; they lack the end id if the reply was cut off.
+        """
 
     def render(self, action: str) -> tuple[int, ...]:
-        """Return the ids of a reply that means `action`, closed by the end id: for constraints and for imitation."""
+        """Return the ids of a reply that means `action`, with the end id.
+
+        Used for constraints and imitation.
+        """
 
     def parse(self, reply: str, *, is_cut: bool = False) -> Parsed:
-        """Return what a reply, without its end token, asks for; `is_cut`: it was cut off before its end."""
+        """Parse a reply, without its end token, into an action; `is_cut`: the reply was cut off."""
 
 
 @runtime_checkable
 class TakesNotes(Protocol):
-    """A context that may ask for a summary in place of an action, and is then given it before it is asked again."""
+    """A context that may ask for a summary before it asks for an action.
+
+    `note` receives the summary; only then is the context asked for a prompt again.
+    """
 
     def note(self, text: str) -> None:
-        """Take in what its last prompt asked for; the next one, for the same observation, asks for an action."""
+        """Store the reply to the last prompt.
+
+        The next prompt, for the same observation, asks for an action.
+        """

@@ -1,18 +1,17 @@
-"""The episode as a conversation: observations are what the user says, replies are the model's and stay as sampled.
+"""The episode as a chat: observations are user messages, replies are assistant messages.
 
-With full memory every prompt extends the one before. With a window, a prompt that would show more than
-`history + stride - 1` earlier turns starts anew, with the first message and the last `history` turns; those in between
-extend. So with a stride most turns cost only their own tokens, in sampling and in training. Replies in a prompt that
-starts anew are the ids that were sampled. Its first message also counts what is not shown and takes in the oldest
-observation that is, since chat templates want user and model to take turns.
+With full memory, every prompt extends the previous one. With a window, a prompt that would show more than `history +
+stride - 1` earlier turns restarts with the first message and the last `history` turns; the prompts in between extend.
+So with a large stride, most turns cost only their own tokens, in sampling and in training. A restarted prompt contains
+the replies as sampled ids. Its first message also states the number of hidden turns and includes the oldest shown
+observation, since chat templates require user and assistant messages to alternate.
 
-With `tools`, the chat template is given the schemas of the environment's tools, and a reply is a call of one: see
-`agents.tool_calls`. The next observation is the call's result, as a message of the tool; after a reply without a call
-it is a message of the user. A prompt starts again where the tools are not those of the turn before.
+With `tools`, the chat template gets the schemas of the environment's tools, and a reply is a tool call: see
+`agents.tool_calls`. The next observation is the call's result, as a tool message; after a reply without a call it is a
+user message. A prompt restarts if the tools differ from those of the previous turn.
 
-Where the tokenizer has no chat template, the same texts stand end to end; `agents.agent` refuses that for models that
-were not trained so. Summaries take a model behind a server: see
-`agents.context.messages`.
+If the tokenizer has no chat template, the texts are concatenated; `agents.agent` rejects that for models that were not
+trained with this format. Summaries need a model server: see `agents.context.messages`.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _ANY_TOOL = function_schema("look", "Look at a thing.", {"thing": {"type": "stri
 
 
 class ChatConfig(ConversationConfig):
-    """What is said, how it is answered, and how much of it is kept."""
+    """The instructions, the reply format and the memory of a chat."""
 
     tools: bool = Field(
         False,
@@ -46,12 +45,12 @@ class ChatConfig(ConversationConfig):
     )
 
     def prompts(self) -> dict[str, str]:
-        """Return the texts that the model is shown in every episode, by setting."""
+        """Return the fixed prompt texts of every episode, by setting."""
         return super().prompts() | ({"tools": self.tool_instruction} if self.tools else {})
 
     @property
     def tool_instruction(self) -> str:
-        """The text above the first observation where tools are called."""
+        """The text above the first observation if the environment has tools."""
         is_set = self.instruction is not None or self.instruction_file is not None
         return self.told if is_set else load_prompt("forms", "tool")
 
@@ -66,7 +65,7 @@ class ChatConfig(ConversationConfig):
 class _Reply:
     """A reply that is shown in later prompts."""
 
-    ids: tuple[int, ...]  # as they were sampled
+    ids: tuple[int, ...]  # as sampled
     read: ToolCallResult
 
 
@@ -74,7 +73,7 @@ class Chat:
     """`agents.context.base.Context` that holds a conversation."""
 
     def __init__(self, config: ChatConfig, encoder: Encoder) -> None:
-        """Prepare an episode.
+        """Set up an episode.
 
         Raises:
             ConfigError: the tokenizer's chat template cannot be extended turn by turn.
@@ -82,10 +81,10 @@ class Chat:
         self._config, self._encoder, self._form = config, encoder, form_of(config)
         self._require_extendable()
         self._talk = Conversation[_Reply](config)
-        self._tool_set: ToolSet | None = None  # the tools of the current prompt; None: replies are as the form says
+        self._tool_set: ToolSet | None = None  # tools of the current prompt; None: replies use the form
 
     def prompt(self, observation: Observation) -> Prompt:
-        """Return what the observation adds to the conversation, or the whole of a prompt that starts anew."""
+        """Return the ids that the observation adds, or the whole prompt if it restarts."""
         before, self._tool_set = self._tools, self._offered(observation)
         message, turns = self._talk.message(observation), self._talk.turns
         if not self._talk.starts_anew and before == self._tools:
@@ -99,7 +98,7 @@ class Chat:
         return Prompt(tuple(ids), extends=False)
 
     def record(self, observation: Observation, action: str, reply_ids: Sequence[int], reply_text: str = "") -> None:
-        """Take note of a turn; leave out the oldest ones when it is time."""
+        """Record a turn; hide the oldest turns if the window is full."""
         ids = tuple(reply_ids)
         tool_set = self._offered(observation)
         reply = self._encoder.without_end(ids)
@@ -111,7 +110,8 @@ class Chat:
         """Return the ids of a valid reply and the end id.
 
         Raises:
-            ConfigError: a reply is a call of a tool here, and the action is not one.
+            ConfigError: tools are offered and the action is not a valid call, or the template does not write it
+                readably.
         """
         if self._tool_set is None:
             return self._text(self._form.write(action))
@@ -132,11 +132,14 @@ class Chat:
         return ids
 
     def parse(self, reply: str, *, is_cut: bool = False) -> Parsed:
-        """Read a reply in the format that is asked for."""
+        """Parse a reply in the configured format."""
         return self._read(reply, self._tool_set, is_cut=is_cut).parsed
 
     def _require_extendable(self) -> None:
-        """Check the template as it will be used; whether the environment lists tools is not known yet."""
+        """Check the chat template with and without tools.
+
+        At this point it is unknown whether the environment lists tools.
+        """
         has_system = self._config.system_text is not None
         if self._config.tools and self._encoder.call_format is None:
             raise ConfigError(
@@ -162,11 +165,11 @@ class Chat:
         return ToolSet(observation)
 
     def _text(self, reply: str) -> tuple[int, ...]:
-        """Return the ids of a reply without a call; where the prompt has opened a thought, that is empty."""
+        """Return the ids of a reply without a call; a thought that the prompt opened is left empty."""
         return (*self._encoder.chat.closing, *self._encoder.encode(reply), self._encoder.end_id)
 
     def _read(self, reply: str, tool_set: ToolSet | None, *, is_cut: bool = False) -> ToolCallResult:
-        """Read a reply; a thought that the prompt has opened is no part of what the form reads."""
+        """Parse a reply; the form does not get a thought that the prompt opened."""
         opened = self._encoder.chat.opened
         if opened and "</think>" not in reply:
             return ToolCallResult(invalid("its thought is not closed with </think>. Think more briefly, then answer"))
@@ -174,12 +177,12 @@ class Chat:
             return ToolCallResult(self._form.parse(reply.partition("</think>")[2] if opened else reply))
         if is_cut:
             return ToolCallResult(invalid(CUT))
-        assert self._encoder.call_format is not None  # `_require_extendable` refuses that
+        assert self._encoder.call_format is not None  # checked by `_require_extendable`
         answer = self._encoder.call_format.read(opened + reply, tool_set.tools)
         return ToolCallResult(invalid(answer)) if isinstance(answer, str) else tool_set.read(answer)
 
     def _after(self, turn: int, reply: _Reply, shown: TurnContent) -> tuple[int, ...]:
-        """Return the ids between the reply of the turn before and the next one."""
+        """Return the ids between the previous turn's reply and the next reply."""
         return self._encoder.chat.following(
             turn,
             Following(reply.read.results(shown) or (shown.text,), reply.read.calls),

@@ -1,15 +1,15 @@
-"""The episode as a conversation in text, for models behind an interface that takes no ids: judged, never trained on.
+"""The episode as text messages, for models behind an API that takes no ids: evaluation only.
 
-Observations are what the user says. With ``format = "tool"`` the model is offered the environment's tools, and a call
-is the action, as JSON; an environment without tools is offered as one, `act`, whose argument is the action. What a call
-led to is the tool's answer; `agents.tool_calls` says what becomes of other answers.
+Observations are user messages. With ``format = "tool"`` the model is offered the environment's tools, and the action is
+the call as JSON. If the environment has no tools, a single tool `act` is offered, whose argument is the action. The
+result of a call is a tool message. `agents.tool_calls` handles replies that are not valid calls.
 
-The newest pictures stand with their turns, and an earlier turn says that its picture is left out. Tools answer in text
-alone, as the protocol has it, so after theirs a picture is what the user says.
+The newest images are sent with their turns; earlier turns state that their image is left out. The protocol allows only
+text in tool messages, so an image after a tool result is sent in a user message.
 
-With ``memory = "summary"`` the model is asked now and then to write down what it needs of the oldest turns, which takes
-their place. That is a reply of its own, without a step of the environment, and to text alone; it is kept as a note of
-the turn after it.
+With ``memory = "summary"`` the model is asked at intervals to summarise the oldest turns; the summary replaces them.
+The summary is a separate reply without an environment step, is requested from text only, and is stored as a note of the
+next turn.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from cairn.agents.tool_calls import CUT, ToolCall, ToolCallResult, ToolSet, read
 from cairn.core.errors import ConfigError
 from cairn.core.records import Observation
 
-_CHARS_A_TOKEN = 3  # a low guess, so that a budget of tokens is kept
+_CHARS_A_TOKEN = 3  # a low estimate, so that token budgets are not exceeded
 _LEFT_OUT = "(The picture of this turn is left out.)"
 _AFTER_TOOLS = "The picture of this turn:"
 
 
 class MessagesConfig(ConversationConfig):
-    """What is said, how it is answered, and how much of it is kept."""
+    """The instructions, the reply format and the memory of a conversation in messages."""
 
     format: str = Field(
         "plain",
@@ -63,17 +63,17 @@ class MessagesConfig(ConversationConfig):
 
     @classmethod
     def formats(cls) -> list[str]:
-        """Return the reply forms that there are."""
+        """Return the available reply forms."""
         return [*super().formats(), "tool"]
 
     def prompts(self) -> dict[str, str]:
-        """Return what is said whatever the environment shows, by setting."""
+        """Return the fixed prompt texts of every episode, by setting."""
         asked = {"summary": load_prompt("summaries", self.summary_file)} if self.policy == "summary" else {}
         return super().prompts() | asked
 
     @property
     def most_turns(self) -> int | None:
-        """TurnContent turns at which the oldest are summarised; None: any number may be shown."""
+        """Number of shown turns at which the oldest are summarised; None: unlimited."""
         return 8 if self.summary_turns is None and self.summary_tokens is None else self.summary_turns
 
     @model_validator(mode="after")
@@ -88,7 +88,7 @@ class MessagesConfig(ConversationConfig):
 
 @dataclass(frozen=True, slots=True)
 class _PastReply:
-    """A reply as it is said again, and the picture that it answers."""
+    """A reply as shown in later prompts, and the image that it answered."""
 
     content: str
     called: ToolCallResult | None = None  # None: no tools are offered
@@ -96,12 +96,12 @@ class _PastReply:
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """The calls that are said again."""
+        """The calls to show in later prompts."""
         return () if self.called is None else self.called.calls
 
 
 class Messages:
-    """`agents.context.base.Context` that makes text."""
+    """`agents.context.base.Context` that makes messages."""
 
     makes_messages: ClassVar[bool] = True
 
@@ -113,7 +113,7 @@ class Messages:
         self._asked = config.prompts().get("summary", "")
 
     def prompt(self, observation: Observation) -> Prompt:
-        """Return the whole conversation, or what asks for a summary of its oldest turns."""
+        """Return the whole conversation, or a request to summarise its oldest turns."""
         self._tool_set = ToolSet(observation)
         whole = self._whole(observation)
         if self._config.policy == "summary" and self._talk.oldest() and self._is_long(whole):
@@ -122,11 +122,11 @@ class Messages:
         return Prompt((), extends=False, messages=tuple(whole), tools=tools)
 
     def note(self, text: str) -> None:
-        """Take in the summary that was asked for."""
+        """Store the requested summary."""
         self._talk.summarise(text)
 
     def record(self, observation: Observation, action: str, reply_ids: Sequence[int], reply_text: str = "") -> None:
-        """Take note of a turn; leave out the oldest ones when it is time."""
+        """Record a turn; hide the oldest turns if the window is full."""
         if self._form is not None:
             error = self._form.parse(reply_text).error if self._form.is_strict else ""
             self._talk.add(observation, _PastReply(reply_text, image=self._image(observation)), error)
@@ -134,16 +134,16 @@ class Messages:
         answer = read_answer(reply_text)
         called = ToolSet(observation).read(answer)
         if called.parsed.is_valid and not action:
-            called = ToolCallResult(invalid(CUT))  # as `parse` read it
+            called = ToolCallResult(invalid(CUT))  # as in `parse`: a valid call without an action was cut off
         reply = _PastReply(answer.content, called, self._image(observation))
         self._talk.add(observation, reply, called.parsed.error)
 
     def render(self, action: str) -> tuple[int, ...]:
-        """Refuse: there are no ids."""
+        """Raise `ConfigError`, because this context makes no ids."""
         raise ConfigError("agent.context.method: 'messages' makes text and no ids; imitation needs one that makes ids")
 
     def parse(self, reply: str, *, is_cut: bool = False) -> Parsed:
-        """Read a reply in the format that is asked for."""
+        """Parse a reply in the configured format."""
         if self._form is not None:
             return self._form.parse(reply)
         return invalid(CUT) if is_cut else self._tool_set.read(read_answer(reply)).parsed
@@ -156,7 +156,7 @@ class Messages:
         return messages
 
     def _shown(self, observation: Observation) -> list[tuple[TurnContent, bytes | None]]:
-        """Return what there was to see at each turn, the present one last."""
+        """Return the content and image of each turn, with the current one last."""
         turns = [(shown, reply.image) for shown, reply in self._talk.turns]
         turns.append((self._talk.message(observation), self._image(observation)))
         pictured = [at for at, (_, image) in enumerate(turns) if image is not None]
@@ -165,7 +165,7 @@ class Messages:
         return turns
 
     def _image(self, observation: Observation) -> bytes | None:
-        """Return an observation's picture, where pictures are shown."""
+        """Return an observation's image; None if images are disabled."""
         return observation.image if self._config.images else None
 
     def _system(self) -> list[Message]:
@@ -179,7 +179,7 @@ class Messages:
         )
 
     def _summary_request(self) -> tuple[Message, ...]:
-        """Return a message that tells the oldest turns and asks for a summary of them."""
+        """Return messages that contain the oldest turns and ask for a summary of them."""
         told = [part for part in (self._talk.before(),) if part]
         for message, reply in self._talk.oldest():
             calls = [f"{call.name} {call.arguments}" for call in reply.calls]
@@ -189,7 +189,7 @@ class Messages:
 
 
 def _answering(reply: _PastReply, shown: TurnContent, image: bytes | None) -> list[Message]:
-    """Return what follows a reply: what is shown, by way of the results of its calls if there are any."""
+    """Return the messages after a reply: one tool message per call, else one user message."""
     if reply.called is None or not reply.calls:
         return [Message("user", shown.text, image=image)]
     results = zip(reply.calls, reply.called.results(shown), strict=True)

@@ -1,8 +1,9 @@
-"""The whole episode as one growing text: observation, reply, observation, reply. Every prompt extends the one before.
+"""The whole episode as one growing text: observation, reply, observation, reply, ...
 
-The cheapest context there is: each token is computed once while sampling and once while training. It shows no list of
-admissible actions; constrain decoding to them instead. With `remind` the task is said again before every later reply,
-so that a small model need not look for it far back; that costs the task's length a turn. It uses no chat template.
+Every prompt extends the previous one. This is the cheapest context: each token is computed once in sampling and once in
+training. It does not list admissible actions; constrain decoding to them instead. With `remind`, the task is repeated
+before every later reply, so that a small model need not attend far back; the cost is the task's length per turn. It
+uses no chat template.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _REMIND = "agent.context.transcript.remind"
 
 
 class TranscriptConfig(Config):
-    """What is said besides the observations."""
+    """The text added to the observations."""
 
     remind: str | None = Field(
         None,
@@ -33,31 +34,31 @@ class TranscriptConfig(Config):
 
 
 class Transcript:
-    """`agents.context.base.Context` that appends."""
+    """`agents.context.base.Context` that only appends."""
 
     def __init__(self, config: TranscriptConfig, encoder: Encoder) -> None:
         self._config, self._encoder = config, encoder
         self._is_first = True
         self._reminder: tuple[int, ...] = ()
-        self._closing: tuple[int, ...] = ()  # what a reply that was cut lacks
+        self._closing: tuple[int, ...] = ()  # the end id, if the last reply was cut off
 
     def prompt(self, observation: Observation) -> Prompt:
-        """Return the ids of the observation, of the task where it is repeated, and of the mark that opens a reply.
+        """Return the ids of the observation, the repeated task if any, and the reply marker.
 
-        The end id comes first if the reply before was cut without one.
+        The end id comes first if the previous reply was cut off without one.
 
         Raises:
-            ConfigError: the first text does not state its task as `remind` says.
+            ConfigError: `remind` does not match the first text.
         """
         if self._is_first and self._config.remind is not None:
             task = task_in(observation.text, self._config.remind, _REMIND)
-            self._reminder = self._encoder.encode(f" {task}")  # with a space before it, as within the line
+            self._reminder = self._encoder.encode(f" {task}")  # with the leading space that it has within the line
         reminder = () if self._is_first else self._reminder
         text = self._encoder.encode(observation.text)
         return Prompt((*self._closing, *text, *reminder, *self._encoder.plain.opener), extends=not self._is_first)
 
     def record(self, observation: Observation, action: str, reply_ids: Sequence[int], reply_text: str = "") -> None:
-        """Take note that the sequence has begun, and whether its last reply was closed."""
+        """Record that the sequence has begun, and whether its last reply has an end id."""
         self._is_first = False
         self._closing = () if self._encoder.is_closed(reply_ids) else (self._encoder.end_id,)
 
@@ -66,7 +67,7 @@ class Transcript:
         return (*self._encoder.encode(action), self._encoder.end_id)
 
     def parse(self, reply: str, *, is_cut: bool = False) -> Parsed:
-        """Take the whole reply as the action."""
+        """Return the whole reply as the action."""
         return plain(reply)
 
 

@@ -1,7 +1,7 @@
-"""A fresh prompt every turn: the task, the last few turns, the present observation, the admissible actions.
+"""A fresh prompt every turn: task, last turns, current observation, admissible actions.
 
-What a prompt says and how a reply is read comes from the environment's prompt module (for household: the published
-GiGPO format). Where the tokenizer has a chat template the prompt is one user message; else it is plain text.
+The environment's prompt module builds the prompt and parses the reply (for household: the published GiGPO format). If
+the tokenizer has a chat template, the prompt is one user message; else it is plain text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cairn.core.records import Observation
 
 
 class WindowConfig(Config):
-    """What is shown at each turn."""
+    """The prompt module and the turns in each prompt."""
 
     prompt: str = Field(
         "cairn.envs.household.prompt", description="Module with task_of, build_prompt, parse_reply, write_reply."
@@ -38,10 +38,10 @@ class _Read(Protocol):
 
 
 class PromptModule(Protocol):
-    """An environment's wording."""
+    """An environment's module that builds prompts and parses replies."""
 
     def task_of(self, intro: str) -> str:
-        """Return the task that an episode's first text states."""
+        """Return the task stated in an episode's first text."""
 
     def build_prompt(
         self,
@@ -55,14 +55,14 @@ class PromptModule(Protocol):
         """Return the prompt of one turn."""
 
     def parse_reply(self, reply: str) -> _Read:
-        """Return what a reply asks for."""
+        """Return the action of a reply."""
 
     def write_reply(self, action: str) -> str:
-        """Return a valid reply that asks for `action`."""
+        """Return a valid reply with this action."""
 
 
 class Window:
-    """`agents.context.base.Context` that rebuilds its prompt."""
+    """`agents.context.base.Context` that rebuilds its prompt each turn."""
 
     def __init__(self, config: WindowConfig, encoder: Encoder) -> None:
         self._config, self._encoder = config, encoder
@@ -89,7 +89,7 @@ class Window:
         return Prompt(self._encoder.chat.opening(text), extends=False)
 
     def record(self, observation: Observation, action: str, reply_ids: Sequence[int], reply_text: str = "") -> None:
-        """Take note of a turn."""
+        """Record a turn."""
         self._history.append((observation.text, action))
 
     def render(self, action: str) -> tuple[int, ...]:
@@ -97,12 +97,12 @@ class Window:
         return (*self._encoder.encode(self._wording.write_reply(action)), self._encoder.end_id)
 
     def parse(self, reply: str, *, is_cut: bool = False) -> Parsed:
-        """Read a reply as the environment's wording asks."""
+        """Parse a reply with the environment's prompt module."""
         read = self._wording.parse_reply(reply)
         return Parsed(action=read.action, is_valid=read.is_valid)
 
     def _shown(self) -> int:
-        """Return how many turns are shown."""
+        """Return the number of shown turns."""
         return {"full": len(self._history), "window": self._config.history, "markovian": 0}[self._config.memory]
 
 
@@ -110,7 +110,7 @@ def load_wording(name: str) -> PromptModule:
     """Import a prompt module.
 
     Raises:
-        ConfigError: there is none of this name, or it lacks a function.
+        ConfigError: the module does not exist or lacks a function.
     """
     try:
         module = importlib.import_module(name)
@@ -119,7 +119,7 @@ def load_wording(name: str) -> PromptModule:
     for function in ("task_of", "build_prompt", "parse_reply", "write_reply"):
         if not hasattr(module, function):
             raise ConfigError(f"agent.context.window.prompt: module {name!r} has no function {function!r}")
-    return cast(PromptModule, module)  # cast: a module found by name has no type of its own
+    return cast(PromptModule, module)  # cast: a module imported by name has no static type
 
 
 CONTEXT = (Window, WindowConfig)

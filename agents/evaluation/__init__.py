@@ -1,1 +1,1 @@
-"""Evaluation: panels of tasks, episodes played on them, metrics with intervals, comparisons and reports."""
+"""Evaluation: task panels, episodes on them, metrics, comparisons and reports."""

@@ -1,4 +1,7 @@
-"""Checks of the arguments with which evaluations are called from Python; the command line checks its own options."""
+"""Checks the arguments of evaluations that are started from Python.
+
+The command line checks its own options.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,15 @@ MOST_ATTEMPTS = 10_000  # at a task
 
 
 def whole_number(name: str, value: object, least: float = -math.inf, most: float = math.inf) -> int:
-    """Return an argument that is a whole number; NumPy's are.
+    """Return an argument as an integer; NumPy integers are accepted.
 
     Raises:
-        ConfigError: it is not, or lies outside of `least` and `most`.
+        ConfigError: it is not an integer, or lies outside `least` and `most`.
     """
     bounds = [f"{word} {bound}" for word, bound in (("at least", least), ("at most", most)) if math.isfinite(bound)]
     expected = f"a whole number{' of ' if bounds else ''}{' and '.join(bounds)}"
     try:
-        found = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]  # it is checked here
+        found = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]  # checked here
     except TypeError:
         found = None
     if found is None or not least <= found <= most:
@@ -29,7 +32,7 @@ def whole_number(name: str, value: object, least: float = -math.inf, most: float
 
 
 def sampling_temperature(value: object) -> float:
-    """Return a temperature.
+    """Return a temperature as a float.
 
     Raises:
         ConfigError: it is not a finite number of at least 0.

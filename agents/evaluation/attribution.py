@@ -1,7 +1,7 @@
-"""What each part of an agent is worth: Shapley values over switches, such as memory, planner, tools, context.
+"""Shapley values of an agent's parts, such as memory, planner, tools and context.
 
-An agent is played with every set of its parts switched on, all tasks of a panel each time; what is kept is not played
-again. Values are worked out task by task and averaged, so that their intervals are those over tasks.
+Each part is a switch. The agent plays all tasks of a panel with every subset of the switches on; stored evaluations are
+not played again. Values are computed per task and averaged, so that their intervals are over tasks.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _MOST_PARTS = 6  # 64 evaluations
 
 @dataclass(frozen=True, kw_only=True)
 class Attribution:
-    """What an agent's parts add to its success."""
+    """The contribution of each part of an agent to its success."""
 
     none: Interval  # success with all of them off
-    all: Interval  # with all of them on
-    parts: Mapping[str, Interval]  # Shapley value of each; their means add up to the difference of the two
-    sets: Mapping[str, float]  # success with just these on
+    all: Interval  # success with all of them on
+    parts: Mapping[str, Interval]  # Shapley value of each; their means add up to all - none
+    sets: Mapping[str, float]  # success with only these on
 
     def to_dict(self) -> dict[str, Any]:  # Any: JSON
-        """Return it JSON-ready."""
+        """Return the attribution as JSON-ready tables."""
         return asdict(self)
 
 
@@ -50,16 +50,18 @@ def attribute(
     root: Path = ROOT,
     on_set: Callable[[Sequence[str]], None] = lambda _: None,
 ) -> Attribution:
-    """Return the Shapley value of each switch: the settings that it adds to the agent's when it is on.
+    """Return the Shapley value of each switch.
+
+    A switch is a table of settings that is merged over the agent's settings when it is on.
 
     Raises:
-        ConfigError: there are no switches or more than six, two are about the same setting, or a setting is wrong.
+        ConfigError: there are no switches or more than six, two change the same setting, or a setting is wrong.
     """
     if not 1 <= len(switches) <= _MOST_PARTS:
         raise ConfigError(f"Expected 1 to {_MOST_PARTS} parts (each doubles the evaluations), got {len(switches)}")
     _refuse_overlaps(switches)
     names = sorted(switches)
-    load_agent(agent, _with(settings, switches, names))  # what is wrong with a setting is said before any is played
+    load_agent(agent, _with(settings, switches, names))  # checks the settings before any evaluation is played
     found: dict[frozenset[str], dict[tuple[int, str], list[float]]] = {}
     for chosen in (subset for size in range(len(names) + 1) for subset in combinations(names, size)):
         on_set(chosen)

@@ -1,8 +1,8 @@
-"""Two agents on one panel, task by task: which is better, how sure that is, and how many tasks it would take.
+"""Compares two agents on one panel: difference, significance and number of tasks needed.
 
-Both sides may be several evaluations, such as of runs with different seeds: their attempts at a task are averaged, and
-the spread over seeds is told beside. Evaluations of different panels are not compared, unless their tasks are the same
-in other words (`agents.evaluation.panel.told_otherwise`).
+Each side may have several evaluations, such as runs with different seeds: their attempts at a task are averaged, and
+the spread over seeds is reported too. Evaluations of different panels are not compared, unless the panels differ only
+in perturbations (`agents.evaluation.panel.told_otherwise`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from cairn.core.errors import CairnError
 from cairn.core.store.read import EpisodeRow
 from cairn.envs.base import EnvConfig
 
-Attempts = dict[tuple[int, str], list[float]]  # (part, task) -> what each attempt gave
+Attempts = dict[tuple[int, str], list[float]]  # (part, task) -> value of each attempt
 _VALUES: dict[str, Callable[[EpisodeRow], float]] = {
     "success": lambda row: float(bool(row.success)),
     "score": lambda row: row.score or 0.0,
@@ -33,39 +33,38 @@ _VALUES: dict[str, Callable[[EpisodeRow], float]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """One of the two."""
+    """One of the two sides."""
 
-    agents: tuple[str, ...]  # one an evaluation
+    agents: tuple[str, ...]  # one per evaluation
     mean: Interval  # over tasks
     by_seed: tuple[float, ...]  # each evaluation's mean over tasks
-    over_seeds: tuple[float, float] | None  # Student's 95 % interval of the mean over evaluations; None: there is one
+    over_seeds: tuple[float, float] | None  # Student's 95 % interval of the mean over evaluations; None: only one
     excluded: tuple[float, ...]  # share of each evaluation's episodes of these parts that failed
-    is_final: bool  # whether no part of any evaluation excludes more than `measures.MOST_EXCLUDED`
-    perturbations: tuple[str, ...]  # under which its tasks are told, as in "rename(seed=1)"; none: in their own words
+    is_final: bool  # whether no part of any evaluation excludes more than `metrics.MOST_EXCLUDED`
+    perturbations: tuple[str, ...]  # perturbations of its tasks, such as "rename(seed=1)"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """The second against the first."""
+    """The second side compared with the first."""
 
-    family: str  # of the panel's part; "all": of all tasks
+    family: str  # of the panel's part; "all": all tasks
     measure: str  # success, score, return or turns
     first: Side
     second: Side
     paired: Paired
 
     def to_dict(self) -> dict[str, Any]:  # Any: JSON
-        """Return it JSON-ready."""
+        """Return the comparison as JSON-ready tables."""
         return asdict(self)
 
 
 def compare(first: Sequence[Path], second: Sequence[Path], measures: Sequence[str] = ("success",)) -> list[Comparison]:
-    """Compare evaluations in folders; parts of the panel one by one, and all tasks together where there are several.
+    """Compare stored evaluations, part by part, and over all tasks if there are several parts.
 
     Raises:
-        CairnError: a folder holds no evaluation that has ended, or one with a task of which no episode could be scored;
-            it stands twice on one side; they are of panels that differ in more than the words of their tasks; or there
-            is no such measure.
+        CairnError: a folder has no finished evaluation, or one with a task without a scored episode; a folder is listed
+            twice on one side; the panels differ in more than perturbations; or a measure is unknown.
     """
     if unknown := [name for name in measures if name not in _VALUES]:
         raise CairnError(f"There is no measure {unknown[0]!r}; choose of {', '.join(_VALUES)}")
@@ -82,7 +81,7 @@ def compare(first: Sequence[Path], second: Sequence[Path], measures: Sequence[st
 
 
 def _loaded(folders: Sequence[Path]) -> list[Evaluation]:
-    """Return one side: evaluations of one panel, each by itself and with all of its tasks."""
+    """Return one side: different, complete evaluations of one panel."""
     if len({folder.resolve() for folder in folders}) < max(1, len(folders)):
         raise CairnError(
             f"Expected an evaluation, or several different ones, such as of runs with different seeds, got "
@@ -146,7 +145,7 @@ def _joined(found: Sequence[Attempts]) -> Attempts:
 
 
 def _named(attempts: Attempts) -> dict[str, list[float]]:
-    """Return attempts by one name a task; parts of a panel may have tasks of one id."""
+    """Return attempts by a unique task name, since several parts may use the same task id."""
     return {f"{task} (part {part})": values for (part, task), values in attempts.items()}
 
 
@@ -175,7 +174,7 @@ def _excluded_share(measures: Sequence[Measures]) -> float:
 
 
 def _perturbations(panel: Panel, parts: set[int]) -> tuple[str, ...]:
-    """Return the names, with what is set of them, of whatever is told otherwise in any of the parts."""
+    """Return the names and settings of all perturbations in the given parts."""
     found = set()
     for number in parts:
         given = EnvConfig(perturb=panel.parts[number].config.get("perturb", {})).perturb

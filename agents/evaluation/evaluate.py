@@ -1,9 +1,9 @@
-"""An agent on a panel, kept: one run store an evaluation, in a folder that is named after what the result depends on.
+"""Evaluates an agent on a panel and stores the episodes in a run store per evaluation.
 
-The name has a hash of the panel's tasks, the agent's weights and settings, and the code: Cairn's version, and the files
-of environments outside it. The same evaluation is read from its folder and not played again; one that was interrupted
-goes on where it stopped; failed episodes (faults of ours) are tried again then. Two processes cannot play one
-evaluation at once.
+The folder's name has a hash of everything that the result depends on: the panel's tasks, the agent's weights and
+settings, and the code, which is Cairn's version and the files of environments outside it. A finished evaluation is read
+from its folder and not played again; an interrupted one is resumed, and its infrastructure failures are retried. Only
+one process can play an evaluation at a time.
 """
 
 from __future__ import annotations
@@ -39,49 +39,52 @@ ROOT = Path("evals")
 
 @dataclass(frozen=True, kw_only=True)
 class PartResult:
-    """What was found on one part of a panel."""
+    """The results on one part of a panel."""
 
     family: str
     env: str
     measures: Measures
     signs: RewardHackingSigns  # of reward hacking
-    digest: str  # equal where the same happened: see core.store.digest
+    digest: str  # equal for identical episodes: see core.store.digest
 
     def to_dict(self) -> dict[str, Any]:  # Any: JSON
-        """Return it JSON-ready."""
+        """Return the results as JSON-ready tables."""
         told = {"family": self.family, "env": self.env, "digest": self.digest, "signs": self.signs.to_dict()}
         return told | self.measures.to_dict()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """What was found, and where it is kept."""
+    """The results of an evaluation and its folder."""
 
     agent: str
     panel: Panel
     facts: Mapping[str, Any]  # Any: JSON; settings, hashes and versions
     parts: tuple[PartResult, ...]
     folder: Path
-    usage: TokenUsage | None  # of a server, all times together; None: none was asked
-    played: int  # episodes that were played now; 0: all of them had been before
-    seconds: float  # of playing, all times together
-    gates: Verdicts | None = None  # of the panel's parts, in their order; None: the gates were not run
+    usage: TokenUsage | None  # of a server, summed over all sessions; None: no server was used
+    played: int  # episodes played in this call
+    seconds: float  # of playing, summed over all sessions
+    gates: Verdicts | None = None  # of the panel's parts, in order; None: the checks were not run
 
     def training_tasks(self, number: int) -> int:
-        """Return how many tasks of the part of this number the agent was trained on; 0 where that is not known."""
+        """Return how many tasks of part `number` the agent was trained on; 0 if unknown."""
         return training_tasks(self.facts, number)
 
     def mark(self, number: int) -> Mark:
-        """Return what the gates say of the part of this number."""
+        """Return the sanity check result of part `number`."""
         return mark_of(self.gates, number)
 
     @property
     def is_final(self) -> bool:
-        """Whether no part excludes more episodes than a final result may; see `agents.evaluation.metrics`."""
+        """Whether each part is final, that is, has few enough excluded episodes.
+
+        See `agents.evaluation.metrics`.
+        """
         return all(part.measures.is_final for part in self.parts)
 
     def to_dict(self) -> dict[str, Any]:  # Any: JSON
-        """Return it JSON-ready."""
+        """Return the evaluation as JSON-ready tables."""
         return {
             "agent": self.agent,
             "panel": self.panel.name,
@@ -114,22 +117,22 @@ def evaluate(
     on_episode: Callable[[PanelSection, Episode], None] = lambda _, __: None,
     on_left: Callable[[int], None] = lambda _: None,
 ) -> Evaluation:
-    """Play an agent on a panel, or on tasks of one environment, unless that was done before.
+    """Play an agent on a panel, or on tasks of one environment, unless it is already stored.
 
     Args:
         agent: name, function or class; see `agents.agent.load_agent` and `agents.code_agent`.
-        env: registered id; in place of a panel.
-        panel: name, file, or one that was loaded.
+        env: registered id; instead of a panel.
+        panel: name, file or loaded panel.
         config: settings of `env`.
-        settings: the agent's: tables ``agent`` and ``sampling``, on top of what is stored with it.
-        tasks: of `env`: ids, or how many from the start of the configured split.
-        seed: for `env`: of chance in the environment and in the agent.
-        attempts: for `env`: at each task.
-        temperature: of sampling, for policies; 0: the most probable token.
-        pace: how many episodes are in flight.
-        root: where evaluations are kept.
+        settings: the agent's settings: tables ``agent`` and ``sampling``, merged over its stored ones.
+        tasks: of `env`: ids, or a number of tasks from the start of the configured split.
+        seed: for `env`: seed of the environment and the agent.
+        attempts: for `env`: attempts per task.
+        temperature: sampling temperature, for policies; 0: the most probable token.
+        pace: number of episodes in flight.
+        root: folder of stored evaluations.
         on_episode: called with each episode that is played now.
-        on_left: called before the first with how many those are.
+        on_left: called before the first episode with the number of missing ones.
 
     Raises:
         UnknownNameError: no such panel, environment or task.
@@ -161,18 +164,18 @@ def evaluate(
     return replace(load_evaluation(folder), played=played)
 
 
-def training_tasks(facts: Mapping[str, Any], number: int) -> int:  # Any: JSON, perhaps of a stranger
-    """Return how many tasks of a part the facts of an evaluation count as training tasks; 0 where they do not say."""
+def training_tasks(facts: Mapping[str, Any], number: int) -> int:  # Any: untrusted JSON
+    """Return the number of training tasks in part `number` of an evaluation; 0 if unknown."""
     counts = facts.get("training_tasks")
     found = counts[number] if isinstance(counts, list) and number < len(counts) else 0
     return found if isinstance(found, int) else 0
 
 
 def load_evaluation(folder: Path) -> Evaluation:
-    """Return an evaluation that was kept.
+    """Return a stored evaluation.
 
     Raises:
-        CairnError: there is none in the folder, or it has not come to its end.
+        CairnError: there is no evaluation in the folder, or it is unfinished.
     """
     with RunStore.read(folder) as store:
         kept = stored_evaluation(store)
@@ -199,7 +202,7 @@ def load_evaluation(folder: Path) -> Evaluation:
 
 
 def outcomes(folder: Path, value: Callable[[EpisodeRow], float]) -> dict[tuple[int, str], list[float]]:
-    """Return a value of every scored attempt of a kept evaluation, by part and task."""
+    """Return a value of every scored attempt of a stored evaluation, by part and task."""
     found: dict[tuple[int, str], list[float]] = {}
     with RunStore.read(folder) as store:
         for number, _ in enumerate(stored_evaluation(store).panel.parts):
@@ -219,7 +222,7 @@ def _facts(agent: Agent, panel: Panel, temperature: float, settings: Mapping[str
         "key": key,
         "agent_hash": who,
         "agent_settings": dict(settings),
-        "agent_folder": None if agent.place is None else str(agent.place.resolve()),  # no part of the key: it may move
+        "agent_folder": None if agent.place is None else str(agent.place.resolve()),  # not in the key: it may move
         "temperature": temperature,
         "warning": agent.warning,
         "cairn": VERSION,

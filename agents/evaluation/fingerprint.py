@@ -1,8 +1,8 @@
-"""What an evaluation's result depends on, as hashes: of an agent, and of a panel with the code of its environments.
+"""Hashes of everything that an evaluation's result depends on: agent, panel and code.
 
-Of an agent: weights, settings and prompts, or the file that defines it; not how fast it plays, nor what that costs. A
-model behind a server is known by name and address alone: that its weights changed cannot be seen from here. Of code:
-Cairn's version, and the files that define environments and agents outside Cairn; not what those import.
+An agent's hash covers its weights, settings and prompts, or the file that defines it, but not speed or cost settings. A
+model behind a server is identified by name and address only: changes of its weights are not detected. The hash of the
+code covers Cairn's version and the files that define environments and agents outside Cairn, but not their imports.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from cairn.envs.base import TextEnv
 from cairn.envs.registry import load
 
 VERSION = metadata.version("cairn-rl")
-_SPEED = {"slots", "cache_tokens"}  # settings of sampling that change no reply
+_SPEED = {"slots", "cache_tokens"}  # sampling settings that do not affect replies
 _WEIGHTS = ("*.safetensors", "*.bin", "*.json", "*.txt", "*.model", "*.jinja", "*.sqlite", "*.sqlite-wal")
-_NOT_READ = ("manifest.json", "optimizer.safetensors", "rollout.json")  # by who plays
+_NOT_READ = ("manifest.json", "optimizer.safetensors", "rollout.json")  # files that playing does not read
 
 
 def fingerprint(agent: Agent, temperature: float) -> str:
-    """Return the SHA-256 of what an agent is, as 64 hex digits; a person is another one each time."""
+    """Return the SHA-256 of an agent, as 64 hex digits; a human gets a new one each time."""
     sampling = _sampling(agent.sampling)
     how = {"settings": agent.settings, "prompts": dict(agent.prompts)}
     content: dict[str, Any] = {"sampling": {**sampling, "temperature": temperature}, "how": how}  # Any: JSON
@@ -52,13 +52,13 @@ def fingerprint(agent: Agent, temperature: float) -> str:
 
 
 def panel_key(panel: Panel) -> str:
-    """Return the SHA-256 of what is played and by which code, as 64 hex digits."""
+    """Return the SHA-256 of a panel and the code that plays it, as 64 hex digits."""
     code = _code(part.env for part in panel.parts)
     return sha256(json.dumps([panel.content_hash(), VERSION, code], sort_keys=True).encode()).hexdigest()
 
 
 def _sampling(sampling: SamplingConfig) -> dict[str, Any]:  # Any: JSON
-    """Return what replies follow from, of the chosen back end alone."""
+    """Return the settings that affect replies, for the chosen back end only."""
     general = {name: getattr(sampling, name) for name in SamplingConfig.model_fields if name not in _SPEED}
     settings = build(BACKENDS.load(sampling.method)[1], sampling.settings, f"sampling.{sampling.method}")
     its = settings.identity() if isinstance(settings, BackendConfig) else settings.model_dump(mode="json")
@@ -66,7 +66,7 @@ def _sampling(sampling: SamplingConfig) -> dict[str, Any]:  # Any: JSON
 
 
 def _code(env_ids: Iterable[str]) -> dict[str, str]:
-    """Return a hash of each module's file, by name, that defines an environment outside Cairn or a base of one."""
+    """Return a hash per module that defines an environment, or a base of one, outside Cairn."""
     kinds = {kind for env_id in env_ids for kind in load(env_id).__mro__ if issubclass(kind, TextEnv)}
     modules = {kind.__module__ for kind in kinds if not kind.__module__.startswith("cairn.")}
     files = {name: inspect.getsourcefile(sys.modules[name]) for name in sorted(modules) if name != "__main__"}
@@ -74,7 +74,7 @@ def _code(env_ids: Iterable[str]) -> dict[str, str]:
 
 
 def _hashes(folder: Path) -> dict[str, str]:
-    """Return a hash of each of a folder's files that say what a model is."""
+    """Return a hash of each file in a folder that defines a model."""
     found = sorted({file for pattern in _WEIGHTS for file in folder.glob(pattern) if file.name not in _NOT_READ})
     return {file.name: _hash(file) for file in found}
 

@@ -1,6 +1,6 @@
-"""Play any agent on tasks of any environment, in memory: scripted agents, checkpoints, models.
+"""Plays any agent on tasks of any environment, in memory.
 
-`agents.evaluation.evaluate` does so for a panel and keeps what happened.
+Agents are scripts, checkpoints or models. `agents.evaluation.evaluate` plays a panel and stores the episodes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from cairn.envs.registry import closing_env, make, task_ids
 
 
 class Pace(Config):
-    """How fast an agent is played; what is played does not depend on it."""
+    """Speed settings of an evaluation; they do not affect the result."""
 
     slots: int | None = Field(None, ge=1, description="Episodes in flight; None: as many as the agent's settings say.")
     processes: bool = Field(False, description="Each environment in a process of its own.")
@@ -44,17 +44,17 @@ def play_tasks(
     temperature: float = 0.4,
     on_episode: Callable[[Episode], None] = lambda _: None,
 ) -> tuple[Report, list[Episode]]:
-    """Play tasks once each and return the report and the episodes.
+    """Play each task once and return the report and the episodes.
 
     Args:
         agent: a script such as ``oracle``, ``random`` or ``constant:TEXT``, ``openai:MODEL``, a run's folder, a
             checkpoint, or a model's folder or hub name; see `agents.agent.load_agent`.
         env: registered id.
         config: the environment's settings.
-        settings: the agent's: tables ``agent`` and ``sampling``, on top of what is stored with it.
-        tasks: ids, or how many from the start of the configured split.
-        seed: of chance in the environment and in the agent.
-        temperature: of sampling, for policies.
+        settings: the agent's settings: tables ``agent`` and ``sampling``, merged over its stored ones.
+        tasks: ids, or a number of tasks from the start of the configured split.
+        seed: seed of the environment and the agent.
+        temperature: sampling temperature, for policies.
         on_episode: called with each finished episode.
 
     Raises:
@@ -76,7 +76,10 @@ def play_tasks(
 
 
 def part_jobs(part: PanelSection, names: Sequence[str] | None = None) -> list[Job]:
-    """Return every attempt at every task of a part, or at those named; attempts at one task are a group."""
+    """Return a job per attempt at each task of a part, or at each of `names`.
+
+    Attempts at one task form a group.
+    """
     return [
         Job(
             task=Task(env_id=part.env, task_id=name, seed=task_seed(part.seed, name, attempt)),
@@ -100,7 +103,7 @@ def play_jobs(
 ) -> list[Episode]:
     """Play jobs of a part's environment and return the episodes.
 
-    `on_usage` hears at the end, which may be an interruption, what was asked of a server, if one was.
+    `on_usage` receives a server's usage at the end, also after an interruption.
     """
     slots = max(1, min(pace.slots or agent.sampling.slots, len(jobs)))
     backend = agent.backend(slots=slots, temperature=temperature)

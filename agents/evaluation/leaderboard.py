@@ -1,7 +1,7 @@
-"""Kept evaluations as a table in Markdown, best first: one table per panel, identified by its hash.
+"""Writes stored evaluations as Markdown tables, best first: one table per panel hash.
 
-The order is that of the mean success over parts with excluded episodes counted as failures, so that no agent gains by
-episodes that fail. Evaluations that are not final come last.
+Rows are sorted by mean success over parts, with excluded episodes counted as failures, so that failed episodes bring no
+advantage. Evaluations that are not final come last.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _COLUMNS = (
 
 
 def find_evaluations(places: Iterable[Path]) -> tuple[list[Evaluation], list[str]]:
-    """Return the evaluations in these folders, or in folders of these, and why others are left out.
+    """Return the evaluations in these folders or their subfolders, and reasons for skipped ones.
 
     Raises:
-        CairnError: there is none at all.
+        CairnError: no evaluation was found.
     """
     found, problems = [], []
     for place in places:
@@ -40,7 +40,7 @@ def find_evaluations(places: Iterable[Path]) -> tuple[list[Evaluation], list[str
 
 
 def leaderboard(evaluations: Sequence[Evaluation]) -> str:
-    """Return Markdown: for each panel a table of agents, by mean success over its parts."""
+    """Return Markdown: for each panel a table of agents, sorted by mean success over its parts."""
     panels = {each.panel.content_hash(): each.panel for each in evaluations}
     lines: list[str] = []
     for key, panel in sorted(panels.items(), key=lambda item: (item[1].name, item[0])):
@@ -86,7 +86,7 @@ def _row(found: Evaluation) -> str:
 
 
 def _gates(found: Evaluation) -> str:
-    """Return what the gates say: which parts do not hold and why, or one word for all."""
+    """Return the failed parts with reasons, or one word for all parts."""
     marks = [(part.family, found.mark(number)) for number, part in enumerate(found.parts)]
     faults = [f"{family} {mark}" for family, mark in marks if mark.holds is False]
     return ", ".join(faults) or str(marks[0][1])
@@ -115,8 +115,8 @@ def _mean(found: Evaluation) -> float:
 
 
 def _cell(text: str) -> str:
-    """Return a text that is no Markdown and no HTML: names of agents and panels come from anywhere."""
+    """Return a text with Markdown and HTML escaped; names of agents and panels are untrusted."""
     flat = " ".join(text.split())
-    for char in "\\|[`":  # the backslash first: one that was there would undo those that are added
+    for char in "\\|[`":  # the backslash first, so that added backslashes are not escaped
         flat = flat.replace(char, f"\\{char}")
     return flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,8 +1,8 @@
-"""What a part of an evaluation comes to: means over tasks with intervals, repeated attempts, and what they cost.
+"""Metrics of one part of an evaluation: means over tasks with intervals, pass@k, and cost.
 
-The unit is the task (see `agents.evaluation.statistics`): what several attempts at a task gave is averaged first.
+The unit is the task (see `agents.evaluation.statistics`): the values of several attempts at a task are averaged first.
 Failed episodes are infrastructure failures: they are counted by cause and excluded from every score. Since exclusions
-can flatter an agent, the share of excluded episodes is reported, with the success that counts them as failures; above
+can flatter an agent, the share of excluded episodes is reported, with the success that counts them as failures. Above
 `MOST_EXCLUDED` a result is not final.
 """
 
@@ -34,15 +34,15 @@ class TaskScores:
 
 @dataclass(frozen=True, kw_only=True)
 class Measures:
-    """One part's results. None: nothing was scored, or it was not counted."""
+    """One part's results; None: no episode was scored, or the value was not counted."""
 
-    tasks: int  # with an episode that was scored
-    episodes: int  # that were scored
+    tasks: int  # with a scored episode
+    episodes: int  # scored episodes
     cut: int  # of the scored episodes: ended because sampling.max_context was full
     agent_errors: int  # of the scored episodes: ended because the agent's code raised or took too long
-    first_agent_error: str  # what the first of these says; "" without
+    first_agent_error: str  # message of the first of these; "" if none
     failed: Mapping[str, int]  # by cause
-    first_failure: str  # what the first of these says; "" without
+    first_failure: str  # message of the first of these; "" if none
     success: Interval | None
     pessimistic_success: Interval | None  # failed episodes count as not successful; over all tasks with an episode
     score: Interval | None
@@ -52,13 +52,13 @@ class Measures:
     reply_tokens: float | None
     cost: float | None  # of all episodes together
     seconds: float | None  # of an episode's environment steps, on average
-    ceiling: float  # share of the tasks that any play can solve
+    ceiling: float  # share of the tasks that can be solved
     by_type: Mapping[str, TaskScores]
     by_difficulty: Mapping[str, TaskScores]
     pass_at: Mapping[int, Interval]  # pass@k
     pass_hat: Mapping[int, Interval]  # pass^k
     best_of: Mapping[int, Interval]  # expected best score of n attempts
-    budgets: Mapping[str, Curve]  # by what is limited: turns, tokens, cost
+    budgets: Mapping[str, Curve]  # by limited quantity: turns, tokens, cost
 
     @property
     def excluded(self) -> int:
@@ -76,13 +76,13 @@ class Measures:
         return self.excluded_share <= MOST_EXCLUDED
 
     def to_dict(self) -> dict[str, Any]:  # Any: JSON
-        """Return it JSON-ready."""
+        """Return the results as JSON-ready tables."""
         return {**asdict(self), "excluded_share": self.excluded_share, "is_final": self.is_final}
 
 
 @dataclass(frozen=True, kw_only=True)
 class TaskFacts:
-    """What an environment says of a task."""
+    """Properties of a task from its environment."""
 
     type: str = ""
     difficulty: str = ""
@@ -90,7 +90,7 @@ class TaskFacts:
 
 
 def measure(rows: Sequence[EpisodeRow], facts: Mapping[str, TaskFacts]) -> Measures:
-    """Return what these episodes come to."""
+    """Return the metrics of these episodes."""
     scored = [row for row in rows if row.success is not None]
     raised = [row for row in scored if row.ending == "truncated" and row.cause == "agent"]
     attempts = _by_task(scored)
@@ -127,7 +127,7 @@ def measure(rows: Sequence[EpisodeRow], facts: Mapping[str, TaskFacts]) -> Measu
 # -- helpers -----------------------------------------------------------------------------------------------------------
 
 Attempts = Mapping[str, Sequence[EpisodeRow]]
-Values = Mapping[str, Sequence[float]]  # task -> what each attempt gave
+Values = Mapping[str, Sequence[float]]  # task -> value of each attempt
 
 
 def _by_task(rows: Sequence[EpisodeRow]) -> dict[str, list[EpisodeRow]]:
@@ -142,7 +142,7 @@ def _values(attempts: Attempts, value: Callable[[EpisodeRow], float]) -> Values:
 
 
 def _outcomes(successes: Values, scores: Values, kind: Callable[[str], str]) -> dict[str, TaskScores]:
-    """Return outcomes by kind; nothing where no task has any."""
+    """Return outcomes by kind; {} if no task has a kind."""
     by_kind: dict[str, list[str]] = {}
     for task in successes:
         by_kind.setdefault(kind(task), []).append(task)
@@ -156,14 +156,17 @@ def _outcomes(successes: Values, scores: Values, kind: Callable[[str], str]) -> 
 
 
 def _repeated(attempts: Attempts, value: Callable[[Sequence[EpisodeRow], int], float]) -> dict[int, Interval]:
-    """Return a value for all powers of two up to what the task with the fewest attempts allows, and for that itself."""
+    """Return a value per attempt count k.
+
+    k is every power of two up to the fewest attempts of a task, and that number itself.
+    """
     fewest = min((len(rows) for rows in attempts.values()), default=0)
     ks = sorted({fewest, *(2**power for power in range(fewest.bit_length()))}) if fewest > 1 else []
     return {k: interval({task: [value(rows, k)] for task, rows in attempts.items()}) for k in ks}
 
 
 def _budgets(scored: Sequence[EpisodeRow]) -> dict[str, Curve]:
-    """Return, for each thing that was counted in all episodes, how many succeed within a budget of it."""
+    """Return for each fully counted quantity the share of successes within each budget."""
     spent: dict[str, list[float | None]] = {
         "turns": [float(row.turns) for row in scored],
         "tokens": [
@@ -184,7 +187,7 @@ def _tokens(row: EpisodeRow) -> float | None:
 
 
 def _curve(spent: Sequence[float], won: Sequence[bool]) -> Curve:
-    enough = np.sort(np.array(spent)[np.array(won, bool)])  # what each success took
+    enough = np.sort(np.array(spent)[np.array(won, bool)])  # budget spent by each success
     values = np.unique(enough)
     if len(values) > _MOST_POINTS:
         values = values[np.unique(np.linspace(0, len(values) - 1, _MOST_POINTS).round().astype(int))]

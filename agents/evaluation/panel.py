@@ -1,8 +1,9 @@
-"""Panels: fixed tasks of one or several environments, with all that a result on them depends on, in one file.
+"""Panels: fixed tasks of one or several environments, in one file with a hash.
 
-A file says which version of each environment, which settings, tasks, seed and attempts, and how each task begins. It
-has a hash of all this, so that two results under one hash are of the same tasks; a file that was changed by hand is
-refused, and so is a task that begins otherwise on this machine than where the panel was made.
+A file has everything that results depend on: the version and settings of each environment, the tasks, the seed, the
+attempts, and a key of each task's first observation. Results with equal panel hashes are of the same tasks. A file that
+was edited by hand is rejected, and so is a task with another first observation on this machine than on the machine
+where the panel was made.
 """
 
 from __future__ import annotations
@@ -53,31 +54,31 @@ class Panel(Config):
     parts: tuple[PanelSection, ...] = Field(min_length=1)
 
     def content_hash(self) -> str:
-        """Return the SHA-256 of everything but the hash, as 64 hex digits."""
+        """Return the SHA-256 of all other fields, as 64 hex digits."""
         content = self.model_dump(mode="json", exclude={"hash"})
         return _sha256(content)
 
     def tasks_hash(self) -> str:
-        """Return the SHA-256 of tasks and how they are played, in whatever words they are told."""
-        words: dict[str, Any] = {"may_differ": True, "config": {"perturb"}}  # Any: names within names, for pydantic
+        """Return the SHA-256 of the tasks and how they are played, without perturbations."""
+        words: dict[str, Any] = {"may_differ": True, "config": {"perturb"}}  # Any: pydantic's nested field names
         return _sha256(self.model_dump(mode="json", include={"parts"}, exclude={"parts": {"__all__": words}}))
 
     def sealed(self) -> Self:
-        """Return it with its hash."""
+        """Return a copy with its hash set."""
         return self.model_copy(update={"hash": self.content_hash()})
 
 
 def names() -> list[str]:
-    """Return the panels that ship with Cairn."""
+    """Return the names of the panels that ship with Cairn."""
     return sorted(file.stem for file in FOLDER.glob("*.toml"))
 
 
 def load_panel(name: str | Path) -> Panel:
-    """Return a panel: one that ships with Cairn, by name, or that of a file.
+    """Return a panel: one that ships with Cairn, by name, or one from a file.
 
     Raises:
         UnknownNameError: there is no such panel.
-        ConfigError: the file is none, was changed since it was made, or is of an environment of another version.
+        ConfigError: the file is not a panel or was changed since it was made.
     """
     file = Path(name) if str(name).endswith(".toml") else FOLDER / f"{name}.toml"
     if not str(name).endswith(".toml") and str(name) not in names():
@@ -94,14 +95,14 @@ def load_panel(name: str | Path) -> Panel:
 def make_panel(
     name: str, summary: str, parts: Sequence[PanelSection], on_task: Callable[[str], None] = lambda _: None
 ) -> Panel:
-    """Return a panel whose tasks are noted with how they begin here; keys that `parts` have are not read."""
+    """Return a panel with the key of each task's first observation; existing keys are ignored."""
     return Panel(name=name, summary=summary, parts=tuple(_begun(part, on_task) for part in parts)).sealed()
 
 
 def tasks_panel(
     env: str, config: Mapping[str, Any], tasks: int | Sequence[str], seed: int = 0, attempts: int = 1
 ) -> Panel:  # Any: the environment's own
-    """Return a panel for once: tasks of an environment, by id, or so many from the start of its split.
+    """Return a temporary panel: tasks of an environment, by id or number from the split's start.
 
     Raises:
         UnknownNameError: no such environment.
@@ -120,9 +121,9 @@ def tasks_panel(
 
 
 def told_otherwise(panel: Panel, *perturbations: str) -> Panel:
-    """Return a panel of the same tasks under perturbations, with their default settings, and its own name and hash.
+    """Return a panel of the same tasks under perturbations, with a new name and hash.
 
-    How its tasks begin is not compared: they are the panel's where that holds here.
+    The perturbations have their default settings. First observations are not compared.
 
     Raises:
         UnknownNameError: there is no such perturbation.
@@ -139,7 +140,10 @@ def told_otherwise(panel: Panel, *perturbations: str) -> Panel:
 
 
 def with_attempts(panel: Panel, attempts: int) -> Panel:
-    """Return a panel of as many attempts at each task, with its own name and hash; itself if it has as many."""
+    """Return a panel with this many attempts per task, with a new name and hash.
+
+    Returns the panel itself if it already has that many.
+    """
     if all(part.attempts == attempts for part in panel.parts):
         return panel
     parts = tuple(part.model_copy(update={"attempts": attempts}) for part in panel.parts)
@@ -148,7 +152,7 @@ def with_attempts(panel: Panel, attempts: int) -> Panel:
 
 
 def spread(tasks: Sequence[str], count: int) -> list[str]:
-    """Return so many of the tasks at most, at equal distances."""
+    """Return at most `count` tasks, evenly spaced."""
     count = min(count, len(tasks))
     return [tasks[i * len(tasks) // count] for i in range(count)]
 
@@ -157,7 +161,7 @@ def open_env(part: PanelSection) -> TextEnv:
     """Return a part's environment.
 
     Raises:
-        ConfigError: it is of another version, or has no such task here.
+        ConfigError: the environment has another version, or lacks one of the tasks here.
     """
     env = make(part.env, **part.config)
     if env.meta.version != part.version:
@@ -174,20 +178,20 @@ def open_env(part: PanelSection) -> TextEnv:
 
 
 def task_seed(seed: int, task_id: str, attempt: int = 0) -> int:
-    """Return the seed of the environment's chance at an attempt at a task."""
+    """Return the environment's seed for an attempt at a task."""
     return derive_seed(seed, "evaluate", task_id, *([attempt] if attempt else [])) % 2**31
 
 
 def beginning(observation: Observation) -> str:
-    """Return the key of how a task begins: what is shown at first, and the true state behind it."""
+    """Return the key of a task's beginning: its first observation and its state."""
     return f"{text_key(observation.text, observation.anchor):016x}"
 
 
 def check_beginning(part: PanelSection, task_id: str, observation: Observation) -> None:
-    """Refuse a task that begins otherwise than where the panel was made, unless the part says that it may.
+    """Check that a task begins as on the machine where the panel was made, unless it may differ.
 
     Raises:
-        ConfigError: it does.
+        ConfigError: it begins differently.
     """
     if not part.may_differ and beginning(observation) != part.tasks[task_id]:
         raise ConfigError(

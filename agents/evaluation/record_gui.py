@@ -1,7 +1,7 @@
-"""Plays any agent on tasks of an environment in a browser, and records the episodes.
+"""Plays any agent on tasks of a browser environment and records the episodes.
 
-One after another, in one page. Episodes that failed through a fault of ours are never recorded, and of the others by
-default those that solved their task; what is left out is counted.
+Episodes are played one after another in one page. Infrastructure failures are never recorded. By default, only episodes
+that solved their task are recorded; skipped episodes are counted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cairn.envs.gui.recorder import GuiRecorder
 from cairn.envs.gui.recording import RecordedEpisode, Recording
 from cairn.envs.registry import close, make, task_ids
 
-_NOT_RECORDED = {"browser"}  # settings that say where, not what
+_NOT_RECORDED = {"browser"}  # settings that do not affect the content
 
 
 def record(
@@ -36,17 +36,17 @@ def record(
     unsolved: bool = False,
     on_episode: Callable[[Episode], None] = lambda _: None,
 ) -> tuple[Recording, Counter[str]]:
-    """Play tasks once each and return the recording, and how many episodes are left out by reason.
+    """Play each task once and return the recording and the counts of skipped episodes by reason.
 
     Args:
-        agent: as `agents.evaluation.jobs.evaluate` takes it, with its `settings` and `temperature`.
-        env: id of an environment in a browser.
+        agent: as `agents.evaluation.jobs.play_tasks` takes it, with its `settings` and `temperature`.
+        env: id of a browser environment.
         config: the environment's settings.
-        settings: the agent's.
-        tasks: ids, or how many of the configured split, evenly spread over it.
-        seed: of chance in the environment and in the agent.
-        temperature: of sampling, for policies.
-        unsolved: whether episodes that did not solve their task are kept too.
+        settings: the agent's settings.
+        tasks: ids, or a number of tasks evenly spread over the configured split.
+        seed: seed of the environment and the agent.
+        temperature: sampling temperature, for policies.
+        unsolved: whether to record episodes that did not solve their task.
         on_episode: called with each finished episode.
 
     Raises:
@@ -83,7 +83,7 @@ def record(
 
 
 def _record(recorder: GuiRecorder, episode: Episode, kept: list[RecordedEpisode], unsolved: bool) -> str | None:
-    """Keep an episode, or return why not."""
+    """Add an episode to `kept`, or return the reason for skipping it."""
     if episode.is_failed:
         return "failed"
     if not episode.success and not unsolved:

@@ -1,7 +1,7 @@
-"""An episode as one file: an HTML page or an animated GIF with one frame per turn.
+"""Renders an episode as one file: an HTML page or an animated GIF with one frame per turn.
 
-``.gif``: the pictures with the acted-on element marked and a caption below, for environments with pictures. ``.html``:
-a self-contained page that also has the texts, for all environments. Texts and pictures are untrusted: the page has no
+``.gif``: screenshots with the acted-on element marked and a caption below, for environments with images. ``.html``: a
+self-contained page that also has the texts, for all environments. Texts and images are untrusted: the page has no
 scripts and loads nothing, and control characters are shown as codes.
 """
 
@@ -29,22 +29,22 @@ ENDINGS = (".gif", ".html")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderedFrame:
-    """One thing to see, and what was done then."""
+    """One frame: an observation, the action and its outcome."""
 
     place: str  # such as "turn 1 of 3"
-    text: str  # what the agent was told
-    image: bytes | None  # PNG, with what was acted on marked
+    text: str  # the observation
+    image: bytes | None  # PNG with the acted-on element marked
     action: str | None  # None: the episode was over
     reward: float | None
-    outcome: str  # the first line of what came of it
+    outcome: str  # first line of the next observation
 
 
 def check_film(file: Path, *, has_pictures: bool) -> None:
-    """Refuse what no film can be made of, before anything is played.
+    """Check before playing that a file can be rendered.
 
     Raises:
-        CairnError: the file has another ending, its folder is not there, or there are no pictures for a GIF.
-        MissingExtraError: what makes pictures is not installed.
+        CairnError: the file has another suffix, its folder does not exist, or there are no images for a GIF.
+        MissingExtraError: Pillow is not installed.
     """
     if file.suffix not in ENDINGS:
         raise CairnError(f"Expected a file that ends in .gif or .html for the film, got {str(file)!r}")
@@ -57,23 +57,23 @@ def check_film(file: Path, *, has_pictures: bool) -> None:
         )
     if has_pictures:
         try:
-            import PIL  # noqa: F401  (whether it is there)
+            import PIL  # noqa: F401  (checks that it is installed)
         except ImportError:
             raise MissingExtraError("A film with pictures", "gui") from None
 
 
 def write_film(file: Path, title: str, turns: Sequence[Turn], final: Observation | None, ending: str) -> None:
-    """Write the film of an episode.
+    """Write an episode to a file.
 
     Args:
-        file: where to; see `check_film`.
+        file: output file; see `check_film`.
         title: such as the environment and its task.
-        turns: all, or those up to where the player left.
-        final: what the last turn led to; None: nothing was shown any more.
+        turns: all turns, or those before the player left.
+        final: the observation after the last turn; None: not available.
         ending: how it ended, in a few words.
 
     Raises:
-        CairnError: a GIF of turns without pictures.
+        CairnError: a GIF of turns without images.
     """
     frames = _frames(turns, final, printable(ending))
     if file.suffix == ".html":
@@ -133,12 +133,15 @@ def _page(title: str, frames: Sequence[RenderedFrame]) -> str:
 _SHOWN_MS, _LAST_MS = 1500, 4000
 _TEXT, _LINE, _MARGIN = 16, 22, 10  # pixels
 _NUM_LINES = 3
-_MOST_CHARS = 1000  # of a line; more has no room in any picture
+_MOST_CHARS = 1000  # of a line; no image has room for more
 _INK, _PAPER, _QUIET = "#1d2327", "#f4f6f7", "#545d64"
 
 
 def write_gif(file: Path, frames: Sequence[RenderedFrame]) -> None:
-    """Write the frames; one without a picture shows the one before, and all have the size of the first picture."""
+    """Write the frames as a GIF; all have the size of the first image.
+
+    A frame without an image shows the previous one.
+    """
     first = next(frame.image for frame in frames if frame.image is not None)
     shown = Image.open(io.BytesIO(first)).convert("RGB")
     size = shown.size
@@ -152,7 +155,7 @@ def write_gif(file: Path, frames: Sequence[RenderedFrame]) -> None:
 
 
 def _captioned(shown: Image.Image, size: tuple[int, int], frame: RenderedFrame) -> Image.Image:
-    """Return a picture with its lines below: place and reward, action, outcome."""
+    """Return an image with three lines below it: place and reward, action, outcome."""
     width, height = size
     picture = Image.new("RGB", (width, height + _NUM_LINES * _LINE + 2 * _MARGIN), _PAPER)
     picture.paste(shown.crop((0, 0, width, height)))
@@ -168,7 +171,7 @@ def _captioned(shown: Image.Image, size: tuple[int, int], frame: RenderedFrame) 
 def _fitting(
     draw: ImageDraw.ImageDraw, font: ImageFont.ImageFont | ImageFont.FreeTypeFont, line: str, room: int
 ) -> str:
-    """Return as much of a line as there is room for."""
+    """Return a line, truncated to the available width."""
     line = line.replace("\n", " ")[:_MOST_CHARS]
     if draw.textlength(line, font) <= room:
         return line

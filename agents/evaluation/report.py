@@ -17,7 +17,7 @@ from cairn.core.records import Episode
 
 @dataclass(frozen=True, kw_only=True)
 class Rate:
-    """A share of successes."""
+    """A success rate."""
 
     successes: int
     episodes: int
@@ -41,22 +41,22 @@ class Rate:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """What an evaluation found. Failed episodes (faults of ours) are counted, not scored."""
+    """The results of an evaluation; infrastructure failures are counted but not scored."""
 
     success: Rate
     by_type: dict[str, Rate]
     mean_score: float
     mean_turns: float
     failed: int
-    ceiling: float  # share of the episodes' tasks that any play can solve
-    usage: TokenUsage | None = None  # of a server; None: none was asked
-    summaries: int = 0  # that the agent wrote for itself; they are in the usage too
-    prompts: dict[str, str] = field(default_factory=dict)  # SHA-256 of what the agent was told, by setting
-    training_share: float | None = None  # share of the tasks that the policy is trained on; None: not known
+    ceiling: float  # share of the episodes' tasks that can be solved
+    usage: TokenUsage | None = None  # of a server; None: no server was used
+    summaries: int = 0  # written by the agent for itself; included in the usage
+    prompts: dict[str, str] = field(default_factory=dict)  # SHA-256 of the prompts, by setting
+    training_share: float | None = None  # share of training tasks of the policy among the tasks; None: unknown
 
     @property
     def tasks(self) -> str:
-        """The name of the tasks: held-out tasks, training tasks, or both."""
+        """The kind of tasks: held-out tasks, training tasks, or both."""
         return name_tasks(self.training_share)
 
     def to_dict(self) -> dict[str, Any]:
@@ -64,14 +64,14 @@ class Report:
         return asdict(self) | {"success_rate": self.success.share}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Report:  # Any: what `to_dict` wrote
+    def from_dict(cls, values: Mapping[str, Any]) -> Report:  # Any: output of `to_dict`
         """Return the report that `to_dict` wrote.
 
         Raises:
-            CairnError: these are no such tables.
+            CairnError: the tables are malformed.
         """
         try:
-            return _REPORT.validate_python({"ceiling": 1.0, **values})  # checkpoints of before have no ceiling
+            return _REPORT.validate_python({"ceiling": 1.0, **values})  # older checkpoints have no ceiling
         except (ValidationError, TypeError) as error:
             raise CairnError(f"A stored report cannot be read: {' '.join(str(error).split())[:300]}") from error
 
@@ -80,7 +80,7 @@ _REPORT = TypeAdapter(Report)
 
 
 def name_tasks(training_share: float | None) -> str:
-    """Return a name for evaluation tasks of which the policy trains on this share; None: not known."""
+    """Return a name for evaluation tasks with this share of training tasks; None: unknown."""
     if training_share is None:
         return "evaluation tasks"
     if 0 < training_share < 1:
@@ -94,7 +94,7 @@ def summarise(
     can_solve: Callable[[str], bool] = lambda task: True,
     training_share: float | None = None,
 ) -> Report:
-    """Return success in all and by task type, mean score and length of the episodes that were scored."""
+    """Return success, overall and by task type, mean score and length of scored episodes."""
     scored = [e for e in episodes if not e.is_failed]
     by_type: dict[str, list[bool]] = {}
     for episode in scored:

@@ -1,4 +1,4 @@
-"""One process at work on an evaluation: plays what is left of a panel, and keeps each episode as it ends."""
+"""Plays the missing episodes of an evaluation in one process and stores each when it ends."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cairn.envs.registry import close
 
 @dataclass(frozen=True)
 class EvaluationRunner:
-    """One process at work on an evaluation."""
+    """Plays and stores the missing episodes of an evaluation."""
 
     agent: Agent
     panel: Panel
@@ -30,10 +30,10 @@ class EvaluationRunner:
     facts: dict[str, Any]  # Any: JSON
     store: RunStore
     on_episode: Callable[[PanelSection, Episode], None]
-    on_left: Callable[[int], None]  # hears how many episodes are to be played, before the first
+    on_left: Callable[[int], None]  # called before the first episode with the number of missing ones
 
     def play(self) -> int:
-        """Play what has not been played, and return how many episodes that were."""
+        """Play the missing episodes and return their number."""
         left = [self._left(number, part) for number, part in enumerate(self.panel.parts)]
         self.on_left(sum(map(len, left)))
         if any(left):
@@ -45,7 +45,7 @@ class EvaluationRunner:
         return [job for job in part_jobs(part) if (job.task.task_id, job.task.seed) not in done]
 
     def _play_all(self, left: Sequence[Sequence[Job]]) -> None:
-        worlds = [open_env(part) for part in self.panel.parts]  # all of them before any is played
+        worlds = [open_env(part) for part in self.panel.parts]  # open all environments before playing
         self._note(worlds)
         began, before = time.monotonic(), self.store.meta().get("seconds", 0.0)
         try:
@@ -81,7 +81,7 @@ class EvaluationRunner:
             self.store.environment(part.env, world.meta.version, part.config)
 
     def _count(self, used: TokenUsage) -> None:
-        """Add what was asked of a server to what was before."""
+        """Add a server's usage to the stored usage."""
         before = self.store.meta().get("usage")
         self.store.set_meta({"usage": asdict(used if before is None else TokenUsage(**before) + used)})
 

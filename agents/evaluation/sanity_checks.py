@@ -1,12 +1,13 @@
-"""Sanity checks of an evaluation panel: agents that should win nothing play a sample of it before numbers are reported.
+"""Sanity checks of a panel: agents that must not succeed play a sample of it.
 
-`null` does nothing, `null:quit` ends the task as soon as it can, `random` draws among the admissible actions,
-`injection` claims success. A part fails if `null`, `null:quit` or `injection` solves a task or could not be scored. The
-success of `random` is the level of chance, reported beside the numbers of the part.
+The checks run before results are shown. `null` does nothing, `null:quit` ends the task as soon as it can, `random`
+draws among the admissible actions, `injection` claims success. A part fails if `null`, `null:quit` or `injection`
+solves a task or could not be scored. The success of `random` is the chance level, which is reported with the results of
+the part.
 
 `count_signs` counts signs of reward hacking in any episodes: scores without success, failures of the scoring, and
-tampering that environments report in channels whose names begin with `TAMPERING`. A sign is no proof, since partial
-scores are valid in many environments. Tampering that no environment looks for is not counted.
+tampering that environments report in channels whose names begin with `TAMPERING`. A sign does not prove reward hacking,
+since partial scores are valid in many environments. Tampering that no environment checks for is not counted.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from cairn.envs.pool.pool import EnvPool, PoolConfig
 from cairn.envs.registry import closing_env
 
 SAMPLE = 16  # tasks of a part
-KEPT_SAMPLE = 8  # of those that are kept: they are played before any number is told
+KEPT_SAMPLE = 8  # sample size of cached checks, which run before results are shown
 CHANCE = "random"
 MUST_LOSE = ("null", "null:quit", "injection")
 _SLOTS = 8
@@ -42,57 +43,57 @@ _SLOTS = 8
 
 @dataclass(frozen=True, kw_only=True)
 class RewardHackingSigns:
-    """Signs of reward hacking among some episodes: how many have each."""
+    """Signs of reward hacking: the number of episodes with each."""
 
     episodes: int
     score_without_success: int  # a high score, and the task not solved
     validator_errors: int  # the scoring failed, so that there is no score
-    failed: Mapping[str, int]  # of all that failed: by cause
-    tampering: Mapping[str, int]  # by what the environment calls it: a file of the tests changed, ...
+    failed: Mapping[str, int]  # failed episodes by cause
+    tampering: Mapping[str, int]  # by the environment's name for it: a test file changed, ...
 
     @property
     def total(self) -> int:
-        """How many there are of scores without success, of failed scorings and of tampering."""
+        """Number of scores without success, failed scorings and cases of tampering."""
         return self.score_without_success + self.validator_errors + sum(self.tampering.values())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-ready tables."""
+        """Return the counts as JSON-ready tables."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """What came of an episode, as far as signs are looked for in it."""
+    """The fields of an episode that are checked for signs."""
 
     score: float | None
     success: bool | None
-    cause: str | None  # of its failure; None: it did not fail
-    tampering: frozenset[str] = frozenset()  # what its environment reports, by name
+    cause: str | None  # cause of its failure; None: it did not fail
+    tampering: frozenset[str] = frozenset()  # names of reported kinds of tampering
 
 
 @dataclass(frozen=True, kw_only=True)
 class Probe:
-    """What one agent got on a sample."""
+    """One agent's results on a sample."""
 
     agent: str
     success: Rate
-    score: Interval | None  # by task; None: nothing was scored
+    score: Interval | None  # by task; None: no episode was scored
     signs: RewardHackingSigns
 
 
 @dataclass(frozen=True, kw_only=True)
 class SanityResult:
-    """What the gates say of one part of a panel."""
+    """The results of the sanity checks on one part of a panel."""
 
     family: str
     env: str
     tasks: tuple[str, ...]  # the sample
     probes: tuple[Probe, ...]
-    reasons: tuple[str, ...]  # why its numbers are not to be trusted; none: nothing was found
+    reasons: tuple[str, ...]  # why its results are not trustworthy; empty: no problem was found
 
     @property
     def holds(self) -> bool:
-        """Whether nobody won who should not."""
+        """Whether every agent that must not succeed failed on all tasks."""
         return not self.reasons
 
     @property
@@ -101,7 +102,7 @@ class SanityResult:
         return any(probe.success.successes for probe in self.probes if probe.agent.startswith("null"))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-ready tables."""
+        """Return the result as JSON-ready tables."""
         return {**asdict(self), "holds": self.holds, "is_null_winnable": self.is_null_winnable}
 
 
@@ -112,9 +113,9 @@ def run_gates(
     agents: Sequence[str] = (*MUST_LOSE, CHANCE),
     on_episode: Callable[[PanelSection, str, Episode], None] = lambda part, agent, episode: None,
 ) -> tuple[SanityResult, ...]:
-    """Play `agents` on a sample of each part, evenly spread over its tasks, and return a verdict for each.
+    """Play `agents` on an evenly spread sample of each part, and return a result for each part.
 
-    `on_episode` hears of each episode with its part and agent.
+    `on_episode` receives each episode with its part and agent.
 
     Raises:
         ConfigError: the panel's tasks are not the same here.
@@ -126,9 +127,10 @@ def run_gates(
 def kept_gates(
     panel: Panel, root: Path, on_episode: Callable[[PanelSection, str, Episode], None] = lambda *_: None
 ) -> list[dict[str, Any]]:  # Any: JSON
-    """Return the verdict on each part of a panel, as JSON; one is kept below `root` for each panel and its code.
+    """Return the results for each part of a panel, as JSON, cached below `root`.
 
-    None is kept where an agent could not be tried: what was missing may be there next time.
+    The cache has one file per panel and code. Results are not cached if an agent could not be scored, since the missing
+    requirement may be present next time.
     """
     file = root / "gates" / f"{panel_key(panel)}.json"
     if file.is_file():
@@ -152,8 +154,8 @@ def count_signs(
 
     Args:
         episodes: of one environment.
-        reward_range: its scores' lowest and highest.
-        threshold: a score counts as high from this share of the way from the lowest to the highest.
+        reward_range: lowest and highest score.
+        threshold: a score is high from this fraction of the range on.
     """
     judged = [
         Judged(
@@ -184,7 +186,7 @@ def signs_of(
 
 
 def tampering(channels: Iterable[Mapping[str, float]]) -> frozenset[str]:
-    """Return what the channels of an episode's turns report of tampering, each once."""
+    """Return the names of the kinds of tampering in the channels of an episode's turns."""
     return frozenset(
         name.removeprefix(TAMPERING)
         for each in channels
@@ -258,10 +260,10 @@ Verdicts = Sequence[Mapping[str, Any]]  # Any: JSON
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """What stands beside the numbers of a part."""
+    """The result of the sanity checks, shown with the results of a part."""
 
-    holds: bool | None  # None: the gates were not run
-    reasons: str = ""  # why it does not hold
+    holds: bool | None  # None: the checks were not run
+    reasons: str = ""  # reasons for a failed check
 
     def __str__(self) -> str:
         if self.holds is None:
@@ -270,14 +272,14 @@ class Mark:
 
 
 def mark_of(verdicts: Verdicts | None, number: int) -> Mark:
-    """Return the mark of the part of this number; None: the gates were not run."""
+    """Return the mark of part `number`; with `verdicts` None, the checks were not run."""
     if verdicts is None:
         return Mark(holds=None)
     return Mark(holds=bool(verdicts[number]["holds"]), reasons="; ".join(map(str, verdicts[number]["reasons"])))
 
 
 def keep_verdicts(folder: Path, verdicts: Verdicts) -> None:
-    """Note in a kept evaluation what the gates said of its panel.
+    """Store the results of the sanity checks in a stored evaluation.
 
     Raises:
         CairnError: it cannot be written.
@@ -287,7 +289,7 @@ def keep_verdicts(folder: Path, verdicts: Verdicts) -> None:
 
 
 def kept_marks(folder: Path) -> list[tuple[str, Mark]]:
-    """Return the parts of a kept evaluation's panel, each with its mark.
+    """Return the families of a stored evaluation's parts, each with its mark.
 
     Raises:
         CairnError: there is no run store in the folder, or no evaluation in it.

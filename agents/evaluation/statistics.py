@@ -1,7 +1,7 @@
-"""What can be said of successes and scores on a list of tasks: intervals, repeated attempts, pairs, shares of parts.
+"""Statistics of successes and scores: intervals, pass@k, paired comparisons, Shapley values.
 
-The unit is the task: attempts at one task are not independent, so their mean is what a task contributes, and intervals
-come from drawing tasks anew. Two agents are compared on the same tasks, task by task.
+The unit is the task: attempts at one task are not independent, so a task contributes their mean, and intervals come
+from resampling tasks. Two agents are compared on the same tasks, task by task.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from cairn.core.errors import CairnError
 
 CONFIDENCE, POWER = 0.95, 0.8
 _RESAMPLES = 4999
-_AT_ONCE = 200  # of these: fewer than all, so that they stay in the processor's cache
-_MOST_DRAWN = 1000  # tasks; of more, the mean is as good as normal
-_LEAST_TASKS = 6  # of fewer no exact test goes below 0.05: all tasks to one side have 2 / 2^5
+_AT_ONCE = 200  # resamples per batch, so that a batch fits into the processor's cache
+_MOST_DRAWN = 1000  # tasks; with more, the mean is approximately normal
+_LEAST_TASKS = 6  # with fewer no exact test is below 0.05: 5 tasks on one side give 2 / 2^5
 _Z = float(ndtri(0.5 + CONFIDENCE / 2))
 
-Attempts = Mapping[str, Sequence[float]]  # task -> what each attempt gave
+Attempts = Mapping[str, Sequence[float]]  # task -> value of each attempt
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,21 +42,21 @@ class Interval:
 
 @dataclass(frozen=True, kw_only=True)
 class Paired:
-    """The second of two agents against the first, on the same tasks."""
+    """The second of two agents compared with the first, on the same tasks."""
 
     difference: Interval  # second - first, of the tasks' means
-    p_value: float  # two-sided: that they are as good as each other
-    test: str  # which one it is of
+    p_value: float  # two-sided, of equal success
+    test: str  # name of the test
     only_first: int  # tasks at which only the first had the better mean
     only_second: int
-    effect: float | None  # mean difference in standard deviations of differences (Cohen's d_z); None: all are alike
-    tasks_needed: int | None  # to tell this difference from none, 8 times of 10; None: there is none
+    effect: float | None  # mean / standard deviation of the differences (Cohen's d_z); None: all are equal
+    tasks_needed: int | None  # tasks to detect this difference with power 0.8; None: no difference
 
 
 def wilson(successes: float, episodes: float) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a share; (0, 1) without episodes. Neither count need be whole.
+    """Return Wilson's 95 % interval of a share; (0, 1) without episodes.
 
-    ``(p + z^2 / 2n -+ z sqrt(p (1 - p) / n + z^2 / 4n^2)) / (1 + z^2 / n)``
+    The counts need not be whole numbers. ``(p + z^2 / 2n -+ z sqrt(p (1 - p) / n + z^2 / 4n^2)) / (1 + z^2 / n)``
     """
     if episodes == 0:
         return 0.0, 1.0
@@ -67,12 +67,13 @@ def wilson(successes: float, episodes: float) -> tuple[float, float]:
 
 
 def interval(attempts: Attempts, seed: int = 0, *, is_share: bool = True) -> Interval:
-    """Return the mean over tasks of the mean over a task's attempts, and its interval.
+    """Return the mean over tasks of the mean over a task's attempts, and its 95 % interval.
 
-    `is_share`: values lie within 0 and 1 by what they are, as successes and scores do. Wilson's where all of such are 0
-    or 1, on as many episodes as the attempts are worth (`_effective`): between one a task, where attempts at a task
-    always agree, and all of them. Else the bootstrap's, over tasks (Efron's BCa, 4,999 draws), or of more than 1,000
-    tasks ``mean -+ z s / sqrt(n)``; where all tasks gave the same, only that: no spread was seen.
+    `is_share`: the values lie in [0, 1] by definition, as successes and scores do. If all of them are 0 or 1, the
+    interval is Wilson's for the effective number of episodes (`_effective`), which lies between one per task (if
+    attempts at a task always agree) and the number of attempts. Otherwise it is a bootstrap interval over tasks
+    (Efron's BCa, 4,999 draws), or ``mean -+ z s / sqrt(n)`` with more than 1,000 tasks. If all tasks have the same
+    mean, low and high equal it.
 
     Raises:
         CairnError: there is no task, or one without an attempt.
@@ -86,9 +87,10 @@ def interval(attempts: Attempts, seed: int = 0, *, is_share: bool = True) -> Int
 
 
 def student(values: Sequence[float]) -> tuple[float, float]:
-    """Return Student's 95 % interval of a mean, ``mean -+ t s / sqrt(n)`` with n - 1 degrees of freedom.
+    """Return Student's 95 % interval of a mean.
 
-    For a few runs with different seeds, each of which is one value.
+    ``mean -+ t s / sqrt(n)`` with n - 1 degrees of freedom, for a few runs with different seeds, each of which is one
+    value.
 
     Raises:
         CairnError: there are fewer than two values.
@@ -100,9 +102,10 @@ def student(values: Sequence[float]) -> tuple[float, float]:
 
 
 def pass_at_k(attempts: int, successes: int, k: int) -> float:
-    """Return the chance that one of `k` attempts at a task succeeds: ``1 - C(n - c, k) / C(n, k)``.
+    """Return the probability that at least one of `k` attempts at a task succeeds.
 
-    Unbiased over draws of k of the n attempts, of which c succeeded (Chen et al. 2021, arXiv:2107.03374).
+    ``1 - C(n - c, k) / C(n, k)``, unbiased over draws of k of the n attempts, of which c succeeded (Chen et al. 2021,
+    arXiv:2107.03374).
 
     Raises:
         CairnError: there are fewer attempts than `k`.
@@ -112,7 +115,7 @@ def pass_at_k(attempts: int, successes: int, k: int) -> float:
 
 
 def pass_hat_k(attempts: int, successes: int, k: int) -> float:
-    """Return the chance that all of `k` attempts at a task succeed: ``C(c, k) / C(n, k)``.
+    """Return the probability that all of `k` attempts at a task succeed: ``C(c, k) / C(n, k)``.
 
     Unbiased, as `pass_at_k` (Yao et al. 2024, arXiv:2406.12045, where it is pass^k).
 
@@ -124,9 +127,10 @@ def pass_hat_k(attempts: int, successes: int, k: int) -> float:
 
 
 def best_of_n(scores: Sequence[float], n: int) -> float:
-    """Return the expected best score of `n` of the attempts at a task: ``sum_i C(i - 1, n - 1) / C(m, n) s_(i)``.
+    """Return the expected best score of `n` of the m attempts at a task.
 
-    Unbiased over draws of n of the m attempts; ``s_(i)`` is the i-th lowest score. With scores of 0 and 1 it is pass@n.
+    ``sum_i C(i - 1, n - 1) / C(m, n) s_(i)``, where ``s_(i)`` is the i-th lowest score. Unbiased over draws of n of the
+    m attempts. With scores of 0 and 1 it equals pass@n.
 
     Raises:
         CairnError: there are fewer attempts than `n`.
@@ -138,21 +142,25 @@ def best_of_n(scores: Sequence[float], n: int) -> float:
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
-    """Return the exact two-sided p-value that tasks solved by one alone fall to either as to a fair coin; 1 without."""
+    """Return McNemar's exact two-sided p-value; 1 if no task was solved by one agent only.
+
+    The null hypothesis: a task that only one agent solved is equally likely to be solved by either.
+    """
     total = only_first + only_second
     return min(1.0, 2 * float(bdtr(min(only_first, only_second), total, 0.5))) if total else 1.0
 
 
 def paired(first: Attempts, second: Attempts, seed: int = 0) -> Paired:
-    """Compare two agents task by task: McNemar's exact test where each task gave one 0 or 1, else sign flips.
+    """Compare two agents task by task.
 
-    Sign flips: the share, of 4,999 random signs of the tasks' differences and the ones seen, whose mean is as far from
-    0. The difference's interval is `_agresti_min` where all attempts gave 0 or 1, else the bootstrap's. `tasks_needed`
-    is ``(z_a sqrt(v + d^2) + z_b sqrt(v))^2 / d^2`` for the mean d and the variance v of differences, which for pairs
-    of 0 and 1 is Connor's (1987); at least 6, the fewest that an exact test can tell apart.
+    The test is McNemar's exact one if each task has one value of 0 or 1, else sign flips: the share, among 4,999 random
+    sign vectors of the tasks' differences and the observed one, whose mean is at least as far from 0. The interval of
+    the difference is `_agresti_min` if all attempts are 0 or 1, else the bootstrap's. `tasks_needed` is
+    ``(z_a sqrt(v + d^2) + z_b sqrt(v))^2 / d^2`` for the mean d and the variance v of the differences, which for pairs
+    of 0 and 1 is Connor's formula (1987); at least 6, the fewest tasks with which an exact test can be significant.
 
     Raises:
-        CairnError: they were not given the same tasks; the text names one.
+        CairnError: the sides have different tasks; the message names one.
     """
     if strangers := sorted(set(first) ^ set(second)):
         where = "first" if strangers[0] in first else "second"
@@ -178,13 +186,13 @@ def paired(first: Attempts, second: Attempts, seed: int = 0) -> Paired:
 
 
 def shapley(values: Mapping[frozenset[str], float]) -> dict[str, float]:
-    """Return each part's Shapley value, from what every set of parts is worth.
+    """Return each part's Shapley value, from the value of every set of parts.
 
-    ``phi_i = sum over S without i of |S|! (n - |S| - 1)! / n! (v(S + i) - v(S))``; they add up to what all parts are
-    worth beyond none.
+    ``phi_i = sum over S without i of |S|! (n - |S| - 1)! / n! (v(S + i) - v(S))``; they sum to the value of all parts
+    minus the value of no parts.
 
     Raises:
-        CairnError: a set of parts is missing; the text names it.
+        CairnError: the value of a set is missing; the message names the set.
     """
     parts = sorted(frozenset().union(*values))
     count = len(parts)
@@ -212,11 +220,11 @@ def _are_binary(attempts: Attempts) -> bool:
 
 
 def _effective(means: NDArray[np.float64], counts: Sequence[int]) -> float:
-    """Return how many independent episodes have the spread that tasks' means have: ``p (1 - p) T / s^2``.
+    """Return the effective number of independent episodes: ``p (1 - p) T / s^2``.
 
-    p and s^2 are the mean and the variance (divisor T - 1) of the T tasks' shares; never fewer than T, nor more than
-    ``T^2 / sum(1 / m)`` for m attempts at a task, which is all of them where each task has as many; T where p is 0 or 1
-    (Korn and Graubard 1998; Wilson's interval on it: Dean and Pagano 2015).
+    p and s^2 are the mean and the variance (divisor T - 1) of the T tasks' shares. The result is at least T and at most
+    ``T^2 / sum(1 / m)`` for m attempts at a task, which is the number of attempts if each task has as many. It is T if
+    p is 0 or 1 (Korn and Graubard 1998; Wilson's interval on it: Dean and Pagano 2015).
     """
     tasks, share = len(means), float(means.mean())
     spread = float(means.var(ddof=1)) if tasks > 1 else 0.0
@@ -227,11 +235,11 @@ def _effective(means: NDArray[np.float64], counts: Sequence[int]) -> float:
 
 
 def _agresti_min(differences: NDArray[np.float64]) -> Interval:
-    """Return the mean of differences of shares and Agresti and Min's interval (2005, Statistics in Medicine 24).
+    """Return the mean difference of shares with Agresti and Min's interval.
 
-    Two tasks are added, half of one for each way in which two outcomes of 0 or 1 can pair: ``d = sum(x) / n``,
-    ``d -+ z sqrt((sum(x^2) + 1) / n - d^2) / sqrt(n)`` for n tasks with these. Of several attempts at a task it is
-    rather too wide.
+    Agresti and Min (2005, Statistics in Medicine 24): two tasks are added, half of one for each possible pair of two
+    outcomes of 0 or 1: ``d = sum(x) / n``, ``d -+ z sqrt((sum(x^2) + 1) / n - d^2) / sqrt(n)``, where n includes these
+    two. With several attempts per task the interval is somewhat too wide.
     """
     n = len(differences) + 2
     centre = float(differences.sum()) / n
@@ -259,7 +267,7 @@ def _bootstrap(values: NDArray[np.float64], seed: int) -> Interval:
             rng=rng,
         )  # fmt: skip
         low, high = map(float, found.confidence_interval)
-        if math.isfinite(low) and math.isfinite(high):  # BCa's may not be, of very few tasks
+        if math.isfinite(low) and math.isfinite(high):  # BCa's may not be finite with very few tasks
             break
     return Interval(mean=mean, low=low, high=high, tasks=len(values))
 

@@ -1,4 +1,4 @@
-"""The facts of an evaluation in its run store, checked as they are read: the folder may be damaged, or a stranger's."""
+"""Reads and validates the facts of an evaluation in its run store, which is untrusted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cairn.core.store import RunStore
 
 
 class StoredFacts(BaseModel):
-    """How the evaluation was made; those of before lack some of it."""
+    """Settings and versions of the evaluation; older evaluations lack some fields."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -27,7 +27,7 @@ class StoredFacts(BaseModel):
 
 
 class StoredEvaluation(BaseModel):
-    """What `agents.evaluation.runner` stores; facts of other names are left aside."""
+    """The facts that `agents.evaluation.runner` stores; unknown fields are ignored."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -52,10 +52,10 @@ class StoredEvaluation(BaseModel):
 
 
 def stored_evaluation(store: RunStore) -> StoredEvaluation:
-    """Return the facts of the evaluation that a store keeps.
+    """Return the facts of a store's evaluation.
 
     Raises:
-        CairnError: it keeps none, or the facts have another form than an evaluation's.
+        CairnError: the store has no evaluation, or its facts are malformed.
     """
     meta = store.meta()
     if "panel" not in meta:

@@ -1,1 +1,1 @@
-"""Reply forms: how a model is to answer, one file a form."""
+"""Reply forms: formats of a model's replies, one file each."""

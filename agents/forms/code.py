@@ -1,7 +1,7 @@
-"""A thought and one program in a fenced block, for environments that run programs (`codeact`).
+"""A thought and one program in a fenced block, for environments that run programs.
 
-A valid reply is any text, then a block from a line of three or more backticks, alone or with ``python``, to the next
-line of exactly as many, then nothing but blanks. The action is what stands between the two lines, as it is.
+A valid reply is any text, then a block that starts with a line of three or more backticks, optionally with ``python``,
+and ends with a line of exactly as many, then only white space. The action is the unchanged text between the two lines.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def parse(reply: str) -> Parsed:
 
 
 def write(action: str) -> str:
-    """Return a reply with a program; its fence is longer than any row of backticks in it."""
+    """Return a reply with a program; its fence is longer than any run of backticks in it."""
     longest = max((len(row) for row in re.findall("`+", action)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}python\n{action}\n{fence}"

@@ -1,4 +1,4 @@
-"""A reply is an action and nothing else."""
+"""The whole reply is the action."""
 
 from __future__ import annotations
 

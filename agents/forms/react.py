@@ -1,14 +1,14 @@
-"""A thought and one action in lines that say so, after ReAct (Yao et al. 2022, arXiv 2210.03629).
+"""A thought and one action in labelled lines, after ReAct.
 
-A valid reply, but for blanks around it, is::
+See Yao et al. 2022, arXiv 2210.03629. A valid reply, apart from surrounding white space, is::
 
-    Thought: any text, also none, and of several lines
+    Thought: any text, also empty or of several lines
     Action: the action
 
-An action of several lines stands below ``Action:``, up to the reply's end. Nothing may follow an action. A line that
-begins with a label, in whatever case, number or emphasis, is that label: so a reply that goes on with an observation of
-its own, or with further steps, is refused whole. The source's numbers after the labels are left out: an answer to one
-message is one step.
+An action of several lines is below ``Action:`` and extends to the end of the reply. No text may follow an action. A
+line that begins with a label, in any case, number or emphasis, counts as that label: so a reply that continues with its
+own observation, or with further steps, is rejected as a whole. The numbers after the labels in the paper are omitted: a
+reply is one step.
 """
 
 from __future__ import annotations
@@ -40,7 +40,10 @@ def parse(reply: str) -> Parsed:
 
 
 def write(action: str) -> str:
-    """Return a reply without a thought; an action with a line that begins with a label cannot be said."""
+    """Return a reply without a thought.
+
+    `parse` rejects it if a line of the action begins with a label.
+    """
     return f"{THOUGHT}\n{ACTION}\n{action}" if "\n" in action.strip() else f"{THOUGHT}\n{ACTION} {action}"
 
 

@@ -1,6 +1,6 @@
-"""A thought and an action in <think> and <action> tags, as the published GiGPO runs read them.
+"""A thought and an action in <think> and <action> tags, as in the published GiGPO runs.
 
-Read in lower case. A reply without tags is invalid, and its end is the action; see `envs.tagged_reply`.
+The reply is parsed in lower case. A reply without tags is invalid, and its end is the action; see `envs.tagged_reply`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from cairn.agents.forms.base import Parsed, ReplyForm
 from cairn.envs.tagged_reply import parse_tagged, write_tagged
 
-_FALLBACK_CHARS = 30  # without tags, this much of the reply's end is the action
+_FALLBACK_CHARS = 30  # characters of the reply's end that are the action without tags
 
 
 def _parse(reply: str) -> Parsed:

@@ -1,1 +1,4 @@
-"""Policy models: loading, tokenisers, and the forward pass that sampling and training share. torch lives here."""
+"""Policy models: loading, tokenizers, and the forward pass of sampling and training.
+
+`agents` uses torch mainly in this folder.
+"""

@@ -1,12 +1,12 @@
-"""Cuts attention over a forest of tokens into blocks that need little beyond what the forest itself needs.
+"""Cuts attention over a forest of tokens into blocks with little excess computation.
 
-A forest lies flat, parents before children and every subtree in one piece, so that the depths alone tell it; a sequence
-laid down as it is, is a tree without forks. A token looks at its ancestors and at itself. So a stretch of tokens looks
-at the stretch, and before it at nothing but the ancestors of its first token: whatever lies before and is an ancestor
-of a later one is an ancestor of the first. Such a stretch is a block.
+A forest is stored flat, parents before children and every subtree contiguous, so that the depths alone define it; a
+plain sequence is a tree without forks. A token attends to its ancestors and to itself. So a span of tokens attends to
+the span itself and, before it, only to the ancestors of its first token: any ancestor of a later token that lies before
+the span is also an ancestor of the first token. Such a span is a block.
 
-Blocks of many tokens look at what few of their tokens need; blocks of few copy long paths of ancestors for little.
-The cut of each tree is the one whose blocks cost least together.
+Large blocks include many keys that few of their queries need; small blocks copy long ancestor paths for few queries.
+Each tree is cut so that the total cost of its blocks is smallest.
 
 Letters: N tokens, A ancestors.
 """
@@ -21,51 +21,51 @@ import numpy as np
 
 from cairn.core.records import IntArray
 
-_KEY = 40  # what copying one key costs, in pairs of a query and a key (measured forward and backward, heads 32 wide)
-_LONGEST = 256  # tokens of a block that has a mask
-_PIECE = 32  # blocks end where tokens fork, and every so many tokens between
-_SHORT = 16  # a fork with fewer tokens until the next is no place to cut
-_QUERY_PADDING = 0.05  # of stacked blocks' queries, at most
-_KEY_PADDING = 0.15  # of stacked blocks' keys, at most
+_KEY = 40  # cost of copying one key, in query-key pairs (measured forward and backward, heads 32 wide)
+_LONGEST = 256  # maximum tokens of a block with a mask
+_PIECE = 32  # blocks end at forks and at multiples of this many tokens between them
+_SHORT = 16  # no cut at a fork with fewer tokens until the next one
+_QUERY_PADDING = 0.05  # maximum padding of stacked blocks' queries
+_KEY_PADDING = 0.15  # maximum padding of stacked blocks' keys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """Tokens `start` to `stop` and what they look at besides themselves."""
+    """Tokens `start` to `stop` and the tokens that they attend to."""
 
     start: int
     stop: int
-    ancestors_A: IntArray  # of the first token, rising
-    is_chain: bool  # each token's parent is the one before, and the first has none
+    ancestors_A: IntArray  # of the first token, ascending
+    is_chain: bool  # each token's parent is the previous token, and the first token is a root
 
     @property
     def num_queries(self) -> int:
-        """How many tokens look."""
+        """Number of queries."""
         return self.stop - self.start
 
     @property
     def num_keys(self) -> int:
-        """How many are looked at."""
+        """Number of keys."""
         return len(self.ancestors_A) + self.num_queries
 
     @property
     def keys(self) -> IntArray:
-        """What is looked at, rising."""
+        """The tokens attended to, in ascending order."""
         return np.append(self.ancestors_A, np.arange(self.start, self.stop, dtype=np.int32))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forest:
-    """The blocks of a forest, all tokens covered once."""
+    """The blocks of a forest; each token is in exactly one."""
 
     blocks: list[Block]
-    ends_N: IntArray  # behind each token's last descendant: j is i or an ancestor of i where j <= i < ends[j]
+    ends_N: IntArray  # index after each token's last descendant: j is i or an ancestor of i iff j <= i < ends[j]
 
 
 def make_forest(positions_N: IntArray) -> Forest:
     """Return the blocks of the forest with these depths."""
     num_tokens = len(positions_N)
-    jumps = np.flatnonzero(np.diff(positions_N, prepend=-2) != 1)  # the first token is one
+    jumps = np.flatnonzero(np.diff(positions_N, prepend=-2) != 1)  # includes the first token
     runs = list(itertools.pairwise([*jumps.tolist(), num_tokens]))
     starts = _cuts(positions_N, runs)
     is_root = positions_N == 0
@@ -87,7 +87,10 @@ def make_forest(positions_N: IntArray) -> Forest:
 
 
 def stacked(blocks: Sequence[Block]) -> Iterator[list[Block]]:
-    """Yield blocks of like size, to be padded to the largest: chains apart from those that need a mask."""
+    """Yield blocks of similar size, to be padded to the largest.
+
+    Chains are separate from blocks that need a mask.
+    """
 
     def size(block: Block) -> tuple[bool, int, int]:
         return block.is_chain, int(np.log(block.num_queries) / np.log1p(_QUERY_PADDING)), block.num_keys
@@ -105,7 +108,7 @@ def stacked(blocks: Sequence[Block]) -> Iterator[list[Block]]:
 
 
 def _cuts(positions_N: IntArray, runs: Sequence[tuple[int, int]]) -> list[int]:
-    """Return where blocks start, and N."""
+    """Return the block starts, and N at the end."""
     cuts: list[int] = []
     for tree in _trees(positions_N, runs):
         cuts += _cheapest(tree, positions_N[tree[:-1]].tolist())
@@ -113,7 +116,10 @@ def _cuts(positions_N: IntArray, runs: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def _trees(positions_N: IntArray, runs: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
-    """Yield for each tree where a block may start, and its end; up to its first fork it is one piece."""
+    """Yield for each tree the possible block starts and its end.
+
+    The part before the first fork is one piece.
+    """
     places: list[int] = []
     trunk = 0
     for start, stop in runs:
@@ -129,9 +135,9 @@ def _trees(positions_N: IntArray, runs: Sequence[tuple[int, int]]) -> Iterator[l
 
 
 def _cheapest(places: Sequence[int], depths: Sequence[int]) -> list[int]:
-    """Return the starts of the blocks that cost least together, by the shortest way from the first place to the last.
+    """Return the block starts of lowest total cost, by a shortest path.
 
-    A block costs the pairs of its queries and keys, half of them in a chain, and what copying its keys costs.
+    A block's cost is its number of query-key pairs, half of them in a chain, plus the cost of copying its keys.
     """
     costs, ways = [0.0], [0]
     for last in range(1, len(places)):

@@ -1,8 +1,8 @@
-"""Reads the replies of a model with a chat template: text, thoughts and calls of tools, in the format of its family.
+"""Parses replies of a model with a chat template: text, thoughts and tool calls.
 
-A format is a file in `configs/templates/calls`: the marks by which the chat templates of its family are known, and a
-response template of transformers (`transformers.utils.chat_parsing`). A malformed call is data: its text, or what its
-JSON came to. A reply of any content can be read.
+A format is a file in `configs/templates/calls`: the marks that identify the chat templates of a model family, and a
+response template of transformers (`transformers.utils.chat_parsing`). A malformed call does not raise: it is returned
+as its text or its invalid JSON. Any reply can be parsed.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from cairn.core.records import Schema
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallFormat:
-    """How the models of a family write calls of tools."""
+    """The format in which a model family writes tool calls."""
 
     name: str
     response: Any  # a loaded response template of transformers, which has no types
-    is_typed_by_schema: bool = False  # arguments are texts, and take the types that the tool's schema gives
+    is_typed_by_schema: bool = False  # arguments are texts and are converted to the types of the tool's schema
 
     def read(self, reply: str, tools: Sequence[Schema] = ()) -> Answer | str:
-        """Return the text and the calls of a reply without its end token, or why it cannot be read."""
+        """Return the text and calls of a reply without its end token, or an error message."""
         typed: Any = [dict(tool) for tool in tools] if self.is_typed_by_schema else None
         try:
             message = parse_response(reply, self.response, prefix="", tools=typed)
@@ -44,10 +44,10 @@ class CallFormat:
 
 
 def call_format(tokenizer: Any) -> CallFormat | None:  # Any: a transformers tokenizer
-    """Return the format of the calls of a tokenizer's model; None: it is not known.
+    """Return the call format of a tokenizer's model; None: unknown.
 
-    The format of a family that ships with Cairn comes before a response template of the tokenizer's own: that one may
-    lose a whole reply for one malformed call.
+    A format that ships with Cairn takes precedence over the tokenizer's own response template, which may lose a whole
+    reply because of one malformed call.
     """
     file = call_format_of(str(tokenizer.chat_template))
     if file is not None:
@@ -58,7 +58,7 @@ def call_format(tokenizer: Any) -> CallFormat | None:  # Any: a transformers tok
 
 @cache
 def load_format(file: Path) -> CallFormat:
-    """Return the format in a file."""
+    """Load a format from a file."""
     settings = tomllib.loads(file.read_text(encoding="utf-8"))
     return CallFormat(
         name=file.stem,
@@ -68,7 +68,7 @@ def load_format(file: Path) -> CallFormat:
 
 
 def _flat(calls: list[Any]) -> Iterator[Any]:  # Any: JSON
-    """Yield each call; some formats have a list of them in one region."""
+    """Yield each call; some formats have a list of calls in one region."""
     for call in calls:
         found = call.get("function", call) if isinstance(call, dict) else call
         if isinstance(found, list) and found:
@@ -83,7 +83,7 @@ def _call(found: Any, call_id: str) -> ToolCall:  # Any: JSON
     if not isinstance(found, dict) or not isinstance(found.get("name"), str):
         fault = "its call is not a JSON object with a name and arguments"
         return ToolCall(call_id, "", "", fault=fault)
-    arguments = found.get("arguments", found.get("parameters"))  # Llama's models write parameters
+    arguments = found.get("arguments", found.get("parameters"))  # Llama models write "parameters"
     return ToolCall(call_id, found["name"], arguments if isinstance(arguments, str) else json.dumps(arguments))
 
 

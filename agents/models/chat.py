@@ -1,15 +1,16 @@
-"""Conversations as token ids: the first prompt, and the tokens between one reply and the next.
+"""Encodes conversations: the first prompt, and the tokens between one reply and the next.
 
-A chat template is applied turn by turn. Replies stay as they were sampled. The text between two replies is rendered
+A chat template is applied turn by turn. Sampled replies are never re-encoded. The text between two replies is rendered
 behind a short conversation that ends in a reply of the same shape, encoded as one text, and cut after the token that
-closes this reply. The ids are therefore those of the template itself, whatever the tokenizer merges at the edges of a
-message. Control tokens that a message spells out become ordinary text (`agents.models.control_tokens`).
+closes this reply. So the ids are exactly those of the template, even where the tokenizer merges across message
+boundaries. Control tokens that a message spells out are encoded as ordinary text (`agents.models.control_tokens`).
 
-This needs a template that only appends. `ChatTemplate.check` renders whole conversations of each kind of turn and
-compares them with their parts: for the first turns when an agent is loaded, and further ahead as episodes get longer.
-A template that rewrites earlier turns, or drops their thoughts, is refused.
+This requires an append-only template. `ChatTemplate.check` renders whole conversations with each kind of turn and
+compares them with their parts: for the first turns when an agent is loaded, and for later turns as episodes get longer.
+A template that rewrites earlier turns, or drops their thoughts, is rejected.
 
-Not covered: images, and templates that begin the model's reply for it and take that back later; those are refused.
+Not supported: images, and templates that begin the model's reply in the prompt and later remove that beginning; the
+latter are rejected.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from cairn.agents.models.templates import suitable_templates, title
 from cairn.agents.tool_calls import ToolCall
 from cairn.core.errors import ConfigError, ModelFailure
 
-# Placeholders. The blanks at the ends of the first two are gone where a template strips messages.
+# Placeholders. The white space around the first two disappears if a template strips messages.
 _SYSTEM, _USER, _REPLY = "\f<<system>>\f", "\t<<user>>\t", "<<reply>>"
 _RESULT = "<<result>>"
-_OPENED = re.compile(r"<think>\s*\Z")  # a prompt that begins the thought of a reply
+_OPENED = re.compile(r"<think>\s*\Z")  # a prompt that opens the thought of a reply
 _THOUGHT = "<think>\n<<thought>>\n</think>\n\n"
-_FIRST_TURNS = 4  # every kind of turn is among them
-_MAX_SHAPES = 64  # conversations with other tools that are known to be appended to
-_MAX_KNOWN, _MAX_KNOWN_CHARS = 4096, 2_000  # texts between replies that are kept; longer ones are not
+_FIRST_TURNS = 4  # includes every kind of turn
+_MAX_SHAPES = 64  # number of tool lists with a cached check
+_MAX_KNOWN, _MAX_KNOWN_CHARS = 4096, 2_000  # cached texts between replies; longer ones are not cached
 
 
 class ChatTemplate:
@@ -56,12 +57,14 @@ class ChatTemplate:
         self.end_id = self._closing_id(self._require_shown(answered, _REPLY))
         frames = {*self._encoded([user], is_asking=True), *self._encoded([user, reply])}
         self.mark_ids = frozenset(self._marks & frames)
-        self._stable: dict[tuple[bool, str], int] = {}  # turns that are known to be, by system message and tools
+        self._stable: dict[tuple[bool, str], int] = {}  # number of checked turns, by system message and tools
         self._several: dict[str, bool] = {}  # by a tool's name: see `takes_several_calls`
         self._known: dict[object, Ids] = {}  # ids of `following` after a closed reply, and of `reply`
 
     def opening(self, text: str, system: str | None = None, tools: Tools = ()) -> Ids:
-        """Return the ids of a first prompt: system message, schemas of tools, user message, generation prompt.
+        """Return the ids of a first prompt.
+
+        It has the system message, tool schemas, the user message and the generation prompt.
 
         Raises:
             ConfigError: the template does not show the tools.
@@ -73,31 +76,31 @@ class ChatTemplate:
     def following(
         self, turn: int, after: Following, *, is_closed: bool, has_system: bool = False, tools: Tools = ()
     ) -> Ids:
-        """Return the ids between two replies: rest of a reply's frame, messages, generation prompt.
+        """Return the ids between two replies: end of the reply's frame, messages, generation prompt.
 
         See `ChatLayout` for the arguments.
 
         Raises:
-            ConfigError: the template does not append the same at every turn up to this one.
+            ConfigError: the template is not append-only up to this turn.
             ModelFailure: as for `opening`.
         """
         self._check(turn, has_system, tools)
-        if len(after.calls) > 1 and not self.takes_several_calls(tools):  # the first one is carried out
+        if len(after.calls) > 1 and not self.takes_several_calls(tools):  # only the first call is executed
             after = Following(after.texts[:1], after.calls[:1])
         key = (after, has_system, json.dumps(tools)) if sum(map(len, after.texts)) <= _MAX_KNOWN_CHARS else None
         ids = self._remembered(key, lambda: self._between(after, has_system, tools))
         return ids if is_closed else (self.end_id, *ids)
 
     def reply(self, calls: Sequence[ToolCall], tools: Tools) -> Ids:
-        """Return the ids of a reply that makes these calls, as the template writes it, closed by `end_id`.
+        """Return the ids of a reply with these calls, as the template writes it, ending in `end_id`.
 
         Raises:
-            ConfigError: the template writes such a reply behind other tokens than its prompt.
+            ConfigError: the template puts other tokens before such a reply than its prompt has.
         """
         user, said = message("user", _USER), reply_message("", calls)
 
         def written() -> Ids:
-            if self.opened:  # the end of an empty thought may be one token with the mark that opens it
+            if self.opened:  # the marks of an empty thought may merge into one token
                 asked, text = (self._marked(m, tools, is_asking=len(m) == 1) for m in ([user], [user, said]))
                 if not text.startswith(asked):
                     raise self._unstable(1, asked, text)
@@ -110,12 +113,12 @@ class ChatTemplate:
         return self._remembered((tuple(calls), json.dumps(tools)), written)
 
     def check(self, *, has_system: bool, tools: Tools = ()) -> None:
-        """See to it that the template only appends, with these tools; see `ChatLayout`."""
+        """Check that the template is append-only with these tools; see `ChatLayout`."""
         self._require_shape(has_system=has_system, tools=tools)
         self._check(_FIRST_TURNS, has_system, tools)
 
     def takes_several_calls(self, tools: Tools) -> bool:
-        """Return whether the template can show a reply that calls two tools."""
+        """Return whether the template can render a reply with two calls."""
         name = str(tools[0]["function"]["name"]) if tools else ""
         if (known := self._several.get(name)) is None:
             calls = [ToolCall(f"abcdefgh{number}", name, "{}") for number in (1, 2)]
@@ -128,7 +131,7 @@ class ChatTemplate:
         return known
 
     def _remembered(self, key: object, make: Callable[[], Ids]) -> Ids:
-        """Return the ids that were made for a key before, or make them; None: they are not kept."""
+        """Return the cached ids of a key, or make and cache them; with the key None, do not cache."""
         if key is None or (found := self._known.get(key)) is None:
             found = make()
             if key is not None:
@@ -140,7 +143,7 @@ class ChatTemplate:
     # -- rendering ---------------------------------------------------------------------------------------------------
 
     def _rendered(self, messages: Sequence[Message], tools: Tools = (), *, is_asking: bool = False) -> str:
-        """Return the template's text; with the generation prompt where `is_asking`."""
+        """Return the template's text, with the generation prompt if `is_asking`."""
         apply, offered = self._tokenizer.apply_chat_template, list(tools) or None
         try:
             return str(apply(list(messages), tools=offered, add_generation_prompt=is_asking, tokenize=False))
@@ -148,7 +151,7 @@ class ChatTemplate:
             raise ConfigError(f"{self.name} cannot be used: {error}; {self._remedy()}") from error
 
     def _encoded(self, messages: Sequence[Message], tools: Tools = (), *, is_asking: bool = False) -> Ids:
-        """Return the ids of the template's text, in which no message can write a control token."""
+        """Return the ids of the template's text; no message can produce a control token."""
         ids = self._control.encode(self._marked(messages, tools, is_asking=is_asking))
         if self._tokenizer.unk_token_id is not None and self._tokenizer.unk_token_id in ids:
             raise ModelFailure(
@@ -164,9 +167,9 @@ class ChatTemplate:
         return self._rendered(marked, mark(tools), is_asking=is_asking)
 
     def _between(self, after: Following, has_system: bool, tools: Tools) -> Ids:
-        """Return the ids after the id that closes a reply, up to the next reply."""
+        """Return the ids after a reply's closing id, up to the next reply."""
         before = [*_system(_SYSTEM if has_system else None), message("user", _USER), after.reply(_REPLY)]
-        for _ in range(2):  # once more where a template that says the date was asked around midnight
+        for _ in range(2):  # retry once: a template with the date can change at midnight
             closed = self._cut(self._encoded(before, tools))
             whole = self._encoded([*before, *after.messages()], tools, is_asking=True)
             if whole[: len(closed)] == closed:
@@ -174,13 +177,13 @@ class ChatTemplate:
         raise self._unstable(1, closed, whole)
 
     def _cut(self, ids: Ids) -> Ids:
-        """Return the ids up to the one that closes the last reply."""
+        """Return the ids up to and with the last closing id."""
         return ids[: len(ids) - ids[::-1].index(self.end_id)]
 
     # -- checks ------------------------------------------------------------------------------------------------------
 
     def _require_shape(self, *, has_system: bool, tools: Tools) -> None:
-        """See to it that messages and tools are shown."""
+        """Check that the template shows messages and tools."""
         key = has_system, json.dumps(tools)
         if key in self._stable:
             return
@@ -202,7 +205,7 @@ class ChatTemplate:
         self._stable[key] = 0
 
     def _check(self, turn: int, has_system: bool, tools: Tools) -> None:
-        """See to it that the template is known to append the same up to `turn`."""
+        """Check that the template is append-only up to `turn`."""
         self._require_shape(has_system=has_system, tools=tools)
         key = has_system, json.dumps(tools)
         known = self._stable[key]
@@ -215,13 +218,13 @@ class ChatTemplate:
         try:
             self._check_turn(ahead, kinds, has_system, tools)
         except ConfigError:
-            for number in range(max(known, _FIRST_TURNS), ahead):  # name the first turn that shows it
+            for number in range(max(known, _FIRST_TURNS), ahead):  # find the first failing turn for the message
                 self._check_turn(number, kinds, has_system, tools)
             raise
         self._stable[key] = ahead
 
     def _check_turn(self, turn: int, kinds: Sequence[tuple[str, Following]], has_system: bool, tools: Tools) -> None:
-        """Compare the prompt after so many replies with the prompt before the last one and what it adds."""
+        """Check that the prompt after `turn` replies is the previous prompt plus the added ids."""
         said = [*_system(_SYSTEM if has_system else None), message("user", _USER)]
         for number in range(turn - 1):
             content, after = kinds[number % len(kinds)]
@@ -247,7 +250,7 @@ class ChatTemplate:
         )
 
     def _require_shown(self, text: str, placeholder: str) -> str:
-        """Return the text after a message, which must be shown once, as it is or stripped."""
+        """Return the text after a message, which must appear once, verbatim or stripped."""
         for shown in (placeholder, placeholder.strip()):
             before, found, after = text.partition(shown)
             is_whole = shown == placeholder or placeholder[0] not in (before[-1:], after[:1])
@@ -256,7 +259,7 @@ class ChatTemplate:
         raise ConfigError(f"{self.name} does not show a message once and as it is: {text!r:.300}; {self._remedy()}")
 
     def _closing_id(self, text: str) -> int:
-        """Return the id that closes a reply in the text after it."""
+        """Return the id that closes a reply, from the text after it."""
         ids = self._tokenizer.encode(text, add_special_tokens=False)
         place = next((i for i, token in enumerate(ids) if token in self._marks), None)
         if place is None or self._tokenizer.decode(ids[:place]).strip():
@@ -272,7 +275,7 @@ class ChatTemplate:
 
 
 def _kinds(tools: Tools, takes_several: bool) -> list[tuple[str, Following]]:
-    """Return a reply's text and what follows it, for each kind of turn."""
+    """Return a reply's text and the messages after it, for each kind of turn."""
     user = Following((_USER,))
     if not tools:
         return [(_REPLY, user), (f"{_THOUGHT}{_REPLY}", user)]
@@ -288,5 +291,8 @@ def _system(text: str | None) -> list[Message]:
 
 
 def _is_ours(message: Message) -> bool:
-    """Return whether a text is one of the above: that of a reply, whose thought a template may look for."""
+    """Return whether a message is a placeholder reply of this module.
+
+    Its text stays unmarked, because templates may search it for a thought.
+    """
     return bool(message["role"] == "assistant")

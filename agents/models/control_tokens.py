@@ -1,8 +1,8 @@
-"""Encodes rendered conversations in which the chat template alone can write control tokens.
+"""Encodes rendered conversations so that only the chat template can produce control tokens.
 
-Texts from outside are marked before they are rendered: each control token that they spell out has a private character
-behind its first one. The rendered text is encoded in pieces, cut at these marks, so that no spelled token is whole.
-`sanitize_control_tokens` of transformers does the same since 5.20; vLLM is tested with an older one.
+External texts are marked before rendering: in each control token that they spell out, a private character is inserted
+after its first character. The rendered text is split at these marks and encoded in pieces, so that no spelled token is
+whole. transformers 5.20 and later offer the same as `sanitize_control_tokens`; vLLM is tested with an older version.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-_MARK = "\ue0f7"  # of the private use area
+_MARK = "\ue0f7"  # in Unicode's private use area
 
 
 class ControlTokens:
-    """The added tokens of a tokenizer: those of its templates, and any other."""
+    """The added tokens of a tokenizer, such as those of its templates."""
 
     def __init__(self, tokenizer: Any) -> None:  # Any: a transformers tokenizer
         self._tokenizer = tokenizer
@@ -36,7 +36,7 @@ class ControlTokens:
         return value
 
     def encode(self, text: str) -> tuple[int, ...]:
-        """Return the ids of a text that was rendered from marked ones."""
+        """Return the ids of a text rendered from marked texts."""
         first, *others = text.split(_MARK)
         return (*self._encode(first), *(i for piece in others for i in self._continued(piece)))
 
@@ -45,6 +45,9 @@ class ControlTokens:
         return ids
 
     def _continued(self, piece: str) -> list[int]:
-        """Return the ids of a piece behind another: some tokenizers put a blank in front of a text that begins."""
+        """Return the ids of a piece that follows another.
+
+        Some tokenizers prepend a blank at the start of a text, so the piece is encoded behind a newline.
+        """
         ids = self._encode(f"\n{piece}")
         return ids[len(self._newline) :] if ids[: len(self._newline)] == self._newline else self._encode(piece)

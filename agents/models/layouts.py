@@ -1,4 +1,4 @@
-"""How the texts of an episode and its replies become one sequence of ids: the contract, and the layout of plain text.
+"""Joins an episode's texts and replies into one id sequence: interface and plain layout.
 
 `agents.models.chat` has the layout by a chat template.
 """
@@ -24,29 +24,29 @@ Message = dict[str, Any]  # Any: JSON
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """The messages after a reply: a text of the user, or the result of each call that the reply made."""
+    """The messages after a reply: one user text, or the result of each call in the reply."""
 
-    texts: tuple[str, ...]  # one; or as many as there are calls, in their order
-    calls: tuple[ToolCall, ...] = ()  # none: the text is the user's
+    texts: tuple[str, ...]  # one text, or one per call in the same order
+    calls: tuple[ToolCall, ...] = ()  # empty: the text is the user's
 
     def messages(self) -> list[Message]:
-        """Return them for a chat template."""
+        """Return the messages for a chat template."""
         if not self.calls:
             return [message("user", text) for text in self.texts]
         results = zip(self.calls, self.texts, strict=True)
         return [{**message("tool", text), "name": call.name, "tool_call_id": call.id} for call, text in results]
 
     def reply(self, content: str) -> Message:
-        """Return a reply after which they may come."""
+        """Return an assistant message that these messages can follow."""
         return reply_message(content, [replace(call, arguments="{}") for call in self.calls])
 
 
 class ChatLayout(Protocol):
-    """How the texts of an episode and its replies become one sequence."""
+    """Joins the texts and replies of an episode into one sequence."""
 
-    end_id: int  # closes a reply
-    opened: str  # what the prompt begins of a reply: the mark of a thought, or nothing
-    closing: Ids  # ends such a thought that is empty
+    end_id: int  # end token of a reply
+    opened: str  # start of the reply that the prompt contains: the opening mark of a thought, or ""
+    closing: Ids  # ids that close such a thought when it is empty
 
     def opening(self, text: str, system: str | None = None, tools: Tools = ()) -> Ids:
         """Return the ids of a first prompt, with the schemas of `tools`."""
@@ -57,21 +57,21 @@ class ChatLayout(Protocol):
         """Return the ids between a reply and the next one.
 
         Args:
-            turn: replies so far, at least 1.
+            turn: number of replies so far, at least 1.
             after: the messages after the reply.
-            is_closed: the reply ends in `end_id`; else that id comes first here.
+            is_closed: the reply ends in `end_id`; otherwise that id is prepended here.
             has_system: the first prompt had a system message.
             tools: those of the first prompt.
         """
 
     def takes_several_calls(self, tools: Tools) -> bool:
-        """Return whether a reply can be shown that makes several calls."""
+        """Return whether a reply may contain several calls."""
 
     def reply(self, calls: Sequence[ToolCall], tools: Tools) -> Ids:
-        """Return the ids of a reply that makes these calls, closed by `end_id`."""
+        """Return the ids of a reply with these calls, ending in `end_id`."""
 
     def check(self, *, has_system: bool, tools: Tools = ()) -> None:
-        """See to it that a conversation can be extended turn by turn.
+        """Check that a conversation can be extended turn by turn.
 
         Raises:
             ConfigError: it cannot.
@@ -79,7 +79,7 @@ class ChatLayout(Protocol):
 
 
 class PlainLayout:
-    """No template: texts end to end, each followed by the mark that opens a reply."""
+    """Layout without a template: concatenated texts, each followed by the reply marker."""
 
     opened = ""
     closing: Ids = ()
@@ -94,7 +94,7 @@ class PlainLayout:
         return (self._act_id,) if self._act_id is not None else self._encode("\n> ")
 
     def opening(self, text: str, system: str | None = None, tools: Tools = ()) -> Ids:
-        """Return the ids of a first prompt, the system message above it; see `check` for tools."""
+        """Return the ids of a first prompt, starting with the system message; see `check` for tools."""
         self.check(has_system=system is not None, tools=tools)
         return (*self._encode(text if system is None else f"{system}\n\n{text}"), *self.opener)
 
@@ -105,15 +105,15 @@ class PlainLayout:
         return (*(() if is_closed else (self.end_id,)), *self._encode("\n".join(after.texts)), *self.opener)
 
     def takes_several_calls(self, tools: Tools) -> bool:
-        """Return that there are no calls here."""
+        """Return False: there are no calls in plain text."""
         return False
 
     def reply(self, calls: Sequence[ToolCall], tools: Tools) -> Ids:
-        """Refuse calls; see `check`."""
+        """Raise `ConfigError`: there are no calls in plain text."""
         raise ConfigError(_NO_TOOLS)
 
     def check(self, *, has_system: bool, tools: Tools = ()) -> None:
-        """Refuse tools, which only a chat template shows; texts end to end can always be extended.
+        """Reject tools, which need a chat template; plain texts can always be extended.
 
         Raises:
             ConfigError: there are tools.
@@ -123,12 +123,12 @@ class PlainLayout:
 
 
 def message(role: str, content: str) -> Message:
-    """Return a message; lone surrogates cannot reach a tokenizer."""
+    """Return a message; lone surrogates are replaced, since tokenizers reject them."""
     return {"role": role, "content": content.encode("utf-8", "replace").decode("utf-8")}
 
 
 def reply_message(content: str, calls: Sequence[ToolCall]) -> Message:
-    """Return a reply that says a text and makes calls."""
+    """Return an assistant message with a text and calls."""
     called = [
         {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": json.loads(call.arguments)}}
         for call in calls

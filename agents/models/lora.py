@@ -1,11 +1,12 @@
-"""LoRA: small trained matrices beside a model's frozen ones, by peft and saved as peft and transformers load them.
+"""LoRA adapters: small trained matrices beside a model's frozen ones, in peft's file format.
 
 ::
 
     y = W x + (alpha / rank) B A x;    W frozen, A [rank, in] random, B [out, rank] zero at the start
 
-The adapters are float32 whatever the base is. Only plain LoRA: an adapter that asks for more (DoRA, rank patterns,
-trained embeddings) is refused, and so is dropout, with which a token's trained logprob is not its sampled one.
+The adapters are always float32, for every dtype of the base. Only plain LoRA is supported: an adapter with other
+features (DoRA, rank patterns, trained embeddings) is rejected. So is dropout, because it makes a token's logprob in
+training differ from its sampled one.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from cairn.core.seeding import derive_seed
 
 SETTINGS, _WEIGHTS, _NAME = "adapter_config.json", "adapter_model.safetensors", "default"
 
-# What a saved adapter may set: what it is made of, where it is from, and how it was begun, which its weights replace.
+# Settings that a saved adapter may contain: its structure; its origin and its initialization, which are ignored.
 _READ = {"r", "lora_alpha", "lora_dropout", "target_modules"}
 _IGNORED = {
     "auto_mapping",
@@ -39,7 +40,7 @@ _IGNORED = {
 
 
 class LoraConfig(Config):
-    """Which matrices get an adapter, and how large it is."""
+    """The matrices that get an adapter, and its size."""
 
     rank: int = Field(16, ge=1, description="Of each adapter.")
     alpha: float = Field(32.0, gt=0, description="An adapter's output is multiplied by alpha / rank.")
@@ -52,25 +53,25 @@ class LoraConfig(Config):
 
 
 def add_lora(model: Any, config: LoraConfig, seed: int) -> None:  # Any: a transformers causal model
-    """Freeze the model and give it fresh adapters, in place; the policy that it is stays the same.
+    """Freeze the model and add fresh adapters, in place; the policy's outputs do not change.
 
     Raises:
-        ConfigError: the model has no module of such a name, or has adapters already.
+        ConfigError: the model has no module of a configured name, or has adapters already.
     """
     if getattr(model, "peft_config", None):
         raise ConfigError(
             "model.lora: the model at model.path has adapters already; leave out model.lora to train them"
         )
-    with torch.random.fork_rng(devices=[]):  # the process's own random state stays as it was
+    with torch.random.fork_rng(devices=[]):  # keep the process's random state
         torch.manual_seed(derive_seed(seed, "lora"))
         _inject(model, config)
 
 
 def base_of(folder: Path) -> str:
-    """Return the base model that the adapter in `folder` names.
+    """Return the base model's name in the adapter in `folder`.
 
     Raises:
-        ConfigError: it names none.
+        ConfigError: the adapter has no base model name.
     """
     base = _settings(folder).get("base_model_name_or_path")
     if not isinstance(base, str) or not base:
@@ -79,10 +80,10 @@ def base_of(folder: Path) -> str:
 
 
 def load_lora(model: Any, folder: Path) -> None:  # Any: as above
-    """Freeze the model and give it the adapters in `folder`, in place; they can be trained further.
+    """Freeze the model and add the adapters in `folder`, in place; they can be trained further.
 
     Raises:
-        ConfigError: it is no plain LoRA, or does not fit the model.
+        ConfigError: the adapter is not plain LoRA, or does not fit the model.
     """
     stored = _settings(folder)
     _refuse_unsupported(stored, folder)
@@ -106,7 +107,7 @@ def load_lora(model: Any, folder: Path) -> None:  # Any: as above
 
 
 def is_lora(folder: Path) -> bool:
-    """Tell whether an adapter is in the folder, rather than a whole model."""
+    """Return whether the folder contains an adapter rather than a whole model."""
     return (folder / SETTINGS).is_file() and not (folder / "config.json").is_file()
 
 
@@ -116,14 +117,14 @@ def trained(model: Any) -> dict[str, Tensor]:  # Any: as above
 
 
 def _inject(model: Any, config: LoraConfig) -> None:  # Any: as above
-    from peft import LoraConfig as PeftLoraConfig  # slow to import, and needed by few
+    from peft import LoraConfig as PeftLoraConfig  # slow to import and rarely needed
 
     targets = config.targets if isinstance(config.targets, str) else list(config.targets)
     settings = PeftLoraConfig(
         r=config.rank,
         lora_alpha=config.alpha,  # type: ignore[arg-type]  # peft takes floats
         target_modules=targets,
-        task_type="CAUSAL_LM",  # by which AutoPeftModelForCausalLM knows the model's class
+        task_type="CAUSAL_LM",  # read by AutoPeftModelForCausalLM
     )
     try:
         model.add_adapter(settings, _NAME)
@@ -158,5 +159,5 @@ def _refuse_unsupported(stored: Mapping[str, Any], folder: Path) -> None:  # Any
 
 
 def _saved_name(name: str) -> str:
-    """Return the name that peft saves an adapter's weight under."""
+    """Return the name under which peft saves an adapter's weight."""
     return "base_model.model." + name.replace(f".{_NAME}.", ".")

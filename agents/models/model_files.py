@@ -1,7 +1,7 @@
-"""Default settings for a pretrained model that Cairn has not trained, from its files; needs no torch or transformers.
+"""Reads a pretrained model's default settings from its files, without torch or transformers.
 
-A model whose tokenizer has a chat template is shown messages and replies freely. One without is shown plain text, which
-its `plain_text_warning` reports. `trainer.pretrained` adds the defaults of the learner.
+A model whose tokenizer has a chat template gets messages and unconstrained replies. A model without one gets plain
+text, as `plain_text_warning` warns. `trainer.pretrained` adds the defaults of the learner.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ from typing import Any
 from cairn.agents.models.templates import call_format_of, shipped_templates
 from cairn.core.errors import ConfigError
 
-HUB = "hf:"  # prefix of a hub name, needed where the name has no "/"
+HUB = "hf:"  # prefix of a hub name, required if the name has no "/"
 MAX_CONTEXT = 32_768  # tokens; long episodes fit, and the cache of one sequence stays small
-REPLY_TOKENS = 1024  # of a free reply: a thought and an action
+REPLY_TOKENS = 1024  # of an unconstrained reply: a thought and an action
 
 _HUB_TIMEOUT_S = 5.0
-_SETTINGS_FILES = ("*.json", "*.jinja", "*.txt", "*.model")  # all files of a model but its weights
+_SETTINGS_FILES = ("*.json", "*.jinja", "*.txt", "*.model")  # all files of a model except its weights
 
 
 @dataclass(frozen=True, kw_only=True)
 class PretrainedFiles:
-    """The facts that the files of a pretrained model state."""
+    """Facts from the files of a pretrained model."""
 
     has_template: bool  # its tokenizer has a chat template
-    shows_tools: bool  # the chat template shows the schemas of tools, and its models' calls can be read
+    shows_tools: bool  # the chat template shows tool schemas, and the call format is known
     max_positions: int | None  # longest sequence in tokens; None: not stated
 
     @property
     def max_context(self) -> int:
-        """Longest sequence of an episode by default, in tokens."""
+        """Default maximum length of an episode's sequence, in tokens."""
         return min(self.max_positions or MAX_CONTEXT, MAX_CONTEXT)
 
 
 def read_files(folder: Path) -> PretrainedFiles:
-    """Return the facts about the model, or the adapter, in a folder."""
+    """Return the facts about the model or adapter in a folder."""
     settings = read_json(folder / "config.json")
     if base := read_json(folder / "adapter_config.json").get("base_model_name_or_path"):
         settings = settings or read_json(Path(str(base)).expanduser() / "config.json")
@@ -52,9 +52,9 @@ def read_files(folder: Path) -> PretrainedFiles:
 
 
 def interface_defaults(files: PretrainedFiles, reply_tokens: int = REPLY_TOKENS) -> dict[str, Any]:  # Any: settings
-    """Return how the model is shown an episode and how it replies by default, as settings by dotted name.
+    """Return the model's default prompt and reply settings, by dotted name.
 
-    A reply takes at most a quarter of the context. Without a chat template the defaults of `AgentConfig` stay: plain
+    A reply takes at most a quarter of the context. Without a chat template the defaults of `AgentConfig` apply: plain
     text, and constrained replies, since such a model does not know where an action ends.
     """
     lengths = {
@@ -67,15 +67,15 @@ def interface_defaults(files: PretrainedFiles, reply_tokens: int = REPLY_TOKENS)
 
 
 def can_call_tools(template: str, *, has_format: bool = False) -> bool:
-    """Return whether a chat template shows the schemas of tools, and it is known how its models write calls.
+    """Return whether a chat template shows tool schemas and the model's call format is known.
 
-    `has_format`: the tokenizer has a response template of its own.
+    `has_format`: the tokenizer has its own response template.
     """
     return re.search(r"\btools\b", template) is not None and (has_format or call_format_of(template) is not None)
 
 
 def _template_text(folder: Path) -> str:
-    """Return the text of all chat templates that the tokenizer in a folder has; "": none."""
+    """Return the text of all chat templates of the tokenizer in a folder; "" if it has none."""
     files = [folder / "chat_template.jinja", *sorted((folder / "additional_chat_templates").glob("*.jinja"))]
     texts = [file.read_text(encoding="utf-8", errors="replace") for file in files if file.is_file()]
     stored = read_json(folder / "tokenizer_config.json").get("chat_template")
@@ -83,7 +83,7 @@ def _template_text(folder: Path) -> str:
 
 
 def plain_text_warning(name: str) -> str:
-    """Return the warning about a model that is shown plain text, since its tokenizer has no chat template."""
+    """Return the warning about a model that gets plain text because it has no chat template."""
     return (
         f"The tokenizer of {name!r} has no chat template: the model is shown plain text, not messages. If it is a chat "
         f"model, set model.chat_template to a file or to one of {', '.join(shipped_templates())}."
@@ -100,7 +100,7 @@ def missing_template(name: str) -> ConfigError:
 
 
 def local_folder(path: str) -> Path | None:
-    """Return the folder that a path names; None: it is the name of a model on a hub."""
+    """Return the folder of a path; None: the path is a model's name on a hub."""
     if path.startswith(HUB):
         return None
     is_folder = path.startswith((".", "/", "~")) or Path(path).exists()
@@ -108,16 +108,16 @@ def local_folder(path: str) -> Path | None:
 
 
 def stored_config(folder: Path) -> dict[str, Any]:  # Any: JSON
-    """Return the configuration with which a checkpoint of Cairn was trained; {}: the folder is no checkpoint."""
+    """Return the training configuration of a Cairn checkpoint; {} for any other folder."""
     stored = read_json(folder / "trainer.json").get("config", {})
     return stored if isinstance(stored, dict) else {}
 
 
 def download_settings(name: str, setting: str) -> Path:
-    """Return a folder with all files of a hub's model but its weights, downloaded if they are not in the cache.
+    """Return a folder with all files of a hub model except its weights; download missing ones.
 
     Raises:
-        ConfigError: the hub does not answer within seconds and the cache has no such model, or the hub has none.
+        ConfigError: the model is not in the cache, and the hub does not respond within seconds or does not have it.
     """
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError
@@ -133,7 +133,10 @@ def download_settings(name: str, setting: str) -> Path:
 
 
 def read_json(file: Path) -> dict[str, Any]:  # Any: JSON
-    """Return a file's table; {}: there is none, or loading the model will report it."""
+    """Return a file's JSON object; {} if it is missing or invalid.
+
+    Loading the model reports an invalid file.
+    """
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):

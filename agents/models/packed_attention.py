@@ -1,15 +1,15 @@
-"""Attention over sequences laid end to end, or over a forest of their shared prefixes: no padding outside attention.
+"""Attention over packed sequences, or over a forest of their shared prefixes.
 
-Every transformers model that supports attention back ends runs on one flat row of N tokens; only this module knows
-which tokens a token looks at. The tokens are cut into blocks, blocks of like size are stacked, and a stack is one call.
-Blocks look at a cache of what their slots have seen before (sampling), or at tokens of the flat row (training). Both
-give what the padded computation gives, sequence by sequence.
+Every transformers model that supports custom attention runs on one flat row of N tokens; only this module knows which
+tokens attend to which. The tokens are cut into blocks, blocks of similar size are stacked, and each stack is one
+attention call; only stacks are padded. In sampling, blocks attend to a cache of their slots' earlier tokens; in
+training, to tokens of the flat row. Both give the result of the padded computation of each sequence.
 
-Not covered: sliding windows, attention sinks, logit soft caps, encoder-decoder models. `agents.models.policy` refuses
-models that need them. Nor dropout: what sequences share would drop the same.
+Not supported: sliding windows, attention sinks, logit soft caps and encoder-decoder models; `agents.models.policy`
+rejects such models. Dropout is not supported either: sequences would share the dropout of their shared prefix.
 
-Letters: N tokens of the call; M queries and L keys of all stacks, with padding; of one stack B blocks, Q queries and
-K keys; S slots, T cached positions, H heads, D head width.
+Letters: N tokens of the call; M queries and L keys of all stacks, with padding; of one stack B blocks, Q queries and K
+keys; S slots, T cached positions, H heads, D head width.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from cairn.agents.models.attention_blocks import Block, make_forest, stacked
 from cairn.core.records import IntArray
 
 NAME = "cairn_ragged"
-_VIEWED = 0.5  # share of the slots from which on all of them are looked at
+_VIEWED = 0.5  # from this share of active slots on, attention reads the whole cache
 _GPU_KERNELS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 
 
@@ -42,7 +42,7 @@ class SlotCache:
         self._layers: dict[int, tuple[Tensor, Tensor]] = {}  # layer -> keys, values, each [S, H, T, D]
 
     def reserve(self, length: int) -> None:
-        """Make room for `length` positions in every slot."""
+        """Ensure a capacity of `length` positions in every slot."""
         if length <= self.capacity:
             return
         self.capacity = max(256, -(-length // 256) * 256, self.capacity * 3 // 2)
@@ -60,7 +60,7 @@ class SlotCache:
         values[slots_N, :, positions_N] = values_NHD
 
     def copy(self, source: int, target: int, length: int) -> None:
-        """Give one slot the first `length` keys and values of another."""
+        """Copy the first `length` keys and values of one slot to another."""
         for keys, values in self._layers.values():
             for tensor in (keys, values):
                 tensor[target, :, :length] = tensor[source, :, :length]
@@ -73,17 +73,17 @@ class SlotCache:
 
 @dataclass(frozen=True)
 class Stack:
-    """B blocks of like size."""
+    """B blocks of similar size."""
 
     num_blocks: int
     num_queries: int  # Q
     num_keys: int  # K
-    mask: Tensor | None  # [B, 1, Q, K], True where a query may look; None: at the keys up to its own place
+    mask: Tensor | None  # [B, 1, Q, K], True where a query attends; None: causal
 
 
 @dataclass(frozen=True)
 class CachedKeys:
-    """A cache as what is looked at: new tokens are written first."""
+    """Attends to a cache; new tokens are written to it first."""
 
     cache: SlotCache
     slots_N: Tensor
@@ -99,7 +99,7 @@ class CachedKeys:
 
 @dataclass(frozen=True)
 class OwnKeys:
-    """The call's own tokens as what is looked at."""
+    """Attends to the tokens of the call itself."""
 
     shapes: Sequence[tuple[int, int]]  # (B, K) of each stack
     tokens_L: Tensor
@@ -112,24 +112,27 @@ class OwnKeys:
 
 @dataclass(frozen=True)
 class Ragged:
-    """Which tokens each of N flat tokens looks at."""
+    """The attention pattern of N flat tokens."""
 
-    positions_N: Tensor  # place in its sequence
+    positions_N: Tensor  # position in its sequence
     stacks: Sequence[Stack]
-    queries_M: Tensor  # token of each query; padding repeats one
+    queries_M: Tensor  # token of each query; padding repeats a token
     outputs_N: Tensor  # query of each token
     keys: CachedKeys | OwnKeys
 
     @classmethod
     def of(cls, lengths: Sequence[int], device: torch.device) -> Ragged:
-        """Describe whole sequences that are laid end to end."""
+        """Build the pattern of concatenated whole sequences."""
         return cls.tree(np.concatenate([np.arange(length, dtype=np.int32) for length in lengths]), device)
 
     @classmethod
     def tree(cls, positions_N: IntArray, device: torch.device) -> Ragged:
-        """Describe a forest in preorder by its tokens' depths: each token looks at its ancestors and at itself."""
+        """Build the pattern of a forest in preorder from its tokens' depths.
+
+        Each token attends to its ancestors and to itself.
+        """
         forest = make_forest(positions_N)
-        ends_N = torch.as_tensor(np.append(forest.ends_N, 0), device=device)  # and one for padding
+        ends_N = torch.as_tensor(np.append(forest.ends_N, 0), device=device)  # plus one entry for padding
         outputs_N = np.empty(len(positions_N), np.int64)
         stacks, queries, keys, num_queries = [], [], [], 0
         for blocks in stacked(forest.blocks):
@@ -161,9 +164,10 @@ class Ragged:
     def continuing(
         cls, cache: SlotCache, slots: Sequence[int], starts: Sequence[int], lengths: Sequence[int], device: torch.device
     ) -> Ragged:
-        """Describe stretches of new tokens that begin at `starts` in their slots: a block each.
+        """Build the pattern of new tokens that begin at `starts` in their slots, one block per slot.
 
-        Where most slots have one, the others get an idle block: a view of the whole cache is cheaper than a copy of it.
+        If at least half of the slots have new tokens, the others get an idle block: a view of the whole cache is
+        cheaper than a copy of a part.
         """
         is_viewed = len(slots) >= _VIEWED * cache.num_slots
         blocks_S = torch.tensor(slots if is_viewed else range(len(slots)), device=device)
@@ -188,12 +192,15 @@ class Ragged:
 
     @property
     def padding(self) -> int:
-        """How many queries attention has beside those of the tokens."""
+        """Number of padding queries."""
         return len(self.queries_M) - len(self.positions_N)
 
 
 def _padded(blocks: Sequence[Block], padding: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return which token each query [B, Q] and each key [B, K] is; queries are padded with the block's last."""
+    """Return the token of each query [B, Q] and each key [B, K].
+
+    Queries are padded with the block's last token, keys with `padding`.
+    """
     num_queries, num_keys = max(b.num_queries for b in blocks), max(b.num_keys for b in blocks)
     queries_BQ = np.array([np.minimum(np.arange(b.start, b.start + num_queries), b.stop - 1) for b in blocks])
     keys_BK = np.full((len(blocks), num_keys), padding)
@@ -203,7 +210,7 @@ def _padded(blocks: Sequence[Block], padding: int) -> tuple[np.ndarray, np.ndarr
 
 
 def _is_ancestor(keys_BK: Tensor, queries_BQ: Tensor, ends_N: Tensor) -> Tensor:
-    """Return [B, 1, Q, K]: whether the key is the query or an ancestor of it; padding is not."""
+    """Return [B, 1, Q, K]: whether the key is the query or its ancestor; False for padding."""
     is_before = keys_BK[:, None, :] <= queries_BQ[:, :, None]
     return (is_before & (queries_BQ[:, :, None] < ends_N[keys_BK][:, None, :]))[:, None]
 
@@ -225,9 +232,9 @@ def _attend(
     ragged: Ragged,
     scaling: float | None = None,
     dropout: float = 0.0,
-    **_: Any,  # Any: other back ends' settings
+    **_: Any,  # Any: settings of other back ends
 ) -> tuple[Tensor, None]:
-    """Attention back end: query, key, value are [1, H, N, D]; returns [1, N, H, D]."""
+    """Attention back end for transformers; query, key, value [1, H, N, D], result [1, N, H, D]."""
     query_NHD, key_NHD, value_NHD = (x[0].transpose(0, 1) for x in (query, key, value))
     layer = int(module.layer_idx)  # type: ignore[arg-type]  # transformers numbers its attention modules
     looked_at = ragged.keys.look(layer, key_NHD, value_NHD)
@@ -242,11 +249,11 @@ def _attend(
 def _attention(
     query_BHQD: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, dropout: float, scaling: float | None
 ) -> Tensor:
-    """Return [B, H, Q, D]; keys and values [B, G, K, D], where each of G heads serves H / G heads of queries.
+    """Return attention [B, H, Q, D] over keys and values [B, G, K, D].
 
-    On a GPU with a mask, queries that share a head of keys are laid one after another: the memory-efficient kernel
-    supports no shared heads, and torch's fallback keeps all scores. cuDNN is excluded there because it makes a plan for
-    every shape, and each step of sampling has a different one (docs/log.md).
+    Each of the G heads serves H / G query heads. On a GPU with a mask, queries that share a key head are concatenated:
+    the memory-efficient kernel does not support shared heads, and torch's fallback stores all scores. cuDNN is excluded
+    there because it makes a plan for every shape, and each sampling step has a different one (docs/log.md).
     """
     if mask is not None and query_BHQD.is_cuda:
         with sdpa_kernel(_GPU_KERNELS):
@@ -260,7 +267,7 @@ def _attention(
 def grouped_attention(
     query_BHQD: Tensor, keys: Tensor, values: Tensor, mask: Tensor, dropout: float = 0.0, scaling: float | None = None
 ) -> Tensor:
-    """Return masked attention [B, H, Q, D] over shared heads of keys and values [B, G, K, D], which are not copied."""
+    """Return masked attention [B, H, Q, D] over shared heads [B, G, K, D], without copying them."""
     shape, num_groups = query_BHQD.shape, keys.shape[1]
     num_sharing = shape[1] // num_groups
     together = query_BHQD.reshape(shape[0], num_groups, num_sharing * shape[2], shape[3])
@@ -286,9 +293,10 @@ def logits(model: Any, states_ND: Tensor) -> Tensor:  # Any: a transformers caus
 
 
 def logits_after(model: Any, ids_N: Tensor, ragged: Ragged, tokens_P: Tensor) -> Tensor:  # Any: as above
-    """Return float32 logits [P, V] of what follows chosen ones of the flat tokens.
+    """Return float32 logits [P, V] of the tokens after `tokens_P`.
 
-    One call of the model itself, unlike the two above: what is hooked to it, such as sharding, sees all of the pass.
+    Unlike the two functions above, this calls the model itself, so that hooks, such as those of sharding, see the whole
+    pass.
     """
     positions = ragged.positions_N[None]
     out = model(

@@ -1,4 +1,4 @@
-"""A policy model from a local folder, a hub name, or a fresh configuration; saved as transformers loads it."""
+"""Loads a policy model from a folder, a hub name or a fresh configuration, and saves it."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from cairn.core.config import Config
 from cairn.core.errors import CairnError, ConfigError
 from cairn.core.seeding import derive_seed
 
-# Sizes for fresh models: (layers, width, heads). Heads are at least 16 wide; the feed-forward part is 3 x width.
+# Sizes of fresh models: (layers, width, heads). Heads are at least 16 wide; the feed-forward width is 3 x width.
 PRESETS = {"qwen3-nano": (2, 64, 4), "qwen3-tiny": (3, 128, 4), "qwen3-mini": (4, 256, 8), "qwen3-small": (8, 512, 8)}
 
-_COPY = 0.7  # correlation of a fresh model's attention output weights with its values' weights
+_COPY = 0.7  # correlation of a fresh model's attention output weights with its value weights
 
-# What some families do to logits after the output layer, or inside attention, that the ragged pass does not do.
+# Changes to logits, after the output layer or in attention, that the packed forward pass does not implement.
 _LOGIT_CHANGES = ("attn_logit_softcapping", "final_logit_softcapping", "logit_scale", "logits_scaling")
 
 
 class ModelConfig(Config):
-    """Which model is the policy."""
+    """The policy's model."""
 
     path: str | None = Field(None, description="Local folder or hub name; None: a fresh model of the preset's size.")
     preset: str = Field("qwen3-tiny", description=f"Size of a fresh model: {', '.join(PRESETS)}.")
@@ -56,7 +56,7 @@ class ModelConfig(Config):
 
         Raises:
             UnknownNameError: no such chat template.
-            ConfigError: a value has no name of a variable.
+            ConfigError: the name of a value cannot be a variable.
         """
         text = None if self.chat_template is None else load_template(self.chat_template)
         return TemplateChoice(text=text, values=self.chat_template_values)
@@ -80,19 +80,19 @@ class ModelConfig(Config):
 class Policy:
     """A causal language model and its tokenizer."""
 
-    model: Any  # Any: transformers picks the class; None: the weights are a server's
+    model: Any  # Any: transformers picks the class; None: the weights are on a server
     encoder: Encoder
-    version: int = 0  # optimiser updates behind the weights, as a back end that is made now reports them
+    version: int = 0  # number of optimiser updates; a new back end reports this version
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """The device of the weights."""
         device: torch.device = next(self.model.parameters()).device
         return device
 
     @property
     def num_parameters(self) -> int:
-        """Number of weights, shared ones once."""
+        """Number of weights; shared ones count once."""
         return sum(p.numel() for p in self.model.parameters())
 
     @property
@@ -101,19 +101,19 @@ class Policy:
         return sum(p.numel() for p in trained(self.model).values())
 
     def save(self, folder: Path, weights: Mapping[str, Tensor] | None = None) -> None:
-        """Write weights (safetensors), configuration and tokenizer, as `transformers` loads them.
+        """Write weights (safetensors), configuration and tokenizer in the format of `transformers`.
 
-        Of a model with adapters only these are written, with the name of the base. `weights` stand in for the model's
-        own, where those are spread over ranks.
+        For a model with adapters, only the adapters and the name of the base are written. `weights` replaces the
+        model's own weights, if those are sharded over ranks.
         """
         with _without_bars():
             self.model.save_pretrained(folder, state_dict=None if weights is None else dict(weights))
             self.encoder.tokenizer.save_pretrained(folder)
 
     def set_checkpointing(self, is_on: bool) -> None:
-        """Have training compute each layer twice rather than keep what it computed, or not."""
+        """Switch activation checkpointing on or off; it recomputes each layer in the backward pass."""
         is_new = hasattr(self.model, "activation_checkpointing_enable")
-        name = "activation_checkpointing" if is_new else "gradient_checkpointing"  # the latter goes with transformers 6
+        name = "activation_checkpointing" if is_new else "gradient_checkpointing"  # transformers 6 removes the latter
         if is_on:
             getattr(self.model, f"{name}_enable")({"use_reentrant": False})
         elif getattr(self.model, f"is_{name}"):
@@ -123,7 +123,9 @@ class Policy:
 def load_policy(
     config: ModelConfig, corpus: Callable[[], tuple[Sequence[str], Sequence[str]]], seed: int, device: str = "cpu"
 ) -> Policy:
-    """Return the configured policy; `corpus` gives texts and actions for the tokenizer of a fresh one.
+    """Return the configured policy.
+
+    `corpus` returns texts and actions for training the tokenizer of a fresh model.
 
     Raises:
         ConfigError: no such folder or hub model, an unknown preset, a model whose attention is not supported, adapters
@@ -139,11 +141,11 @@ def load_policy(
     if config.preset not in PRESETS:
         raise ConfigError(f"model.preset: expected one of {sorted(PRESETS)}, got {config.preset!r}")
     texts, actions = corpus()
-    shown = [] if template.text is None else [template.text]  # its words stand in every prompt
+    shown = [] if template.text is None else [template.text]  # the template's words are in every prompt
     tokenizer = train_tokenizer([*texts, *shown], config.vocab_size, actions, marks_in("".join(shown)))
     encoder = _encoder(tokenizer, template)
     model: Any = _fresh(config, encoder, seed)  # Any: see Policy
-    for weight in model.parameters():  # not buffers: frequencies of positions stay float32, as in a loaded model
+    for weight in model.parameters():  # not buffers: rotary frequencies stay float32, as in a loaded model
         weight.data = weight.data.to(_dtype(config.dtype))
     return Policy(model=model.to(device), encoder=encoder)
 
@@ -153,7 +155,7 @@ def load_pretrained(
 ) -> Policy:
     """Load model and tokenizer from a folder or hub name.
 
-    A folder with an adapter has the model that it names loaded, with the adapter on it and all else frozen.
+    For a folder with an adapter, its base model is loaded with the adapter, and all other weights are frozen.
     """
     where = _place(path)
     adapter = where if isinstance(where, Path) and is_lora(where) else None
@@ -179,12 +181,12 @@ def load_pretrained(
             "belong together, or tokens were added and the model was not resized (resize_token_embeddings)"
         )
     for weight in model.parameters():
-        weight.data = weight.data.clone()  # aligned as a fresh one: what a file's is decides last bits on a CPU
+        weight.data = weight.data.clone()  # a copy, since a file's alignment affects the last bits on a CPU
     return Policy(model=model.to(device), encoder=_encoder(tokenizer, template, model.generation_config))
 
 
 def load_remote(path: str, template: TemplateChoice = OWN_TEMPLATE) -> Policy:
-    """Load the tokenizer alone, from a folder or hub name, of a policy whose weights are a server's."""
+    """Load only the tokenizer, for a policy whose weights are on a server."""
     setting = "sampling.openai.tokenizer"
     folder = local_folder(path) or download_settings(path.removeprefix(HUB), setting)
     try:
@@ -196,13 +198,14 @@ def load_remote(path: str, template: TemplateChoice = OWN_TEMPLATE) -> Policy:
 
 
 def _place(path: str) -> Path | str:
-    """Return the folder, whole so that an adapter's base is found from anywhere, or the name of a hub's model.
+    """Return the absolute folder of a model, or the name of a hub model.
 
-    A hub's model whose weights are in the cache is a folder: transformers would ask the hub about each file of it, and
-    without a network retry for half a minute.
+    The folder is absolute so that an adapter's base is found from any working directory. A hub model with cached
+    weights is returned as its folder: otherwise transformers would query the hub about each file, and without a network
+    retry for half a minute.
 
     Raises:
-        ConfigError: the hub does not answer in time and the cache has no such model, or the hub has none.
+        ConfigError: the model is not in the cache, and the hub does not respond in time or does not have it.
     """
     if (folder := local_folder(path)) is not None:
         return folder
@@ -211,7 +214,7 @@ def _place(path: str) -> Path | str:
 
 
 def _reason(error: Exception) -> str:
-    """Return the first line of an error, with its type where it says nothing by itself."""
+    """Return the first line of an error, with its type if the line alone is not informative."""
     lines = str(error).splitlines() or [""]
     is_plain = isinstance(error, (OSError, ValueError)) and lines[0]
     return (lines[0] if is_plain else f"{type(error).__name__}: {lines[0]}")[:300]
@@ -224,7 +227,7 @@ def _has_weights(folder: Path) -> bool:
 
 
 def _encoder(tokenizer: Any, template: TemplateChoice, config: Any = None) -> Encoder:  # Any: as transformers has it
-    """Return the encoder; replies also end where the model's generation configuration says so."""
+    """Return the encoder; the end ids of the model's generation configuration also end replies."""
     if template != OWN_TEMPLATE:
         own = tokenizer.chat_template
         tokenizer.chat_template = template.applied(own.get("default") if isinstance(own, dict) else own)
@@ -233,13 +236,13 @@ def _encoder(tokenizer: Any, template: TemplateChoice, config: Any = None) -> En
 
 
 def _generation_config(folder: Path) -> Any:  # Any: as above
-    """Return the generation configuration in a model's folder; None: it has none."""
+    """Return the generation configuration in a model's folder; None if it has none."""
     return GenerationConfig.from_pretrained(folder) if (folder / "generation_config.json").is_file() else None
 
 
 @contextmanager
 def _without_bars() -> Iterator[None]:
-    """Keep transformers from drawing progress bars into ours."""
+    """Disable the progress bars of transformers."""
     was_enabled = is_progress_bar_enabled()
     disable_progress_bar()
     try:
@@ -264,10 +267,10 @@ def _fresh(config: ModelConfig, encoder: Encoder, seed: int) -> Qwen3ForCausalLM
         eos_token_id=encoder.end_id,
         pad_token_id=encoder.tokenizer.pad_token_id,
         bos_token_id=None,
-        rope_parameters={"rope_type": "default", "rope_theta": 1e6},  # slow rotations: a name is found at any distance
+        rope_parameters={"rope_type": "default", "rope_theta": 1e6},  # slow, so that names are found at any distance
         attn_implementation=NAME,
     )
-    with torch.random.fork_rng(devices=[]):  # the process's own random state stays as it was
+    with torch.random.fork_rng(devices=[]):  # keep the process's random state
         torch.manual_seed(derive_seed(seed, "model"))
         model = Qwen3ForCausalLM(settings)
         _copy_what_is_attended(model)
@@ -276,10 +279,11 @@ def _fresh(config: ModelConfig, encoder: Encoder, seed: int) -> Qwen3ForCausalLM
 
 @torch.no_grad()
 def _copy_what_is_attended(model: Qwen3ForCausalLM) -> None:
-    """Give every attention layer a leaning to copy: output weights that resemble the values' transposed.
+    """Bias every attention layer towards copying.
 
-    After Trockman and Kolter 2023, "Mimetic initialization of self-attention layers". Copying a name from the task is
-    what a fresh model learns last; `docs/log.md` has the measurement.
+    The output weights become similar to the transposed value weights. After Trockman and Kolter 2023, "Mimetic
+    initialization of self-attention layers". Copying a name from the task is the last skill that a fresh model learns;
+    `docs/log.md` has the measurement.
     """
     for layer in model.model.layers:
         values, output = layer.self_attn.v_proj.weight, layer.self_attn.o_proj.weight
@@ -290,7 +294,7 @@ def _copy_what_is_attended(model: Qwen3ForCausalLM) -> None:
 def _refuse_unsupported(settings: Any) -> None:  # Any: transformers picks the class
     kinds = set(getattr(settings, "layer_types", None) or ["full_attention"])
     if not hasattr(settings, "layer_types") and getattr(settings, "sliding_window", None):
-        kinds = {"sliding_attention"}  # older configurations give a width and no kinds
+        kinds = {"sliding_attention"}  # older configurations have a width instead of layer types
     if kinds != {"full_attention"} or getattr(settings, "is_encoder_decoder", False):
         raise ConfigError(
             f"model.path: {settings.model_type} uses {sorted(kinds)}; only full causal attention is supported"

@@ -1,4 +1,7 @@
-"""Chat templates as text: those that ship with Cairn by name, others by path. `agents.models.chat` renders them."""
+"""Chat templates as text: shipped ones by name, others by path.
+
+`agents.models.chat` renders them.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from cairn.core.errors import ConfigError, UnknownNameError
 
 _FAMILIES = ("<|im_start|>", "<|start_header_id|>", "<start_of_turn>", "[INST]")  # marks that open a message
 
-_OURS = "{#- model.chat_template_values -#}\n"  # ends each line that `TemplateChoice` writes above a template
+_OURS = "{#- model.chat_template_values -#}\n"  # end of each line that `TemplateChoice` writes above a template
 _SET = re.compile(rf"\A(?:[^\n]*{re.escape(_OURS)})+")
 
 Value = bool | int | str
@@ -23,25 +26,25 @@ Value = bool | int | str
 
 @dataclass(frozen=True, kw_only=True)
 class TemplateChoice:
-    """Which chat template a tokenizer gets."""
+    """The chat template that a tokenizer gets."""
 
-    text: str | None = None  # None: its own
+    text: str | None = None  # None: the tokenizer's own
     values: Mapping[str, Value] = field(default_factory=dict)  # of variables of the template
 
     def __post_init__(self) -> None:
-        """Check the names of variables."""
+        """Check the names and types of variables."""
         if odd := [name for name in self.values if not name.isidentifier()]:
             raise ConfigError(f"model.chat_template_values: {odd[0]!r:.80} cannot be the name of a variable")
         if wrong := [value for value in self.values.values() if not isinstance(value, Value)]:
             raise ConfigError(f"model.chat_template_values: expected texts, integers or booleans, got {wrong[0]!r:.80}")
 
     def applied(self, own: str | None) -> str | None:
-        """Return the template of a tokenizer whose own is `own`.
+        """Return the template for a tokenizer whose own template is `own`.
 
-        Values are set above it, in place of those that it was saved with; so they are saved and loaded with it.
+        The values are set above it and replace those that it was saved with; so they are saved and loaded with it.
 
         Raises:
-            ConfigError: there is none, or it uses no such variable.
+            ConfigError: values are set, but there is no template or it does not use one of them.
         """
         text = own if self.text is None else self.text
         if not self.values:
@@ -59,10 +62,10 @@ OWN_TEMPLATE = TemplateChoice()
 
 
 def load_template(name: str) -> str:
-    """Return the template of a name that ships with Cairn, or of a path to a .jinja file.
+    """Return the template that ships under a name, or the content of a .jinja file.
 
     Raises:
-        UnknownNameError: neither.
+        UnknownNameError: there is neither such a name nor such a file.
     """
     shipped = shipped_templates()
     file = shipped.get(name, Path(name).expanduser())
@@ -77,17 +80,17 @@ def shipped_templates() -> dict[str, Path]:
 
 
 def call_format_of(template: str) -> Path | None:
-    """Return the file of the format in which models with this template write calls; None: it is of no known family.
+    """Return the call format's file for models with this template; None: unknown family.
 
-    `agents.models.call_formats` reads it. A format has marks; of those with all marks in the template, the one with the
-    most is meant.
+    `agents.models.call_formats` loads it. Of the formats whose marks are all in the template, the one with the most
+    marks is chosen.
     """
     found = [file for file in call_format_files() if all(mark in template for mark in _marks(file))]
     return max(found, key=lambda file: len(_marks(file)), default=None)
 
 
 def call_format_files() -> list[Path]:
-    """Return the files of all formats of calls."""
+    """Return the files of all call formats."""
     return sorted((_folder() / "calls").glob("*.toml"))
 
 
@@ -97,19 +100,19 @@ def _marks(file: Path) -> tuple[str, ...]:
 
 
 def marks_in(template: str) -> list[str]:
-    """Return what looks like a special token in a template, such as <|im_end|>, </s> or [/INST]."""
+    """Return the likely special tokens in a template, such as <|im_end|>, </s> or [/INST]."""
     return sorted(set(re.findall(r"</?\|?\w+\|?>|\[/?[A-Z]+(?:_[A-Z]+)*\]", template)))
 
 
 def suitable_templates(template: str) -> list[str]:
-    """Return the names of shipped templates for models of the family whose marks a template writes; else all."""
+    """Return the names of shipped templates of the same family as `template`; else all names."""
     shipped = {name: file.read_text(encoding="utf-8") for name, file in shipped_templates().items()}
     mark = next((mark for mark in _FAMILIES if mark in template), "")
     return [name for name, text in shipped.items() if mark in text]
 
 
 def title(template: str, owner: str) -> str:
-    """Return how messages call a template that the tokenizer `owner` has."""
+    """Return the name of a template in messages; `owner` is its tokenizer."""
     for name, file in shipped_templates().items():
         if file.read_text(encoding="utf-8") == _SET.sub("", template):
             return f"The chat template {name!r}"

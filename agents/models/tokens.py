@@ -1,4 +1,7 @@
-"""Text to ids and back, with a memory; what cannot be encoded is an error, never a silent unknown token."""
+"""Encodes text to ids and back, with a cache.
+
+Text that cannot be encoded raises an error; it never becomes an unknown token.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +21,18 @@ from cairn.agents.models.layouts import ChatLayout, PlainLayout
 from cairn.core.errors import ModelFailure
 
 ACT, END, PAD = "<|act|>", "<|end|>", "<|pad|>"
-_COMMON = 0.25  # share of texts from which on a word is common
+_COMMON = 0.25  # a word in at least this share of the texts is common
 _MEMORY = 20_000  # texts; most observations and all actions of an environment recur
-_MEMORY_CHARS = 2_000  # longer texts are not worth keeping
+_MEMORY_CHARS = 2_000  # longer texts are not cached
 
 
 class Encoder:
-    """A tokenizer as the agents use it: no special tokens are added, and text never turns into special tokens.
+    """A tokenizer as agents use it; it adds no special tokens.
 
-    `end_id` closes replies: what the chat template closes them with, or else the tokenizer's end of sequence. `end_ids`
-    has it, and the further ids at which the model's generation configuration ends a reply. `chat`
-    joins an episode's texts and replies, by the template if there is one; `plain` always does it without.
-    `call_format` reads calls of tools in replies; None: it is not known how the model writes them.
+    Text is never encoded as special tokens. `end_id` ends replies: the end token of the chat template, else the
+    tokenizer's end of sequence. `end_ids` also contains the ids at which the model's generation configuration ends a
+    reply. `chat` joins an episode's texts and replies, by the chat template if there is one; `plain` never uses a
+    template. `call_format` parses tool calls in replies; None: the model's format is unknown.
     """
 
     def __init__(self, tokenizer: Any, further_ends: Iterable[int] = ()) -> None:  # Any: a transformers tokenizer
@@ -50,7 +53,7 @@ class Encoder:
         """Return the ids of `text`.
 
         Raises:
-            ModelFailure: the tokenizer has no ids for some of it.
+            ModelFailure: the tokenizer cannot encode a part of it.
         """
         ids = self._memory.get(text)
         if ids is None:
@@ -62,26 +65,26 @@ class Encoder:
         return ids
 
     def is_closed(self, reply_ids: Sequence[int]) -> bool:
-        """Return whether a reply ends in the end id; else it was cut."""
+        """Return whether a reply ends in the end id; otherwise it was cut off."""
         return len(reply_ids) > 0 and reply_ids[-1] == self.end_id
 
     def ends(self, *, is_constrained: bool) -> frozenset[int]:
-        """Return the ids at which a reply is over; one of a list of choices is over at `end_id` alone."""
+        """Return the ids that end a reply; a constrained reply ends at `end_id` only."""
         return frozenset({self.end_id}) if is_constrained else self.end_ids
 
     def without_end(self, reply_ids: Sequence[int]) -> Sequence[int]:
-        """Return a reply without the id that ended it; a reply that was cut has none."""
+        """Return a reply without its end id; a reply that was cut off has none."""
         return reply_ids[:-1] if len(reply_ids) > 0 and reply_ids[-1] in self.end_ids else reply_ids
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Return the text of `ids`, special tokens included as they are written."""
+        """Return the text of `ids`, with special tokens as text."""
         text: str = self.tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False)
         return text
 
     def _encode(self, text: str) -> tuple[int, ...]:
-        clean = text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates cannot reach a tokenizer
+        clean = text.encode("utf-8", "replace").decode("utf-8")  # tokenizers reject lone surrogates
         ids = self._pieces_of([clean])
-        if not self.special_ids.isdisjoint(ids):  # some kinds of tokenizer hold their marks as words: break those up
+        if not self.special_ids.isdisjoint(ids):  # some tokenizers encode spelled marks as special ids: split them
             cuts = [0, *(found.start() + 1 for found in self._spelled.finditer(clean)), len(clean)]
             ids = self._pieces_of([clean[a:b] for a, b in itertools.pairwise(cuts)])
         if not self.special_ids.isdisjoint(ids) or (not ids and clean.strip()):
@@ -99,12 +102,13 @@ class Encoder:
 def train_tokenizer(
     texts: Sequence[str], vocab_size: int, actions: Iterable[str] = (), marks: Sequence[str] = ()
 ) -> PreTrainedTokenizerFast:
-    """Train a byte-level BPE tokenizer: every text can be encoded, frequent words of `texts` become single ids.
+    """Train a byte-level BPE tokenizer that can encode any text.
 
-    Words that stand in a quarter of `texts` or more carry little; runs of them and of punctuation may become one id
-    (", you see a"), which shortens an environment's texts. Other words and whole numbers never merge
-    with their neighbours, so that a name is the same id wherever it stands. `actions` are learned from as well, but are
-    not counted. Special tokens: `<|act|>` opens a reply, `<|end|>` closes it; and those of `marks`.
+    Frequent words of `texts` become single ids. Words in at least a quarter of `texts` carry little information; runs
+    of them and of punctuation may become one id (", you see a"), which shortens an environment's texts. Other words and
+    whole numbers never merge with their neighbours, so that a name has the same ids in every place. `actions` are also
+    training data, but do not count for the word frequencies. Special tokens: `<|act|>` opens a reply, `<|end|>` closes
+    it; and those of `marks`.
     """
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
@@ -128,7 +132,10 @@ def train_tokenizer(
 
 
 def _pieces(texts: Sequence[str]) -> str:
-    """Return the pattern of what BPE may merge: runs of common words and punctuation, else a word, a number, a sign."""
+    """Return the pattern of the pieces within which BPE may merge.
+
+    A piece is a run of common words and punctuation, or else a word, a number or a sign.
+    """
     found = Counter(word for text in texts for word in set(re.findall(r"[^\W\d_]+", text)))
     common = sorted(word for word, count in found.items() if count >= _COMMON * len(texts))
     words = f"|(?: ?(?:{'|'.join(common)})(?!\\w))" if common else ""
@@ -149,7 +156,7 @@ def _end_of_sequence(tokenizer: Any) -> int:  # Any: a transformers tokenizer
 
 
 def _special_ids(tokenizer: Any) -> frozenset[int]:  # Any: a transformers tokenizer
-    """Return the ids that text may never become, the unknown one among them."""
+    """Return the ids that text must never be encoded to, including the unknown id."""
     added = (i for i, token in tokenizer.added_tokens_decoder.items() if token.special)
     return frozenset((*added, *tokenizer.all_special_ids))
 

@@ -1,12 +1,12 @@
-"""vLLM's part of a constraint: only ids that go on with one of the choices that a request brings can be sampled.
+"""Constrains vLLM's sampling: only ids that continue one of a request's choices are allowed.
 
-It runs in vLLM's workers, ours and a server's alike: ``--logits-processors PATH`` with `PATH`, and
-``VLLM_USE_V2_MODEL_RUNNER=0`` in the environment, since it speaks to vLLM's first model runner, which is there on every
-device. A request brings its choices as ``SamplingParams.extra_args`` (``vllm_xargs`` of a server) of the name `KEY`,
-flattened by `agents.constraint.flatten`, each closed by one of its stop ids.
+It runs in vLLM's workers, both in Cairn's engine and in a server: ``--logits-processors PATH`` with `PATH`, and
+``VLLM_USE_V2_MODEL_RUNNER=0`` in the environment, since it uses the interface of vLLM's first model runner, which every
+device supports. A request passes its choices in ``SamplingParams.extra_args`` (``vllm_xargs`` of a server) under the
+name `KEY`, flattened by `agents.constraint.flatten`; each choice ends in one of the request's stop ids.
 
-Logprobs are then renormalised over the ids that were let through, with ``logprobs_mode="processed_logprobs"``. Which
-ids these were is not reported: whoever sent the choices knows.
+With ``logprobs_mode="processed_logprobs"``, logprobs are renormalised over the allowed ids. These ids are not reported;
+the sender computes them from the choices.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ KEY = "cairn_choices"
 
 
 class ChoicesProcessor(AdapterLogitsProcessor):  # type: ignore[misc]  # vLLM is not installed where types are checked
-    """The constraint of each request in a batch that has one."""
+    """Applies the constraint of each request in a batch that has one."""
 
     @classmethod
     def validate_params(cls, sampling_params: Any) -> None:  # Any: as above
-        """Refuse choices under which no reply could end.
+        """Reject choices that no reply could end with.
 
         Raises:
-            ValueError: they are malformed, or one is not closed by a stop id.
+            ValueError: the choices are malformed, or one does not end in a stop id.
         """
         stops = set(sampling_params.stop_token_ids or ())
         for choice in _choices(sampling_params) or ():
@@ -40,24 +40,27 @@ class ChoicesProcessor(AdapterLogitsProcessor):  # type: ignore[misc]  # vLLM is
                 raise ValueError(f"{KEY}: expected a stop id ({sorted(stops)}) at the end of {choice}, and only there")
 
     def is_argmax_invariant(self) -> bool:
-        """It may rule out the most probable id."""
+        """Return False: the most probable id may be excluded."""
         return False
 
     def new_req_logits_processor(self, params: Any) -> _Allow | None:  # Any: as above
-        """Return what is applied to a request's logits at each place; None: nothing."""
+        """Return the processor of a request's logits; None: unconstrained."""
         choices = _choices(params)
         return None if choices is None else _Allow(choices)
 
 
 class _Allow:
-    """One request's constraint. It reads how far the reply is each time: a preempted request comes anew."""
+    """One request's constraint.
+
+    It compares its position with the reply at each call.
+    """
 
     def __init__(self, choices: Sequence[tuple[int, ...]]) -> None:
-        self._choices = choices  # those that agree with the reply so far
+        self._choices = choices  # choices that begin with the reply so far
         self._place = 0
 
     def __call__(self, reply: Sequence[int], logits_V: Tensor) -> Tensor:
-        """Return the logits with minus infinity wherever an id may not come next."""
+        """Return the logits with minus infinity for every id that is not allowed next."""
         while self._place < len(reply):
             self._choices = [choice for choice in self._choices if choice[self._place] == reply[self._place]]
             self._place += 1

@@ -1,1 +1,1 @@
-"""Rollouts: episodes side by side over one back end, in groups for training or one by one."""
+"""Rollouts: parallel episodes on one back end, in groups for training or one by one."""

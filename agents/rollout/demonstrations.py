@@ -1,4 +1,7 @@
-"""Turn played episodes into token episodes to imitate: a policy's prompts and constraint, the expert's replies."""
+"""Converts played episodes into token episodes for imitation.
+
+The prompts and the constraint are the policy's; the replies are the expert's.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,10 @@ from cairn.core.records import Episode, Turn
 
 
 def demonstrate(episode: Episode, context: Context, *, constrain: bool) -> Episode:
-    """Return `episode` with the ids that a policy with this context would have been shown and would have sampled.
+    """Return `episode` with the token ids that a policy with this context would see and sample.
 
-    Logprobs are 0: they were not sampled from the policy. An action that is not admissible is shown unconstrained.
+    Logprobs are 0, because the policy did not sample the replies. A turn whose action is not admissible gets no
+    constraint.
 
     Raises:
         ModelFailure: the tokenizer cannot encode an observation.

@@ -1,9 +1,10 @@
-"""Runs many episodes at once over one back end; when an episode ends, its slot takes the next job.
+"""Runs many parallel episodes on one back end.
 
-The back end samples while slow environments work, each call in its own thread. Fast environments are called in line,
-which makes runs reproducible to the bit. Infrastructure failures are marked on the episode, retried within a bound with
-a fresh environment, and returned with the rest: nothing is dropped. The content of a reply never raises here. `collect`
-plays a list of jobs to the end, for evaluation and demonstrations.
+When an episode ends, its slot takes the next job. The back end samples while slow environments work; each of their
+calls runs in a thread. Fast environments are called in the caller's thread, which makes runs bitwise reproducible. An
+infrastructure failure is recorded on its episode, which is retried in a fresh environment up to `retries` times. An
+episode that still fails is returned with the rest; no episode is dropped. The content of a reply never raises an error
+here. `collect` plays a list of jobs to the end, for evaluation and demonstrations.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from cairn.core.config import Config
 from cairn.core.errors import EpisodeFailure
 from cairn.core.records import Ending, Episode, Observation, Turn
 
-_POLL_S = 0.05  # how often limits of time are looked at while nothing else happens
+_POLL_S = 0.05  # interval of the timeout checks while no result arrives
 
 
 class EnvSource(Protocol):
@@ -34,20 +35,23 @@ class EnvSource(Protocol):
 
     @property
     def threads(self) -> int:
-        """How many calls may go on at once, each in a thread; 0: one after another, in the caller's own."""
+        """How many calls may run at once, each in a thread; 0: all run in the caller's thread."""
 
     def lease(self) -> Any:  # Any: an `agents.rollout.play.Environment` that knows its pool
-        """Return an environment that nobody else has."""
+        """Return an environment for exclusive use."""
 
     def release(self, handle: Any, /) -> None:
-        """Take it back; a failed one is replaced."""
+        """Take an environment back; replace it if it has failed."""
 
     def close(self) -> None:
-        """End all environments."""
+        """Close all environments."""
 
 
 class LimitConfig(Config):
-    """How long things may take, in seconds of wall time; what runs out is truncated and scored as it stands."""
+    """Time limits in seconds of wall time.
+
+    At a limit, episodes are truncated and keep their current score.
+    """
 
     turn_timeout_s: float | None = Field(
         None, gt=0, description="One reply with the environment's answer; None: no limit."
@@ -60,38 +64,36 @@ class LimitConfig(Config):
 
 @dataclass(frozen=True, slots=True)
 class _Arrival:
-    """What a call to an environment brought."""
+    """The result of an environment call."""
 
     slot: int
-    value: Any  # an EpisodeFailure, or the call's answer
+    value: Any  # an exception, or the call's return value
     seconds: float
 
 
 @dataclass
 class Engine:
-    """Plays jobs with one back end, one pool and one interface."""
+    """Plays jobs with one back end, one pool and one policy interface."""
 
     backend: Backend
     pool: EnvSource
     interface: PolicyInterface
-    retries: int = 1  # further attempts at an episode that failed
+    retries: int = 1  # further attempts after a failed episode
     limits: LimitConfig = field(default_factory=LimitConfig)
     admission: CacheAdmission | None = None  # None: slots are the only limit
     clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
         self.active: dict[int, EpisodeRunner] = {}  # by slot
-        self.retry_queue: deque[tuple[Job, int]] = (
-            deque()
-        )  # jobs that go before new ones, with the attempts behind them
-        self._sampling: set[int] = set()  # slots; all others wait for their environments
-        self.free = list(range(self.backend.num_slots))[::-1]  # the last one is taken first
+        self.retry_queue: deque[tuple[Job, int]] = deque()  # jobs to start before new ones, with their attempt numbers
+        self._sampling: set[int] = set()  # slots; all other active slots wait for their environments
+        self.free = list(range(self.backend.num_slots))[::-1]  # a stack: the last slot is used first
         self._inbox: queue.SimpleQueue[_Arrival] = queue.SimpleQueue()
-        # Whoever waits for a thread is served in the order of arrival: one call an episode, so episodes take turns.
+        # Threads serve calls in order of arrival. Each episode has at most one pending call, so episodes take turns.
         self._threads = ThreadPoolExecutor(self.pool.threads) if self.pool.threads else None
 
     def step(self, next_job: Callable[[], Job | None]) -> list[tuple[Job, Episode]]:
-        """Begin what can be begun, do a unit of work, and return the episodes that ended.
+        """Start jobs that may start, do one unit of work, and return the episodes that ended.
 
         `next_job` returns None while no further episode may begin.
         """
@@ -105,20 +107,23 @@ class Engine:
         return done
 
     def drain_envs(self) -> list[tuple[Job, Episode]]:
-        """Continue the episodes whose environment has answered, without sampling; return those that ended."""
+        """Process pending environment results without sampling; return the episodes that ended."""
         done: list[tuple[Job, Episode]] = []
         self._take_answers(done, wait=False)
         return done
 
     def close(self) -> None:
-        """End the threads, those whose environment is at work with it; give back what back end and pool hold."""
+        """Shut down the threads and close the back end and the pool.
+
+        A thread with a running environment call ends after that call; queued calls are cancelled.
+        """
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
         self.backend.close()
         self.pool.close()
 
     def abort_group(self, group_id: int) -> list[tuple[Job, Episode]]:
-        """End the episodes of a group where they stand; those whose environment is at work end when it answers."""
+        """Truncate a group's episodes; those with a running environment call end when it returns."""
         done: list[tuple[Job, Episode]] = []
         for slot in [slot for slot, runner in self.active.items() if runner.job.group_id == group_id]:
             self._cut(slot, done)
@@ -127,7 +132,7 @@ class Engine:
     # -- jobs to runners --------------------------------------------------------------------------------------------
 
     def _admit(self, next_job: Callable[[], Job | None]) -> bool:
-        """Begin episodes while there are slots and room; return whether any began."""
+        """Begin episodes while there are free slots and cache space; return whether any began."""
         began = False
         while self.free and self._has_room():
             if self.retry_queue:
@@ -155,9 +160,10 @@ class Engine:
         return observe(*runner.env.reset(seed=task.seed, options={"task": task.task_id}))
 
     def resume(self, slot: int, runner: EpisodeRunner, turns: Sequence[Turn]) -> bool:
-        """Bring an interrupted episode to where it was, by its own actions; its slot is not among the free ones.
+        """Restore an interrupted episode by replaying its actions; its slot must not be in `free`.
 
-        Returns whether the environment showed what it had shown. If not, or if it failed, the episode begins anew.
+        Returns whether the environment returned the same observations. If it did not, or if it failed, the episode
+        restarts.
         """
         try:
             self._replay(runner, turns)
@@ -179,8 +185,11 @@ class Engine:
 
     # -- environments -----------------------------------------------------------------------------------------------
 
-    def _call(self, slot: int, call: Callable[[], Any]) -> None:  # Any: each call has its own answer
-        """Have an environment do something; the answer comes to the inbox. Other errors than episodes' go through."""
+    def _call(self, slot: int, call: Callable[[], Any]) -> None:  # Any: each call has its own return type
+        """Run an environment call and put its result into the inbox.
+
+        In the caller's thread, errors other than `EpisodeFailure` propagate.
+        """
 
         def run() -> None:
             start = time.perf_counter()
@@ -188,7 +197,7 @@ class Engine:
                 value = call()
             except EpisodeFailure as failure:
                 value = failure
-            except BaseException as error:  # of a thread: raised again where it is read
+            except BaseException as error:  # raised in a thread: `_arrived` raises it again
                 if self._threads is None:
                     raise
                 value = error
@@ -200,7 +209,7 @@ class Engine:
             self._threads.submit(run)
 
     def _take_answers(self, done: list[tuple[Job, Episode]], *, wait: bool) -> bool:
-        """Continue every episode whose environment has answered; return whether there was one."""
+        """Continue every episode with a pending environment result; return whether there was one."""
         found = False
         while True:
             try:
@@ -247,7 +256,7 @@ class Engine:
             return
         try:
             is_note = runner.takes_note(reply)
-        except EpisodeFailure as failure:  # no prompt can be made of it
+        except EpisodeFailure as failure:  # no prompt can be built from it
             self._settle(slot, runner.failed(failure), done)
             return
         if is_note:
@@ -304,9 +313,9 @@ def collect(
 ) -> list[Episode]:
     """Play every job and return the episodes in the jobs' order.
 
-    `on_episode` hears of each as it ends; `on_work` is called often while they are played.
+    `on_episode` receives each episode as it ends; `on_work` is called often while they are played.
     """
-    mine = [replace(job) for job in jobs]  # equal jobs must be told apart
+    mine = [replace(job) for job in jobs]  # copies, because equal jobs must have different ids
     done: dict[int, Episode] = {}
     left = iter(mine)
     while len(done) < len(mine):

@@ -1,7 +1,8 @@
-"""What an engine has under way, as JSON and back: for every episode its turns and the reply that it was at.
+"""Converts an engine's active and queued episodes to JSON and back.
 
-A restored episode is played to where it was by the same actions; where the environment does not show the same again, it
-begins anew, and is counted. Jobs are named by group and member; their contents are the run's to know.
+The JSON holds every active episode's turns and its partial or pending reply. A restored episode is replayed with the
+same actions. If the environment does not return the same observations, the episode restarts and is counted. A job is
+stored as its group and member; the run builds its content again.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ from cairn.core.episode_json import (
 
 
 def engine_state(engine: Engine) -> State:
-    """Return all that an engine needs to go on, as JSON; no episode may be between environment and back end."""
+    """Return an engine's state as JSON.
+
+    No environment result may be pending: call `Engine.drain_envs` first.
+    """
     return {
         "waiting": [[*key_of(job), attempt] for job, attempt in engine.retry_queue],
         "flights": [
@@ -38,12 +42,12 @@ def engine_state(engine: Engine) -> State:
 
 
 def keys_in(state: Mapping[str, Any]) -> list[Key]:
-    """Return the jobs that an engine's state speaks of."""
+    """Return the keys of all jobs in an engine's state."""
     return [(number, member) for number, member, *_ in (*state["waiting"], *state["flights"])]
 
 
 def restore_engine(engine: Engine, state: Mapping[str, Any], jobs: Mapping[Key, Job]) -> int:
-    """Go on from a state, with a fresh engine; return how many episodes had to begin anew."""
+    """Restore a state into a fresh engine; return how many episodes had to restart."""
     for number, member, attempt in state["waiting"]:
         engine.retry_queue.append((jobs[number, member], attempt))
     engine.free = list(state["free"])
@@ -64,7 +68,7 @@ def _runner_state(engine: Engine, slot: int, runner: EpisodeRunner) -> State:
 
 
 def _take_up(engine: Engine, slot: int, job: Job, kept: Mapping[str, Any]) -> bool:
-    """Bring an episode to where it was; where that cannot be done, it begins anew."""
+    """Restore an episode; return False if it had to restart."""
     runner = EpisodeRunner.of(job, engine.interface, kept["attempt"])
     version, numbers, gauss = kept["random"]
     runner.rng.setstate((version, tuple(numbers), gauss))

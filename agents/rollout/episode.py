@@ -1,7 +1,7 @@
 """Runs one episode: builds each request for the back end and records each environment step.
 
-A runner does not wait and has no clock: `agents.rollout.engine` sends its requests to the back end and its actions to
-the environment, and hands it the answers.
+A runner never blocks and has no clock. `agents.rollout.engine` sends its requests to the back end and its actions to
+the environment, and passes the results back to the runner.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from cairn.agents.rollout.play import observe
 from cairn.core.errors import EnvironmentFailure, EpisodeFailure
 from cairn.core.records import Ending, Episode, IntArray, Note, Observation, Task, Turn
 
-Answer = tuple[str, float, bool, bool, dict[str, Any]]  # what an environment's step returns
+Answer = tuple[str, float, bool, bool, dict[str, Any]]  # result of `Environment.step`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,23 +29,23 @@ class Job:
 
     task: Task
     group_id: int
-    sample_seed: int  # of the draws that choose its tokens
-    member: int = 0  # its place in the group, where that matters
+    sample_seed: int  # seed for sampling its tokens
+    member: int = 0  # its index in the group
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyInterface:
-    """How a policy sees and answers."""
+    """How a policy is prompted and how its replies are decoded."""
 
     new_context: Callable[[], Context]
     decode: Callable[[Sequence[int]], str]
-    constrain: bool = True  # replies are admissible actions, wherever the environment lists them
-    invalid_limit: int | None = None  # invalid replies in a row that end an episode
+    constrain: bool = True  # restrict replies to the admissible actions if the environment lists them
+    invalid_limit: int | None = None  # number of consecutive invalid replies that ends an episode
 
 
 @dataclass(frozen=True, slots=True)
 class _PendingAction:
-    """A reply that the environment has yet to answer."""
+    """A reply whose action the environment has not answered yet."""
 
     reply: Reply
     text: str
@@ -60,22 +60,22 @@ class EpisodeRunner:
     interface: PolicyInterface
     context: Context
     rng: random.Random
-    attempt: int = 0  # failures behind it
-    env: Any = None  # Any: a lease of some pool; None: there is none
+    attempt: int = 0  # number of earlier failed attempts
+    env: Any = None  # Any: an environment leased from a pool; None: not leased yet
     observation: Observation = field(default_factory=lambda: Observation(text="", anchor=0))
     prompt: Prompt = field(default_factory=lambda: Prompt((), extends=False))
-    choices: list[tuple[int, ...]] | None = None  # what the reply is one of; None: anything
+    choices: list[tuple[int, ...]] | None = None  # ids of the allowed replies; None: unconstrained
     pending: _PendingAction | None = None
-    notes: list[Note] = field(default_factory=list)  # of the turn under way
+    notes: list[Note] = field(default_factory=list)  # of the current turn
     turns: list[Turn] = field(default_factory=list)
     score: float = 0.0
     success: bool = False
-    length: int = 0  # tokens of the sequence at hand
+    length: int = 0  # tokens of the current sequence
     began: float = 0.0  # by the engine's clock
     turn_began: float = 0.0
-    is_late: bool = False  # a limit of time ran out while the environment was at work
-    partial: Reply | None = None  # part of the coming reply, sampled before the run was interrupted
-    is_cold: bool = False  # the back end does not have the sequence so far
+    is_late: bool = False  # a time limit passed during an environment call
+    partial: Reply | None = None  # part of the next reply, sampled before an interruption
+    is_cold: bool = False  # the back end has no cache of the sequence
 
     @classmethod
     def of(cls, job: Job, interface: PolicyInterface, attempt: int = 0) -> EpisodeRunner:
@@ -84,10 +84,10 @@ class EpisodeRunner:
         return cls(job=job, interface=interface, context=interface.new_context(), rng=rng, attempt=attempt)
 
     def build_prompt(self, observation: Observation) -> None:
-        """Prepare what this observation calls for.
+        """Build the prompt for an observation, and the choices if replies are constrained.
 
         Raises:
-            EpisodeFailure: no prompt can be made of it.
+            EpisodeFailure: no prompt can be built from it.
         """
         self.observation = observation
         self.prompt = self.context.prompt(observation)
@@ -96,7 +96,7 @@ class EpisodeRunner:
             self.choices = [self.context.render(action) for action in observation.admissible]
 
     def request(self) -> Request:
-        """Return what the back end is asked."""
+        """Return the request for the back end."""
         prompt, extends = self.prompt.ids, self.prompt.extends
         self.length = len(prompt) + (self.length if extends else 0)
         if extends and self.is_cold:
@@ -119,10 +119,12 @@ class EpisodeRunner:
         )
 
     def takes_note(self, reply: Reply) -> bool:
-        """Take in a reply to a prompt that asked for no action, and prepare what comes next; return whether it did.
+        """Process a reply to a prompt that did not ask for an action, and build the next prompt.
+
+        Returns False, and does nothing, if the prompt asked for an action or the context is full.
 
         Raises:
-            EpisodeFailure: no prompt can be made.
+            EpisodeFailure: no prompt can be built.
         """
         if self.prompt.asks == "action" or reply.finish == "context":
             return False
@@ -131,7 +133,10 @@ class EpisodeRunner:
         return True
 
     def on_reply(self, reply: Reply) -> str | Ending:
-        """Take in a reply and return its action, or how the episode ends: the sequence is full, or the agent failed."""
+        """Process a reply; return its action or the episode's ending.
+
+        The episode ends if the context is full or the agent failed.
+        """
         self.partial = None
         self.length += len(reply.ids)
         if reply.finish == "context":
@@ -144,10 +149,10 @@ class EpisodeRunner:
         return self.pending.parsed.action
 
     def on_step(self, answer: Answer, seconds: float) -> Ending | None:
-        """Take in what the environment answered; return how that ended the episode, if it did.
+        """Process the result of an environment step; return the ending if the episode ended.
 
         Raises:
-            EpisodeFailure: no prompt can be made of it.
+            EpisodeFailure: no prompt can be built from the new observation.
         """
         text, reward, terminated, truncated, info = answer
         turn = self._turn(float(reward), info, seconds)
@@ -163,10 +168,12 @@ class EpisodeRunner:
         return None
 
     def replay_turn(self, turn: Turn, answer: Answer) -> None:
-        """Take in a turn of before an interruption, which did not end the episode, and what it leads to now.
+        """Process a turn from before an interruption and the environment's new answer to its action.
+
+        Such a turn did not end the episode.
 
         Raises:
-            EpisodeFailure: it was not asked what it is now, or no prompt can be made of what it leads to.
+            EpisodeFailure: the observation or the prompt differs from the recorded one, or no prompt can be built.
         """
         if (self.observation, list(self.prompt.ids)) != (turn.observation, _list(turn.prompt_ids)):
             raise EnvironmentFailure(f"task {self.job.task.task_id!r} did not show the same again")
@@ -176,16 +183,16 @@ class EpisodeRunner:
         self.length = len(self._sequence())
 
     def ended(self, ending: Ending) -> Episode:
-        """Return the episode, scored as it stands."""
+        """Return the ended episode with its current score."""
         return self._episode(ending, score=self.score, success=self.success, final=self.observation)
 
     def failed(self, failure: EpisodeFailure) -> Episode:
-        """Return the episode that a fault of ours ended: never scored."""
+        """Return the episode as failed because of our infrastructure; it gets no score."""
         cause: Any = failure.cause  # Any: causes are declared as str
         return self._episode(Ending.failed(cause, str(failure)), score=None, success=None)
 
     def _add(self, turn: Turn, text: str, info: dict[str, Any]) -> Observation:
-        """Append a turn and return what it led to."""
+        """Append a turn and return the observation after it."""
         self.turns.append(turn)
         self.notes = []
         self.context.record(self.observation, turn.action, _list(turn.reply_ids), turn.reply_text)
@@ -198,16 +205,17 @@ class EpisodeRunner:
         return limit is not None and len(self.turns) >= limit and not any(t.is_valid for t in self.turns[-limit:])
 
     def _note(self, note: Note) -> None:
-        """Give the context what it asked for, and look again."""
-        assert isinstance(self.context, TakesNotes)  # whoever asks takes the answer
+        """Pass the requested note to the context and build the next prompt."""
+        assert isinstance(self.context, TakesNotes)  # a context that asks for notes accepts them
         self.context.note(note.text)
         self.notes.append(note)
         self.build_prompt(self.observation)
 
     def _chosen(self, reply: Reply) -> Parsed | None:
-        """Return the admissible action that a constrained reply is; None: the reply was free, or was cut.
+        """Return the admissible action of a constrained reply; None: unconstrained or cut off.
 
-        Its text need not be the action's: some tokenizers change letters or blanks.
+        The match is by ids, because some tokenizers change letters or blanks, so that the text can differ from the
+        action.
         """
         ids = tuple(reply.ids.tolist())
         if self.choices is None or ids not in self.choices:
@@ -226,7 +234,7 @@ class EpisodeRunner:
         return tuple(np.concatenate(parts).tolist())
 
     def _turn(self, reward: float, info: Mapping[str, Any], seconds: float) -> Turn:
-        assert self.pending is not None  # an environment answers actions
+        assert self.pending is not None  # set by `on_reply` before each environment step
         reply = self.pending.reply
         turn = Turn(
             observation=self.observation,

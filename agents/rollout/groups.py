@@ -1,8 +1,8 @@
-"""Groups of episodes from their beginning to an update: what is queued, under way, complete; no model, no environment.
+"""Tracks episode groups from their start to an update: queued, active and complete jobs.
 
-Who plays the jobs, in this process or on other machines, takes them from `next_job`, one by one, and reports each end
-to `ended`. A job that its player lost is given back and played anew: each comes to one end in `take`'s episodes, and no
-group changes its members.
+This module uses no model and no environment. A player, in this process or on another machine, takes jobs one by one
+from `next_job` and reports each ended episode to `ended`. A job that its player lost is requeued and played again. So
+`take` returns exactly one episode per job, and the jobs of a group never change.
 """
 
 from __future__ import annotations
@@ -18,23 +18,26 @@ from cairn.agents.rollout.schedule import GroupSchedule, ScheduleConfig
 from cairn.core.episode_json import episode_from_json, episode_to_json
 from cairn.core.records import Episode
 
-Key = tuple[int, int]  # a job's group and its place there
+Key = tuple[int, int]  # a job's group and its member index
 State = dict[str, Any]  # Any: JSON
 
 
 def key_of(job: Job) -> Key:
-    """Return what a job of a run is known by, in any process."""
+    """Return the key that identifies a job of a run in every process."""
     return job.group_id, job.member
 
 
 def without_episodes(state: Mapping[str, Any]) -> State:  # Any: JSON
-    """Return a state of `Groups` and its engines that continues with the next group; groups in flight are dropped."""
+    """Return a state without its groups in flight; a run resumes from it with the next group.
+
+    `state` is that of `Groups` and its engines.
+    """
     return {**state, "ready": [], "running": [], "episodes": [], "queue": [], "engines": []}
 
 
 @dataclass
 class _Group:
-    """One task's episodes."""
+    """The jobs and ended episodes of one task."""
 
     number: int
     jobs: Sequence[Job]
@@ -43,15 +46,15 @@ class _Group:
 
 
 class Groups:
-    """The groups of one run; `schedule` says which may begin, and which make up a batch."""
+    """The groups of one run; `schedule` decides which may begin and which form a batch."""
 
     def __init__(self, batch: int, config: ScheduleConfig, new_group: Callable[[int], Sequence[Job]]) -> None:
-        """Begin nothing yet.
+        """Set up the groups; none begins yet.
 
         Args:
-            batch: groups of an update.
+            batch: number of groups per update.
             config: how far episodes may run ahead of updates.
-            new_group: returns the jobs of a group, by its number: 0, 1, 2, ... in the order of their beginning.
+            new_group: returns the jobs of a group, by its number: 0, 1, 2, ... in starting order.
         """
         self.schedule = GroupSchedule[int](batch, config)
         self._new_group = new_group
@@ -60,7 +63,10 @@ class Groups:
         self._queue: deque[Job] = deque()  # of groups that have begun
 
     def next_job(self, version: int | None = None) -> Job | None:
-        """Return the next job, None while none may begin; `version`: of the weights, if newer ones are to come."""
+        """Return the next job, or None while none may begin.
+
+        `version`: version of the player's weights, if it has not received the newest ones yet.
+        """
         if not self._queue and self.schedule.may_begin(version):
             self.schedule.begin(self._next, version)
             self._queue.extend(self._open(self._next).jobs)
@@ -68,14 +74,17 @@ class Groups:
         return self._queue.popleft() if self._queue else None
 
     def requeue(self, jobs: Iterable[Job]) -> None:
-        """Take jobs that have not ended: they are the next to begin, in their order."""
+        """Put jobs that have not ended back into the queue, so that they start next.
+
+        The queue is sorted by key.
+        """
         self._queue = deque(sorted([*jobs, *self._queue], key=key_of))
 
     def ended(self, job_for: Job, episode: Episode) -> None:
-        """Take note of a job's episode.
+        """Record a job's episode.
 
         Raises:
-            ValueError: it has one already.
+            ValueError: the job has an episode already.
         """
         group = self._groups[job_for.group_id]
         if job_for.member in group.episodes:
@@ -85,7 +94,7 @@ class Groups:
             self.schedule.complete(group.number)
 
     def take(self) -> list[Episode] | None:
-        """Return the next update's episodes, by group and member; None while they are not complete."""
+        """Return the next update's episodes, by group and member; None if they are incomplete."""
         taken = self.schedule.take()
         if taken is None:
             return None
@@ -100,7 +109,7 @@ class Groups:
         return [began.key for began in self.schedule.running if now - self._groups[began.key].began > limit_s]
 
     def job(self, key: Key) -> Job:
-        """Return the job that is known by this key."""
+        """Return the job with this key."""
         return self._groups[key[0]].jobs[key[1]]
 
     def _open(self, number: int) -> _Group:
@@ -111,7 +120,7 @@ class Groups:
     # -- checkpoints ------------------------------------------------------------------------------------------------
 
     def state_dict(self) -> State:
-        """Return all but what is under way, as JSON."""
+        """Return the state as JSON, without the active episodes."""
         return {
             "version": self.schedule.version,
             "next": self._next,
@@ -126,7 +135,7 @@ class Groups:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state; nothing may have begun."""
+        """Restore a state; no group may have begun."""
         self.schedule = GroupSchedule(self.schedule.batch_size, self.schedule.config, state["version"])
         self._next = state["next"]
         for number, version in (*state["ready"], *state["running"]):

@@ -1,4 +1,7 @@
-"""One environment and one scripted agent play one task. Models play many at once: see `agents.rollout.engine`."""
+"""Plays one task with one environment and one scripted agent.
+
+See `agents.rollout.engine` for models, which play many episodes at once.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +14,23 @@ from cairn.core.records import Ending, Episode, Observation, Origin, Task, Turn
 
 
 class Environment(Protocol):
-    """What playing needs of an environment or of a pool's handle to one."""
+    """The methods that `play` needs of an environment or of a pool's handle to one."""
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         """Start an episode."""
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Carry out one action."""
+        """Execute one action."""
 
 
 Choose = Callable[[Observation], str]  # observation -> action
 
 
 def play(env: Environment, task: Task, choose: Choose, *, group_id: int = 0, origin: Origin = "policy") -> Episode:
-    """Play `task` to its end; a failure of the environment gives a failed episode with the turns up to it."""
+    """Play `task` to its end.
+
+    If the environment fails, the episode is marked as failed and holds the turns before the failure.
+    """
     turns: list[Turn] = []
     try:
         observation = observe(*env.reset(seed=task.seed, options={"task": task.task_id}))
@@ -62,7 +68,7 @@ def play(env: Environment, task: Task, choose: Choose, *, group_id: int = 0, ori
 
 
 def observe(text: str, info: dict[str, Any]) -> Observation:
-    """Return what an environment's reset or step showed."""
+    """Return the observation from an environment's reset or step result."""
     return Observation(
         text=text,
         anchor=unsigned(info["anchor"]),

@@ -1,11 +1,12 @@
-"""Which groups of episodes may begin, and which make up the next update's batch: rules without clocks or models.
+"""Decides which groups may begin and which form the next batch; uses no clock and no model.
 
-An update trains on a batch of whole groups. With `over_provision` more of them are in flight, so that it need not wait
-for the slowest: what is unfinished goes on at the next one. Nothing is thrown away, and no group is trained on later
-than `staleness` updates after its first episode began: a batch waits for those that would be.
+An update trains on a batch of whole groups. With `over_provision`, more groups are in flight, so that an update does
+not wait for the slowest ones; unfinished groups carry over to the next update. The schedule itself discards no group.
+No group is trained on more than `staleness` updates after its first episode began: a batch waits for groups that would
+exceed this limit.
 
-The real engine (`agents.rollout.source`) and the simulator (`benchmarks.schedule`) both follow this. After AReaL
-(2505.24298), whose bound on admissions it has, and APRIL (2509.18521), whose unfinished groups go first.
+The engine (`agents.rollout.source`) and the simulator (`benchmarks.schedule`) both use this module. The admission bound
+is that of AReaL (2505.24298); starting with unfinished groups is from APRIL (2509.18521).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pydantic import Field, model_validator
 
 from cairn.core.config import Config
 
-K = TypeVar("K", bound=Hashable)  # what a group is known by
+K = TypeVar("K", bound=Hashable)  # key of a group
 
 
 class ScheduleConfig(Config):
@@ -53,10 +54,10 @@ class StartedGroup(Generic[K]):
 class GroupSchedule(Generic[K]):
     """Counts groups that are running or ready; `version` is the number of updates made.
 
-    A group that began under version v may be trained on by the update that makes version v + staleness + 1, and by none
-    later. With b groups a batch this holds if for every k at most k b of the groups at hand are due within the coming k
-    updates. So at most (staleness + 1) b are ever at hand, and a batch takes the oldest of the complete groups, but
-    waits for running ones where it would leave more than k b that are due within the k updates after it.
+    A group that began under version v may be trained on by the update that makes version v + staleness + 1, and by no
+    later one. With b groups per batch, this holds if for every k at most k b of the pending groups are due within the
+    next k updates. So at most (staleness + 1) b groups are ever pending. A batch takes the oldest complete groups, but
+    waits for running ones if it would otherwise leave more than k b groups that are due within the k updates after it.
     """
 
     def __init__(self, batch: int, config: ScheduleConfig, version: int = 0) -> None:
@@ -73,38 +74,44 @@ class GroupSchedule(Generic[K]):
 
     @property
     def running(self) -> tuple[StartedGroup[K], ...]:
-        """Groups with an episode to come, in the order in which they began."""
+        """Groups with unfinished episodes, in starting order."""
         return tuple(self._running.values())
 
     @property
     def ready(self) -> tuple[StartedGroup[K], ...]:
-        """Complete groups that no batch has had, in the order in which they completed."""
+        """Complete groups that are not in a batch yet, in order of completion."""
         return tuple(self._ready.values())
 
     def may_begin(self, version: int | None = None) -> bool:
-        """Return whether another group may begin now; `version`: of the weights, if the last update's are to come."""
+        """Return whether another group may begin now.
+
+        `version`: version of the player's weights, if it has not received the newest ones yet.
+        """
         age = 0 if version is None else self.version - version
         most = min(self.limit, (self.config.staleness + 1 - age) * self.batch_size)
         return len(self._running) + len(self._ready) < most
 
     def begin(self, key: K, version: int | None = None) -> None:
-        """Take note that a group's first episode begins; `version`: under older weights, when a run goes on."""
+        """Record the start of a group's first episode.
+
+        `version`: version of the weights, if it is older than the current one, as in a resumed run.
+        """
         if key in self._running or key in self._ready:
             raise ValueError(f"group {key!r} has begun already")
         began = self._running[key] = StartedGroup(key, self.version if version is None else version)
         self._at_hand[began.version] += 1
 
     def complete(self, key: K) -> None:
-        """Take note that all episodes of a group have ended."""
+        """Record that all episodes of a group have ended."""
         self._ready[key] = self._running.pop(key)
         self._waits = False
 
     def reject(self, key: K) -> None:
-        """Take a complete group out: it will not be trained on, and another may begin in its place."""
+        """Discard a complete group without training on it; another one may then begin."""
         self._forget(key)
 
     def take(self) -> tuple[StartedGroup[K], ...] | None:
-        """Return the next batch, oldest first, and count an update; None while it must wait."""
+        """Return the next batch, oldest first, and count an update; None if the batch must wait."""
         if len(self._ready) < self.batch_size or self._waits:
             return None
         chosen = sorted(self._ready.values(), key=lambda group: group.version)[: self.batch_size]
@@ -121,10 +128,10 @@ class GroupSchedule(Generic[K]):
         self._at_hand[self._ready.pop(key).version] -= 1
 
     def _leaves_time(self, chosen: Sequence[StartedGroup[K]]) -> bool:
-        """Return whether every group that is left can still be trained on in time."""
+        """Return whether every remaining group can still be trained on before it is too stale."""
         left = self._at_hand - Counter(group.version for group in chosen)
         due = 0
-        for updates in range(self.config.staleness + 1):  # between the coming update and the last that may have it
+        for updates in range(self.config.staleness + 1):  # updates before the last one that may use a group
             due += left[self.version - self.config.staleness + updates]
             if due > updates * self.batch_size:
                 return False

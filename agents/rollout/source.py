@@ -1,8 +1,9 @@
-"""Episodes for updates: whole groups, more of them in flight than an update needs, and what is left goes on.
+"""Asynchronous group rollouts with over-provisioning; unfinished groups carry over.
 
-`batch` returns an update's episodes as soon as `agents.rollout.schedule` lets it; what is in flight stays so while the
-policy learns, and goes on with its new weights. `state` has all of it for a checkpoint: complete groups that wait, and
-what is under way. `Rollout` plays in this process; `trainer.cluster` has the same face over workers on other machines.
+`next_batch` returns an update's episodes as soon as `agents.rollout.schedule` allows it. Episodes in flight are paused
+while the policy learns and continue with its new weights. `state_dict` returns the complete and the unfinished groups
+for a checkpoint. `Rollout` plays in this process; `trainer.cluster` implements the same protocol with workers on other
+machines.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from cairn.core.records import Episode
 
 
 class EpisodeSource(Protocol):
-    """What the training loop asks for episodes."""
+    """Supplies the training loop with episodes."""
 
     @property
     def tokens_processed(self) -> int:
@@ -30,39 +31,42 @@ class EpisodeSource(Protocol):
     ) -> list[Episode]:
         """Return the next update's episodes, by group and member.
 
-        `on_episode` hears of each as it ends; `on_work` is called often while they are played.
+        `on_episode` receives each episode as it ends; `on_work` is called often while they are played.
         """
 
     def sync_weights(self, version: int) -> None:
-        """Go on with the policy's new weights, in replies under way too."""
+        """Use the policy's new weights from now on, also for unfinished replies."""
 
     def metrics(self) -> dict[str, float]:
-        """Return what there is to say about what is under way."""
+        """Return metrics of the episodes in flight."""
 
     def state_dict(self) -> State:
-        """Return all that is needed to go on, as JSON."""
+        """Return the full state as JSON."""
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state; nothing may have begun."""
+        """Restore a state; no group may have begun."""
 
     def close(self) -> None:
-        """End what is under way and give back what is held."""
+        """Stop all episodes and release all resources."""
 
 
 class Rollout:
-    """Plays groups for one update after another, in this process."""
+    """Plays the groups of one update after another, in this process."""
 
     def __init__(
         self, engine: Engine, batch: int, config: ScheduleConfig, new_group: Callable[[int], Sequence[Job]]
     ) -> None:
-        """Begin nothing yet; `engine` plays, see `agents.rollout.groups.Groups` for the rest."""
+        """Set up the rollout; no group begins yet.
+
+        `engine` plays the episodes. For the other arguments see `agents.rollout.groups.Groups`.
+        """
         self.engine = engine
         self.groups = Groups(batch, config, new_group)
-        self.restarted = 0  # episodes that could not be taken up after an interruption
+        self.restarted = 0  # episodes that could not be resumed after an interruption
 
     @property
     def schedule(self) -> GroupSchedule[int]:
-        """Which groups are running or ready."""
+        """The schedule of running and ready groups."""
         return self.groups.schedule
 
     @property
@@ -79,27 +83,27 @@ class Rollout:
             for number in self.groups.overdue(self.engine.limits.group_timeout_s):
                 self._note(self.engine.abort_group(number), on_episode)
             on_work()
-        self._note(self.engine.drain_envs(), on_episode)  # so that none is between environment and back end
+        self._note(self.engine.drain_envs(), on_episode)  # so that no environment result is pending
         return episodes
 
     def sync_weights(self, version: int) -> None:
-        """Go on with the policy's new weights, in replies under way too."""
+        """Use the policy's new weights from now on, also for unfinished replies."""
         self.engine.backend.sync_weights(version)
 
     def metrics(self) -> dict[str, float]:
-        """Return how many episodes are under way, and how many had to begin anew."""
+        """Return how many episodes are in flight and how many had to restart."""
         return {"in_flight": float(len(self.engine.active)), "restarted": float(self.restarted)}
 
     def close(self) -> None:
-        """End the engine, and what back end and pool hold."""
+        """Close the engine with its back end and pool."""
         self.engine.close()
 
     def state_dict(self) -> State:
-        """Return all that is needed to go on, as JSON."""
+        """Return the full state as JSON."""
         return {**self.groups.state_dict(), "engines": [engine_state(self.engine)]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state, with a fresh engine."""
+        """Restore a state; the engine must be fresh."""
         self.groups.load_state_dict(state)
         mine, anew = split_engines(state["engines"], 1)
         self.groups.requeue(map(self.groups.job, anew))
@@ -115,10 +119,10 @@ class Rollout:
 
 
 def split_engines(states: Sequence[State | None], count: int) -> tuple[Sequence[State | None], list[Key]]:
-    """Return the engines' states that `count` engines can go on from, and the jobs that begin anew: all or none.
+    """Return the states that `count` engines can restore, and the jobs that must restart.
 
-    What an engine has under way is bound to its slots, so engines that became more or fewer begin their episodes anew.
-    None stands for an engine that had nothing.
+    An engine's episodes are bound to its slots. So if the number of engines has changed, all episodes restart. None is
+    the state of an engine without episodes.
     """
     if len(states) == count:
         return states, []

@@ -1,1 +1,1 @@
-"""Model servers over HTTP: a client that retries and waits, and what it says and reads."""
+"""Model servers over HTTP: client, rate limits, request bodies and reply parsers."""

@@ -1,4 +1,4 @@
-"""Replies as chat completions: a conversation in text, perhaps with pictures and tools, in; text or calls out."""
+"""Replies as chat completions: sends messages and tools, gets text or tool calls."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from cairn.agents.config import SamplingConfig
 from cairn.agents.tool_calls import Answer, ToolCall
 from cairn.core.errors import ConfigError
 
-_CHARS_A_TOKEN = 3  # a low guess, for limits of tokens a minute
-_TOKENS_A_PICTURE = 1000  # likewise: a window of 1024 x 768 at 750 pixels each; models differ widely
+_CHARS_A_TOKEN = 3  # a low estimate, for limits of tokens per minute
+_TOKENS_A_PICTURE = 1000  # estimate: 1024 x 768 pixels at 750 pixels per token; models differ widely
 
 
 class ChatCompletions:
-    """What is said to ``/chat/completions``, and how its answers are read."""
+    """Builds requests to ``/chat/completions`` and parses responses."""
 
     path = "/chat/completions"
 
@@ -27,7 +27,7 @@ class ChatCompletions:
         self._sampling = sampling
 
     def begin(self, slot: int, request: Request) -> tuple[dict[str, Any], int]:
-        """Return the body of a request and how many tokens it may take."""
+        """Return a request body and its maximum token count."""
         if not request.messages:
             raise ConfigError("agent.context.method: this back end reads text; choose 'messages'")
         body: dict[str, Any] = {
@@ -41,10 +41,10 @@ class ChatCompletions:
         return body, _foreseen(request.messages) + self._sampling.max_reply_tokens
 
     def read(self, slot: int, request: Request, body: Any, version: int) -> Reply:  # Any: JSON
-        """Return the reply of an answer.
+        """Parse a response into a reply.
 
         Raises:
-            ModelFailure: it is not as agreed.
+            ModelFailure: the response is malformed.
         """
         choice = first_choice(body)
         message = choice.get("message")
@@ -57,7 +57,7 @@ class ChatCompletions:
         return text_reply(text, "length" if choice.get("finish_reason") == "length" else "end", version)
 
     def full(self, slot: int, request: Request, version: int) -> Reply:
-        """Return the reply to a conversation that is longer than the model can read."""
+        """Return the reply to a conversation that exceeds the model's context."""
         return text_reply("", "context", version)
 
     def fork(self, source: int, target: int) -> None:
@@ -65,7 +65,7 @@ class ChatCompletions:
 
 
 def _foreseen(messages: Sequence[Message]) -> int:
-    """Return about how many tokens a prompt has; the server's count takes its place once it is known."""
+    """Return the estimated token count of a prompt; the server's count replaces it later."""
     chars = sum(len(message.content) for message in messages)
     pictures = sum(message.image is not None for message in messages)
     return chars // _CHARS_A_TOKEN + pictures * _TOKENS_A_PICTURE
@@ -81,7 +81,7 @@ def _message(message: Message) -> dict[str, Any]:
 
 
 def _content(message: Message) -> str | list[dict[str, Any]]:
-    """Return a message's text; with a picture, both as parts."""
+    """Return a message's text; with an image, a list of both parts."""
     text = clean(message.content)
     if message.image is None:
         return text
@@ -95,7 +95,7 @@ def _call_again(call: ToolCall) -> dict[str, Any]:
 
 
 def _clean(value: Any) -> Any:  # Any: JSON
-    """Return JSON whose texts can be sent."""
+    """Return JSON without lone surrogates."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, Mapping):
@@ -104,13 +104,13 @@ def _clean(value: Any) -> Any:  # Any: JSON
 
 
 def _calls(value: Any, turn: int) -> tuple[ToolCall, ...]:  # Any: JSON
-    """Return the calls; an id or a name that is missing or not text is empty, which is the model's mistake."""
+    """Return the calls; a missing or non-text id or name becomes empty (a model error)."""
     if value is None:
         return ()
     if not isinstance(value, list):
         raise wrong("tool_calls: a list", value)
     calls = [_call(each, f"call_{turn}_{number}") for number, each in enumerate(value)]
-    ids = [call.id for call in calls]  # by which answers are told apart
+    ids = [call.id for call in calls]  # ids identify results, so duplicates are replaced
     return tuple(
         call if ids.index(call.id) == number else replace(call, id=f"call_{turn}_{number}")
         for number, call in enumerate(calls)

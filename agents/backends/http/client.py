@@ -1,9 +1,10 @@
-"""A client of an OpenAI-compatible server: requests in flight on one background thread, answers by ticket.
+"""A client of an OpenAI-compatible server: requests run on one background thread.
 
-What passes by itself (no connection, a broken one, time-outs, 408, 409, 429, 5xx) is tried again, with exponential
-backoff or as long as the server asks, within a bound on attempts and on time. What does not becomes a `ModelFailure`
-with the status and the start of what came. An address, a key or a model that the server refuses before it has ever
-answered stops the run. The API key stands in no message and no log. Redirections are not followed.
+A ticket identifies each result. Transient errors (failed or broken connections, timeouts, 408, 409, 429, 5xx) are
+retried with exponential backoff or after the wait that the server asks for, within limits on attempts and time. Other
+errors become a `ModelFailure` with the status and the start of the response. If the server rejects the URL, the key or
+the model before its first successful answer, the run stops. The API key never appears in a message or a log. Redirects
+are not followed.
 """
 
 from __future__ import annotations
@@ -27,21 +28,21 @@ from cairn.core.errors import CairnError, ModelFailure
 from cairn.core.http_client import asked_wait, backoff, is_passing, read_key, used_up_for
 from cairn.core.text import printable
 
-_SHOWN = 300  # characters of a refusal's body
+_SHOWN = 300  # characters of a refusal's body in messages
 _WRONG_SETTING = (301, 302, 303, 307, 308, 401, 403, 404, 405)
 _HINTS = {401: "is the key right, in the variable that key_env names?", 403: "may this key do that?"}
 
 
 class ServerRefusal(ModelFailure):
-    """The server refused a request in a way that asking again does not change."""
+    """The server rejected a request; a retry would not help."""
 
     def __init__(self, status: int, body: str, message: str) -> None:
         self.status, self.body = status, body
         super().__init__(message)
 
 
-class _Passing(Exception):  # noqa: N818  (trouble that may pass, not yet an error)
-    """What may be different next time, and how long to wait for it at least; None: the server does not say."""
+class _Passing(Exception):  # noqa: N818  (a transient condition, not yet an error)
+    """A transient error with the server's requested minimum wait; None: not specified."""
 
     def __init__(self, message: str, wait_s: float | None = None) -> None:
         super().__init__(message)
@@ -49,7 +50,7 @@ class _Passing(Exception):  # noqa: N818  (trouble that may pass, not yet an err
 
 
 class Client:
-    """One server, one background thread."""
+    """A client of one server, with one background thread."""
 
     def __init__(self, config: ModelServerConfig) -> None:
         self._config, self._url, self._key = config, address(config), read_key(config.key_env)
@@ -57,11 +58,11 @@ class Client:
         cached = prices.prompt if prices.cached is None else prices.cached
         self.tally = Tally(prices.prompt, cached, prices.completion, is_priced=config.prices is not None)
         self._limiter = Limiter(config.max_in_flight, config.requests_per_minute, config.tokens_per_minute)
-        self._rng = random.Random()  # of waits alone
-        self.outages = 0  # connections that could not be made or broke
+        self._rng = random.Random()  # used for waits only
+        self.outages = 0  # connections that failed or broke
         self._has_answered = False
         self._tickets = itertools.count()
-        self._tasks: dict[int, asyncio.Task[None]] = {}  # only the thread touches them
+        self._tasks: dict[int, asyncio.Task[None]] = {}  # accessed by the background thread only
         self._inbox: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
         self._http = self._new_http()
         self._loop = asyncio.new_event_loop()
@@ -76,19 +77,22 @@ class Client:
             limits=httpx.Limits(max_connections=self._config.max_in_flight + 1),
         )
 
-    # -- for the thread that plays ----------------------------------------------------------------------------------
+    # -- in the caller's thread ----------------------------------------------------------------------------------
 
     def send(self, path: str, body: Mapping[str, Any], tokens: int) -> int:
-        """Ask, without waiting; return the answer's ticket. `tokens`: those foreseen, of prompt and reply."""
+        """Send a request without waiting; return its ticket.
+
+        `tokens` is the estimated count of prompt and reply.
+        """
         ticket = next(self._tickets)
         self._loop.call_soon_threadsafe(self._begin, ticket, self._answer(ticket, path, body, tokens))
         return ticket
 
     def arrived(self, wait_s: float) -> list[tuple[int, Any]]:
-        """Return tickets with their answers or failures; if there are none, wait so long for one.
+        """Return tickets with their results or failures; wait up to `wait_s` for one.
 
         Raises:
-            CairnError: the server refuses what the settings say.
+            CairnError: the server rejects the settings.
         """
         found: list[tuple[int, Any]] = []
         while True:
@@ -102,26 +106,26 @@ class Client:
         return found
 
     def cancel(self, ticket: int) -> None:
-        """Want the answer no more; it may still arrive."""
+        """Cancel a request; its result may still arrive."""
         self._loop.call_soon_threadsafe(self._drop, ticket)
 
     def call(
         self, path: str, body: Mapping[str, Any] | None = None, *, once: bool = False, is_json: bool = True
     ) -> Any:  # Any: JSON
-        """Ask and wait for the answer, outside the limits; without a body it is a GET.
+        """Send a request outside the limits and return its response; without a body it is a GET.
 
-        It is tried again like all others unless `once`. `path` may begin at the server's root: ``//pause``. Of an
-        answer that need not be JSON nothing is returned.
+        Transient errors are retried unless `once` is set. `path` may start at the server's root: ``//pause``. Returns
+        None if `is_json` is false.
 
         Raises:
-            ModelFailure: there is none.
+            ModelFailure: the request failed.
         """
         work = self._ask(path, body, None, 1 if once else self._config.attempts)
         text = asyncio.run_coroutine_threadsafe(work, self._loop).result()
         return self._read(text) if is_json else None
 
     def close(self) -> None:
-        """Drop what is in flight and end the thread."""
+        """Cancel all requests in flight and end the thread."""
         if not self._thread.is_alive():
             return
         asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
@@ -129,7 +133,7 @@ class Client:
         self._thread.join()
         self._loop.close()
 
-    # -- for the background thread ----------------------------------------------------------------------------------
+    # -- in the background thread ----------------------------------------------------------------------------------
 
     def _begin(self, ticket: int, work: Coroutine[Any, Any, None]) -> None:
         self._tasks[ticket] = self._loop.create_task(work)
@@ -146,29 +150,29 @@ class Client:
         await self._http.aclose()
 
     async def _answer(self, ticket: int, path: str, body: Mapping[str, Any], tokens: int) -> None:
-        value: Any  # Any: JSON, or what went wrong
+        value: Any  # Any: JSON or an exception
         try:
             taken = RateShare(tokens)
             value = self._read(await self._ask(path, body, taken, self._config.attempts))
             counted = tokens_of(value)
             taken.tokens = tokens if counted is None else counted[0] + counted[2]
             self.tally.reply(counted)
-        except Exception as error:  # noqa: BLE001  (of a thread: raised again, or told, where it is read)
+        except Exception as error:  # noqa: BLE001  (raised in a thread: `arrived` raises or returns it)
             value = error
         self._tasks.pop(ticket, None)
         self._inbox.put((ticket, value))
 
     async def _ask(self, path: str, body: Mapping[str, Any] | None, taken: RateShare | None, most: int) -> bytes:
-        """Return the body of the answer to one request, after at most so many attempts.
+        """Return the response body of one request, after at most `most` attempts.
 
         Args:
             path: see `call`.
             body: JSON; None: this is a GET.
-            taken: its share of the limits; None: none apply.
-            most: attempts.
+            taken: its share of the limits; None: no limits apply.
+            most: maximum number of attempts.
         """
         content = None if body is None else json.dumps(body).encode()
-        spent = 0.0  # seconds of attempts and of waits between them; those for our own limits do not count
+        spent = 0.0  # seconds of attempts and waits between them, without the waits of our own limits
         for attempt in itertools.count(1):
             queued_at = self._loop.time()
             async with self._limiter.place(taken) if taken is not None else contextlib.nullcontext():
@@ -194,11 +198,11 @@ class Client:
         raise AssertionError("attempts are counted without end")
 
     async def _attempt(self, path: str, content: bytes | None) -> bytes:
-        """Send a request once and return the body of its answer.
+        """Send a request once and return the response body.
 
         Raises:
-            _Passing: it failed, and may not next time.
-            ModelFailure: it failed for good.
+            _Passing: a transient error.
+            ModelFailure: a permanent error.
         """
         try:
             async with asyncio.timeout(self._config.reply_s):
@@ -233,7 +237,7 @@ class Client:
             return response.status_code, response.headers, bytes(body)
 
     def _read(self, text: bytes) -> Any:
-        """Return the JSON of a body; an empty one is None."""
+        """Return the JSON of a body; an empty body is None."""
         if not text:
             return None
         try:
@@ -256,7 +260,7 @@ class Client:
         return f"{self._url}: status {status}: {self._shown(text)}"
 
     def _shown(self, text: bytes) -> str:
-        """Return the start of a body, fit to be shown."""
+        """Return the printable start of a body, without the API key."""
         return printable(self._hide(text.decode("utf-8", "replace"))[:_SHOWN])
 
     def _hide(self, text: str) -> str:

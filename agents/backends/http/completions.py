@@ -1,8 +1,8 @@
-"""Replies as completions of ids: the whole sequence of a slot in; ids and the logprobs of what was sampled out.
+"""Replies as completions of ids: sends a slot's whole sequence, gets ids and their logprobs.
 
-For servers that take a prompt of ids and return the reply's: vLLM does, by `return_token_ids`, or with tokens written
-``token_id:123``. Sampling is from the whole distribution at the temperature asked for: whatever else the server would
-apply by itself is switched off. The prompt that it says it read has to be the one that was sent.
+For servers that accept a prompt of ids and return the reply's ids. vLLM does so with `return_token_ids`, or with tokens
+written as ``token_id:123``. Sampling uses the full distribution at the configured temperature: all other sampling
+settings of the server are switched off. The prompt that the server reports must equal the sent one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NO_IDS = (
     "or evaluate with sampling.openai.api = 'chat'"
 )
 _UNBOUND = "start vLLM with --logits-processors as docs/backends.md says, or set agent.constrain = false"
-# What servers apply to the distribution unless told otherwise, switched off.
+# Switches off the changes that servers apply to the distribution by default.
 _PLAIN = {
     "top_p": 1.0,
     "top_k": 0,
@@ -40,7 +40,7 @@ _PLAIN = {
 
 
 class IdCompletions:
-    """What is said to ``/completions``, and how its answers are read; keeps every slot's sequence."""
+    """Builds requests to ``/completions`` and parses responses; stores every slot's sequence."""
 
     path = "/completions"
 
@@ -52,7 +52,7 @@ class IdCompletions:
         self._tokens: list[list[int]] = [[] for _ in range(sampling.slots)]  # a slot's sequence, up to its reply
 
     def begin(self, slot: int, request: Request) -> tuple[dict[str, Any], int] | None:
-        """Return the body of a request and how many tokens it may take; None: `full` is the reply."""
+        """Return a request body and its maximum token count; None: the reply comes from `full`."""
         if not request.prompt_ids:
             raise ConfigError("agent.context.method: this back end reads ids; choose 'chat', 'transcript' or 'window'")
         before = self._tokens[slot] if request.extends else []
@@ -68,7 +68,10 @@ class IdCompletions:
         return self._encoder.ends(is_constrained=request.choices is not None)
 
     def _room(self, request: Request, length: int, partial: int) -> int:
-        """Return how many ids may come: after a sequence of this length, so many of the reply in it."""
+        """Return the maximum number of new ids after a sequence of `length` ids.
+
+        `partial` of these ids already belong to the reply.
+        """
         room = self._sampling.max_context - length
         return room if request.choices is not None else min(room, self._sampling.max_reply_tokens - partial)
 
@@ -82,15 +85,15 @@ class IdCompletions:
             "logprobs": 1,
             "return_token_ids": True,
             "return_tokens_as_token_ids": True,
-            "ignore_eos": True,  # the model's own; what ends a reply is the next line
+            "ignore_eos": True,  # ignores the model's end id; stop_token_ids end a reply
             "stop_token_ids": sorted(self._ends(request)),
         }
 
     def read(self, slot: int, request: Request, body: Any, version: int) -> Reply:  # Any: JSON
-        """Return the reply of an answer, which continues the partial reply.
+        """Parse a response into a reply that continues the partial reply.
 
         Raises:
-            ModelFailure: it is not as agreed.
+            ModelFailure: the response is malformed.
             ConfigError: the server returns no ids.
         """
         choice = first_choice(body)
@@ -104,14 +107,14 @@ class IdCompletions:
         return self._reply(slot, request, ids, sampled, version)
 
     def full(self, slot: int, request: Request, version: int) -> Reply:
-        """Return the reply for which there is no room, or only one choice."""
+        """Return the reply if the context is full or only one choice is left."""
         partial = 0 if request.partial is None else len(request.partial.ids)
         room = max(self._sampling.max_context - len(self._tokens[slot]) - partial, 0)
         ids = list(_forced(request) or ())[:room]
         return self._reply(slot, request, ids, [0.0] * len(ids), version)
 
     def fork(self, source: int, target: int) -> None:
-        """Give the target the source's sequence; what is cached of it is the server's matter."""
+        """Copy the source's sequence to the target; the server manages its cache."""
         self._tokens[target] = list(self._tokens[source])
 
     def _reply(self, slot: int, request: Request, ids: list[int], logprobs: list[float], version: int) -> Reply:
@@ -144,7 +147,7 @@ class IdCompletions:
         return ids_of([int(number) for number in numbers], "tokens", self._num_ids)
 
     def _check(self, slot: int, request: Request, choice: dict[str, Any], ids: list[int]) -> None:
-        """See to it that it read what was sent, and ended where it was told to."""
+        """Check that the server read the sent prompt and stopped at a requested id."""
         partial = [] if request.partial is None else request.partial.ids.tolist()
         sent, read = [*self._tokens[slot], *partial], choice.get("prompt_token_ids")
         if read is not None and read != sent:
@@ -158,7 +161,7 @@ class IdCompletions:
 
 
 def remaining(request: Request) -> list[tuple[int, ...]] | None:
-    """Return the choices that begin with the partial reply, without it; None: the reply is free."""
+    """Return the rests of the choices that begin with the partial reply; None: unconstrained."""
     if request.choices is None:
         return None
     partial = () if request.partial is None else tuple(request.partial.ids.tolist())
@@ -166,13 +169,13 @@ def remaining(request: Request) -> list[tuple[int, ...]] | None:
 
 
 def _forced(request: Request) -> tuple[int, ...] | None:
-    """Return what the reply has to go on with; None: there is something to sample."""
+    """Return the only possible continuation of the reply; None: something has to be sampled."""
     left = set(remaining(request) or ())
     return left.pop() if len(left) == 1 else None
 
 
 def _constraint(choices: Sequence[tuple[int, ...]] | None, ids: Sequence[int], *, is_full: bool) -> Constraint | None:
-    """Return the constraint that the reply was sampled under; a sequence that is full may end within a choice."""
+    """Return the constraint of the sampled reply; a full sequence may end within a choice."""
     if choices is None:
         return None
     cut = [choice[: len(ids)] for choice in choices] if is_full else choices

@@ -1,4 +1,4 @@
-"""Settings of every back end that speaks to a server: where it is, how long to wait, how much to ask, what it costs."""
+"""Settings of every back end over a server: address, timeouts, request limits, prices."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cairn.core.http_client import sound_url
 
 
 class PriceConfig(Config):
-    """What a million tokens cost, in whatever currency."""
+    """Prices per million tokens, in any currency."""
 
     prompt: float = Field(0.0, ge=0, description="Of prompts.")
     cached: float | None = Field(None, ge=0, description="Of prompts, where the server had them; None: as `prompt`.")
@@ -22,7 +22,7 @@ class PriceConfig(Config):
 
 
 class ModelServerConfig(BackendConfig):
-    """Which server, and how it is treated."""
+    """The server and the request limits."""
 
     changes_no_reply: ClassVar[tuple[str, ...]] = (
         "key_env", "connect_s", "reply_s", "attempts", "retry_s", "backoff_s", "max_in_flight", "requests_per_minute",
@@ -58,7 +58,7 @@ class ModelServerConfig(BackendConfig):
     leave_out: tuple[str, ...] = Field((), description="Fields of the body that this server refuses, such as seed.")
 
     def identity(self) -> dict[str, Any]:  # Any: JSON
-        """Return what replies follow from: the settings without those that change none, and where the server is."""
+        """Return the settings that affect replies, with the server's URL."""
         return {**super().identity(), "url": address(self)}
 
     @field_validator("url")
@@ -68,10 +68,10 @@ class ModelServerConfig(BackendConfig):
 
 
 def address(config: ModelServerConfig) -> str:
-    """Return where the server is.
+    """Return the server's URL.
 
     Raises:
-        ConfigError: the environment names something that is no address.
+        ConfigError: OPENAI_BASE_URL is not a valid URL.
     """
     if config.url is not None:
         return config.url

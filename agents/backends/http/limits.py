@@ -1,7 +1,7 @@
-"""Keeps requests within limits by waiting: how many at once, and how many with how many tokens in a sliding window.
+"""Enforces request limits by waiting: requests in flight, requests and tokens per window.
 
-Requests go in the order in which they came. One that by itself is larger than the window goes when the window is empty.
-All calls come from one asyncio loop.
+Requests start in order of arrival. A request that is larger than the sliding window starts when the window is empty.
+All calls must come from one asyncio loop.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 class RateShare:
     """A request's share of the window."""
 
-    tokens: int  # as foreseen; set it to what they were
+    tokens: int  # estimated; set it to the actual count after the reply
 
 
 class Limiter:
@@ -35,12 +35,12 @@ class Limiter:
         self._places = asyncio.Semaphore(at_once)
         self._turn = asyncio.Lock()
         self._requests, self._tokens, self._window_s, self._clock = requests, tokens, window_s, clock
-        self._recent: deque[tuple[float, RateShare]] = deque()  # by when they began
+        self._recent: deque[tuple[float, RateShare]] = deque()  # by start time
         self._held_until = 0.0
 
     @asynccontextmanager
     async def place(self, taken: RateShare) -> AsyncIterator[None]:
-        """Wait for a place at the server and for room in the window, and hold the place."""
+        """Wait for a concurrency slot and for room in the window, and hold the slot."""
         async with self._places:
             async with self._turn:
                 while (wait := self._wait(taken.tokens)) > 0:
@@ -49,11 +49,11 @@ class Limiter:
             yield
 
     def hold(self, seconds: float) -> None:
-        """Let nothing begin for so long: the server said so."""
+        """Start no request for this many seconds, as the server asked."""
         self._held_until = max(self._held_until, self._clock() + seconds)
 
     def _wait(self, tokens: int) -> float:
-        """Return how long a request of so many tokens has to wait at least."""
+        """Return the minimum wait in seconds of a request of `tokens` tokens."""
         now = self._clock()
         while self._recent and self._recent[0][0] <= now - self._window_s:
             self._recent.popleft()

@@ -1,7 +1,7 @@
-"""A back end whose replies come from a server: slots here, requests there. What is said to it is an `Api`'s matter.
+"""A back end over a model server: maps slots to requests; an `Api` builds and parses them.
 
-`step` returns what has arrived, and waits a moment if nothing has. While it is paused nothing new is asked; what the
-server is at work on arrives all the same. The weights are the server's: replies keep version 0.
+`step` returns the replies that have arrived, and waits briefly if none has. While paused, no new request is sent, but
+replies to earlier requests still arrive. The server has its own weights: replies keep version 0.
 """
 
 from __future__ import annotations
@@ -19,62 +19,62 @@ from cairn.core.errors import EpisodeFailure, ModelFailure
 
 _WAIT_S = 0.05
 _OF_TOOLS = ("tool_choice", "parallel_tool_calls")
-_TOO_LONG = ("context_length_exceeded", "maximum context length")  # OpenAI's code; words of vLLM and its kind
+_TOO_LONG = ("context_length_exceeded", "maximum context length")  # OpenAI's code and vLLM's words
 
 
 class Api(Protocol):
-    """One of a server's ways to be asked for replies."""
+    """One API of a server for requesting replies."""
 
     path: str
 
     def begin(self, slot: int, request: Request) -> tuple[dict[str, Any], int] | None:
-        """Return the body of a request and how many tokens it may take; None: `full` is the reply."""
+        """Return a request body and its maximum token count; None: the reply comes from `full`."""
 
     def read(self, slot: int, request: Request, body: Any, version: int) -> Reply:  # Any: JSON
-        """Return the reply of an answer.
+        """Parse a response into a reply.
 
         Raises:
-            ModelFailure: it is not as agreed.
+            ModelFailure: the response is malformed.
         """
 
     def full(self, slot: int, request: Request, version: int) -> Reply:
-        """Return the reply for which there is no room, or which needs no server."""
+        """Return the reply of a request that exceeds the context or needs no server."""
 
     def fork(self, source: int, target: int) -> None:
-        """Give the target the source's sequence."""
+        """Copy the source's sequence to the target."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A reply under way."""
+    """A pending request."""
 
     request: Request
     body: Mapping[str, Any]
-    tokens: int  # foreseen
-    version: int  # of the weights when it was asked
+    tokens: int  # estimated
+    version: int  # of the weights when the request was submitted
 
 
 class ServedBackend:
     """`agents.backend.Backend` over a client and an `Api`."""
 
-    cache_tokens: int | None = None  # the server sees to its memory
+    cache_tokens: int | None = None  # the server manages its memory
 
     def __init__(self, sampling: SamplingConfig, config: ModelServerConfig, api: Api, model: str) -> None:
         self.num_slots, self.version, self.tokens_processed = sampling.slots, 0, 0
         self.client = Client(config)
         self._config, self._api, self._model = config, api, model
         self._asked: dict[int, _Asked] = {}  # by slot
-        self._tickets: dict[int, int] = {}  # slot by ticket, of what was sent
-        self._done: list[tuple[int, Reply | EpisodeFailure]] = []  # without the server
+        self._tickets: dict[int, int] = {}  # slot by ticket, of sent requests
+        self._done: list[tuple[int, Reply | EpisodeFailure]] = []  # replies produced without the server
         self._is_paused = False
 
     @property
     def usage(self) -> TokenUsage:
-        """What was asked and given so far."""
+        """Token usage so far."""
         return self.client.tally.total
 
     def submit(self, slot: int, request: Request) -> None:
-        """Ask for a reply in this slot; see `agents.backend.Backend`."""
+        """Request a reply in this slot; see `agents.backend.Backend`."""
         if slot in self._asked:
             raise RuntimeError(f"slot {slot} is still working on a reply")
         started = self._api.begin(slot, request)
@@ -91,49 +91,49 @@ class ServedBackend:
         done, self._done = self._done, []
         for ticket, value in self._arrived(0.0 if done else _WAIT_S):
             slot = self._tickets.pop(ticket, None)
-            if slot is not None:  # else it was given up
+            if slot is not None:  # else it was aborted
                 done.append((slot, self._read(slot, self._asked.pop(slot), value)))
         return done
 
     def so_far(self, slot: int) -> Reply | None:
-        """Answers are whole."""
+        """Return None: there are no partial replies."""
         return None
 
     def abort(self, slot: int) -> None:
-        """Give up the reply under way, and close its connection, by which servers notice."""
+        """Cancel the request and close its connection, so that the server notices."""
         self._unsend(slot)
         self._asked.pop(slot, None)
         self._done = [(other, reply) for other, reply in self._done if other != slot]
 
     def fork(self, source: int, target: int) -> None:
-        """Give the target the source's sequence."""
+        """Copy the source's sequence to the target."""
         if source in self._asked or target in self._asked:
             raise RuntimeError(f"slots {source} and {target} must be idle to be forked")
         self._api.fork(source, target)
 
     def pause(self) -> None:
-        """Ask nothing until `resume`."""
+        """Send no requests until `resume`."""
         self._is_paused = True
 
     def resume(self) -> None:
-        """Ask what was submitted meanwhile."""
+        """Send the requests that were submitted meanwhile."""
         self._is_paused = False
         for slot in self._asked.keys() - set(self._tickets.values()):
             self._send(slot)
 
     def sync_weights(self, version: int) -> None:
-        """Change nothing: the server's weights are not ours, and replies keep the version that they have."""
+        """Do nothing: the server has its own weights, and replies keep their version."""
 
     def close(self) -> None:
-        """Give up what is under way and close all connections."""
+        """Cancel unfinished replies and close all connections."""
         self.client.close()
 
     def _arrived(self, wait_s: float) -> list[tuple[int, Any]]:  # Any: JSON, or a failure
-        """Return what the client has; wait so long for it."""
+        """Return the client's results; wait at most `wait_s` for one."""
         return self.client.arrived(wait_s)
 
     def _send_again(self) -> None:
-        """Ask anew for everything that is under way."""
+        """Repeat all pending requests."""
         for slot in self._asked:
             self._unsend(slot)
             self._send(slot)
@@ -148,7 +148,7 @@ class ServedBackend:
             del self._tickets[ticket]
 
     def _trimmed(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Leave out what the server refuses: as configured, and what speaks of tools where none are offered."""
+        """Remove fields that the server rejects: as configured, and tool settings without tools."""
         left_out = {*self._config.leave_out, *(() if "tools" in body else _OF_TOOLS)}
         return {key: value for key, value in body.items() if key not in left_out}
 

@@ -1,6 +1,6 @@
-"""What a server was asked and gave: tokens, requests, retries, seconds waited, and the cost by the prices given.
+"""Counts a server's token usage: tokens, requests, retries, waiting time and cost.
 
-An attempt that timed out may have cost something at the server too; only replies that came are counted.
+Only complete replies are counted, although the server may charge for an attempt that timed out.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ class TokenUsage:
     """Totals so far."""
 
     prompt_tokens: int = 0  # cached ones included
-    cached_tokens: int = 0  # of the prompts, those that the server had
+    cached_tokens: int = 0  # prompt tokens that were in the server's cache
     completion_tokens: int = 0
-    requests: int = 0  # that were sent, retries included
-    replies: int = 0  # that came whole
+    requests: int = 0  # sent, retries included
+    replies: int = 0  # complete replies
     unreported: int = 0  # replies without a count of tokens
     retries: int = 0
-    failures: int = 0  # replies that were given up
+    failures: int = 0  # replies without success after all attempts
     waited_s: float = 0.0  # for limits and between attempts, summed over requests
     cost: float | None = None  # None: no prices are given
 
     def __add__(self, other: TokenUsage) -> TokenUsage:
-        """Return both together; a cost is known where each of them has one."""
+        """Return the sum of both; the cost is known only if both costs are."""
         total = {name: getattr(self, name) + getattr(other, name) for name in _COUNTS}
         costs = (self.cost, other.cost)
         return TokenUsage(**total, cost=None if None in costs else sum(cost or 0.0 for cost in costs))
 
     def __str__(self) -> str:
-        """Say it in one line."""
+        """Return a one-line summary."""
         cost = "" if self.cost is None else f", cost {self.cost:.4f}"
         return (
             f"{self.requests} requests ({self.retries} retries, {self.failures} given up), "
@@ -49,7 +49,7 @@ _COUNTS = tuple(field.name for field in fields(TokenUsage) if field.name != "cos
 
 @runtime_checkable
 class Metered(Protocol):
-    """A back end that counts what it asks of a server."""
+    """A back end that counts its requests to a server."""
 
     @property
     def usage(self) -> TokenUsage:
@@ -57,10 +57,10 @@ class Metered(Protocol):
 
 
 class Tally:
-    """Counts, from any thread."""
+    """Thread-safe usage counter."""
 
     def __init__(self, prompt: float, cached: float, completion: float, *, is_priced: bool) -> None:
-        """Begin at zero; prices are those of a million tokens."""
+        """Start at zero; prices are per million tokens."""
         self._prices = (prompt, cached, completion)
         self._lock = threading.Lock()
         self._total = TokenUsage(cost=0.0 if is_priced else None)
@@ -72,7 +72,7 @@ class Tally:
             return self._total
 
     def add(self, *, requests: int = 0, retries: int = 0, failures: int = 0, waited_s: float = 0.0) -> None:
-        """Add what happened on the way to a reply."""
+        """Add requests, retries, failures and waiting time."""
         with self._lock:
             old = self._total
             self._total = replace(
@@ -84,14 +84,14 @@ class Tally:
             )
 
     def priced(self, prompt: int, cached: int, completion: int) -> Tokens:
-        """Return what a reply took; see `reply`."""
+        """Return the tokens and cost of a reply; see `reply`."""
         per_prompt, per_cached, per_completion = self._prices
         cost = ((prompt - cached) * per_prompt + cached * per_cached + completion * per_completion) / 1e6
         is_priced = self.total.cost is not None
         return Tokens(prompt=prompt, cached=cached, reply=completion, cost=cost if is_priced else None)
 
     def reply(self, tokens: tuple[int, int, int] | None) -> None:
-        """Add a reply and its tokens: of the prompt, those of them that were cached, and its own; None: not told."""
+        """Add a reply and its token counts: prompt, cached prompt, completion; None: not reported."""
         took = self.priced(*(tokens or (0, 0, 0)))
         with self._lock:
             old = self._total
@@ -107,7 +107,7 @@ class Tally:
 
 
 def tokens_of(body: object) -> tuple[int, int, int] | None:
-    """Return a reply's tokens as `Tally.reply` takes them; None: the server tells none that make sense."""
+    """Return a reply's tokens as `Tally.reply` takes them; None: missing or invalid."""
     usage = body.get("usage") if isinstance(body, dict) else None
     if not isinstance(usage, dict):
         return None
