@@ -1,1 +1,1 @@
-"""The ``cairn`` command: one file a sub-command."""
+"""The ``cairn`` command: one file per sub-command."""

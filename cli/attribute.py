@@ -1,4 +1,4 @@
-"""`cairn attribute`: what each part of an agent is worth."""
+"""`cairn attribute`: the contribution of each part of an agent."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def attribute(
     agent_settings: AgentSettings = [],
     as_json: Json = False,
 ) -> None:
-    """Play an agent with every set of its parts switched on, and print the Shapley value of each.
+    """Play an agent with every subset of its parts, and print each part's Shapley value.
 
     A part may have several settings: --part memory:agent.context.method=window --part
     memory:agent.context.window.history=8.

@@ -1,4 +1,4 @@
-"""`cairn bench`: what was measured, against what, and whether it holds."""
+"""`cairn bench`: benchmarks with their baselines and bars."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def bench(
     quick: Annotated[bool, typer.Option("--quick", help="Under 45 s: for a look, not for a claim.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Run benchmarks; exit status 1 if a bar does not hold."""
+    """Run benchmarks; exit status 1 if a bar is not met."""
     from cairn import benchmarks
 
     given: dict[str, object] = {"env": env, "speed": speed or None, "factorial": factorial or None, "out": out}
@@ -60,7 +60,7 @@ def bench(
 
 
 def _chosen(name: str, folder: Path) -> list[str]:
-    """Return the benchmarks to run: the one named, or all that have a `run`."""
+    """Return the benchmarks to run: the named one, or all."""
     from cairn.core.errors import UnknownNameError
 
     known = [module.name for module in pkgutil.iter_modules([str(folder)]) if module.ispkg]

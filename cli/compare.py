@@ -27,9 +27,10 @@ def compare(
     ],
     as_json: Json = False,
 ) -> None:
-    """Compare two evaluations on the same panel: differences by task, with intervals, tests and tasks needed.
+    """Compare two evaluations on the same panel.
 
-    The panel of one may be the other's with `--perturb`: the same tasks in other words.
+    Prints differences by task, with intervals, tests and the number of tasks needed. One panel may be the other's with
+    `--perturb`: the same tasks in other words.
     """
     from cairn.agents.evaluation.compare import compare as run
 
@@ -57,7 +58,10 @@ def compare(
 
 
 def _exclusions(found: list[Comparison]) -> list[str]:
-    """Return which sides exclude episodes, by part; the comparison leaves these episodes out."""
+    """Return lines on the sides with excluded episodes, by part.
+
+    The comparison leaves these out.
+    """
     lines = []
     for each in {each.family: each for each in found}.values():
         for name, side in (("A", each.first), ("B", each.second)):
@@ -69,7 +73,7 @@ def _exclusions(found: list[Comparison]) -> list[str]:
 
 
 def _gates(sides: Mapping[str, Sequence[Path]]) -> list[str]:
-    """Return which parts do not hold, or were not tried, by the gates that were run with each evaluation."""
+    """Return the parts that failed the sanity checks of their evaluation, or were not checked."""
     from cairn.agents.evaluation.sanity_checks import kept_marks
 
     marks = [(side, *each) for side, folders in sides.items() for folder in folders for each in kept_marks(folder)]
@@ -81,7 +85,7 @@ def _folders(listed: str) -> list[Path]:
 
 
 def _wordings(found: list[Comparison]) -> list[str]:
-    """Return what is to be said where the two were told of the tasks in different words."""
+    """Return a note if the two evaluations worded the tasks differently."""
     pairs = dict.fromkeys((each.first.perturbations, each.second.perturbations) for each in found)
     return [f"The wording differs: tasks are told to A {_words(a)}, to B {_words(b)}" for a, b in pairs if a != b]
 

@@ -1,4 +1,4 @@
-"""`cairn credit`: any credit method on a run's stored episodes, and where two of them disagree."""
+"""`cairn credit`: a credit method on a run's stored episodes, compared with another one."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def credit(
 
 
 def _seen(store: RunStore, step: StoredStep) -> str:
-    """Return what was shown at a step; nothing where that was forgotten."""
+    """Return the observation of a step, or "" if it was deleted."""
     body = store.body(step.episode)
     return "" if body is None else body.observations[step.turn]
 

@@ -1,6 +1,6 @@
-"""`cairn doctor`: what works on this machine, what is missing, and the command that mends each gap.
+"""`cairn doctor`: checks of this machine, and the command that fixes each gap.
 
-Everything is tried in small, on a thread of its own: what has not been looked at when the time is over is told as such.
+Every part is tested briefly, in its own thread; parts that were not tested within the time limit are reported.
 """
 
 from __future__ import annotations
@@ -40,7 +40,10 @@ def doctor(
     within: Annotated[float, typer.Option(min=1, help="Seconds, if neither --sandbox nor --run is asked for.")] = 20,
     as_json: Json = False,
 ) -> None:
-    """Try what works here, and say how to mend what does not; exit status 1 if something is broken."""
+    """Test this installation, and print how to fix missing or broken parts.
+
+    Exit status 1 if something is broken.
+    """
     asked = _asked(sandbox, run)
     checks, within = (asked, float("inf")) if asked else (_machine(), within)
     with progress("looking at this machine") as advance:
@@ -59,7 +62,7 @@ def doctor(
 
 
 def _asked(sandbox: bool, run: Path | None) -> dict[str, _Check]:
-    """Return the checks that were asked for, which take what they take."""
+    """Return the requested checks, which have no time limit."""
     from cairn.cli._doctor import plugins
     from cairn.cli._doctor.data import stored
     from cairn.core.store import RunStore
@@ -85,9 +88,9 @@ def _machine() -> dict[str, _Check]:
 
 
 def examine(checks: dict[str, _Check], within: float) -> Iterator[Finding]:
-    """Yield what the checks find in `within` seconds, and what was not looked at by then.
+    """Yield the findings of the checks within a time limit, and the skipped sections.
 
-    A check that hangs or raises what it should not is a finding too: what is broken must not break the doctor.
+    A check that hangs or raises an unexpected error is a finding too: a broken part must not break the doctor.
     """
     until = time.monotonic() + within
     for at, (section, check) in enumerate(checks.items()):
@@ -111,7 +114,7 @@ def _look(section: str, check: _Check, found: SimpleQueue[Finding | None]) -> No
     try:
         for finding in check():
             found.put(finding)
-    except Exception as error:  # noqa: BLE001  (whatever a broken installation raises is what was asked for)
+    except Exception as error:  # noqa: BLE001  (any exception of a broken installation becomes a finding)
         told = f"{type(error).__name__}: {error}"
         found.put(Finding(section=section, what=section, is_well=False, found=told, mend="pip check"))
     found.put(None)
@@ -125,7 +128,10 @@ def _late(section: str, within: float) -> Finding:
 
 
 def show(findings: Iterable[Finding], console: Console) -> None:
-    """Print a list under each section; commands stand on lines of their own, to be copied whole."""
+    """Print a list under each section.
+
+    Commands have their own lines, so that they can be copied.
+    """
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text

@@ -1,4 +1,4 @@
-"""`cairn envs`: list environments, check their properties, start a new one, record one, serve one as web pages."""
+"""`cairn envs`: list, check, create, record and serve environments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cairn eval`: any agent on a panel or on tasks of any environment, with intervals; kept, and not played twice."""
+"""`cairn eval`: an agent on a panel or an environment's tasks, with intervals and caching."""
 
 from __future__ import annotations
 
@@ -67,14 +67,15 @@ def evaluate(
     agent_settings: AgentSettings = [],
     as_json: Json = False,
 ) -> None:
-    """Evaluate an agent on a panel, which fixes tasks, settings and seeds, or on tasks of an environment.
+    """Evaluate an agent on a panel or on tasks of an environment.
 
-    `--attempts` makes a panel of its own of a panel that has others. `--set` changes the environment, as in
-    --set split=valid_unseen; `--agent-set` the agent, as in --agent-set
-    sampling.openai.url=http://localhost:8000/v1. The same evaluation is not played twice; one that was interrupted goes
-    on.
+    A panel fixes tasks, settings and seeds.
 
-    Episodes that fail by the infrastructure are excluded and tried again next time. If more than 2 % of a part's
+    `--attempts` that differ from the panel's make it a different panel. `--set` changes the environment, as in --set
+    split=valid_unseen; `--agent-set` the agent, as in --agent-set sampling.openai.url=http://localhost:8000/v1. An
+    evaluation is not repeated if it exists; an interrupted one is continued.
+
+    Episodes that fail because of the infrastructure are excluded and retried next time. If more than 2 % of a part's
     episodes are excluded, the result is not final: exit status 3.
     """
     from cairn.agents.evaluation.evaluate import evaluate as run
@@ -129,7 +130,7 @@ def evaluate(
 
 
 def _gated(found: Evaluation, folder: Path) -> Evaluation:
-    """Return the evaluation with what the gates say of its panel, which is kept with it."""
+    """Return the evaluation with its panel's sanity checks, which are stored with it."""
     from cairn.agents.evaluation.sanity_checks import CHANCE, KEPT_SAMPLE, MUST_LOSE, keep_verdicts, kept_gates
 
     panel = found.panel
@@ -152,7 +153,10 @@ def _panel(
 
 
 def _held_out_panel(agent: str, env: str, config: dict[str, object], tasks: int, seed: int, attempts: int) -> Panel:
-    """Return a panel of tasks that the agent's run does not train on, under the run's settings of evaluation."""
+    """Return a panel of tasks that the agent's run does not train on.
+
+    It uses the run's settings of evaluation.
+    """
     from cairn.agents.agent import stored_state
     from cairn.agents.evaluation.panel import tasks_panel
     from cairn.agents.trained_tasks import TrainedTasks
@@ -207,7 +211,7 @@ def _percent(found: Interval | None) -> str:
 
 
 def _lines(part: PartResult) -> list[str]:
-    """Return what is told beside the table."""
+    """Return the lines below the table."""
     m = part.measures
     told = [costs] if (costs := _costs(m)) else []
     if m.ceiling < 1:
@@ -248,7 +252,7 @@ def _signs(part: PartResult) -> tuple[str, ...]:
 
 
 def _verdict(verdict: Mapping[str, Any]) -> str:  # Any: JSON
-    """Return what the gates say of a part."""
+    """Return the sanity-check result of a part."""
     if not verdict["holds"]:
         return f"THESE NUMBERS SAY LITTLE: {'; '.join(verdict['reasons'])}"
     won = [(each["agent"], each["success"]) for each in verdict["probes"]]

@@ -1,4 +1,4 @@
-"""`cairn export`: a run as Parquet files, which other tools read."""
+"""`cairn export`: a run as Parquet files for other tools."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ def export(
     folder: Annotated[Path, typer.Argument(help="A new folder for the files.")],
     as_json: Json = False,
 ) -> None:
-    """Write a run as Parquet files: for pandas, Polars, DuckDB and datasets.load_dataset(FOLDER, "turns")."""
+    """Write a run as Parquet files.
+
+    They can be read with pandas, Polars, DuckDB and datasets.load_dataset(FOLDER, "turns").
+    """
     from cairn.core.store import RunStore
     from cairn.core.store.parquet import export_run
 

@@ -1,4 +1,4 @@
-"""`cairn import`: a run of the files that `cairn export` wrote."""
+"""`cairn import`: a run from the files of `cairn export`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def import_(
     run: Annotated[Path, typer.Argument(help="A new folder for the run.")],
     as_json: Json = False,
 ) -> None:
-    """Make a run of Parquet files that cairn export wrote: to look at it, and to compute credit on it."""
+    """Create a run from Parquet files of cairn export, to view it or compute credit on it."""
     from cairn.core.store import read
     from cairn.core.store.parquet import import_run
 

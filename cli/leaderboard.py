@@ -1,4 +1,4 @@
-"""`cairn leaderboard`: kept evaluations as a Markdown table."""
+"""`cairn leaderboard`: stored evaluations as a Markdown table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def leaderboard(
     places: Annotated[list[Path], typer.Argument(help="Evaluations, or folders of them.")] = [Path("evals")],
     as_json: Json = False,
 ) -> None:
-    """Print kept evaluations as Markdown, best first; a table for each panel, with its hash."""
+    """Print stored evaluations as Markdown, best first; one table per panel, with its hash."""
     from cairn.agents.evaluation.leaderboard import find_evaluations
     from cairn.agents.evaluation.leaderboard import leaderboard as table
 

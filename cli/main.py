@@ -1,7 +1,9 @@
-"""The command `cairn`: one sub-command per file of this folder, each of which exports ``register(app)``.
+"""The command `cairn`: one sub-command per file of this folder.
 
-Those files import what is heavy inside their functions, so that ``cairn --help`` stays fast. A wrong request ends with
-one line and exit status 2, never with a traceback.
+Each of these files exports ``register(app)``.
+
+Those files import heavy modules inside their functions, so that ``cairn --help`` stays fast. An invalid request ends
+with one line and exit status 2, never with a traceback.
 """
 
 from __future__ import annotations
@@ -23,7 +25,10 @@ from cairn.core.errors import CairnError, CairnWarning
 
 
 class _Commands(TyperGroup):
-    """Turns a `CairnError`, or a fault of an environment, into one line; dotted paths may name modules here."""
+    """Reports a `CairnError` or a fault of an environment in one line.
+
+    Adds the current folder to the import path, so that dotted paths may name modules there.
+    """
 
     def __init__(self, **settings: Any) -> None:  # Any: Typer's
         super().__init__(**settings)
@@ -32,7 +37,7 @@ class _Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:  # Any: Click's context, which Typer does not export
         if os.getcwd() not in sys.path:
-            sys.path.append(os.getcwd())  # last, so that no file there can stand in for an installed package
+            sys.path.append(os.getcwd())  # last, so that no file there can shadow an installed package
         with warnings.catch_warnings():
             warnings.simplefilter("once", CairnWarning)
             warnings.showwarning = _show_warning
@@ -52,7 +57,7 @@ def _refuse(message: str) -> NoReturn:
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:  # Any: place, file
-    """Print a warning on standard error, without the place in the code where it was raised."""
+    """Print a warning on standard error, without its place in the code."""
     kind = "" if issubclass(category, CairnWarning) else f"{category.__name__}: "
     typer.secho(f"cairn: warning: {kind}{message}", fg="yellow", err=True)
 
@@ -64,7 +69,7 @@ def build() -> typer.Typer:
         help="Environments, step-level credit and training for multi-turn agents.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
-        rich_markup_mode=None,  # plain help: the styled one loads a Markdown renderer first, a third of the start
+        rich_markup_mode=None,  # plain help: the styled one imports a Markdown renderer, a third of the start-up time
     )
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         if not module.name.startswith("_") and module.name != "main":

@@ -1,4 +1,4 @@
-"""`cairn panels`: fixed lists of tasks to evaluate on: which there are, what is in one, and how to make one."""
+"""`cairn panels`: list, show and make fixed lists of tasks for evaluations."""
 
 from __future__ import annotations
 
@@ -61,7 +61,10 @@ def make(
     settings: Settings = [],
     as_json: Json = False,
 ) -> None:
-    """Make a panel of an environment's tasks, or add a part to one: each task is begun once, to note how it does."""
+    """Make a panel of an environment's tasks, or add a part to one.
+
+    Each task is started once, to record how it begins.
+    """
     from cairn.agents.evaluation.panel import PanelSection, load_panel, make_panel, spread, write_panel
     from cairn.core.config import parse_flags
     from cairn.core.errors import ConfigError
@@ -93,7 +96,10 @@ def renew(
     file: Annotated[Path, typer.Argument(help="A panel's file.")],
     as_json: Json = False,
 ) -> None:
-    """Make a panel anew, of the same tasks as they begin now, as its next version: environments have changed."""
+    """Make a panel again as its next version, because environments have changed.
+
+    It has the same tasks, as they begin now. A panel whose tasks begin as before is not changed.
+    """
     from cairn.agents.evaluation.panel import load_panel, make_panel, write_panel
 
     old = load_panel(file)

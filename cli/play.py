@@ -1,4 +1,4 @@
-"""`cairn play`: a person or an agent plays a task in the terminal, and a film of it is kept if wanted."""
+"""`cairn play`: a person or an agent plays a task in the terminal; optionally saves a film."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class _Played:
     turns: Sequence[Turn]
-    final: Observation | None  # what is shown last
+    final: Observation | None  # the last observation
     ending: str  # for people
     success: bool | None  # None: left, or failed
     score: float | None
@@ -47,7 +47,7 @@ def play(
 ) -> None:
     """Play one task; type an action, ? for the admissible ones, or leave with Ctrl-D.
 
-    With --json, what is said while the task is played goes to standard error.
+    With --json, the output during play goes to standard error.
     """
     from cairn.agents.evaluation.render import check_film, write_film
     from cairn.core.config import parse_flags
@@ -89,7 +89,7 @@ def _agent(agent: str, env: str, config: dict[str, Any], task: str, seed: int, t
 
 
 def _person(world: TextEnv, task: str, seed: int, to_stderr: bool) -> _Played:
-    """Let a person play until the task is over, or until they leave."""
+    """Let a person play until the task is over or they leave."""
     from cairn.agents.rollout.play import observe
     from cairn.core.records import Turn
 
@@ -113,11 +113,11 @@ def _person(world: TextEnv, task: str, seed: int, to_stderr: bool) -> _Played:
 
 
 def _typed(seen: Observation, to_stderr: bool) -> str | None:
-    """Return the next action that a person types; None: they leave."""
+    """Return the next typed action, or None if the person leaves."""
     while True:
         try:
             typer.echo("> " if to_stderr else "", nl=False, err=True)
-            action = input("" if to_stderr else "> ").strip()  # where a line is edited, its prompt has to be known
+            action = input("" if to_stderr else "> ").strip()  # line editing has to know its prompt
         except EOFError:
             return None
         if action != "?":

@@ -1,4 +1,4 @@
-"""`cairn plugins`: every extension point and what is plugged into it."""
+"""`cairn plugins`: every extension point and its plug-ins."""
 
 from __future__ import annotations
 

@@ -22,7 +22,10 @@ def report(
     figures: Annotated[Path | None, typer.Option(help="A folder for curves as SVG and PNG.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Write one HTML file that needs nothing else: curves, tables, example episodes, a graph, settings, versions."""
+    """Write one self-contained HTML file about runs and evaluations.
+
+    It has curves, tables, example episodes, a graph, settings and versions.
+    """
     from cairn.viewer.figures import write_figures
     from cairn.viewer.report import write_report
 

@@ -14,7 +14,7 @@ commands = typer.Typer(no_args_is_help=True)
 
 @commands.callback()
 def _group() -> None:
-    """Keep `serve` a command of its own, though it is the only one."""
+    """Keep `serve` a sub-command, although it is the only one."""
 
 
 def register(app: typer.Typer) -> None:

@@ -30,7 +30,10 @@ def sweep(
     settings: Settings = [],
     as_json: Json = False,
 ) -> None:
-    """Train every variant over the seeds and print final success with intervals and paired differences."""
+    """Train every variant with several seeds.
+
+    Print final success with intervals and paired differences.
+    """
     from rich.console import Console
 
     from cairn.cli._shared.training_view import TrainingView

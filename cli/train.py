@@ -55,7 +55,9 @@ def train(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Train a policy with progress on the screen; at the end draw its curves and print a summary.
+    """Train a policy with progress on the screen.
+
+    At the end draw its curves and print a summary.
 
     The exit status is 130 if Ctrl-C stopped the run before its end.
     """
@@ -103,7 +105,10 @@ def _plan(config: RunConfig, on: str | None, as_json: bool, defaulted: frozenset
 
 
 def _defaulted(config: str, settings: list[str], resume: Path | None) -> frozenset[str]:
-    """Return the settings that a run takes from the defaults for pretrained models; a stored one has all its own."""
+    """Return the settings that a run takes from the defaults for pretrained models.
+
+    A stored run has all settings of its own.
+    """
     from cairn.core.config import parse_flags
     from cairn.trainer.config import defaulted
 
@@ -128,7 +133,7 @@ def _configuration(config: str, settings: list[str], resume: Path | None, import
     stored = meta.get("config")
     if stored is None:
         raise CairnError(f"The run at {str(resume)!r} ended before it had stored its configuration; start it again")
-    refuse_modules([stored, meta.get("configs")], imports, str(resume))  # it is made under earlier settings, too
+    refuse_modules([stored, meta.get("configs")], imports, str(resume))  # it is rebuilt with earlier settings, too
     given = parse_flags(settings)
     refuse_servers(stored, nest(given), str(resume))
     return load_run_config(stored, given, is_stored=True)

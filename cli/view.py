@@ -1,4 +1,4 @@
-"""`cairn view`: runs in a browser, while they train and afterwards."""
+"""`cairn view`: runs in a browser, during training and afterwards."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ def view(
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Serve pages about runs until Ctrl-C: curves, groups, episodes, trajectory graphs, credit, system."""
+    """Serve pages about runs until Ctrl-C.
+
+    They show curves, groups, episodes, trajectory graphs, credit and system data.
+    """
     from cairn.viewer.serving import serve
 
     def announce(url: str, num_runs: int) -> None:

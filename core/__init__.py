@@ -1,1 +1,1 @@
-"""Records, errors, seeds, keys, configuration and plug-in discovery: what every other folder builds on."""
+"""Shared base of all folders: records, errors, seeds, keys, configuration and plug-ins."""

@@ -1,4 +1,7 @@
-"""The checks of a step table's columns: what came is exact, whole and fits together, or the error names the row."""
+"""Checks of the columns of a step table: types, lengths and consistency between rows.
+
+Each error names the first wrong row.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +21,15 @@ Flags = npt.NDArray[np.bool_]
 
 
 def given(**columns: npt.ArrayLike | None) -> list[tuple[str, npt.ArrayLike]]:
-    """Return names and columns of those that are there."""
+    """Return the names and values of the columns that are not None."""
     return [(name, column) for name, column in columns.items() if column is not None]
 
 
 def integers(name: str, values: npt.ArrayLike) -> Keys:
-    """Return one column exactly; negative values as two's complement.
+    """Return one column as exact integers; negative values as two's complement.
 
-    A list goes through Python's integers: NumPy makes float64 of one that holds keys below and above 2**63.
+    A list is converted through Python's integers, because NumPy makes a float64 array of a list that holds keys below
+    and above 2**63.
     """
     _check_masked(name, values)
     array = (np.array(values, object) if isinstance(values, (list, tuple)) else np.asarray(values)).reshape(-1)
@@ -40,13 +44,16 @@ def integers(name: str, values: npt.ArrayLike) -> Keys:
 
 
 def keys(name: str, values: npt.ArrayLike) -> Keys:
-    """Return one column of keys: integers as they are, texts as their 64-bit keys."""
+    """Return one column of keys: integers unchanged, texts as their 64-bit keys."""
     texts = _texts(name, values)
     return integers(name, values) if texts is None else np.array([text_key(text) for text in texts], np.uint64)
 
 
 def ids(name: str, values: npt.ArrayLike) -> tuple[Ids, list[str] | None]:
-    """Return one column of ids; of texts their numbers, in alphabetical order, and all of them by number."""
+    """Return one column of ids and, for texts, the texts by number.
+
+    Texts are numbered in alphabetical order. For integers the second value is None.
+    """
     texts = _texts(name, values)
     if texts is None:
         return integers(name, values).astype(np.int64), None
@@ -56,7 +63,7 @@ def ids(name: str, values: npt.ArrayLike) -> tuple[Ids, list[str] | None]:
 
 
 def _texts(name: str, values: npt.ArrayLike) -> list[str] | None:
-    """Return a column of texts; None: it has none."""
+    """Return a column of texts, or None if it has no text."""
     _check_masked(name, values)
     if isinstance(values, np.ndarray) and values.dtype.kind in "iub":
         return None
@@ -71,7 +78,7 @@ def _texts(name: str, values: npt.ArrayLike) -> list[str] | None:
 
 
 def flags(name: str, values: npt.ArrayLike) -> Flags:
-    """Return one column of booleans; the numbers 0 and 1 stand for them."""
+    """Return one column of booleans; the numbers 0 and 1 are accepted."""
     _check_masked(name, values)
     array = _as_array(values)
     if array.dtype.kind in "biuf":
@@ -93,7 +100,7 @@ def _as_array(values: npt.ArrayLike) -> npt.NDArray[Any]:  # Any: numbers, or ob
 
 
 def floats(name: str, values: npt.ArrayLike) -> Floats:
-    """Return one column of numbers; a masked value is NaN."""
+    """Return one column of numbers; masked values become NaN."""
     if isinstance(values, np.ma.MaskedArray):
         values = np.where(np.ma.getmaskarray(values), np.nan, values.data)
     try:
@@ -112,7 +119,7 @@ def _check_masked(name: str, values: npt.ArrayLike) -> None:
 
 
 def check_lengths(columns: Mapping[str, npt.NDArray[Any]]) -> None:  # Any: of several types
-    """Check that every column has one value a row, and that there is a row."""
+    """Check that all columns have the same length and at least one row."""
     sizes = {name: len(column) for name, column in columns.items()}
     if len(set(sizes.values())) != 1:
         raise CairnError(f"StepTable: every column needs one value a row, got lengths {sizes}")
@@ -121,7 +128,7 @@ def check_lengths(columns: Mapping[str, npt.NDArray[Any]]) -> None:  # Any: of s
 
 
 def scorable(columns: Mapping[str, npt.NDArray[Any]], allow: bool) -> tuple[Flags, int]:  # Any: of several types
-    """Return which rows stay, and how many episodes do not."""
+    """Return which rows are kept, and the number of episodes left out because a reward is NaN."""
     missing = np.isnan(columns["reward"])
     if not allow or not missing.any():
         return np.ones(len(missing), np.bool_), 0
@@ -130,7 +137,7 @@ def scorable(columns: Mapping[str, npt.NDArray[Any]], allow: bool) -> tuple[Flag
 
 
 def check_finite(columns: Mapping[str, Floats], kept: Flags) -> None:
-    """Check that the rows kept hold numbers."""
+    """Check that the kept rows have finite numbers."""
     for name, column in columns.items():
         wrong = np.flatnonzero(kept & ~np.isfinite(column))
         if len(wrong):
@@ -141,7 +148,13 @@ def check_finite(columns: Mapping[str, Floats], kept: Flags) -> None:
 def check_episodes(
     columns: Mapping[str, npt.NDArray[Any]], order: Ids, texts: Mapping[str, list[str] | None]
 ) -> None:  # Any: of several types
-    """Check the episodes' rows, which stand in `order`; `texts`: the ids that numbers stand for, by column."""
+    """Check the rows of the episodes.
+
+    Args:
+        columns: the columns, in the caller's row order.
+        order: sorts the rows by (group, episode, turn).
+        texts: by column, the original text of each numeric id; None if the ids were integers.
+    """
 
     def shown(name: str, number: int) -> str:
         named = texts.get(name)
@@ -187,7 +200,7 @@ def check_episodes(
 
 
 def _check_tree(node: Keys, group: Ids, turn: Ids, order: Ids) -> None:
-    """Check that equal nodes of a group stand at one turn and set out from one node."""
+    """Check that equal nodes of a group have the same turn and the same parent node."""
     before = np.where(turn == 0, np.uint64(0), np.append(np.uint64(0), node[:-1]))
     by_node = np.lexsort((turn, node, group))
     g, n, t, b = group[by_node], node[by_node], turn[by_node], before[by_node]

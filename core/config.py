@@ -1,6 +1,6 @@
-"""Strict configuration: frozen models with described fields, TOML files, ``a.b=c`` flags, errors with the nearest key.
+"""Strict configuration: frozen models, TOML files, ``a.b=c`` flags, and helpful errors.
 
-Precedence: defaults, then files, then flags. A component gets its own `Config`, never the tree.
+Precedence: defaults, then files, then flags. A component gets its own `Config`, never the whole tree.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cairn.core.errors import ConfigError
 
 
 class Config(BaseModel):
-    """Base of every configuration: frozen, no unknown keys, defaults that are a vetted setting."""
+    """Base class of every configuration: frozen, no unknown keys, tested defaults."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", validate_default=True, use_attribute_docstrings=True, allow_inf_nan=False
@@ -35,7 +35,8 @@ def build(cls: type[C], values: Mapping[str, Any], where: str) -> C:
     """Return `cls` built from `values`.
 
     Raises:
-        ConfigError: naming `where`, the key, what was expected and what came; with the nearest key if it is unknown.
+        ConfigError: a value is invalid or a key is unknown. The message names `where`, the key, the expected and the
+            received value, and the nearest known key.
     """
     try:
         return cls.model_validate(as_table(values, where))
@@ -45,10 +46,10 @@ def build(cls: type[C], values: Mapping[str, Any], where: str) -> C:
 
 
 def as_table(given: object, where: str) -> dict[str, Any]:
-    """Return settings by name; None means none.
+    """Return settings by name; an empty dict for None.
 
     Raises:
-        ConfigError: they are not a mapping, or have keys that are not texts.
+        ConfigError: `given` is not a mapping, or has a key that is not text.
     """
     if given is None:
         return {}
@@ -64,15 +65,15 @@ def read_toml(path: Path) -> dict[str, Any]:
         ConfigError: the file is missing, unreadable or not TOML.
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))  # some editors begin files with a mark
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))  # some editors begin files with a byte order mark
     except FileNotFoundError:
         raise ConfigError(f"No configuration file {str(path)!r}; expected a TOML file") from None
-    except (OSError, ValueError) as error:  # ValueError: it is not UTF-8 or not TOML, or its name cannot be one
+    except (OSError, ValueError) as error:  # ValueError: not UTF-8, not TOML, or an invalid path
         raise ConfigError(f"Cannot read configuration {str(path)!r}: {error}") from None
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `base` with `over` on top, table by table; neither is changed."""
+    """Return `base` overridden by `over`, table by table; neither is changed."""
     out = dict(base)
     for key, value in over.items():
         old = out.get(key)
@@ -81,9 +82,9 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parse_flags(flags: Sequence[str]) -> dict[str, Any]:
-    """Turn ``["trainer.updates=10", "env.split=test"]`` into nested tables.
+    """Convert ``["trainer.updates=10", "env.split=test"]`` to nested tables.
 
-    A value is read as TOML where it is TOML (``3``, ``true``, ``[1, 2]``, ``"text"``), else as plain text.
+    A value is parsed as TOML if possible (``3``, ``true``, ``[1, 2]``, ``"text"``), else used as plain text.
     """
     out: dict[str, Any] = {}
     for flag in flags:
@@ -95,24 +96,24 @@ def parse_flags(flags: Sequence[str]) -> dict[str, Any]:
 
 
 def as_flag(key: str, value: Any) -> str:  # Any: a setting
-    """Return ``KEY=VALUE`` to paste into a shell, of which `parse_flags` reads this value."""
+    """Return ``KEY=VALUE``, quoted for a shell, from which `parse_flags` reads this value."""
     is_plain = isinstance(value, str) and _value(value) == value
     return quote(f"{key}={value if is_plain else as_toml(value)}")
 
 
-def as_toml(value: Any) -> str:  # Any: whatever TOML can hold
-    """Return a value as TOML: its texts, numbers and lists are JSON's."""
+def as_toml(value: Any) -> str:  # Any: any TOML value
+    """Return a value as TOML; texts, numbers and lists have the same syntax as in JSON."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{as_toml(key)} = {as_toml(each)}" for key, each in value.items()) + " }"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(as_toml, value)) + "]"
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", r"\u007f")  # TOML knows no surrogate escapes
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", r"\u007f")  # TOML has no surrogate escapes
 
 
 def nest(dotted: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn ``{"trainer.updates": 10}`` into ``{"trainer": {"updates": 10}}``."""
+    """Convert ``{"trainer.updates": 10}`` to ``{"trainer": {"updates": 10}}``."""
     out: dict[str, Any] = {}
     for key, value in dotted.items():
         leaf = value
@@ -123,14 +124,14 @@ def nest(dotted: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def flatten(tables: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Turn ``{"trainer": {"updates": 10}}`` into ``{"trainer.updates": 10}``."""
+    """Convert ``{"trainer": {"updates": 10}}`` to ``{"trainer.updates": 10}``."""
     out: dict[str, Any] = {}
     for key, value in tables.items():
         out |= flatten(value, f"{prefix}{key}.") if isinstance(value, Mapping) and value else {f"{prefix}{key}": value}
     return out
 
 
-def _value(text: str) -> Any:  # Any: whatever TOML can hold
+def _value(text: str) -> Any:  # Any: any TOML value
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -149,7 +150,7 @@ def _explain(cls: type[BaseModel], detail: ErrorDetails) -> str:
 
 
 def _model_at(cls: type[BaseModel], path: Sequence[str]) -> type[BaseModel]:
-    """Return the nested model that `path` leads to, as far as the annotations tell."""
+    """Return the nested model at `path`, as far as the annotations name one."""
     for part in path:
         field = cls.model_fields.get(part)
         if field is None:

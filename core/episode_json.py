@@ -1,6 +1,6 @@
-"""Episodes and turns as JSON and back, exactly: what a checkpoint keeps of episodes that no update has had yet.
+"""Lossless conversion of episodes and turns to and from JSON, for pending episodes.
 
-Floats keep every bit (float32 numbers are exact as JSON's doubles); images are base64; lone surrogates survive.
+Floats keep every bit (float32 numbers are exact as JSON's doubles); images are base64; lone surrogates are preserved.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ def turn_to_json(turn: Turn) -> Json:
 
 
 def turn_from_json(data: Mapping[str, Any]) -> Turn:
-    """Return what `turn_to_json` was given."""
-    acted, tokens = data.get("acted"), data.get("tokens")  # turns of before had none
+    """Return the turn that `turn_to_json` converted."""
+    acted, tokens = data.get("acted"), data.get("tokens")  # older checkpoints have neither
     return Turn(
         **{
             **data,
             "observation": observation_from_json(data["observation"]),
             "acted": None if acted is None else tuple(acted),
             "tokens": None if tokens is None else Tokens(**tokens),
-            "notes": tuple(Note(**note) for note in data.get("notes", ())),  # likewise
+            "notes": tuple(Note(**note) for note in data.get("notes", ())),  # missing in older checkpoints
             "constraint": constraint_from_json(data["constraint"]),
             "prompt_ids": array_from_json(data["prompt_ids"], np.int32),
             "reply_ids": array_from_json(data["reply_ids"], np.int32),
@@ -61,7 +61,7 @@ def episode_to_json(episode: Episode) -> Json:
 
 
 def episode_from_json(data: Mapping[str, Any]) -> Episode:
-    """Return what `episode_to_json` was given."""
+    """Return the episode that `episode_to_json` converted."""
     return Episode(
         **{
             **data,
@@ -86,7 +86,7 @@ def observation_to_json(observation: Observation) -> Json:
 
 
 def observation_from_json(data: Mapping[str, Any]) -> Observation:
-    """Return what `observation_to_json` was given."""
+    """Return the observation that `observation_to_json` converted."""
     admissible, image = data["admissible"], data["image"]
     return Observation(
         text=data["text"],
@@ -94,7 +94,7 @@ def observation_from_json(data: Mapping[str, Any]) -> Observation:
         admissible=None if admissible is None else tuple(admissible),
         image=None if image is None else base64.b64decode(image),
         tools=tuple(data["tools"]),
-        max_calls=data.get("max_calls", 1),  # episodes in flight of older checkpoints have none of these
+        max_calls=data.get("max_calls", 1),  # older checkpoints lack these three
         takes_text=data.get("takes_text", False),
         results=tuple(data.get("results", ())),
     )
@@ -106,7 +106,7 @@ def constraint_to_json(constraint: Constraint | None) -> Json | None:
 
 
 def constraint_from_json(data: Mapping[str, Any] | None) -> Constraint | None:
-    """Return what `constraint_to_json` was given."""
+    """Return the constraint that `constraint_to_json` converted."""
     return None if data is None else Constraint(**{name: array_from_json(data[name], np.int32) for name in _CONSTRAINT})
 
 
@@ -116,7 +116,7 @@ def array_to_json(array: np.ndarray[Any, Any] | None) -> list[Any] | None:  # An
 
 
 def array_from_json(data: list[Any] | None, kind: type) -> Any:  # Any: an array of that type, or None
-    """Return what `array_to_json` was given."""
+    """Return the array that `array_to_json` converted."""
     return None if data is None else np.array(data, kind)
 
 

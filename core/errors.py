@@ -1,8 +1,8 @@
-"""Kinds of failures, and the optional extra that installs a missing package.
+"""Exception types, and the command that installs a missing optional package.
 
 A bug raises Python's own exceptions. An invalid request of the user is a `CairnError`. An infrastructure failure during
 an episode (environment, sandbox, model server, reward) is an `EpisodeFailure`: it is recorded and counted, and its
-episode is retried or left out, never scored 0. A model's invalid action is none of these: it is data.
+episode is retried or left out, never scored 0. A model's invalid action raises none of these: it is data.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ _EXTRA = re.compile(r"""(?P<package>.*?)\s*;\s*extra\s*==\s*["'](?P<extra>.*?)["
 def install_command(extra: str) -> str:
     """Return the command that installs the packages of an extra.
 
-    It names the packages themselves, so that it works however Cairn was installed: Cairn is on no package index.
+    It names the packages themselves, because Cairn is not on a package index: the command works however Cairn was
+    installed.
     """
     from importlib import metadata  # slow to import
 
@@ -27,23 +28,29 @@ def install_command(extra: str) -> str:
 
 
 class CairnError(Exception):
-    """A request that cannot be met; the message says what was expected, what came, and what to do."""
+    """A request that cannot be met. The message says what to do instead."""
 
 
 class CairnWarning(UserWarning):
-    """Something works, but probably not as the user expects; the message says what to do."""
+    """A request that works, but probably not as the user expects. The message says what to do."""
 
 
 class DivergedError(CairnError):
-    """Weights, loss or gradients are not finite any more; a training run goes back to a checkpoint, or stops."""
+    """Weights, loss or gradients are not finite.
+
+    A training run rolls back to a checkpoint or stops.
+    """
 
 
 class ConfigError(CairnError):
-    """A configuration that cannot be loaded: unknown key, wrong type, or settings that exclude each other."""
+    """An invalid configuration: unknown key, wrong type, or settings that exclude each other."""
 
 
 class UnknownNameError(CairnError):
-    """A name that is not registered. The message gives the nearest known name and the command that lists them."""
+    """A name that is not registered.
+
+    The message gives the nearest known name and the command that lists them.
+    """
 
     def __init__(self, kind: str, name: str, known: Iterable[str], list_command: str) -> None:
         self.name = name
@@ -62,7 +69,7 @@ class MissingExtraError(CairnError):
 
 
 class MissingProgramError(CairnError):
-    """A program that is no Python package is not installed. The message says how to get it, as `command` does."""
+    """A missing program that is not a Python package; the message and `command` install it."""
 
     def __init__(self, message: str, command: str) -> None:
         self.command = command
@@ -70,11 +77,17 @@ class MissingProgramError(CairnError):
 
 
 class MissingDataError(CairnError):
-    """A benchmark's files are not there. The message says where they were looked for and how to point at them."""
+    """Missing files of a benchmark.
+
+    The message says where they were searched for and how to set their location.
+    """
 
 
 class DamagedStoreError(CairnError):
-    """A run's file holds something else than Cairn writes. The message says which, how, and what to do."""
+    """A run's file with content that Cairn does not write.
+
+    The message names the file, the fault and the remedy.
+    """
 
     def __init__(self, path: str, how: str) -> None:
         self.how = how
@@ -83,23 +96,23 @@ class DamagedStoreError(CairnError):
 
 
 class EpisodeFailure(CairnError):  # noqa: N818  (a failure is an outcome with a record, not a programming error)
-    """An episode that ended through a fault of ours. `cause` is the part that failed."""
+    """An episode that an infrastructure fault ended. `cause` is the part that failed."""
 
     cause = "environment"
 
 
 class EnvironmentFailure(EpisodeFailure):
-    """The environment raised, hung, died or outgrew its memory."""
+    """The environment raised, hung, died or exceeded its memory limit."""
 
 
 class SandboxFailure(EpisodeFailure):
-    """The sandbox could not run what it was asked to run."""
+    """The sandbox could not run the requested command."""
 
     cause = "sandbox"
 
 
 class ModelFailure(EpisodeFailure):
-    """The policy's back end did not answer, or answered outside its protocol."""
+    """The policy's back end did not answer, or its answer violated the protocol."""
 
     cause = "model"
 

@@ -1,4 +1,4 @@
-"""Folders on disk: a manifest of SHA-256 hashes that detects torn or changed files, and a lock for one writer."""
+"""Folders on disk: SHA-256 manifests that detect changed files, and a single-writer lock."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ FILE = "manifest.json"
 
 
 def write_manifest(folder: Path) -> None:
-    """Write the hashes of all files of the folder, without those of its sub-folders."""
+    """Write the hashes of the files of the folder, without its sub-folders."""
     (folder / FILE).write_text(json.dumps(_hashes(folder)))
 
 
 def check_manifest(folder: Path) -> str:
-    """Return the fault of a folder that has a manifest; "": its files are those that the manifest lists.
+    """Return the fault of a folder that has a manifest, or "" if its files match the manifest.
 
     Raises:
-        OSError: there is no manifest, or a file cannot be read.
+        OSError: the manifest is missing, or a file cannot be read.
     """
     try:
         expected = json.loads((folder / FILE).read_text())
@@ -60,13 +60,15 @@ _HOLDER = re.compile(r"process (?P<pid>[1-9][0-9]{0,9}) on (?P<host>.{1,255})\n"
 
 @contextmanager
 def writing_to(folder: Path, kind: str) -> Iterator[None]:
-    """Make the folder if it is missing and hold its lock; `kind` is for messages, such as "a run".
+    """Create the folder if it is missing and hold its lock.
 
-    The lock file names the process and the machine of its holder. A file that a killed process left behind holds
-    nothing. On a network file system without locks, processes on other machines are not noticed.
+    `kind` is for messages, such as "a run".
+
+    The lock file names the process and the host of its holder. A lock file left behind by a killed process does not
+    hold the lock. On a network file system without locks, writers on other hosts are not detected.
 
     Raises:
-        CairnError: another process holds it, or the folder cannot be written.
+        CairnError: another process holds the lock, or the folder cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -91,9 +93,9 @@ def writing_to(folder: Path, kind: str) -> Iterator[None]:
 
 
 def is_written(folder: Path) -> bool | None:
-    """Return whether the process that `writing_to` named last still runs; None: it is one of another machine.
+    """Return whether the last process that locked the folder with `writing_to` still runs.
 
-    False for a folder that nobody has written to. The lock is not touched.
+    None if it ran on another host; False if nobody has written to the folder. The lock is not touched.
     """
     try:
         found = _HOLDER.fullmatch((folder / _FILE).read_text(encoding="utf-8"))

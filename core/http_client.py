@@ -1,4 +1,4 @@
-"""Parts of HTTP clients: sound addresses, keys from the environment, failures worth a retry, and waits before it."""
+"""Helpers of HTTP clients: URL checks, API keys, retryable status codes and retry delays."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from urllib.parse import urlsplit
 from cairn.core.errors import ConfigError
 
 _PASSING = (408, 409, 429)
-_LONGEST_S = 30.0  # of waits that the server did not ask for
+_LONGEST_S = 30.0  # limit of delays that the server did not request
 _UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(?:\d{1,9}(?:\.\d{1,9})?(?:ms|s|m|h|d))+")
 _PART = re.compile(r"([\d.]+)(ms|s|m|h|d)")
 
 
 def sound_url(url: str) -> str:
-    """Return the address without a slash at its end.
+    """Return the URL without a trailing slash.
 
     Raises:
-        ValueError: it is not one of HTTP, or holds a user name or password.
+        ValueError: it is not an HTTP URL, or has a user name or password.
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -35,10 +35,10 @@ def sound_url(url: str) -> str:
 
 
 def read_key(variable: str) -> str | None:
-    """Return the API key in an environment variable, or None: the server may want none.
+    """Return the API key in an environment variable, or None if it is unset.
 
     Raises:
-        ConfigError: it cannot be one; the message does not show it.
+        ConfigError: the value cannot be an API key; the message does not show it.
     """
     key = os.environ.get(variable, "").strip()
     if not key.isascii() or not key.isprintable() or " " in key:
@@ -47,12 +47,12 @@ def read_key(variable: str) -> str | None:
 
 
 def is_passing(status: int) -> bool:
-    """Return whether asking again may help."""
+    """Return whether a retry may succeed."""
     return status in _PASSING or status >= 500
 
 
 def backoff(attempt: int, scale_s: float, rng: random.Random) -> float:
-    """Return seconds to wait after attempt 1, 2, ...: exponential, with full jitter.
+    """Return the seconds to wait after attempt 1, 2, ...: exponential, with full jitter.
 
     ``uniform(0, min(30, scale * 2^(attempt - 1)))``, after Brooker 2015, "Exponential Backoff And Jitter".
     """
@@ -60,9 +60,9 @@ def backoff(attempt: int, scale_s: float, rng: random.Random) -> float:
 
 
 def asked_wait(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a server which refused asks to wait; None: it does not say.
+    """Return the seconds that a refusing server asks the client to wait, or None.
 
-    Read: ``retry-after-ms``, ``Retry-After`` in seconds or as a date, ``x-ratelimit-*`` of what is used up.
+    Headers: ``retry-after-ms``, ``Retry-After`` in seconds or as a date, and ``x-ratelimit-*`` of exhausted limits.
     """
     if (wait := _number(headers.get("retry-after-ms"))) is not None:
         return wait / 1000
@@ -73,7 +73,7 @@ def asked_wait(headers: Mapping[str, str]) -> float | None:
 
 
 def used_up_for(headers: Mapping[str, str]) -> float | None:
-    """Return in how many seconds a limit that is used up comes back; None: none is."""
+    """Return the seconds until all exhausted rate limits reset, or None if none is exhausted."""
     waits = []
     for kind in ("requests", "tokens"):
         if _number(headers.get(f"x-ratelimit-remaining-{kind}")) == 0:
@@ -99,7 +99,7 @@ def _until(date: str) -> float | None:
 
 
 def _duration(text: str | None) -> float | None:
-    """Return the seconds of ``6m0s``, ``20ms`` or ``1.5``."""
+    """Return the seconds of a duration such as ``6m0s``, ``20ms`` or ``1.5``."""
     if text is None or not _DURATION.fullmatch(text):
         return _number(text)
     return sum(float(number) * _UNITS_S[unit] for number, unit in _PART.findall(text))

@@ -1,6 +1,6 @@
 """64-bit keys for states, actions and texts: computed once, when a step is recorded.
 
-Collisions: among a million distinct states the odds of any are about 3e-8. Keys are not secret and not
+Collisions: among a million distinct states the probability of any is about 3e-8. Keys are not secret and not
 collision-resistant against an adversary who can choose the states.
 """
 
@@ -15,7 +15,10 @@ import xxhash
 
 
 def bytes_key(data: bytes, scope: int = 0) -> int:
-    """Return the 64-bit key of `data` within `scope` (0 <= key < 2**64). Different scopes give unrelated keys."""
+    """Return the 64-bit key of `data` within `scope` (0 <= key < 2**64).
+
+    Different scopes give unrelated keys.
+    """
     return xxhash.xxh3_64_intdigest(data, scope)
 
 
@@ -30,14 +33,14 @@ def signed(key: int) -> int:
 
 
 def unsigned(key: int) -> int:
-    """Return the 64-bit key (0 <= key < 2**64) that a signed integer stands for."""
+    """Return the 64-bit key (0 <= key < 2**64) of its signed form."""
     return key % (1 << 64)
 
 
 def mix_keys(*keys: npt.NDArray[np.uint64] | np.uint64) -> npt.NDArray[np.uint64]:
     """Return one key for each tuple of keys, elementwise; the order of the arguments matters.
 
-    Each key is added to the state of a SplitMix64 generator, which then takes a step.
+    Each key is added to the state of a SplitMix64 generator, which then advances by one step.
     """
     state = np.zeros(np.broadcast_shapes(*(np.shape(key) for key in keys)), np.uint64)
     with np.errstate(over="ignore"):  # the arithmetic is modulo 2**64
@@ -50,10 +53,12 @@ def mix_keys(*keys: npt.NDArray[np.uint64] | np.uint64) -> npt.NDArray[np.uint64
 
 
 def canonical_bytes(value: Any) -> bytes:  # Any: checked here
-    """Return bytes that are equal for equal values: numbers, texts, bytes, arrays, and containers of these.
+    """Return canonical bytes of numbers, texts, bytes, arrays, and containers of these.
+
+    Equal values have equal bytes.
 
     Raises:
-        TypeError: it is something else.
+        TypeError: the value has another type.
     """
     if isinstance(value, np.ndarray):
         return f"{value.dtype.str}{value.shape}".encode() + np.ascontiguousarray(value).tobytes()

@@ -1,4 +1,4 @@
-"""A plug-in chosen by name in a configuration, with settings for it and for others that might be chosen instead."""
+"""A plug-in chosen by name in a configuration, with settings for it and its alternatives."""
 
 from __future__ import annotations
 
@@ -14,21 +14,24 @@ from cairn.core.plugins import ExtensionPoint
 
 
 class PluginConfig(Config):
-    """A plug-in by name; settings stand in a table of its name, so that another can be chosen with one flag."""
+    """A plug-in by name.
+
+    Each method's settings have their own table, so one flag switches the method.
+    """
 
     model_config = ConfigDict(frozen=True, extra="allow")
     method: str
 
     @property
     def settings(self) -> dict[str, Any]:  # Any: the plug-in's Config checks them
-        """Settings of the chosen method."""
+        """The settings of the chosen method."""
         return dict((self.model_extra or {}).get(self.method, {}))
 
     def check(self, point: ExtensionPoint, where: str) -> None:
         """Check every method's table against its Config."""
         point.load(self.method)
         for name, values in (self.model_extra or {}).items():
-            if name not in point.ids() and name != self.method:  # a dotted path is in no list
+            if name not in point.ids() and name != self.method:  # a dotted path is not listed
                 known = [*type(self).model_fields, *point.ids()]
                 near = difflib.get_close_matches(name, known, n=1)
                 hint = f"did you mean {near[0]!r}?" if near else f"expected one of {known}"

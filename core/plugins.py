@@ -1,8 +1,8 @@
-"""Plug-in discovery: an id is a file name, listing reads file names, loading imports one module.
+"""Plug-in discovery: ids are file names, and loading a plug-in imports only its module.
 
 Each extension point is a folder. A module in it exports one constant (``ENV``, ``CREDIT``, ``LOSS``, ...). Packages
 outside the repository register by an entry point in the point's group (``cairn.envs``, ``cairn.credits``, ...), or are
-named by dotted path ``package.module:Name``. There is no central table; importing a point imports none of its plug-ins.
+named by dotted path ``package.module:Name``. No central table exists; importing a point does not import its plug-ins.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ DOTTED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 @dataclass(frozen=True)
 class ExtensionPoint:
-    """One extension point."""
+    """One kind of plug-in, and where its modules are found."""
 
     name: str  # singular, as in `cairn plugins --point NAME`
-    package: str  # where its modules live
-    constant: str  # what each module exports
-    group: str  # entry points of other packages
-    # "": a plug-in is a module of the package; "env": a sub-package with a module of this name, and each module of
-    # its sub-package `variants` is one too, with the id "package/variant"
+    package: str  # the package of its modules
+    constant: str  # the name that each module exports
+    group: str  # entry point group of other packages
+    # "": a plug-in is a module of the package. "env": a plug-in is a sub-package with a module of this name; each
+    # module of its sub-package `variants` is a plug-in too, with the id "package/variant".
     leaf: str = ""
 
     def ids(self) -> list[str]:
@@ -43,16 +43,19 @@ class ExtensionPoint:
         return sorted({*self.files(), *self._entry_points()})
 
     def places(self) -> dict[str, str]:
-        """Map every id, sorted, to its module, or ``package.module:Name`` for an entry point; imports none of them."""
+        """Map every id, sorted, to its module or an entry point's ``package.module:Name``.
+
+        Imports no plug-in.
+        """
         entries = {entry.name: entry.value for entry in _entry_points(self.group)}
         return dict(sorted({**entries, **self.files()}.items()))
 
-    def load(self, name: str) -> Any:  # Any: each point documents what its constant is
+    def load(self, name: str) -> Any:  # Any: each point documents the type of its constant
         """Import one plug-in and return its constant.
 
         Raises:
-            UnknownNameError: nothing is registered under `name`.
-            CairnError: the module exports no such constant, or `name` is not text.
+            UnknownNameError: no plug-in is registered under `name`.
+            CairnError: the module does not export the constant, or `name` is not text.
         """
         if not isinstance(name, str):
             raise CairnError(f"Expected the id of a {self.name} as text, got {name!r:.100}")
@@ -68,12 +71,12 @@ class ExtensionPoint:
         raise UnknownNameError(self.name, name, self.ids(), f"cairn plugins --point {self.name}")
 
     def files(self) -> dict[str, str]:
-        """Map id to module name."""
+        """Map the id of each plug-in in the point's package to its module name."""
         found: dict[str, str] = {}
         for folder in package_folders(self.package):
             for file in sorted(folder.glob(f"*/{self.leaf}.py" if self.leaf else "*.py")):
                 parts = file.relative_to(folder).with_suffix("").parts
-                if not parts[0].startswith("_") and parts[0] != "base":  # base.py: the contract that the others fulfil
+                if not parts[0].startswith("_") and parts[0] != "base":  # base.py: the contract that plug-ins fulfil
                     found[parts[0].replace("_", "-") if self.leaf else parts[0]] = ".".join((self.package, *parts))
             for file in sorted(folder.glob("*/variants/*.py")) if self.leaf else ():
                 if not file.stem.startswith("_"):
@@ -86,7 +89,7 @@ class ExtensionPoint:
 
 
 def package_folders(package: str) -> list[Path]:
-    """Return the folders of a package, without importing it or its parents if they are not loaded."""
+    """Return the folders of a package, without importing it or parents that are not loaded."""
     if (loaded := sys.modules.get(package)) is not None:
         return [Path(folder) for folder in loaded.__path__]
     parent, _, name = package.rpartition(".")
@@ -97,26 +100,26 @@ def package_folders(package: str) -> list[Path]:
 
 
 def _module_of(point: ExtensionPoint, name: str) -> str | None:
-    """Return the module of a plug-in that is a file; None: no file has this id."""
+    """Return the module of a plug-in that is a file, or None if no file has this id."""
     try:
         return _found(point, name)
     except KeyError:
         return None
 
 
-@cache  # a file that is not there is looked for again
+@cache  # only successful lookups are cached: a KeyError is not, so a missing file is searched for again
 def _found(point: ExtensionPoint, name: str) -> str:
     return point.files()[name]
 
 
 @cache
 def _entry_points(group: str) -> tuple[metadata.EntryPoint, ...]:
-    from importlib import metadata  # not at the start of every command: it loads a reader of mails
+    from importlib import metadata  # not at module level: it imports an e-mail parser, which slows every command
 
     return tuple(metadata.entry_points(group=group))
 
 
-def load_dotted(path: str) -> Any:  # Any: the caller checks what it got
+def load_dotted(path: str) -> Any:  # Any: the caller checks the type
     """Import ``package.module:Name``.
 
     Raises:
@@ -127,7 +130,7 @@ def load_dotted(path: str) -> Any:  # Any: the caller checks what it got
         module = importlib.import_module(module_name)
     except ImportError as error:
         raise CairnError(f"Cannot import {module_name!r} (from {path!r}): {error}") from error
-    except (Exception, SystemExit) as error:  # a module of somebody's may raise anything as it is imported
+    except (Exception, SystemExit) as error:  # a third-party module may raise anything during import
         told = f"{type(error).__name__}: {error}{_place(error)}"
         raise CairnError(f"Cannot import {module_name!r} (from {path!r}): {told}") from error
     if not hasattr(module, attribute):
@@ -136,7 +139,10 @@ def load_dotted(path: str) -> Any:  # Any: the caller checks what it got
 
 
 def _place(error: BaseException) -> str:
-    """Return where an error was raised, as in " (mine.py, line 3)"; "" where the text says so itself."""
+    """Return where an error was raised, as in " (mine.py, line 3)".
+
+    "" for syntax errors, whose text has the place.
+    """
     frames = traceback.extract_tb(error.__traceback__)
     if not frames or isinstance(error, SyntaxError):
         return ""

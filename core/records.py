@@ -24,8 +24,8 @@ import numpy.typing as npt
 IntArray = npt.NDArray[np.int32]
 FloatArray = npt.NDArray[np.float32]
 
-TESTS = "test/"  # how the names of channels begin that hold 1 for a hidden test passed, 0 if not
-TAMPERING = "tampering/"  # how the names of channels begin that count signs of tampering with what judges
+TESTS = "test/"  # prefix of channels with one hidden test each: 1 if it passed, else 0
+TAMPERING = "tampering/"  # prefix of channels that count signs of tampering with the scorer
 Box = tuple[int, int, int, int]  # x, y, width, height in pixels
 Origin = Literal["policy", "expert", "replay", "spliced", "forced"]
 Cause = Literal["turns", "tokens", "time", "invalid", "environment", "sandbox", "model", "reward", "agent"]
@@ -33,36 +33,32 @@ Cause = Literal["turns", "tokens", "time", "invalid", "environment", "sandbox", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One thing to do in one environment."""
+    """One task in one environment."""
 
     env_id: str  # registered id, e.g. "household"
     task_id: str  # unique within the environment
-    split: str = ""  # which part of the benchmark it belongs to
-    seed: int = 0  # what `reset(seed=)` gets
-    payload: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # the environment's own business; core code reads no key of it
+    split: str = ""  # the benchmark's split that it belongs to
+    seed: int = 0  # argument of `reset(seed=)`
+    payload: Mapping[str, Any] = field(default_factory=dict)  # only the environment reads its keys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """What an agent is shown at one turn."""
+    """The agent's input at one turn."""
 
     text: str
     anchor: int  # 64-bit key of the true state, scoped to the task
-    admissible: tuple[str, ...] | None = (
-        None  # every action that would do something; None: the environment does not say
-    )
+    admissible: tuple[str, ...] | None = None  # every action that has an effect; None: not declared by the environment
     image: bytes | None = None  # PNG
     tools: tuple[Mapping[str, Any], ...] = ()  # JSON schemas
-    max_calls: int = 1  # of tools, that one reply may make
-    takes_text: bool = False  # with tools: a text without a call is an action too, such as a final answer
-    results: tuple[str, ...] = ()  # of the calls that led here, if it was a list of calls; `text` has them all
+    max_calls: int = 1  # tool calls that one reply may make
+    takes_text: bool = False  # with tools: a text without a call is also an action, such as a final answer
+    results: tuple[str, ...] = ()  # of the last step's tool calls, if it was a list of calls; `text` includes them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constraint:
-    """The token ids that each reply token was chosen from, when decoding was constrained.
+    """The token ids that each reply token was chosen from, if decoding was constrained.
 
     Ragged: the choices at reply position i are ``ids[offsets[i]:offsets[i + 1]]``, and always include ``reply_ids[i]``.
     A position with one choice was forced: its logprob is 0 and it has no gradient.
@@ -78,41 +74,44 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tokens:
-    """What one reply took."""
+    """Token counts and cost of one reply."""
 
-    prompt: int  # that the model read, cached ones included
-    cached: int = 0  # of these, those that it had
+    prompt: int  # prompt tokens, including cached ones
+    cached: int = 0  # prompt tokens that were read from the cache
     reply: int = 0
-    cost: float | None = None  # None: no prices are given
+    cost: float | None = None  # None: no prices are known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """What the policy wrote for itself before it answered: no action, and never trained on."""
+    """A text that the policy wrote for itself before its reply.
 
-    kind: Literal["summary"]  # of the turns that it can no longer see
+    It is not an action and never trained on.
+    """
+
+    kind: Literal["summary"]  # a summary of turns that left the context
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """One exchange: what was shown, what was sampled, what it did."""
+    """One exchange: the observation, the policy's reply, and the environment's response to it."""
 
     observation: Observation
     reply_text: str
-    action: str  # what the environment was sent
-    reward: float  # what the turn earned
-    is_valid: bool = True  # the reply had the format that the agent's rules ask for
-    channels: Mapping[str, float] = field(default_factory=dict)  # named numbers beside it: its parts, tests passed, ...
+    action: str  # as sent to the environment
+    reward: float  # reward of this turn
+    is_valid: bool = True  # the reply had the format that the agent requires
+    channels: Mapping[str, float] = field(default_factory=dict)  # named numbers: parts of the reward, tests passed, ...
     prompt_ids: IntArray | None = None  # [P] ids before the reply that are not in an earlier turn of the sequence
     extends_previous: bool = False  # this turn's sequence begins with the previous turn's prompt and reply
     reply_ids: IntArray | None = None  # [R] sampled ids, never re-tokenised
-    reply_logprobs: FloatArray | None = None  # [R] under the distribution that was sampled from
-    constraint: Constraint | None = None  # None: the whole vocabulary was open
-    tokens: Tokens | None = None  # as a server counted and priced them; None: the ids say, or nobody does
-    policy_version: int | None = None  # number of optimiser updates behind the weights that sampled it
+    reply_logprobs: FloatArray | None = None  # [R] under the sampling distribution
+    constraint: Constraint | None = None  # None: the whole vocabulary was allowed
+    tokens: Tokens | None = None  # as counted and priced by a server; None: count the ids, or unknown
+    policy_version: int | None = None  # number of optimiser updates of the sampling weights
     seconds: float | None = None  # wall time of the environment's step
-    acted: Box | None = None  # in the observation's image, what the action acted on; None: nothing, or not known
+    acted: Box | None = None  # box in the observation's image that the action acted on; None: none, or not known
     notes: tuple[Note, ...] = ()  # written between the observation and the reply, oldest first
 
     def __post_init__(self) -> None:
@@ -129,30 +128,40 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """How an episode ended: the task was over, a budget ran out, or something of ours failed."""
+    """How an episode ended: the task was over, a budget ran out, or the infrastructure failed."""
 
     kind: Literal["terminated", "truncated", "failed"]
     cause: Cause | None = None  # None exactly when terminated
-    detail: str = ""  # for people; empty unless something failed
+    detail: str = ""  # for people; empty unless a failure or an agent error
 
     @classmethod
     def terminated(cls) -> Ending:
-        """The environment says the task is over."""
+        """Return the ending of an episode that the environment declared over."""
         return cls(kind="terminated")
 
     @classmethod
     def truncated(cls, cause: Literal["turns", "tokens", "time", "invalid"]) -> Ending:
-        """A budget ran out: of turns, of tokens, of time, or of invalid replies in a row."""
+        """Return the ending of an episode whose budget ran out.
+
+        Args:
+            cause: the budget: turns, tokens, time, or invalid replies in a row.
+        """
         return cls(kind="truncated", cause=cause)
 
     @classmethod
     def agent_error(cls, detail: str) -> Ending:
-        """The agent's own code raised or took too long; the episode is scored as it stands."""
+        """Return the ending of an episode whose agent code raised or timed out.
+
+        The episode is scored as is.
+        """
         return cls(kind="truncated", cause="agent", detail=detail[:2000])
 
     @classmethod
     def failed(cls, cause: Literal["environment", "sandbox", "model", "reward"], detail: str) -> Ending:
-        """A fault of ours; the episode is never trained on and never scored."""
+        """Return the ending of an infrastructure failure.
+
+        The episode is neither trained on nor scored.
+        """
         return cls(kind="failed", cause=cause, detail=detail[:2000])
 
 
@@ -161,12 +170,12 @@ class Episode:
     """One attempt at one task."""
 
     task: Task
-    group_id: int  # episodes with one group id are compared with each other
+    group_id: int  # episodes with the same group id are compared with each other
     turns: tuple[Turn, ...]
     ending: Ending
     score: float | None  # in the environment's reward range; None: unscorable (failed)
     success: bool | None  # None: unscorable (failed)
-    final: Observation | None = None  # what the last step led to; None where the episode failed
+    final: Observation | None = None  # observation after the last step; None if the episode failed
     origin: Origin = "policy"
     parent: str | None = None  # id of the episode that this one was forked from
     fork_turn: int | None = None
@@ -185,7 +194,7 @@ class Episode:
 
     @property
     def is_failed(self) -> bool:
-        """Whether a fault of ours ended it."""
+        """Whether an infrastructure failure ended it."""
         return self.ending.kind == "failed"
 
 
@@ -193,7 +202,7 @@ Schema = Mapping[str, Any]  # Any: JSON
 
 
 def function_schema(name: str, description: str, properties: Schema, required: Sequence[str]) -> Schema:
-    """Return a function that takes these arguments and no others, in the form of OpenAI's interface."""
+    """Return an OpenAI function schema that accepts exactly these arguments."""
     parameters = {
         "type": "object",
         "properties": deepcopy(dict(properties)),

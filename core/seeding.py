@@ -1,4 +1,4 @@
-"""Seeds that are the same in every process and under every PYTHONHASHSEED.
+"""Seeds that are equal in every process and for every PYTHONHASHSEED.
 
 Nothing here touches the process's global random state; callers own the generators they get.
 """
@@ -17,7 +17,7 @@ Part = int | str
 
 @contextmanager
 def kept_random_state() -> Iterator[None]:
-    """Leave Python's global random state as it was, whatever a library draws from it meanwhile."""
+    """Restore Python's global random state on exit, for libraries that draw from it."""
     state = random.getstate()
     try:
         yield

@@ -1,4 +1,4 @@
-"""Opens the sockets that our servers listen on; who may reach them is for each server to say."""
+"""Listening sockets for Cairn's servers; each server decides who may connect."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from cairn.core.errors import CairnError
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; `port`: 0 for any free one.
+    """Return a listening socket; `port` 0 means any free port.
 
     Raises:
-        CairnError: the port is in use, or the host is none of this machine's.
+        CairnError: the port is in use, or the host is not an address of this machine.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -22,7 +22,7 @@ def listen(host: str, port: int) -> socket.socket:
         raise CairnError(
             f"Cannot listen on {host} port {port}: {why}. Choose another port; 0 is any free one."
         ) from error
-    # Connections inherit it. Asyncio sets it on sockets that are said to be TCP only, and `create_server` does not say;
-    # without it an answer in two parts takes 40 ms.
+    # Accepted connections inherit the option. Asyncio sets it only on sockets created with the protocol TCP, which
+    # `create_server` does not set. Without it a reply in two parts takes 40 ms.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening

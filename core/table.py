@@ -1,4 +1,6 @@
-"""The step table: one row a step, columns of integers and floats. It is all that credit sees.
+"""The step table: one row per step, columns of integers and floats.
+
+Credit methods see nothing else.
 
 Worked example: two episodes of one task, the first of two steps::
 
@@ -7,7 +9,7 @@ Worked example: two episodes of one task, the first of two steps::
     turn          0  1  0
     anchor        a  b  a      64-bit keys; equal within a group = the same true state
     action        x  y  z      64-bit keys
-    next_anchor   b  c  d      state that the step led to; needed of an episode's last row only, may be left out
+    next_anchor   b  c  d      state after the step; read in an episode's last row only, may be left out
     reward        0  1  0
 
 It holds no text and no tokens: texts become keys when a step is recorded.
@@ -46,42 +48,43 @@ from cairn.core.records import Episode
 __all__ = ["Flags", "Floats", "Ids", "Keys", "StepTable"]
 
 T = TypeVar("T", bound=np.generic)
-_OVER, _UNKNOWN = 0x0EAD, 0x0F00  # scopes of the keys of states that nobody recorded
+_OVER, _UNKNOWN = 0x0EAD, 0x0F00  # scopes of the keys of states that were not recorded
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class StepTable:
-    """Columns over N step rows, sorted by (group, episode, turn); `order` leads back to the caller's rows."""
+    """Columns over N step rows, sorted by (group, episode, turn).
+
+    `order` maps to the caller's rows.
+    """
 
     group: Ids  # [N] dense, 0..G-1
     episode: Ids  # [N] dense, 0..E-1, in order of appearance here
     turn: Ids  # [N] 0, 1, ... without gaps within an episode
     anchor: Keys  # [N] state in which the action was taken; comparable within a group only
     action: Keys  # [N]
-    next_anchor: Keys  # [N] state that the step led to; where that is not known, a key of its own
-    knows_next: Flags  # [N] whether it is known
+    next_anchor: Keys  # [N] state after the step; a unique key if it is not known
+    knows_next: Flags  # [N] whether the state after the step is known
     reward: Floats  # [N]
     valid: Flags  # [N] the reply had the right format
     success: Flags  # [N] whether the row's episode solved its task
     truncated: Flags  # [N] whether a budget ended the row's episode
     trained: Flags  # [N] False: a forced, spliced or masked step, whose advantage is 0
-    order: Ids  # [N] row i here is row order[i] of what the caller gave
+    order: Ids  # [N] row i here is row order[i] of the caller's columns
     num_rows: int  # rows that the caller gave
     num_unscorable: int = 0  # episodes left out because a reward is NaN
-    is_deterministic: bool = False  # the environment declares that state and action determine what follows
+    is_deterministic: bool = False  # the environment declares that state and action determine the next state
     channels: Mapping[str, Floats] = field(
         default_factory=dict
-    )  # [N] each: parts of the reward, tests passed, ...; NaN: none
-    parts: tuple[
-        str, ...
-    ] = ()  # names of the channels that are parts of the reward and add up to it; (): none are known
+    )  # [N] each: parts of the reward, tests passed, ...; NaN: no value
+    parts: tuple[str, ...] = ()  # names of the channels that add up to the reward; (): not known
     length: Floats | None = None  # [N] tokens of the reply
     logprob: Floats | None = None  # [N] mean logprob of the reply's tokens
-    value: Floats | None = None  # [N] estimate of the state's value, from whatever source the method names
-    final_value: Floats | None = None  # [N] the same of the state after the episode's last row; read there only
+    value: Floats | None = None  # [N] estimate of the state's value, from the source that the method names
+    final_value: Floats | None = None  # [N] the same for the state after the episode's last row; read there only
     role: Keys | None = None  # [N] which agent acted
-    past: Flags | None = None  # [N] the episode is of an earlier update: evidence, without an advantage of its own
-    node: Keys | None = None  # [N] node of a rollout tree that the step led to; equal keys: the same sampled step
+    past: Flags | None = None  # [N] the episode is of an earlier update: used as evidence, gets no advantage itself
+    node: Keys | None = None  # [N] node of a rollout tree after the step; equal keys: the same sampled step
 
     @classmethod
     def from_columns(
@@ -113,25 +116,28 @@ class StepTable:
     ) -> StepTable:
         """Build a table from arrays of N, in any row order.
 
-        Ids (group, episode) are integers from -2**63, or texts; keys (anchor, action, role, node), integers up to
+        Ids (group, episode) are integers from -2**63, or texts. Keys (anchor, action, role, node) are integers up to
         2**64 - 1, or texts, which are compared by their 64-bit keys.
 
-        Left out: every reply is valid and trained on, no episode is truncated, and an episode whose rewards sum to more
-        than 0 is a success. `success`, `truncated`, `past` are facts of the episode, told in each row. The anchor after
-        an episode's last row, where `next_anchor` is left out, is "over" for a terminated episode (one for successes,
-        one for others) and a state of its own for a truncated one.
+        Defaults: every reply is valid and trained on, no episode is truncated, and an episode whose rewards sum to more
+        than 0 is a success. `success`, `truncated`, `past` are facts of the episode, repeated in each row. Without
+        `next_anchor`, the anchor after an episode's last row is "over" for a terminated episode (one for successes, one
+        for others) and a unique state for a truncated one.
 
         Args:
-            knows_next: where False, `next_anchor` is not read: nobody recorded the state; left out: all are known.
-            channels: NaN where a row has no value; methods that need one in every row say so.
+            group: id of each row's group.
+            knows_next: where False, `next_anchor` is not read because the state was not recorded; default: all are
+                known.
+            channels: NaN where a row has no value; methods that need a value in every row document this.
             parts: names of the channels that are parts of the reward.
-            allow_unscorable: a NaN reward means that the episode could not be scored: it is left out of everything,
+            allow_unscorable: a NaN reward means that the episode could not be scored: its rows are left out, it is
                 counted in `num_unscorable`, and has advantage 0. Otherwise NaN is an error.
 
         Raises:
-            CairnError: naming the row: there is none, lengths differ, an id is no 64-bit integer, a number is not
-                finite, a turn is missing or twice there, an episode is split over two groups or is a success in one row
-                and not in another, `next_anchor` is not the anchor of the episode's next row, or a part is no channel.
+            CairnError: no rows, different lengths, an id that is not a 64-bit integer, a number that is not finite, a
+                missing or repeated turn, an episode in two groups, an episode that is a success in one row and not in
+                another, a `next_anchor` that is not the anchor of the episode's next row, or a part that is not a
+                channel. The message names the row.
         """
         if missing := [name for name, x in (("anchor", anchor), ("action", action), ("reward", reward)) if x is None]:
             raise CairnError(f"StepTable: the column {missing[0]!r} is needed, got None")
@@ -184,13 +190,13 @@ class StepTable:
         parts: Sequence[str] = (),
         is_deterministic: bool = False,
     ) -> StepTable:
-        """Build a table of all turns of `episodes`, rows in the order of the episodes; failed ones are refused.
+        """Build a table of all turns of `episodes`, with rows in the order of the episodes.
 
         Args:
             episodes: none of them failed.
-            anchor: keys to compare by instead of the environment's, one a turn; where episodes stopped is then unknown.
-            parts: names of the channels that are parts of the reward, as the environment declares them.
-            is_deterministic: what the environment declares.
+            anchor: keys that replace the environment's, one per turn; the states after the last turns are then unknown.
+            parts: names of the channels that are parts of the reward, as declared by the environment.
+            is_deterministic: as declared by the environment.
 
         Raises:
             CairnError: an episode failed, or no turn has a channel that is a part.
@@ -233,14 +239,16 @@ class StepTable:
         success: Sequence[bool] | None = None,
         truncated: Sequence[bool] | None = None,
     ) -> StepTable:
-        """Build a table from conversations; a message of the assistant is a step, whose action is its whole content.
+        """Build a table from conversations.
+
+        Each message of the assistant is a step, whose action is its whole content.
 
         Args:
-            episodes: lists of messages with ``role``, ``content`` and whatever else they hold, such as ``tool_calls``.
+            episodes: lists of messages with ``role``, ``content`` and optionally more, such as ``tool_calls``.
             group: of each episode.
             reward: of each episode, earned at its end; or of each of its steps.
-            anchor: of each step of each episode; None: all messages before it, so that steps share a state where their
-                conversations are equal until then.
+            anchor: of each step of each episode; None: the key of all messages before the step, so steps share a state
+                if their conversations are equal up to then.
             success: of each episode; None: its rewards sum to more than 0.
             truncated: whether a budget ended each episode; None: none.
 
@@ -249,7 +257,7 @@ class StepTable:
         """
         steps = [[n for n, message in enumerate(each) if message.get("role") == "assistant"] for each in episodes]
         for name, column in given(group=group, reward=reward, anchor=anchor, success=success, truncated=truncated):
-            if (size := len(column)) != len(episodes):  # type: ignore[arg-type]  # sequences, all of them
+            if (size := len(column)) != len(episodes):  # all are sequences
                 raise CairnError(f"StepTable: {name} needs one value an episode, {len(episodes)}, got {size}")
         rows = [(e, t, n) for e, places in enumerate(steps) for t, n in enumerate(places)]
         if empty := [e for e, places in enumerate(steps) if not places]:
@@ -293,7 +301,7 @@ class StepTable:
 
     @property
     def num_episodes(self) -> int:
-        """How many episodes there are."""
+        """Number of episodes."""
         return int(self.episode[-1]) + 1 if len(self) else 0
 
     @property
@@ -303,14 +311,14 @@ class StepTable:
 
     @property
     def is_last(self) -> Flags:
-        """Whether a row is its episode's last, [N]."""
+        """Whether each row is its episode's last, [N]."""
         return np.append(self.turn[1:] == 0, True)[: len(self)]
 
     def channel(self, name: str, absent: float | None = None) -> Floats:
-        """Return a channel, float64 [N]; a row without a value counts as `absent`.
+        """Return a channel, float64 [N]; a row without a value gets `absent`.
 
         Raises:
-            CairnError: the table has none of this name; or a row has no value, and `absent` is None.
+            CairnError: the table has no such channel; or a row has no value, and `absent` is None.
         """
         if name not in self.channels:
             raise CairnError(
@@ -326,14 +334,17 @@ class StepTable:
         return found
 
     def to_caller(self, values: npt.NDArray[T]) -> npt.NDArray[T]:
-        """Return per-row values in the caller's row order; rows of unscorable episodes get 0, or False."""
+        """Return per-row values in the caller's row order.
+
+        Rows of unscorable episodes get 0 or False.
+        """
         out = np.zeros(self.num_rows, values.dtype)
         out[self.order] = values
         return out
 
 
 def _completed(columns: dict[str, npt.NDArray[Any]], order: Ids) -> dict[str, Any]:  # Any: of several types
-    """Return the sorted columns with dense ids and with what the caller left out."""
+    """Return the sorted columns with dense ids, and with defaults for missing columns."""
     n = len(order)
     reward, turn = columns["reward"], columns["turn"]
     episode = np.cumsum(turn == 0) - 1
@@ -360,7 +371,7 @@ def _completed(columns: dict[str, npt.NDArray[Any]], order: Ids) -> dict[str, An
 
 
 def _unknown_keys(rows: Ids) -> Keys:
-    """Return keys that are like no other, one a row."""
+    """Return one unique key per row."""
     return mix_keys(np.uint64(_UNKNOWN), rows.astype(np.uint64))
 
 
@@ -375,7 +386,7 @@ def _next_anchor(episode: Episode, turn: int) -> int | None:
 
 
 def _mean_logprobs(logprobs: Sequence[npt.NDArray[np.float32] | None]) -> Floats | None:
-    """Return the mean of each row; None if a row has none."""
+    """Return the mean of each row, or None if a row has no logprobs."""
     if not all(x is not None and len(x) for x in logprobs):
         return None
     return np.array([float(np.mean(x, dtype=np.float64)) for x in logprobs if x is not None])

@@ -1,10 +1,10 @@
-"""Untrusted text for display: shortened to its two ends, and with control characters shown as codes."""
+"""Untrusted text for display: shortened in the middle, with control characters as codes."""
 
 from __future__ import annotations
 
 
 def shorten(text: str, most_chars: int) -> str:
-    """Return a text with its middle left out where it is too long, and how much that is."""
+    """Return a text; if it is too long, a note of the omitted length replaces its middle."""
     if len(text) <= most_chars:
         return text
     half = most_chars // 2

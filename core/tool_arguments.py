@@ -1,19 +1,19 @@
-"""The arguments of a tool call, in every form in which models and servers give them."""
+"""Parsing of tool-call arguments, in every form that models and servers send."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-_TIMES_ENCODED = 2  # some servers encode the JSON text of a model once more
-_SHOWN = 120  # characters of a parser's message
+_TIMES_ENCODED = 2  # some servers JSON-encode the model's JSON text again
+_SHOWN = 120  # characters of a parser's message in an error
 
 
 def tool_arguments(given: object) -> dict[str, Any] | str:  # Any: JSON
-    """Return the arguments, or what is wrong with them.
+    """Return the arguments, or a description of the error.
 
-    Nothing at all, null and an empty text mean no arguments. An object is taken as it is; a text is JSON of any of
-    these, perhaps encoded twice. NaN and infinities are not JSON.
+    A missing value, null and an empty text mean no arguments. An object is returned unchanged; a text is JSON of any of
+    these, possibly encoded twice. NaN and infinities are not JSON.
     """
     try:
         for _ in range(_TIMES_ENCODED):

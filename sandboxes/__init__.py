@@ -1,1 +1,1 @@
-"""Places where untrusted code runs."""
+"""Sandboxes: isolated environments in which untrusted code runs."""

@@ -1,10 +1,11 @@
-"""The sandbox contract: sessions in which untrusted programs run, with limits, files and one open program.
+"""The sandbox contract: sessions for untrusted programs, with limits and files.
 
-A sandbox kind says how a place is made; a `Session` is one such place, and talks to the supervisor that runs in it
-(`inside/supervisor.py`). Errors of a program, limits included, are a `Result`. So is a place that a program breaks: a
-place that fails after a program ran in it is replaced by an empty one. If that does not work either, or if no program
-had run, the machine failed: the session raises `SandboxFailure` and must not be used again.
-Paths are relative to the session's work folder; absolute ones are refused, and so is whatever leads out of it.
+A sandbox kind starts sandbox processes. A `Session` has one, and talks to the supervisor that runs in it
+(`inside/supervisor.py`). A program's errors, exceeded limits included, are a `Result`, and so is a sandbox that it
+breaks: the session replaces it by an empty one. If the replacement fails, or no program had run, the machine failed:
+the session raises `SandboxFailure` and must not be used again.
+
+Paths are relative to the session's work folder; absolute paths and paths that lead out of it are refused.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ _ENV = {
     "PYTHONDONTWRITEBYTECODE": "1",
     "PYTHONHASHSEED": "0",  # equal programs give equal outputs
 }
-_GRACE_S = 10.0  # beyond what a program may take, after which the place itself must be broken
-_CONTROL_S = 20.0  # for an empty program in a new place
+_GRACE_S = 10.0  # beyond a program's time limit, after which the sandbox itself is considered broken
+_CONTROL_S = 20.0  # for an empty program in a new sandbox
 _FILES_S = 30.0  # for a request about files
 _STARTS = frozenset({"run", "open"})  # requests that start a program
 
 
 class Limits(Config):
-    """What the programs of a session may use."""
+    """Resource limits of the programs of a session."""
 
     wall_s: float = Field(
         10.0, gt=0, allow_inf_nan=False, description="Seconds of a run or a turn, beside waiting for a processor."
@@ -58,41 +59,41 @@ class Limits(Config):
     )
 
 
-class FileRefused(CairnError):  # noqa: N818  (an answer)
-    """A request about a file that cannot be met; the text is for the caller."""
+class FileRefused(CairnError):  # noqa: N818  (an expected outcome)
+    """A file request that cannot be met; the text is for the caller."""
 
 
 class _Replaced(Exception):  # noqa: N818  (an outcome)
-    """A program broke the place, and the session has another one."""
+    """A program broke the sandbox, and the session has a new one."""
 
     def __init__(self, limit: LimitName | None) -> None:
-        self.limit = limit  # that brought the place down; None: none that is known
+        self.limit = limit  # the limit that the sandbox exceeded; None: not known
         super().__init__("The sandbox failed because of a program in it, and an empty one has replaced it")
 
 
 class Session:
-    """One place in which programs run; not for several threads at once, and only for the process that opened it."""
+    """One sandbox in which programs run; for one thread, and for the process that opened it."""
 
     def __init__(self, launch: Launcher, limits: Limits, kind: str) -> None:
-        """`kind`: the name of the sandbox that makes it."""
+        """Start the sandbox; `kind`: the name of the sandbox kind."""
         self._launch, self.limits, self.kind = launch, limits, kind
         self._place = launch(limits)
-        self._has_run = False  # whether a program has, since the place was empty
-        self._lost_program = False  # whether the open one ended with its place
+        self._has_run = False  # whether a program has run since the last reset
+        self._lost_program = False  # whether the open program ended with its sandbox
         self._is_asking = False  # from a request until its answer
         self._request_id = 0  # of the last request; its answer repeats it
         self._is_closed = False
         self._owner = os.getpid()
-        self.last_loss: str | None = None  # why the last place failed that a program broke; not shown to programs
+        self.last_loss: str | None = None  # why the last sandbox that a program broke failed; not shown to programs
 
     @property
     def is_inherited(self) -> bool:
-        """Whether another process opened it, of which this one is a fork: both would read each other's answers."""
+        """Whether a parent process opened it: both would read each other's answers."""
         return os.getpid() != self._owner
 
     @property
     def home(self) -> str:
-        """The work folder's path, as programs see it."""
+        """The work folder's path, as seen by programs."""
         return self._place.home
 
     # -- programs ----------------------------------------------------------------------------------------------------
@@ -105,9 +106,9 @@ class Session:
         wall_s: float | None = None,
         env: Mapping[str, str] | None = None,
     ) -> Result:
-        """Run a command to its end; everything that it started ends with it.
+        """Run a command to its end; all processes that it started end with it.
 
-        `wall_s`: less than the session's limit; `env`: besides PATH, HOME and a few more that every program gets.
+        `wall_s`: less than the session's limit. `env`: added to PATH, HOME and others that every program gets.
         """
         return self._run({"argv": [str(part) for part in command]}, stdin, wall_s, env)
 
@@ -119,20 +120,17 @@ class Session:
         wall_s: float | None = None,
         env: Mapping[str, str] | None = None,
     ) -> Result:
-        """Run Python source to its end, in a fork of a warm interpreter; nothing of it is left for the next."""
+        """Run Python source to its end, in a new fork of a warm interpreter."""
         return self._run({"code": code}, stdin, wall_s, env)
 
     def start_program(self, command: Sequence[str] | str, *, env: Mapping[str, str] | None = None) -> None:
-        """Start the program that stays open, a command or Python source; it reads and writes lines on descriptor 3.
-
-        It runs only in its turns (`send_line`): before the first one and between two of them it is stopped.
-        """
+        """Start the program that stays open: stopped outside its turns, lines on descriptor 3."""
         what = {"code": command} if isinstance(command, str) else {"argv": list(command)}
         self._ask("open", **what, env=_env(self._place, env))
         self._lost_program = False
 
     def send_line(self, line: str, *, wall_s: float | None = None) -> Result:
-        """Say a line to the open program and return its answer; past its time it is interrupted, then killed.
+        """Send a line to the open program and return its answer; a timeout interrupts or kills it.
 
         Raises:
             CairnError: no program is open.
@@ -146,20 +144,20 @@ class Session:
         self._ask("shut")
 
     def warm(self, modules: Sequence[str]) -> None:
-        """Import modules of the standard library ahead, so that Python programs start with them.
+        """Import standard library modules in advance, so that Python programs start with them.
 
         Raises:
-            FileRefused: there is no such module.
+            FileRefused: a module does not exist.
         """
         self._ask("warm", modules=list(modules))
 
     # -- files -------------------------------------------------------------------------------------------------------
 
     def write_file(self, path: str, data: bytes | str, mode: int = 0o644) -> None:
-        """Put a file in place of the one that is there, with its folders.
+        """Create or replace a file, and create its folders.
 
         Raises:
-            FileRefused: the path leads elsewhere or through a link, or there is no room.
+            FileRefused: the path leads out of the work folder or through a link, or the disk limit is exceeded.
         """
         content = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
         if len(content) > self.limits.file_bytes:
@@ -170,29 +168,29 @@ class Session:
         """Return a regular file's bytes.
 
         Raises:
-            FileRefused: there is none, it is too long, or the path leads elsewhere or through a link.
+            FileRefused: it does not exist, it is too long, or the path leads out of the work folder or through a link.
         """
         return self._ask("read", path=path, max_bytes=self.limits.file_bytes if max_bytes is None else max_bytes)[1]
 
     def remove(self, path: str) -> None:
-        """Remove a file, or a folder with all that is in it.
+        """Remove a file, or a folder with its contents.
 
         Raises:
-            FileRefused: there is none, or the path leads elsewhere or through a link.
+            FileRefused: it does not exist, or the path leads out of the work folder or through a link.
         """
         self._ask("remove", path=path)
 
     def list_files(self) -> tuple[Entry, ...]:
-        """Return all that lies in the work folder, sorted by path.
+        """Return all entries of the work folder, sorted by path.
 
         Raises:
-            FileRefused: there is more than the limits allow.
+            FileRefused: the number of entries exceeds the limit.
         """
         answer, _ = self._ask("list", max_files=self.limits.files)
         return tuple(Entry(path=p, kind=k, size=s, mode=m) for p, k, s, m in answer["entries"])
 
     def digest(self) -> str:
-        """Return a hash of the work folder and of /tmp: of paths, contents, and who may run them.
+        """Return a hash of the work folder and of /tmp: of paths, contents, and execute permissions.
 
         Raises:
             FileRefused: either is larger than the limits allow; holes of sparse files count.
@@ -201,7 +199,7 @@ class Session:
         return str(self._ask("digest", max_files=limits.files, max_bytes=limits.disk_bytes)[0]["digest"])
 
     def snapshot(self) -> Snapshot:
-        """Return the work folder as it is; pipes and sockets are left out.
+        """Return the contents of the work folder; pipes and sockets are left out.
 
         Raises:
             FileRefused: it is larger than the limits allow.
@@ -210,16 +208,16 @@ class Session:
         return Snapshot(entries=tuple(map(tuple, answer["entries"])), data=data)
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Make the work folder what it was, of this session or another."""
+        """Restore the work folder from a snapshot of this session or another."""
         self._ask("restore", snapshot.data, entries=[list(entry) for entry in snapshot.entries])
 
-    # -- the place ---------------------------------------------------------------------------------------------------
+    # -- the sandbox -------------------------------------------------------------------------------------------------
 
     def reset(self) -> None:
-        """End every program and leave nothing of them: files, processes, memory; the next finds a new place.
+        """End every program and remove all files; the next program finds an empty sandbox.
 
         Raises:
-            SandboxFailure: it fails, and so does another place.
+            SandboxFailure: the sandbox fails, and so does its replacement.
         """
         with contextlib.suppress(_Replaced):
             answer, _ = self._exchange({"do": "reset"}, b"", _FILES_S)
@@ -229,7 +227,7 @@ class Session:
         self._place.limit_hit()
 
     def close(self) -> None:
-        """End the place and all that runs in it; again, or in a fork of the process that opened it, does nothing."""
+        """End the sandbox; do nothing if it has ended, or in a fork of the opening process."""
         if not self._is_closed and not self.is_inherited:
             self._place.close()
         self._is_closed = True
@@ -247,7 +245,7 @@ class Session:
 
     def _answer(self, do: str, blob: bytes, wall_s: float | None, **what: Any) -> Result:  # Any: JSON
         seconds = min(self.limits.wall_s, self.limits.wall_s if wall_s is None else wall_s)
-        self._place.limit_hit()  # what was hit before is not this program's
+        self._place.limit_hit()  # discard limits that earlier programs hit
         try:
             answer, data = self._exchange({"do": do, "wall_s": seconds, **what}, blob, SLOWEST * seconds + _GRACE_S)
         except _Replaced as replaced:
@@ -268,12 +266,11 @@ class Session:
     def _exchange(self, message: dict[str, Any], blob: bytes, timeout_s: float) -> tuple[dict[str, Any], bytes]:
         """Send a request and return its answer.
 
-        An exception from outside, such as KeyboardInterrupt, closes the session: the next request would read the answer
-        to this one.
+        An interrupt closes the session: the next request would read the answer to this one.
 
         Raises:
-            _Replaced: a program broke the place.
-            SandboxFailure: the place failed, and no program is the reason.
+            _Replaced: a program broke the sandbox.
+            SandboxFailure: the sandbox failed, and no program caused it.
         """
         if self.is_inherited:
             raise CairnError("This sandbox session belongs to the process that this one is a fork of; open another")
@@ -289,7 +286,7 @@ class Session:
                 raise SandboxLost(f"it answered request {answer.get('request_id')!r:.40}, not {self._request_id}")
         except SandboxLost as error:
             raise self._replaced(str(error)) from error
-        except CairnError:  # a refusal, or a failure after which there is no answer
+        except CairnError:  # a refusal, or a failure without an answer
             self._is_asking = False
             raise
         except BaseException:  # raised again
@@ -301,12 +298,12 @@ class Session:
         return answer, data
 
     def _replaced(self, reason: str) -> _Replaced:
-        """Replace a place that failed by an empty one, where an empty program must run.
+        """Replace a failed sandbox by an empty one, and test the new one with an empty program.
 
         Raises:
-            SandboxFailure: no program has run in the failed place, or the new one does not work either.
+            SandboxFailure: no program has run in the failed sandbox, or the new one does not work either.
         """
-        limit, self._is_closed = self._place.limit_hit(), True  # unless another place works
+        limit, self._is_closed = self._place.limit_hit(), True  # closed unless the new sandbox works
         self._place.close()
         if not self._has_run:
             raise SandboxFailure(reason)
@@ -325,7 +322,7 @@ class Session:
             answer, _ = place.request(control, b"", SLOWEST * _CONTROL_S)
             if answer.get("exit") != 0:
                 raise SandboxFailure(f"it cannot run an empty program: {answer!r:.300}")
-        except BaseException:  # an interrupt too: the place is not left behind; raised again
+        except BaseException:  # also on an interrupt: the sandbox must not be left behind; raised again
             place.close()
             raise
         return place
@@ -336,10 +333,10 @@ def _env(place: SandboxProcess, env: Mapping[str, str] | None) -> dict[str, str]
 
 
 class Launcher(Protocol):
-    """Makes places."""
+    """Starts sandbox processes."""
 
     def __call__(self, limits: Limits) -> SandboxProcess:
-        """Start a place and wait until its supervisor answers.
+        """Start a sandbox and wait until its supervisor answers.
 
         Raises:
             SandboxFailure: it did not start.
@@ -347,11 +344,11 @@ class Launcher(Protocol):
 
 
 class NoNetworkError(ConfigError):
-    """A network was asked for of a kind of sandbox that can give none."""
+    """A network was requested from a kind of sandbox that does not provide one."""
 
 
 class SandboxConfig(Config):
-    """What every kind of sandbox can be told; kinds add their own fields."""
+    """Settings of every kind of sandbox; kinds add their own fields."""
 
     network: tuple[Destination, ...] = Field(
         (),
@@ -360,38 +357,38 @@ class SandboxConfig(Config):
 
 
 class Sandbox:
-    """A way to make places. Subclasses say how (`launch`), and what is missing where they cannot (`problem`)."""
+    """A kind of sandbox: how to start one, and why this machine may not support it."""
 
     Config: ClassVar[type[SandboxConfig]] = SandboxConfig
     name: ClassVar[str]
-    promises: ClassVar[str]  # one line for listings: what it keeps programs from
+    promises: ClassVar[str]  # one line for listings: the protection that it promises
 
-    no_network: ClassVar[str | None] = "its programs have none"  # and what to do; None: it keeps to `config.network`
+    no_network: ClassVar[str | None] = "its programs have none"  # and a remedy; None: it supports `config.network`
 
     def __init__(self, config: SandboxConfig) -> None:
-        """Check what no kind may ignore.
+        """Check the settings that every kind must respect.
 
         Raises:
-            NoNetworkError: a network is asked for.
+            NoNetworkError: a network is requested and not supported.
         """
         if config.network and self.no_network is not None:
             raise NoNetworkError(f"The sandbox {self.name!r} takes no `network`: {self.no_network}")
         self.config = config
 
     def problem(self) -> str | None:
-        """Return why it cannot work on this machine and what to do; None: it can."""
+        """Return why it cannot work on this machine and a remedy, or None if it can."""
         raise NotImplementedError
 
     def launch(self, limits: Limits) -> SandboxProcess:
-        """Start a place; see `Launcher`."""
+        """Start a sandbox process; see `Launcher`."""
         raise NotImplementedError
 
     def session(self, limits: Limits | None = None) -> Session:
         """Open a session.
 
         Raises:
-            CairnError: it cannot work on this machine.
-            SandboxFailure: it did not start.
+            CairnError: this kind of sandbox does not work on this machine.
+            SandboxFailure: the sandbox did not start.
         """
         problem = self.problem()
         if problem is not None:
@@ -399,4 +396,4 @@ class Sandbox:
         return Session(self.launch, limits or Limits(), self.name)
 
     def close(self) -> None:
-        """Give back what all sessions share."""
+        """Release resources that all sessions share."""

@@ -1,16 +1,16 @@
-"""Which addresses the programs of a sandbox may reach: a list of names and addresses, each with its port.
+"""Allowed destinations of a sandbox's programs: names and addresses with ports.
 
     pypi.org:443          this name
     *.example.org:443     every name below example.org, and not example.org itself
-    127.0.0.1:8080        this very address, wherever it leads; [::1]:8080 likewise
+    127.0.0.1:8080        this exact address, even if it is not public; [::1]:8080 likewise
     pypi.org:443@10.0.0.5 this name, at this address; DNS is not asked
 
-Names are resolved on the host, and only those that the list has: no program can send anything by asking for names. A
-name leads to public addresses alone, whatever its DNS says: never to the host, its networks or link-local services,
-which are reached only where the list has the address itself or says that the name is there.
+Names are resolved on the host, and only listed names are: a program cannot send data through DNS queries. A name leads
+to public addresses only, regardless of its DNS records: never to the host, its networks or link-local services. Those
+are reached only if the list has the address itself or gives it for a name.
 
-Not kept: two names that share an address and a port, as at many hosting companies, are not told apart behind it; and a
-listed server passes on what it likes.
+Limits: two names that share an address and a port, as at many hosting companies, cannot be distinguished behind it. A
+listed server may forward any data.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pydantic import AfterValidator
 
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _NAME = re.compile(rf"(?:{_LABEL}\.)*{_LABEL}")
-_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")  # as a last label: the C library takes 127.1 and 0x7f000001 for addresses
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")  # as a last label: the C library accepts 127.1 and 0x7f000001 as addresses
 _PORT = re.compile(r"[0-9]{1,5}")
 _UNICAST = ipaddress.ip_network("2000::/3")
 _MOST_NAME, _MOST_PORT = 253, 65535
@@ -34,18 +34,18 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class NotAllowed(Exception):  # noqa: N818  (an answer)
-    """An address that programs may not reach; the text says why."""
+    """An address that programs may not reach; the text has the reason."""
 
 
 class Unknown(Exception):  # noqa: N818  (an answer)
-    """A name that leads nowhere."""
+    """A name that cannot be resolved."""
 
 
 def split(text: str) -> tuple[str, int]:
-    """Return host and port as they are compared: in lower case, addresses in their one usual form.
+    """Return host and port in canonical form: lower case, and addresses in their usual form.
 
     Raises:
-        ValueError: it is no `host:port`.
+        ValueError: it is not `host:port`.
     """
     host, _, port = text.lower().rpartition(":")
     if not _PORT.fullmatch(port) or not 1 <= int(port) <= _MOST_PORT:
@@ -65,7 +65,7 @@ def joined(host: str, port: int) -> str:
 
 
 def _entry(text: str) -> str:
-    """Check an entry of a list, and return it as it is compared."""
+    """Check an entry of a list, and return it in canonical form."""
     what, at, where = text.partition("@")
     is_below = what.startswith("*.")
     host, port = split(what.removeprefix("*."))
@@ -82,22 +82,22 @@ Destination = Annotated[str, AfterValidator(_entry)]
 
 
 class AllowList:
-    """What may be reached."""
+    """The allowed destinations of a sandbox."""
 
     def __init__(self, entries: Sequence[str]) -> None:
-        """`entries`: as `Destination` has checked them."""
+        """Store the entries, which `Destination` has checked."""
         self._places = {what: where for what, _, where in (entry.partition("@") for entry in entries)}
 
     def __str__(self) -> str:
-        """What may be reached, for programs: not where it is."""
+        """The allowed names for programs, without the addresses given for them."""
         return ", ".join(self._places)
 
     def route(self, host: str, port: int) -> list[str]:
-        """Return the addresses at which a listed host is; waits for DNS.
+        """Return the addresses of a listed host; blocks on DNS.
 
         Raises:
-            NotAllowed: the list does not have it, or it leads to what is not public.
-            Unknown: its name leads nowhere.
+            NotAllowed: the list does not have it, or its addresses are not public.
+            Unknown: its name cannot be resolved.
         """
         place = self._place(host, port)
         if place is None:
@@ -111,18 +111,21 @@ class AllowList:
         return public
 
     def _place(self, host: str, port: int) -> str | None:
-        """Return the address that the list gives for it; empty: it gives none, None: it does not have it."""
+        """Return the address that the list gives for a host.
+
+        "" if it is listed without one, None if it is not listed.
+        """
         labels = [] if _address(host) is not None else host.split(".")
         above = (f"*.{joined('.'.join(labels[i:]), port)}" for i in range(1, len(labels)))
         return next((self._places[name] for name in (joined(host, port), *above) if name in self._places), None)
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address belongs to the Internet at large, and not to this machine."""
+    """Whether an address belongs to the public Internet, and not to this machine."""
     if not address.is_global or address.is_multicast:
         return False
     if address.version == 6 and (address not in _UNICAST or address.sixtofour is not None):
-        return False  # among these are all that hide an IPv4 address
+        return False  # the other ranges include all that embed an IPv4 address
     return not _is_of_this_machine(address)
 
 

@@ -1,9 +1,11 @@
-"""A Python interpreter in a session that keeps its state between cells, and may call functions of the host.
+"""A Python interpreter that keeps its state between cells, and may call host functions.
 
-It is the session's open program. A cell that takes too long is interrupted and keeps what it has computed; where that
-does not help it is killed, and the next cell finds a new interpreter. Time that the host takes to answer calls, and in
-which no processor was free, does not count. A cell that passes its time or output limit between two calls is killed.
-What an interpreter says is as untrusted as the code in it: it is shown to the author of the code and decides nothing.
+It is the session's open program. A cell that takes too long is interrupted and keeps its state; if that does not help
+it is killed, and the next cell gets a new interpreter. The time that the host takes to answer calls, and time without a
+free processor, do not count. A cell that exceeds its time or output limit between two calls is killed.
+
+An interpreter's messages are as untrusted as the code in it: they are shown to the author of the code and decide
+nothing.
 """
 
 from __future__ import annotations
@@ -22,18 +24,18 @@ OnCall = Callable[[str, Mapping[str, Any]], object]  # Any: JSON
 
 
 class CallRefused(Exception):  # noqa: N818  (an answer to the program)
-    """What a function of the host tells the program instead of a result."""
+    """An error that a host function returns to the program instead of a result."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """What came of a cell."""
+    """The outcome of a cell."""
 
     stdout: bytes
     stderr: bytes
-    error: str | None  # what it raised, in one line; None: nothing
-    limit: LimitName | None  # that it ran into
-    is_fresh: bool  # the interpreter had started anew before it: earlier state was gone
+    error: str | None  # the exception in one line; None: no error
+    limit: LimitName | None  # the limit that it exceeded
+    is_fresh: bool  # a new interpreter was started for it: earlier state was lost
 
     @property
     def is_ok(self) -> bool:
@@ -45,7 +47,10 @@ class Interpreter:
     """Runs cells in a session."""
 
     def __init__(self, session: Session, prelude: str = "", on_call: OnCall | None = None) -> None:
-        """Begin nothing yet; `prelude`: a cell that comes first in each new interpreter; `on_call`: answers calls."""
+        """Set up without starting an interpreter.
+
+        `prelude`: a cell that is run first in each new interpreter; `on_call`: handles calls.
+        """
         self._session, self._prelude, self._on_call = session, prelude, on_call
         self._is_open = False
 
@@ -65,7 +70,7 @@ class Interpreter:
         return self._cell(source, wall_s, is_fresh)
 
     def forget(self) -> None:
-        """End the interpreter; the next cell finds a new one."""
+        """End the interpreter; the next cell starts a new one."""
         if self._is_open:
             self._session.stop_program()
             self._is_open = False
@@ -95,7 +100,7 @@ class Interpreter:
         last = results[-1]
         if last.line is None:
             self._is_open = False
-        elif "done" not in said:  # it writes what it likes into the conversation
+        elif "done" not in said:  # the cell has written to the connection
             self.forget()
         error = said.get("done") if last.line is not None else _how_it_ended(last)
         return Cell(
@@ -107,7 +112,7 @@ class Interpreter:
         )
 
     def _cut(self, results: list[Result], limit: LimitName, is_fresh: bool) -> Cell:
-        """End the interpreter, whose cell has passed a limit of the whole cell between two calls."""
+        """End the interpreter after its cell exceeded a limit of the whole cell between two calls."""
         self.forget()
         return Cell(
             stdout=b"".join(result.stdout for result in results),
@@ -128,7 +133,7 @@ class Interpreter:
 
 
 def _object(line: str | None) -> dict[str, Any]:  # Any: JSON
-    """Return the JSON object in a line; an empty one if there is none."""
+    """Return the JSON object in a line, or an empty dict if it has none."""
     try:
         found = json.loads(line or "{}")
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
-"""Sessions kept warm: leased to one episode after another, emptied in between, replaced where that fails.
+"""A pool of warm sessions: leased to one episode after another, reset in between.
 
-A session that comes back is reset: all programs end, all files go, and nothing else of a place can be written. So the
-next lease finds what a new session has.
+A returned session is reset: all programs end, all files are removed, and programs can write nowhere else. So the next
+lease starts like a new session. A session that cannot be reset is replaced.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ class SessionPool:
     """Sessions of one sandbox with the same limits."""
 
     def __init__(self, sandbox: Sandbox, limits: Limits | None = None, *, keep: int = 8) -> None:
-        """Start none yet; `keep`: how many may wait for a lease."""
+        """Create an empty pool; `keep`: the maximum number of idle sessions."""
         self._sandbox, self._limits, self._keep = sandbox, limits or Limits(), keep
         self._idle: list[Session] = []
         self._lock = threading.Lock()
         self._is_closed = False
-        self.discarded = 0  # sessions that could not be emptied
+        self.discarded = 0  # sessions that could not be reset
 
     def warm(self, count: int) -> None:
-        """Start sessions until so many wait."""
+        """Start sessions until `count` are idle."""
         while len(self._idle) < min(count, self._keep):
             self._put(self._sandbox.session(self._limits))
 
     @contextlib.contextmanager
     def lease(self) -> Iterator[Session]:
-        """Give an empty session; it comes back when the block ends."""
+        """Lease an empty session; it returns to the pool when the block ends."""
         session = self.take()
         try:
             yield session
@@ -40,17 +40,17 @@ class SessionPool:
             self.give_back(session)
 
     def take(self) -> Session:
-        """Return an empty session that nobody else has."""
+        """Return an empty session for exclusive use."""
         with self._lock:
             self._idle = [session for session in self._idle if not session.is_inherited]
             session = self._idle.pop() if self._idle else None
         return session or self._sandbox.session(self._limits)
 
     def give_back(self, session: Session) -> None:
-        """Empty a session and keep it for the next; one that cannot be emptied is ended."""
+        """Reset a session and keep it for the next lease; close it if the reset fails."""
         try:
             session.reset()
-        except BaseException as error:  # an interrupt too: the session is not left behind
+        except BaseException as error:  # also on an interrupt: the session must not be left behind
             self.discarded += 1
             session.close()
             if isinstance(error, CairnError):  # something is left, the supervisor failed, or the session was closed
@@ -59,13 +59,13 @@ class SessionPool:
         self._put(session)
 
     def close(self) -> None:
-        """End all sessions that wait; those that are leased end when they come back."""
+        """Close all idle sessions; leased sessions are closed when they are returned."""
         with self._lock:
             self._is_closed = True
         self.close_idle()
 
     def close_idle(self) -> None:
-        """End the sessions that wait, and start new ones when they are needed."""
+        """Close the idle sessions; new ones start when needed."""
         with self._lock:
             idle, self._idle = self._idle, []
         for session in idle:

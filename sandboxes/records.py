@@ -1,4 +1,4 @@
-"""Records of sandboxes: the result of a program, file entries, and snapshots of a work folder."""
+"""Records of sandboxes: program results, file entries, and snapshots of a work folder."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import Any, Literal
 from cairn.core.errors import CairnError
 
 LimitName = Literal["wall", "cpu", "memory", "processes", "file", "disk", "files", "output"]
-_NOT_OPEN = "no program is open"  # as the supervisor reports the caller's mistake
+_NOT_OPEN = "no program is open"  # the supervisor's message for this mistake of the caller
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What came of a program."""
+    """The outcome of a program."""
 
-    exit_code: int | None  # None: a signal ended it, or it goes on
-    signal: int | None  # that ended it; None: it exited, or it goes on
+    exit_code: int | None  # None: a signal ended it, or it continues
+    signal: int | None  # the signal that ended it; None: it exited, or it continues
     stdout: bytes
     stderr: bytes
     wall_s: float
-    waited_s: float  # of these, when it was ready and had no processor: to about 20 ms
+    waited_s: float  # part of `wall_s` in which it was ready and had no processor: to about 20 ms
     cpu_s: float  # of all its processes
     peak_memory_bytes: int  # the most seen at once, or of its largest process
-    limit: LimitName | None  # that ended it or made it fail; None: none did
-    line: str | None = None  # of the open program: what it answered; None: it has ended
-    refused: tuple[str, ...] = ()  # by the network's list since the last result: the first different ones, in words
-    num_refused: int = 0  # of all such connections
-    is_lost: bool = False  # the place went down with it: the session starts again, empty
+    limit: LimitName | None  # the limit that ended it or made it fail; None: none
+    line: str | None = None  # the open program's answer; None: it has ended
+    refused: tuple[str, ...] = ()  # the first different connections that the network's list refused since the last one
+    num_refused: int = 0  # number of all refused connections
+    is_lost: bool = False  # the sandbox failed with it: the session continues in an empty one
 
     @property
     def is_ok(self) -> bool:
@@ -37,12 +37,15 @@ class Result:
 
     @property
     def output(self) -> str:
-        """Standard output and standard error as text; bytes that are no UTF-8 are replaced."""
+        """Standard output and standard error as text; invalid UTF-8 is replaced."""
         return (self.stdout + self.stderr).decode("utf-8", "replace")
 
 
 def read_result(answer: Mapping[str, Any], data: bytes, enforced: LimitName | None) -> Result:  # Any: JSON
-    """Return the result in a supervisor's answer; `enforced`: the limit that the place itself enforced meanwhile."""
+    """Return the result in a supervisor's answer.
+
+    `enforced`: the limit that the sandbox enforced.
+    """
     line, out = int(answer["line"]), int(answer["out"])
     has_failed = answer["ended"] and answer["exit"] != 0
     return Result(
@@ -55,7 +58,7 @@ def read_result(answer: Mapping[str, Any], data: bytes, enforced: LimitName | No
         cpu_s=float(answer["cpu_s"]),
         peak_memory_bytes=int(answer["peak_memory"]),
         limit=enforced if enforced is not None and has_failed else answer["limit"],
-        refused=tuple(map(str, answer.get("refused", ()))),  # there where a place has a network
+        refused=tuple(map(str, answer.get("refused", ()))),  # present if the sandbox has a network
         num_refused=int(answer.get("num_refused", 0)),
         line=None if answer["ended"] else _text(data[:line]),
     )
@@ -64,18 +67,21 @@ def read_result(answer: Mapping[str, Any], data: bytes, enforced: LimitName | No
 def not_run(error: str) -> Result:
     """Return the result of a program that the supervisor could not start or reach.
 
-    Programs cause this themselves: they use up processes or descriptors, or take the supervisor's limits away.
+    Programs cause this themselves: they use up processes or descriptors, or the supervisor's own limits.
 
     Raises:
         CairnError: the caller's mistake: no program is open.
     """
     if error == _NOT_OPEN:
         raise CairnError(error)
-    return _without_program(f"the program could not start: {error}", exit_code=126)  # as of shells: found, not started
+    return _without_program(f"the program could not start: {error}", exit_code=126)  # as in shells: found, not started
 
 
 def lost(reason: str, limit: LimitName | None) -> Result:
-    """Return the result of a program that broke its place; `limit`: that brought the place down."""
+    """Return the result of a program that broke its sandbox.
+
+    `limit`: the limit that the sandbox exceeded.
+    """
     return _without_program(reason, signal=9, limit=limit, is_lost=True)
 
 
@@ -102,7 +108,7 @@ def _without_program(
 
 
 def _text(line: bytes) -> str:
-    """Return a line of the open program, which may write any bytes; those that are not UTF-8 are replaced."""
+    """Return a line of the open program, which may write any bytes; invalid UTF-8 is replaced."""
     try:
         return line.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
@@ -114,7 +120,7 @@ Kind = Literal["file", "folder", "link", "other"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """Something in the work folder."""
+    """An entry of the work folder."""
 
     path: str
     kind: Kind
@@ -124,7 +130,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """A work folder as it was; goes into any session."""
+    """The contents of a work folder; can be restored in any session."""
 
     entries: tuple[tuple[str, str, int, int, str], ...]  # path, kind, size, mode, target of a link
-    data: bytes  # of the files, one after another
+    data: bytes  # contents of the files, concatenated

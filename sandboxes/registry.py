@@ -9,16 +9,18 @@ from cairn.core.errors import CairnError
 from cairn.core.plugins import SANDBOXES
 from cairn.sandboxes.base import NoNetworkError, Sandbox
 
-_PREFERRED = ("bubblewrap", "landlock")  # of those that isolate and need no server
+_PREFERRED = ("bubblewrap", "landlock")  # kinds that isolate and need no server
 
 
 def new_sandbox(name: str = "auto", **config: Any) -> Sandbox:  # Any: the kind's Config checks them
-    """Return a kind of sandbox; "auto": the first that works here, by how much it promises.
+    """Return a kind of sandbox by name.
+
+    "auto": the one with the strongest promises that works here.
 
     Raises:
-        UnknownNameError: there is no such kind.
-        ConfigError: a setting that it does not have.
-        CairnError: none works here; with what each needs.
+        UnknownNameError: the kind does not exist.
+        ConfigError: a setting is unknown or invalid.
+        CairnError: no kind works here; the message has the requirements of each.
     """
     if name != "auto":
         kind: type[Sandbox] = SANDBOXES.load(name)
@@ -27,7 +29,7 @@ def new_sandbox(name: str = "auto", **config: Any) -> Sandbox:  # Any: the kind'
     for candidate in _PREFERRED:
         try:
             sandbox = new_sandbox(candidate, **config)
-        except NoNetworkError as error:  # another may
+        except NoNetworkError as error:  # another kind may
             problems.append(f"{candidate}: {error}")
             continue
         problem = sandbox.problem()

@@ -1,4 +1,4 @@
-"""The process that a sandbox session talks to: what every kind of sandbox starts."""
+"""The process that a sandbox session talks to; every kind of sandbox starts one."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from cairn.sandboxes.records import LimitName
 
 
 class SandboxLost(SandboxFailure):
-    """A place's supervisor ended, stopped answering, or sent an invalid message."""
+    """A sandbox's supervisor ended, stopped answering, or sent an invalid message."""
 
 
 class SandboxProcess(Protocol):
-    """Where a supervisor runs: how to reach it, what it has used, and how to end it."""
+    """A process with a supervisor: requests, enforced limits, and its end."""
 
-    home: str  # the work folder, as programs see it
-    env: Mapping[str, str]  # that every program gets here besides PATH, HOME and the like
+    home: str  # the work folder, as seen by programs
+    env: Mapping[str, str]  # variables that every program gets here besides PATH, HOME and the like
 
     def request(self, message: Mapping[str, Any], blob: bytes, timeout_s: float) -> tuple[dict[str, Any], bytes]:
         """Send a request and return the answer.
 
         Raises:
-            SandboxLost: it did not come, or is invalid.
-            SandboxFailure: the place cannot be reached.
+            SandboxLost: the answer did not arrive, or is invalid.
+            SandboxFailure: the sandbox cannot be reached.
         """
 
     def limit_hit(self) -> LimitName | None:
-        """Return which limit control groups have enforced since the last call; None: none, or there are none."""
+        """Return the limit that control groups enforced since the last call, or None."""
 
     def close(self) -> None:
-        """End it and everything that runs in it."""
+        """End it and all processes in it."""

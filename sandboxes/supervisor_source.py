@@ -1,4 +1,4 @@
-"""How the supervisor comes into a sandbox of any kind: as the text of a command and as bytes ahead of all requests."""
+"""The supervisor's source: the text of a command, and bytes sent before all requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ def command(python: str) -> list[str]:
 
 @functools.cache
 def modules() -> bytes:
-    """Return the supervisor's modules as `inside/bootstrap.py` reads them: a length and a JSON object of sources."""
+    """Return the supervisor's modules as read by `inside/bootstrap.py`.
+
+    The format is a length and a JSON object of sources by name.
+    """
     files = sorted(file for file in INSIDE.glob("*.py") if file.stem not in _APART)
     sources = json.dumps({file.stem: file.read_text(encoding="utf-8") for file in files}).encode()
     return len(sources).to_bytes(4, "big") + sources

@@ -15,16 +15,18 @@ _MOST_JSON, _MOST_BYTES = 64 << 20, 1 << 30
 
 
 def packed(message: Mapping[str, Any], blob: bytes) -> bytes:  # Any: JSON
-    """Return a message as it is sent."""
+    """Return a message as bytes."""
     body = json.dumps(message).encode()
     return _HEADER.pack(len(body), len(blob)) + body + blob
 
 
 def received(read: Callable[[int, float], bytes], timeout_s: float) -> tuple[dict[str, Any], bytes]:  # Any: JSON
-    """Return the next message; `read(count, seconds)` gives so many bytes. Lengths are checked before anything is read.
+    """Return the next message; `read(count, seconds)` returns that many bytes.
+
+    Lengths are checked before the message is read.
 
     Raises:
-        SandboxFailure: what came is no message.
+        SandboxFailure: the message is malformed.
     """
     until = time.monotonic() + timeout_s
     sizes = _HEADER.unpack(read(_HEADER.size, timeout_s))

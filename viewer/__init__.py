@@ -1,1 +1,1 @@
-"""Pictures of runs."""
+"""Web pages and figures of runs."""

@@ -1,6 +1,6 @@
-"""The viewer: pages about runs, made on the server, behind `cairn.viewer.security.Guard`.
+"""The viewer: pages about runs, rendered on the server, behind `viewer.security.Guard`.
 
-It reads what runs stored and changes nothing. It plays no episode and loads no model.
+It reads the runs' stores and changes nothing. It plays no episode and loads no model.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
 def make_app(runs: Sequence[RunPlace], *, host: str = "127.0.0.1", token: str | None = None) -> ASGIApp:
-    """Return the application that shows these runs, bound to `host`; with a token, visitors must show it."""
+    """Return the application that shows these runs, bound to `host`.
+
+    `token`: visitors must show it; None: no token is needed.
+    """
     site = RunSite(runs=tuple(runs))
     files = [Route(f"/static/{file.name}", _file(file.name)) for file in sorted(STATIC.iterdir())]
     pages = [Route(path, _endpoint(site, show)) for page in _PAGES for path, show in page.ROUTES]
@@ -45,7 +48,7 @@ def _file(name: str) -> Callable[[Request], Response]:
 
 
 def _wrong(site: RunSite, request: Request, error: Exception) -> Response:
-    """Say what cannot be shown; what is no request of ours to refuse is a bug, and not caught."""
+    """Return an error page; only HTTP errors and `CairnError` are handled, others are bugs."""
     is_address = isinstance(error, HTTPException)
     status = error.status_code if isinstance(error, HTTPException) else 404
     text = str(error.detail) if isinstance(error, HTTPException) else str(error)

@@ -1,6 +1,6 @@
-"""The runs that are shown: found once, named for addresses, opened anew by each request.
+"""The runs of the viewer: found once, named for URLs, opened again for each request.
 
-A run's part of an address is its place in the list and what of its folder's name is harmless there.
+A run's part of a URL is its number in the list and the URL-safe part of its folder's name.
 """
 
 from __future__ import annotations
@@ -18,40 +18,41 @@ from cairn.core.store import RunStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlace:
-    """Where a run is."""
+    """The folder of a run, and its name in URLs."""
 
-    slug: str  # its part of an address: lower-case letters, digits and dashes
-    name: str  # its folder's, as it is
+    slug: str  # its part of a URL: lower-case letters, digits and dashes
+    name: str  # its folder's name, unchanged
     folder: Path
 
     def open(self) -> RunStore:
-        """Open its store, to read."""
+        """Open its store for reading."""
         return RunStore.read(self.folder)
 
     def tokenizer_file(self, store: RunStore) -> Path | None:
-        """Return the newest checkpoint's tokenizer, or of an evaluation its agent's; None: there is none."""
+        """Return the tokenizer file of the newest checkpoint, or None.
+
+        An evaluation without checkpoints has its agent's tokenizer.
+        """
         found = sorted((self.folder / "checkpoints").glob("update-*/tokenizer.json"))
         folder = dig(store.meta(), "facts", "agent_folder")
         if isinstance(folder, str) and not found:
             found = [Path(folder, "tokenizer.json")]
-        return (
-            found[-1] if found and os.path.isfile(found[-1]) else None
-        )  # Path.is_file raises where a name is too long
+        return found[-1] if found and os.path.isfile(found[-1]) else None  # Path.is_file raises for a long name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unread:
-    """A run that cannot be shown: it is damaged, was deleted, or has not come as far as it has to."""
+    """A run that cannot be shown: it is damaged, was deleted, or is not far enough."""
 
     place: RunPlace
     why: str
 
 
 def find_runs(paths: Sequence[Path]) -> tuple[RunPlace, ...]:
-    """Return the runs at these places: folders of runs, or folders that such folders stand in.
+    """Return the runs at these paths: folders of runs, or parents of such folders.
 
     Raises:
-        CairnError: there is no run at one of them.
+        CairnError: a path has no run.
     """
     folders: dict[Path, None] = {}
     for path in paths:
@@ -62,8 +63,8 @@ def find_runs(paths: Sequence[Path]) -> tuple[RunPlace, ...]:
     return tuple(_place(number, folder) for number, folder in enumerate(folders, 1))
 
 
-def dig(tables: object, *keys: str) -> Any:  # Any: whatever JSON can hold
-    """Return what stands under these keys of a stored configuration; None where nothing does."""
+def dig(tables: object, *keys: str) -> Any:  # Any: any JSON value
+    """Return the value under these keys of a stored configuration, or None if it is missing."""
     for key in keys:
         tables = tables.get(key) if isinstance(tables, Mapping) else None
     return tables

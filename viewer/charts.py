@@ -1,7 +1,7 @@
-"""Geometry of charts: lines with intervals, and histograms. Templates draw it as SVG; nothing here is markup.
+"""Geometry of charts: lines with intervals, and histograms. Templates draw it as SVG.
 
-A chart is a picture of fixed proportions, with a title, axes with round numbers, and its values to be read as a table.
-Where a line has more than `MOST_POINTS`, every k-th is drawn, and the last; the table then says the same points.
+A chart has fixed proportions, a title, axes with round numbers, and a table of its values. If a line has more than
+`MOST_POINTS` points, every k-th and the last are drawn; the table then has the same points.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 WIDTH, HEIGHT = 460, 240
-LEFT, RIGHT, TOP, BOTTOM = 52, 14, 10, 34  # of the frame, in the picture's units
+LEFT, RIGHT, TOP, BOTTOM = 52, 14, 10, 34  # margins around the frame, in the picture's units
 MOST_POINTS = 300
-COLOURS = 8  # of lines, which the style sheet names
+COLOURS = 8  # line colours of the style sheet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """One value, and its interval where it has one."""
+    """One value, and optionally its interval."""
 
     x: float
     y: float
     low: float | None = None
     high: float | None = None
-    n: int = 1  # runs that it is the mean of
+    n: int = 1  # number of averaged runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class CurveLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tick:
-    """A mark of an axis."""
+    """A tick of an axis."""
 
     at: float  # in the picture's units
     label: str
@@ -51,10 +51,10 @@ class Drawn:
 
     line: CurveLine
     path: str  # of the line
-    band: str  # around it; "": it has no interval
-    dots: tuple[tuple[float, float, str], ...]  # x, y and what it says; none where there are many
-    whiskers: tuple[tuple[float, float, float], ...]  # x, y of low and of high; where there are few
-    points: tuple[Point, ...]  # those that are drawn
+    band: str  # the interval's area; "": no interval
+    dots: tuple[tuple[float, float, str], ...]  # x, y and label; empty if there are many
+    whiskers: tuple[tuple[float, float, float], ...]  # x, y of low and of high; empty if there are many
+    points: tuple[Point, ...]  # the drawn points
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ class Chart:
     """A picture of lines."""
 
     title: str
-    unit: str  # what y counts, and in what
+    unit: str  # quantity and unit of y
     x_label: str
     lines: tuple[Drawn, ...]
     x_ticks: tuple[Tick, ...]
@@ -86,7 +86,7 @@ class HistogramBar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Histogram:
-    """How often values lie where."""
+    """Counts of values by interval."""
 
     title: str
     unit: str
@@ -98,10 +98,10 @@ class Histogram:
 def line_chart(
     title: str, unit: str, lines: Sequence[CurveLine], *, x_label: str = "updates", top: float | None = None
 ) -> Chart:
-    """Return the picture of these lines.
+    """Return the chart of these lines.
 
-    The y axis begins at 0 where nothing is below. With `top`, the most that is possible, it ends there, and so do
-    intervals in the picture; the table has them whole. Intervals of quiet lines stand in the table alone.
+    The y axis begins at 0 if no value is negative. With `top`, the maximum possible value, the axis ends there, and
+    intervals in the picture are clipped; the table has them unclipped. Intervals of quiet lines are only in the table.
     """
     thin = [(line, _thin([p for p in line.points if math.isfinite(p.y)])) for line in lines]
     points = [point for _, kept in thin for point in kept]
@@ -122,7 +122,7 @@ def line_chart(
 
 
 def histogram(title: str, unit: str, values: Sequence[float], num_bars: int = 25) -> Histogram:
-    """Return how often values lie in each of `num_bars` stretches of equal length between the least and the largest."""
+    """Return the counts of values in `num_bars` equal intervals from minimum to maximum."""
     found = [v for v in values if math.isfinite(v)]
     low, high = (min(found), max(found)) if found else (0.0, 0.0)
     if low == high:
@@ -167,13 +167,13 @@ class _Axis:
         return cls(low=low, high=high, begin=begin, end=end, ticks=ticks)
 
     def place(self, value: float) -> float:
-        """Return where a value is, in the picture's units; what is beyond an end is at it."""
+        """Return the position of a value in the picture's units, clipped to the axis."""
         share = min(max((value - self.low) / (self.high - self.low), 0.0), 1.0)
         return round(self.begin + share * (self.end - self.begin), 1)
 
 
 def _round_step(rough: float) -> float:
-    """Return the least of 1, 2 and 5 times a power of ten that is not below `rough`."""
+    """Return the smallest of 1, 2 and 5 times a power of ten that is at least `rough`."""
     power = 10.0 ** math.floor(math.log10(rough))
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * (1 - 1e-9))
 

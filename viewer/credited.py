@@ -1,7 +1,7 @@
-"""Advantages of a stored update under any method, beside those that the run trained on.
+"""Advantages of a stored update under any method, beside the advantages used in training.
 
-Methods may compare all groups of an update, so an update is computed whole. Above `MOST_STEPS` steps only the group
-that is looked at is computed, or the first groups up to so many steps, and pages say so.
+Methods may compare all groups of an update, so an update is computed as a whole. Above `MOST_STEPS` steps only the
+requested group is computed, or the first groups up to this number of steps; pages report this.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ from cairn.trainer.credit import advantages
 from cairn.trainer.stored_credit import StoredStep, steps_of
 from cairn.viewer.catalog import dig
 
-TRAINED = "as trained"  # what the run's own advantages are called beside methods
+TRAINED = "as trained"  # name of the run's own advantages, beside methods
 MOST_STEPS = 30_000
-USUAL = ("grpo", "gigpo", "hgpo", "graphgpo", "closure")  # compared where nothing is asked
+USUAL = ("grpo", "gigpo", "hgpo", "graphgpo", "closure")  # compared by default
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredUpdate:
-    """The scored episodes of an update as a table, with what was trained on."""
+    """The scored episodes of an update as a table, with the advantages used in training."""
 
     table: StepTable
     places: tuple[StoredStep, ...]  # in the table's order
     trained: Floats | None  # in the table's order; None: not stored
     own_method: str  # "": not known
     own_settings: Mapping[str, object]
-    is_partial: bool  # one group of it, or its first groups, for the update is too large
-    known: dict[str, Floats] = field(default_factory=dict)  # what was computed before, by method
+    is_partial: bool  # only one group or the first groups, because the update is too large
+    known: dict[str, Floats] = field(default_factory=dict)  # cached advantages, by method
 
     def credit(self, method: str) -> Floats:
-        """Return the advantages of a method, in the table's order; of `TRAINED`, those that are stored.
+        """Return the advantages of a method, in the table's order; for `TRAINED`, the stored ones.
 
-        Names come from addresses and from runs of strangers, so only registered methods are loaded, and no dotted path.
+        Names come from URLs and from untrusted runs, so only registered methods are loaded, and no dotted path.
 
         Raises:
             UnknownNameError: no method is registered under this name.
-            CairnError: the run does not store enough for it.
+            CairnError: the run does not store enough data for the method.
         """
         if method == TRAINED:
             if self.trained is None:
@@ -60,10 +60,12 @@ class StoredUpdate:
 
 
 def stored_update(store: RunStore, step: int, group: int | None = None, phase: str = "train") -> StoredUpdate:
-    """Return the scored episodes of an update; of one that is too large, the group's, or those of the first groups.
+    """Return the scored episodes of an update.
+
+    If the update is too large: the episodes of `group`, or of the first groups.
 
     Raises:
-        CairnError: there are none, or their turns were forgotten.
+        CairnError: no episode is scored, or the turns were deleted.
     """
     found = _scored(read.episodes(store, phase=phase, step=step))
     is_partial = sum(e.turns for e in found) > MOST_STEPS
@@ -94,7 +96,7 @@ def _scored(episodes: Sequence[EpisodeRow]) -> list[EpisodeRow]:
 
 
 def _first_groups(episodes: Sequence[EpisodeRow]) -> list[EpisodeRow]:
-    """Return the episodes of as many whole groups as have `MOST_STEPS` steps together, of one at least."""
+    """Return the episodes of the first groups, up to `MOST_STEPS` steps; at least one group."""
     sizes: dict[int, int] = {}
     for episode in episodes:
         sizes[episode.group_id] = sizes.get(episode.group_id, 0) + episode.turns

@@ -1,7 +1,9 @@
-"""Metrics of runs as lines: runs that differ in the seed alone are one, with a 95 % interval over them.
+"""Metrics of runs as lines.
 
-The interval is Student's t over runs, as `cairn compare` has it. One run by itself has the interval that it measured
-itself, where it did: Wilson's, of an evaluation's episodes. The two say different things, and charts say which it is.
+Runs that differ only in the seed form one line with a 95 % interval.
+
+The interval is Student's t over runs, as in `cairn compare`. A single run has its own interval, if it measured one:
+Wilson's, of an evaluation's episodes. The two differ in meaning, and charts name the one used.
 """
 
 from __future__ import annotations
@@ -17,12 +19,12 @@ from cairn.core.store import RunStore
 from cairn.viewer.catalog import RunPlace, dig
 from cairn.viewer.charts import COLOURS, CurveLine, Point
 
-_NO_SETTINGS = ("seed", "name")  # what runs may differ in and be one curve, and what is no setting
+_NO_SETTINGS = ("seed", "name")  # keys in which runs of one curve may differ, or that are not a setting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenRun:
-    """A run whose store is open."""
+    """A run with its open store."""
 
     place: RunPlace
     store: RunStore
@@ -30,15 +32,15 @@ class OpenRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurveVariant:
-    """Runs that differ in the seed alone."""
+    """Runs that differ only in the seed."""
 
-    label: str  # what tells it from the others
+    label: str  # distinguishes it from the others
     runs: tuple[OpenRun, ...]
     colour: int
 
 
 def variants(runs: Sequence[OpenRun]) -> tuple[CurveVariant, ...]:
-    """Return the runs by their settings without the seed, in the order in which they were given."""
+    """Return the runs grouped by their settings without the seed, in the given order."""
     settings: dict[str, dict[str, Any]] = {}  # Any: settings have any type
     members: dict[str, list[OpenRun]] = {}
     for number, run in enumerate(runs):
@@ -58,7 +60,10 @@ def variants(runs: Sequence[OpenRun]) -> tuple[CurveVariant, ...]:
 def metric_line(
     variant: CurveVariant, name: str, scale: float = 1.0, *, suffix: str = "", is_quiet: bool = False
 ) -> CurveLine:
-    """Return one metric of these runs; several are their mean at each update that one of them has."""
+    """Return one metric of these runs.
+
+    For several, their mean at each update that any of them has.
+    """
     series = [run.store.series(name) for run in variant.runs]
     if len(series) == 1:
         points = _alone(variant.runs[0].store, name, series[0], scale)
@@ -89,7 +94,10 @@ def _together(series: Sequence[Sequence[tuple[int, float]]], scale: float) -> tu
 
 
 def mean_point(x: float, values: Sequence[float]) -> Point:
-    """Return the mean with Student's 95 % interval (`agents.evaluation.statistics.student`); one value has none."""
+    """Return the mean with Student's 95 % interval, which a single value lacks.
+
+    See `agents.evaluation.statistics.student`.
+    """
     n, mean = len(values), sum(values) / len(values)
     if n < 2:
         return Point(x=x, y=mean, n=n)
@@ -98,7 +106,7 @@ def mean_point(x: float, values: Sequence[float]) -> Point:
 
 
 def _labels(settings: Sequence[Mapping[str, Any]], members: Sequence[Sequence[OpenRun]]) -> list[str]:  # Any: as above
-    """Return a name for each variant: its run's, or what it is set to and the others are not."""
+    """Return a label for each variant: its run's name, or the settings that distinguish it."""
     keys = sorted(set().union(*settings))
     texts = {key: [json.dumps(each.get(key), default=str) for each in settings] for key in keys}
     differing = [key for key in keys if key not in _NO_SETTINGS and len(set(texts[key])) > 1]
@@ -114,7 +122,7 @@ def _labels(settings: Sequence[Mapping[str, Any]], members: Sequence[Sequence[Op
 
 
 def _number(found: Sequence[OpenRun]) -> str:
-    """Return how many these are; the same seed may have been run, or copied, several times."""
+    """Return the number of runs and seeds; a seed may have been run or copied several times."""
     seeds = {json.dumps(dig(run.store.meta().get("config"), "seed")) for run in found}
     if len(seeds) == len(found):
         return f"{len(seeds)} seeds"

@@ -1,4 +1,4 @@
-"""One picture of a run: success on its evaluation tasks with the interval, and the metrics that explain it."""
+"""One picture of a run: evaluation success with its interval, and metrics that explain it."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _draw_series(axis: Any, store: RunStore, title: str, series: Sequence[tuple[
 
 
 def _name(axis: Any, title: str) -> None:  # Any: as above
-    """Write the title, and under it, clear of the curves, what each of them is."""
+    """Write the title, and below it, outside the plot, the legend."""
     axis.set_title(title, loc="left", pad=24, weight="bold")
     named = axis.legend(
         loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False, fontsize=9, handlelength=1.2, columnspacing=1.2

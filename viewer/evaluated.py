@@ -1,6 +1,6 @@
-"""Evaluations as pages show them, whole or not: what was found so far on each part of the panel.
+"""Evaluations as shown on pages, finished or not: results so far on each part of the panel.
 
-It is worked out again only when something new is stored.
+They are computed again only when new data is stored.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from cairn.viewer import queries
 from cairn.viewer.catalog import RunPlace
 from cairn.viewer.charts import COLOURS, Chart, CurveLine, Point, line_chart
 
-_BUDGETS = (  # name, title, what is counted
+_BUDGETS = (  # name, title, counted quantity
     ("turns", "Success within so many turns", "turns"),
     ("tokens", "Success within so many tokens", "tokens, read and said"),
     ("cost", "Success within a cost", "cost of an episode"),
@@ -34,64 +34,64 @@ _BUDGETS = (  # name, title, what is counted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartFound:
-    """What was found on one part of a panel."""
+    """The results on one part of a panel."""
 
     number: int
     family: str
     env: str
     wanted: int  # episodes
     measures: Measures
-    signs: RewardHackingSigns  # of reward hacking
+    signs: RewardHackingSigns  # signs of reward hacking
     gates: Mark
     training_tasks: int  # tasks of the part that the agent was trained on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluated:
-    """An evaluation, as far as it has come."""
+    """An evaluation with its results so far."""
 
     place: RunPlace
     agent: str
-    settings: tuple[str, ...]  # KEY=VALUE: the agent's, on top of its own
+    settings: tuple[str, ...]  # KEY=VALUE: settings of the agent that differ from its own
     panel: str
     panel_hash: str
     parts: tuple[PartFound, ...]
-    seconds: float | None  # of playing; None: not told yet
-    last: float | None  # when something was last stored, in seconds since 1970
+    seconds: float | None  # time of play; None: not stored yet
+    last: float | None  # time of the last write, in seconds since 1970
 
     @property
     def wanted(self) -> int:
-        """Episodes of all parts."""
+        """Planned episodes of all parts."""
         return sum(part.wanted for part in self.parts)
 
     @property
     def episodes(self) -> int:
-        """Episodes that were played, those that failed too."""
+        """Number of played episodes, including failed ones."""
         return sum(part.measures.episodes + part.measures.excluded for part in self.parts)
 
     @property
     def is_live(self) -> bool:
-        """Whether more is to be expected."""
+        """Whether more episodes are expected."""
         return self.episodes < self.wanted and queries.writes(self.place.folder, self.last)
 
 
 def evaluated(place: RunPlace, store: RunStore) -> Evaluated | None:
-    """Return the evaluation that is kept in a store; None: it is a training run's."""
+    """Return the evaluation in a store, or None if the store has a training run."""
     if "panel" not in store.meta():
         return None
     try:
         return _worked_out(place, queries.state(store))
-    except CairnError:  # `cairn eval` did not write it: it is shown as a run
+    except CairnError:  # not written by `cairn eval`: shown as a run
         return None
 
 
 def forget() -> None:
-    """Work out evaluations anew when they are asked for next."""
+    """Clear the cache of computed evaluations."""
     _worked_out.cache_clear()
 
 
 def charts_of(found: Evaluated) -> list[Chart]:
-    """Return which share of episodes succeeds within a budget, by what is limited."""
+    """Return charts of the share of episodes that succeed within each kind of budget."""
     charts = []
     for name, title, counted in _BUDGETS:
         lines = [
@@ -110,7 +110,7 @@ def charts_of(found: Evaluated) -> list[Chart]:
 
 @lru_cache(maxsize=256)
 def _worked_out(place: RunPlace, _state: str) -> Evaluated:
-    """Return what a store says; `_state`: another one when something new is stored."""
+    """Return the evaluation of a store; `_state` changes when new data is stored."""
     with place.open() as store:
         kept = stored_evaluation(store)
         return Evaluated(
@@ -140,7 +140,7 @@ def _part(store: RunStore, kept: StoredEvaluation, number: int, part: PanelSecti
 
 
 def _judged(store: RunStore, rows: Sequence[EpisodeRow]) -> list[Judged]:
-    """Return what signs are looked for in; turns that report nothing are not read."""
+    """Return the episodes with the data that signs are computed from; other turns are not read."""
     sql = "SELECT DISTINCT episode FROM turns WHERE episode IN (SELECT value FROM json_each(?)) AND channels LIKE ?"
     listed = json.dumps([row.id for row in rows])
     odd = read.turns(store, [episode for (episode,) in store.rows(sql, (listed, f'%"{TAMPERING}%'))])

@@ -1,4 +1,4 @@
-"""Curves of runs as figures for papers: one file a metric, as SVG and as PNG."""
+"""Curves of runs as figures for papers: one file per metric, as SVG and as PNG."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cairn.viewer.charts import CurveLine
 from cairn.viewer.curve_lines import CurveVariant, OpenRun, metric_line, variants
 from cairn.viewer.pages.runs import opened
 
-_FIGURES = (  # metric, what its axis says, factor
+_FIGURES = (  # metric, axis label, factor
     ("eval/success", "Success on evaluation tasks, %", 100.0),
     ("success", "Success in training, %", 100.0),
     ("return", "Return", 1.0),
@@ -20,16 +20,18 @@ _FIGURES = (  # metric, what its axis says, factor
 )
 _COLOURS = ("#0b7285", "#e8590c", "#5f3dc4", "#2f9e44", "#c2255c", "#1864ab", "#e67700", "#495057")
 _DPI = 300
-_FEW = 15  # points that are marked
+_FEW = 15  # fewer points than this get markers
 
 
 def write_figures(places: Sequence[Path], folder: Path) -> list[Path]:
-    """Write a figure for each metric that the runs have, with 95 % intervals over seeds, and return the files.
+    """Write a figure for each metric of the runs, with 95 % intervals over seeds.
 
-    Runs that cannot be read are left out: a report says which.
+    Return the files.
+
+    Runs that cannot be read are left out; `cairn report` lists them.
 
     Raises:
-        CairnError: there are no runs at these places.
+        CairnError: no run exists at these paths.
     """
     folder.mkdir(parents=True, exist_ok=True)
     files: list[Path] = []
@@ -78,5 +80,5 @@ def _draw(axis: Any, line: CurveLine) -> None:  # Any: as above
 
 
 def _plain(text: str) -> str:
-    """Return a label without what matplotlib would take for mathematics, or leave out."""
+    """Return a label without text that matplotlib would parse as mathematics, or omit."""
     return text.replace("$", r"\$")[:60].lstrip("_") or "run"

@@ -1,8 +1,8 @@
-"""A group's trajectory graph as a picture: states by place and size, edges by width and colour.
+"""A group's trajectory graph as a picture: positions and sizes of states, styles of edges.
 
-An edge's colour is the mean advantage of its steps under the chosen method, in sevenths of a scale that reaches the
-95th percentile of the group's sizes. An edge whose mean has another sign under the method beside it is marked. Above
-`MOST_NODES` states the least visited of each layer are drawn as one.
+An edge's colour is the mean advantage of its steps under the chosen method, in seven tones of a scale that ends at the
+95th percentile of the group's absolute advantages. An edge whose mean has another sign under the compared method is
+marked. Above `MOST_NODES` states, the least visited of each layer are merged.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SWEEPS = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphLayout:
-    """Where each node is, and how large the picture is."""
+    """The position of each node, and the size of the picture."""
 
     places: tuple[tuple[float, float], ...]  # x, y by node
     width: float
@@ -30,7 +30,7 @@ class GraphLayout:
 
 
 def layered(layers: Sequence[int], edges: Mapping[tuple[int, int], int]) -> GraphLayout:
-    """Return places for nodes with these layers; `edges` have (tail, head) and how often they were taken."""
+    """Return positions for nodes with these layers; `edges` maps (tail, head) to its count."""
     rows: dict[int, list[int]] = {}
     for node, layer in enumerate(layers):
         rows.setdefault(layer, []).append(node)
@@ -52,7 +52,7 @@ def layered(layers: Sequence[int], edges: Mapping[tuple[int, int], int]) -> Grap
 
 
 def curve(tail: tuple[float, float], head: tuple[float, float], radii: tuple[float, float], lane: int) -> str:
-    """Return the path of an edge; `lane` tells those between the same two nodes apart, from 0."""
+    """Return the path of an edge; `lane` numbers parallel edges from 0."""
     (x, y), (u, v), (from_r, to_r) = tail, head, radii
     if tail == head:
         size = 16 + 7 * lane
@@ -77,7 +77,7 @@ def _neighbours(count: int, edges: Mapping[tuple[int, int], int]) -> list[list[t
 
 
 def _sweep(order: Sequence[list[int]], near: Sequence[Sequence[tuple[int, int]]]) -> None:
-    """Sort each layer by the mean place of what its nodes are joined with, in layers that were placed before it."""
+    """Sort each layer by the mean position of its nodes' neighbours in the layers before it."""
     place: dict[int, float] = {}
     for row in order:
         old = {node: i - (len(row) - 1) / 2 for i, node in enumerate(row)}
@@ -93,35 +93,35 @@ def _mean(near: Sequence[tuple[int, int]], place: Mapping[int, float], otherwise
 
 
 MOST_NODES = 300
-_TONES = 3  # on each side of none
+_TONES = 3  # on each side of zero
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnNode:
-    """A state, several, or an end."""
+    """A state, several merged states, or an end."""
 
-    id: int  # of the graph; of merged states, the first
+    id: int  # id in the graph; for merged states, the first
     kind: str  # state, open, success, failure or others
-    key: int | None  # anchor; None: an end or several
-    merged: int  # states that it stands for
+    key: int | None  # anchor; None: an end or several states
+    merged: int  # number of merged states
     visits: int
     success_rate: float
     x: float
     y: float
     radius: float
-    is_changed: bool  # an edge that leaves it is
+    is_changed: bool  # an outgoing edge is changed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnEdge:
-    """The steps that took one action from one drawn node to another."""
+    """The steps with one action from one drawn node to another."""
 
     tail: int  # index in the picture's nodes
     head: int
-    action: int | None  # key; None: several
+    action: int | None  # key; None: several actions
     steps: tuple[int, ...]  # the group's rows
     first: float  # mean advantage under the chosen method
-    second: float  # under the one beside it
+    second: float  # mean advantage under the compared method
     path: str
     width: float
     tone: int  # -3..3
@@ -132,14 +132,14 @@ class DrawnEdge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphPicture:
-    """What is drawn, and what was left out of it."""
+    """The drawn nodes and edges, and counts of the merged ones."""
 
     nodes: tuple[DrawnNode, ...]
     edges: tuple[DrawnEdge, ...]
     layout: GraphLayout
-    scale: float  # advantage at which colours are strongest
+    scale: float  # advantage of the strongest colour
     num_states: int
-    num_merged: int  # states that are drawn as others
+    num_merged: int  # states that were merged
     num_changed: int
 
 
@@ -172,12 +172,12 @@ def picture(graph: TrajectoryGraph, first: Floats, second: Floats) -> GraphPictu
 
 
 def tone(value: float, scale: float) -> int:
-    """Return a colour's number, from -3 to 3; 0: next to nothing."""
+    """Return a colour number from -3 to 3; 0: close to zero."""
     return int(np.clip(round(_TONES * value / scale), -_TONES, _TONES)) if scale > 0 else 0
 
 
 def _layers(graph: TrajectoryGraph) -> list[int]:
-    """Return the first turn at which an episode was in each node; the ends are after all."""
+    """Return the first turn at which an episode was in each node; the ends come last."""
     count = len(graph.nodes)
     layer = np.full(count, np.iinfo(np.int64).max)
     np.minimum.at(layer, graph.tail, graph.steps.turn)
@@ -187,7 +187,7 @@ def _layers(graph: TrajectoryGraph) -> list[int]:
 
 
 def _shown(graph: TrajectoryGraph, layer: Sequence[int]) -> list[int]:
-    """Return each node's place among those that are drawn; -1: an end that no episode reached."""
+    """Return each node's index among the drawn nodes; -1: an end that no episode reached."""
     states = range(len(graph.keys))
     kept = set(states)
     if len(graph.keys) > MOST_NODES:

@@ -1,4 +1,4 @@
-"""A group's trajectory graph under two credit methods, with the words of its states and actions."""
+"""A group's trajectory graph under two credit methods, with texts of its states and actions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LABEL_EDGES = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Labelled:
-    """The words of a picture."""
+    """The texts of a picture."""
 
     states: tuple[str, ...]  # by node
     actions: tuple[str, ...]  # by edge
@@ -27,7 +27,7 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupGraph:
-    """What is drawn of a group."""
+    """A group's picture with its texts and advantages."""
 
     drawn: GraphPicture
     words: Labelled
@@ -37,7 +37,7 @@ class GroupGraph:
 
     @property
     def has_labels(self) -> bool:
-        """Whether actions stand at the edges; of more of them they are told where one points, and in tables."""
+        """Whether edges show their actions; larger graphs show them in tooltips and tables only."""
         return len(self.drawn.edges) <= _LABEL_EDGES
 
 
@@ -47,7 +47,7 @@ def group_graph(
     """Return the graph of the group at `place`: phase, step and number.
 
     Raises:
-        CairnError: it has no episode that could be scored, or a method cannot be computed on what is stored.
+        CairnError: it has no scored episode, or a method cannot be computed on the stored data.
     """
     rows = _rows(store, update, *place)
     own, other = update.credit(first)[rows], update.credit(second)[rows]
@@ -67,7 +67,7 @@ def _rows(store: RunStore, update: StoredUpdate, phase: str, step: int, group: i
 
 
 def _states(store: RunStore, drawn: GraphPicture, steps: Sequence[StoredStep]) -> tuple[str, ...]:
-    """Return what was shown in each state, where it was seen first; of several and of ends, what they are."""
+    """Return the text of each node: a state's first observation, or a description of the node."""
     seen: dict[int, tuple[int, int]] = {}
     for edge in drawn.edges:
         at = steps[edge.steps[0]]

@@ -1,4 +1,7 @@
-"""What pages ask of a run's store beyond `core.store.read`: sums and counts, each by an index or over episodes."""
+"""Queries of pages beyond `core.store.read`: sums and counts.
+
+Each query uses an index or runs over episodes.
+"""
 
 from __future__ import annotations
 
@@ -15,22 +18,22 @@ from cairn.core.keys import signed, unsigned
 from cairn.core.store import RunStore, read
 from cairn.viewer.catalog import RunPlace, dig
 
-PNG = b"\x89PNG\r\n\x1a\n"  # how a picture begins
-_HEAD = struct.Struct(">16s2I")  # of one: what all begin with, width, height
-QUIET_S = 3600.0  # a run of another machine without news for so long is taken to have stopped
+PNG = b"\x89PNG\r\n\x1a\n"  # first bytes of a PNG
+_HEAD = struct.Struct(">16s2I")  # of a PNG: fixed bytes, width, height
+QUIET_S = 3600.0  # a run on another machine without writes for this long counts as stopped
 _SILENT = "Stopped without a note: it was killed, or its machine went down."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """A run in a line."""
+    """A run's summary."""
 
     place: RunPlace
     updates: int  # done
     planned: int | None  # None: not known
     episodes: int
     turns: int
-    success: float | None  # of the last evaluation, 0..1; None: there was none
+    success: float | None  # of the last evaluation, 0..1; None: not evaluated
     low: float | None  # of its 95 % interval
     high: float | None
     tasks: str  # name of the evaluation's tasks: held-out tasks, training tasks, or evaluation tasks if not known
@@ -39,8 +42,8 @@ class Summary:
     seed: int | None
     parameters: int | None
     began: float | None  # seconds since 1970
-    last: float | None  # when something was last stored
-    is_live: bool  # its process runs, as far as can be seen from here
+    last: float | None  # time of the last write
+    is_live: bool  # its process runs, as far as known here
     end: str  # how it ended; "" while it is live
     is_evaluation: bool  # see `viewer.evaluated`
 
@@ -65,7 +68,7 @@ class GroupRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRow:
-    """What was stored of one phase at one step."""
+    """Counts of one phase at one step."""
 
     phase: str
     step: int
@@ -77,7 +80,7 @@ class StepRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventRow:
-    """What a person should know."""
+    """An event that the user should know about."""
 
     step: int
     stored: float  # seconds since 1970
@@ -87,7 +90,7 @@ class EventRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointRow:
-    """A checkpoint that was saved."""
+    """A saved checkpoint."""
 
     step: int
     folder: str
@@ -96,7 +99,7 @@ class CheckpointRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentRow:
-    """An environment that was played."""
+    """An environment that the run used."""
 
     env: str
     version: int
@@ -123,7 +126,7 @@ GROUP BY phase, step ORDER BY step, phase
 
 
 def summary(place: RunPlace, store: RunStore) -> Summary:
-    """Return a run in a line."""
+    """Return a run's summary."""
     meta = store.meta()
     config = meta.get("config")
     sql = "SELECT coalesce(max(step), 0), min(stored), max(stored) FROM updates"
@@ -155,24 +158,27 @@ def summary(place: RunPlace, store: RunStore) -> Summary:
 
 
 def writes(folder: Path, last: float | None) -> bool:
-    """Return whether a process writes to a run's folder; `last`: seconds since 1970 when something was last stored."""
+    """Return whether a process writes to a run's folder.
+
+    `last`: time of the last write, in seconds since 1970; used for a process on another machine.
+    """
     found = is_written(folder)
     return (last is not None and time.time() - last < QUIET_S) if found is None else found
 
 
 def events(store: RunStore, limit: int) -> list[EventRow]:
-    """Return the last events, the newest first."""
+    """Return the last events, newest first."""
     sql = "SELECT step, stored, kind, text FROM events ORDER BY id DESC LIMIT ?"
     return read.records(store, EventRow, sql, (limit,))
 
 
 def checkpoints(store: RunStore) -> list[CheckpointRow]:
-    """Return the checkpoints that were saved."""
+    """Return the saved checkpoints."""
     return read.records(store, CheckpointRow, "SELECT step, folder, saved FROM checkpoints ORDER BY step")
 
 
 def environments(store: RunStore) -> list[EnvironmentRow]:
-    """Return the environments that were played, with their settings."""
+    """Return the environments that the run used, with their settings."""
     sql = "SELECT env, version, config FROM environments ORDER BY env, version, config"
     return read.records(store, EnvironmentRow, sql)
 
@@ -182,30 +188,30 @@ def _number(value: object) -> int | None:
 
 
 def _end(store: RunStore) -> str:
-    """Return how the run ended, as it noted; "": it has not, or continues."""
+    """Return how the run ended according to its events; "": it has not ended, or was resumed."""
     sql = "SELECT kind, text FROM events WHERE kind IN ('finished', 'stopped', 'resumed') ORDER BY id DESC LIMIT 1"
     found = store.rows(sql)
     return str(found[0][1]) if found and found[0][0] != "resumed" else ""
 
 
 def training_share(store: RunStore) -> float | None:
-    """Return the share of training tasks among those of the newest evaluation; None: the run did not store it."""
+    """Return the share of training tasks in the newest evaluation, or None if not stored."""
     return _last(store, "eval/training_share")
 
 
 def state(store: RunStore) -> str:
-    """Return a text that changes when something new is stored, or when the run's process starts or ends."""
+    """Return a text that changes when data is stored, or when the run's process starts or ends."""
     asked = (
         "SELECT count(*), max(stored) FROM updates",
         "SELECT max(id) FROM events",
         "SELECT max(id) FROM episodes",
-        "SELECT key, value FROM meta WHERE key IN ('gates', 'seconds') ORDER BY key",  # after the last episode
+        "SELECT key, value FROM meta WHERE key IN ('gates', 'seconds') ORDER BY key",  # written after the last episode
     )
     return repr([*(store.rows(sql) for sql in asked), is_written(store.path.parent)])
 
 
 def steps(store: RunStore) -> list[StepRow]:
-    """Return what was stored when, by step."""
+    """Return counts by step and phase."""
     return read.records(store, StepRow, _STEPS)
 
 
@@ -215,14 +221,14 @@ def groups(store: RunStore, phase: str, step: int, limit: int, offset: int = 0) 
 
 
 def visit_counts(store: RunStore, anchors: Sequence[int]) -> Mapping[int, int]:
-    """Return at how many turns of the run an agent was at each of these anchors."""
+    """Return the number of the run's turns at each of these anchors."""
     sql = "SELECT anchor, count(*) FROM turns WHERE anchor IN (SELECT value FROM json_each(?)) GROUP BY anchor"
     listed = json.dumps([signed(anchor) for anchor in set(anchors)])
     return {unsigned(anchor): count for anchor, count in store.rows(sql, (listed,))}
 
 
 def picture_sizes(store: RunStore, episode: int) -> dict[int, tuple[int, int]]:
-    """Return the width and height of an episode's pictures, by turn; what is no PNG is left out."""
+    """Return the width and height of an episode's pictures, by turn; non-PNG data is left out."""
     found = {}
     for turn, head in store.rows("SELECT turn, substr(png, 1, ?) FROM images WHERE episode = ?", (_HEAD.size, episode)):
         if len(head) == _HEAD.size and head.startswith(PNG):
@@ -232,7 +238,7 @@ def picture_sizes(store: RunStore, episode: int) -> dict[int, tuple[int, int]]:
 
 
 def endings(store: RunStore) -> list[tuple[str, str, str, int]]:
-    """Return how episodes ended: phase, kind, cause and how many, most first."""
+    """Return how episodes ended: phase, kind, cause and count, most frequent first."""
     sql = "SELECT phase, ending, coalesce(cause, ''), count(*) FROM episodes GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1, 2, 3"
     return [(phase, ending, cause, count) for phase, ending, cause, count in store.rows(sql)]
 

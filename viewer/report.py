@@ -1,8 +1,8 @@
-"""A report of runs as one HTML file that needs nothing else: curves, tables, example episodes, a graph, settings.
+"""A self-contained HTML report of runs: curves, tables, example episodes, a graph, settings.
 
 For evaluations: success by part with intervals, settings and versions, the best and the worst episodes. Nothing in the
-file can execute, whatever agents wrote: a policy in its head forbids scripts and requests, and all texts are escaped
-and cut.
+file can execute, even if agents wrote markup: a policy in its head forbids scripts and requests, and all texts are
+escaped and cut.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from cairn.viewer.group_graph import GroupGraph, group_graph
 from cairn.viewer.pages.runs import drawn, opened
 from cairn.viewer.site import STATIC, rendered
 
-MOST_RUNS = 24  # whose episodes are shown; curves and tables have all
-_PARTS = 12  # of a panel whose episodes are shown
+MOST_RUNS = 24  # runs with example episodes; curves and tables have all
+_PARTS = 12  # parts of a panel with example episodes
 _TURNS = 12  # of an example
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """An episode that is shown."""
+    """A shown episode."""
 
     row: EpisodeRow
     turns: list[tuple[TurnRow, str, str, float | None]]  # with observation, reply and advantage
@@ -47,17 +47,17 @@ class Example:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationPart:
-    """What a report says of one evaluation beside its row."""
+    """A report's section on one evaluation."""
 
     found: Evaluation
-    settings: dict[str, str]  # the agent's, on top of its own
+    settings: dict[str, str]  # settings of the agent that differ from its own
     environments: list[queries.EnvironmentRow]
     examples: dict[int, list[Example]]  # of the panel's first parts, by number: the best and the worst by score
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPart:
-    """What a report says of one training run."""
+    """A report's section on one training run."""
 
     summary: queries.Summary
     by_type: dict[str, tuple[Rate | None, Rate]]  # of the first evaluation and of the last
@@ -71,10 +71,12 @@ class RunPart:
 
 
 def write_report(places: Sequence[Path], file: Path) -> tuple[int, list[str]]:
-    """Write a report about the runs and evaluations at these places; return how many, and why others are left out.
+    """Write a report about the runs and evaluations at these paths.
+
+    Returns their number, and why others are left out.
 
     Raises:
-        CairnError: there are none that can be read, or the file cannot be written.
+        CairnError: none can be read, or the file cannot be written.
     """
     with opened(find_runs(places)) as (runs, unread):
         told = _read(runs, unread)
@@ -90,17 +92,17 @@ def write_report(places: Sequence[Path], file: Path) -> tuple[int, list[str]]:
 
 @dataclass(slots=True, kw_only=True)
 class _Told:
-    """What a report is about."""
+    """The contents of a report."""
 
     unread: list[Unread]
     trained: list[OpenRun] = field(default_factory=list)
-    summaries: list[queries.Summary] = field(default_factory=list)  # one a training run
-    parts: list[RunPart] = field(default_factory=list)  # of the first of these
+    summaries: list[queries.Summary] = field(default_factory=list)  # one per training run
+    parts: list[RunPart] = field(default_factory=list)  # of the first training runs
     evaluations: list[EvaluationPart] = field(default_factory=list)
 
 
 def _read(runs: Sequence[OpenRun], unread: Sequence[Unread]) -> _Told:
-    """Return what is said of each run, and of each that cannot be read, why."""
+    """Return the contents of the report, including the reasons of unreadable runs."""
     told = _Told(unread=list(unread))
     differing = _differing([run for run in runs if "panel" not in run.store.meta()])
     for run in runs:
@@ -167,7 +169,7 @@ def _run_part(run: OpenRun, summary: queries.Summary, differing: Sequence[str]) 
 
 
 def _differing(runs: Sequence[OpenRun]) -> list[str]:
-    """Return the settings in which runs differ, of those whose settings are stored."""
+    """Return the settings in which runs differ, among runs with stored settings."""
     configs = [config for run in runs if (config := run.store.meta().get("config"))]
     flats = [flatten(config) for config in configs]
     keys = sorted(set().union(*flats)) if flats else []
@@ -187,7 +189,7 @@ def _by_type(meta: dict[str, Any]) -> dict[str, tuple[Rate | None, Rate]]:  # An
 
 
 def _telling_group(store: RunStore) -> tuple[str, int, int] | None:
-    """Return the newest group whose episodes came out differently, or else the newest; None: there is none."""
+    """Return the newest group with different returns, else the newest group, else None."""
     sql = (
         "SELECT phase, step, group_id FROM episodes WHERE phase = 'train' AND ending != 'failed' AND turns > 0 "
         "GROUP BY step, group_id ORDER BY max(reward) > min(reward) DESC, step DESC, group_id LIMIT 1"
@@ -206,7 +208,7 @@ def _examples(store: RunStore, place: tuple[str, int, int]) -> list[Example]:
 
 
 def _extremes(store: RunStore, rows: Sequence[EpisodeRow], value: Callable[[EpisodeRow], float]) -> list[Example]:
-    """Return the episodes with the highest and the lowest value; one where these are the same."""
+    """Return the episodes with the highest and the lowest value; one if these are the same."""
     chosen = {row.id: row for choose in (max, min) for row in ([choose(rows, key=value)] if rows else [])}
     return [_example(store, row) for row in chosen.values()]
 
@@ -223,7 +225,7 @@ def _example(store: RunStore, row: EpisodeRow) -> Example:
 
 
 def _graph(store: RunStore, place: tuple[str, int, int] | None) -> tuple[GroupGraph | None, str]:
-    """Return the picture of a group under what it was trained on; None where that cannot be computed any more."""
+    """Return a group's picture under its training advantages, or None if it cannot be computed."""
     if place is None:
         return None, ""
     phase, step, group = place
@@ -231,5 +233,5 @@ def _graph(store: RunStore, place: tuple[str, int, int] | None) -> tuple[GroupGr
         update = stored_update(store, step, group, phase)
         method = TRAINED if update.trained is not None else update.own_method or "grpo"
         return group_graph(store, update, place, method, method), method
-    except CairnError:  # turns were forgotten, or the environment is not here: a report goes without
+    except CairnError:  # turns were deleted, or the environment is missing: the report has no graph
         return None, ""

@@ -1,12 +1,12 @@
-"""Who may see the pages, and what a page may do.
+"""Access control of the viewer's pages, and restrictions on the pages themselves.
 
-Requests must name a host that this server goes by, or a web page elsewhere could have a visitor's browser ask for it
-under a name of its own (DNS rebinding). Addresses in digits cannot be rebound. Where other machines can reach the
-server, visitors show a token: once in the address, then in a cookie that scripts cannot read. Pages may load what this
-server has and nothing else: no inline script, no inline style, no frame, no form to elsewhere. A request that a browser
-marks as made by another site is refused.
+Requests must name a host of this server; otherwise a web page elsewhere could have a visitor's browser send requests
+under its own name (DNS rebinding). IP addresses cannot be rebound. If other machines can reach the server, visitors
+show a token: once in the URL, then in a cookie that scripts cannot read. Pages may load only resources of this server:
+no inline script, no inline style, no frame, no form to other sites. Requests that a browser marks as cross-site are
+refused.
 
-Not kept from anyone: who can read this machine's files, or its network where there is no TLS in front.
+Not protected against: anyone who can read this machine's files, or its network traffic if no TLS proxy is in front.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def is_loopback(host: str) -> bool:
 
 
 class Guard:
-    """Lets requests through to an application, and adds the headers to all that comes back."""
+    """Checks requests before an application, and adds security headers to all responses."""
 
     def __init__(self, app: ASGIApp, host: str = "127.0.0.1", token: str | None = None) -> None:
         """Guard `app`, which is bound to `host`; with a token, visitors must show it."""
@@ -68,7 +68,7 @@ class Guard:
         await (answer or self._app)(scope, receive, with_headers)
 
     def _refused(self, scope: Scope) -> Response | None:
-        """Return what a request gets in place of a page; None: it may go on."""
+        """Return the response that refuses a request, or None if it is allowed."""
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         if not self._knows(headers.get(b"host", "")):
             return PlainTextResponse("This server does not go by that name; use the address that it printed.\n", 421)
@@ -98,7 +98,7 @@ class Guard:
         return answer
 
 
-def _add_headers(message: MutableMapping[str, Any]) -> None:  # Any: as ASGI has it
+def _add_headers(message: MutableMapping[str, Any]) -> None:  # Any: as in ASGI
     there = {name.lower() for name, _ in message["headers"]}
     more = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
     message["headers"] = [*message["headers"], *(pair for pair in more if pair[0] not in there)]
@@ -125,5 +125,5 @@ def _cookie(text: str) -> str:
 
 
 def _same(given: str, token: str) -> bool:
-    """Compare in a time that does not depend on where they differ."""
+    """Compare in constant time, independent of the first difference."""
     return hmac.compare_digest(given.encode(), token.encode())

@@ -1,7 +1,7 @@
 """Serves the viewer until Ctrl-C.
 
-On loopback anyone on this machine can look. Elsewhere a token is needed, and made where none is given; what travels is
-not encrypted, so a tunnel (``ssh -L``) is the better way to look from another machine.
+On loopback any user of this machine can view the pages. Elsewhere a token is needed, and generated if none is given.
+The traffic is not encrypted, so a tunnel (``ssh -L``) is the better way to view pages from another machine.
 """
 
 from __future__ import annotations
@@ -32,18 +32,19 @@ def serve(
     announce: Callable[[str, int], None],
     opens_browser: bool,
 ) -> None:
-    """Serve the runs at these places until interrupted.
+    """Serve the runs at these paths until interrupted.
 
     Args:
         paths: folders of runs, or folders that hold such folders.
         host: an address or a name of this machine.
-        port: where to listen; 0: any free one.
-        token: what visitors must show; "": none on loopback, elsewhere a new one.
-        announce: called with the address and the number of runs once pages can be visited.
-        opens_browser: open the address in this machine's browser, if it has a desktop.
+        port: the port to listen on; 0: any free one.
+        token: the token that visitors must show; "": none on loopback, elsewhere a new one.
+        announce: called with the URL and the number of runs once the server listens.
+        opens_browser: open the URL in this machine's browser, if it has a desktop.
 
     Raises:
-        CairnError: there is no run, the port is in use, or the token has other than letters, digits, - and _.
+        CairnError: no run was found, the port is in use, or the token has characters other than letters, digits, - and
+            _.
     """
     import uvicorn
 
@@ -59,7 +60,7 @@ def serve(
                 server_header=False, timeout_graceful_shutdown=2,
             )
         )  # fmt: skip
-        gc.freeze()  # what was imported stays: pages of many episodes would have it looked through again and again
+        gc.freeze()  # excludes imported modules from garbage collection, which pages of many episodes trigger often
         url = _address(host, listening.getsockname()[1], token)
         announce(url, len(runs))
         if opens_browser and _has_desktop():
@@ -67,7 +68,7 @@ def serve(
         try:
             server.run(sockets=[listening])
         except KeyboardInterrupt:
-            return  # Ctrl-C is how it ends; whether it comes through depends on the event loop
+            return  # Ctrl-C ends the server; whether it arrives here depends on the event loop
 
 
 def _address(host: str, port: int, token: str) -> str:
@@ -77,5 +78,5 @@ def _address(host: str, port: int, token: str) -> str:
 
 
 def _has_desktop() -> bool:
-    """Return whether there is a screen to open a browser on; over SSH there is none."""
+    """Return whether this session has a display for a browser; an SSH session has none."""
     return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -1,6 +1,6 @@
-"""What all pages share: the runs, the templates, and what an address asks for.
+"""Shared parts of all pages: the runs, the templates, and the parsing of URLs.
 
-Templates escape whatever they are given, without exception; there is no filter in them that does not.
+Templates escape all values without exception; no filter in them bypasses this.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _MOST = (1 << 63) - 1  # SQLite's largest integer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSite:
-    """The runs that are shown."""
+    """The runs of the viewer."""
 
     runs: tuple[RunPlace, ...]
 
     @contextmanager
     def run(self, request: Request) -> Iterator[tuple[RunPlace, RunStore]]:
-        """Give the run that the address names, and its store."""
+        """Yield the run that the URL names, and its store."""
         found = [place for place in self.runs if place.slug == request.path_params["run"]]
         if not found:
             raise HTTPException(404, "There is no such run; the first page lists all")
@@ -44,7 +44,7 @@ class RunSite:
     def page(
         self, template: str, status: int = 200, headers: Mapping[str, str] | None = None, **values: Any
     ) -> Response:
-        """Answer with a template."""  # Any: whatever a template shows
+        """Return a page rendered from a template."""  # Any: values of any template
         text = rendered(template, site=self, **values)
         return HTMLResponse(text, status, {"Cache-Control": "no-store", **(headers or {})})
 
@@ -52,18 +52,18 @@ class RunSite:
 Show = Callable[[RunSite, Request], Response]
 
 
-def rendered(template: str, **values: Any) -> str:  # Any: whatever a template shows
-    """Return a template's text, with all that it is given escaped."""
+def rendered(template: str, **values: Any) -> str:  # Any: values of any template
+    """Return a template's text, with all values escaped."""
     return _templates.get_template(template).render(**values)
 
 
 def whole(request: Request, name: str, otherwise: int, most: int = _MOST) -> int:
-    """Return a whole number from 0 that the address asks for, in its path or after it; `otherwise` where it does not.
+    """Return a non-negative integer from the URL's path or query, or `otherwise`.
 
-    `most`: the highest that there can be.
+    `most`: the largest allowed value.
 
     Raises:
-        HTTPException: what it says is none.
+        HTTPException: the value is not such an integer.
     """
     text = str(request.path_params.get(name, request.query_params.get(name, "")))
     if not text:
@@ -74,10 +74,12 @@ def whole(request: Request, name: str, otherwise: int, most: int = _MOST) -> int
 
 
 def page_number(request: Request, per_page: int) -> int:
-    """Return which page of a list the address asks for, from 1: one whose first row SQLite can count to.
+    """Return the page of a list that the URL requests, from 1.
+
+    The page's first row must be within SQLite's integers.
 
     Raises:
-        HTTPException: there can be no such page.
+        HTTPException: the page is invalid.
     """
     return max(whole(request, "page", 1, _MOST // per_page), 1)
 
@@ -89,7 +91,7 @@ def _when(moment: float | None) -> str:
 
 
 def _finalize(value: object) -> object:
-    is_ours = hasattr(value, "__html__")  # what a macro made: escaped already
+    is_ours = hasattr(value, "__html__")  # output of a macro: escaped already
     return texts.clean(value) if isinstance(value, str) and not is_ours else value
 
 

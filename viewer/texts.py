@@ -1,6 +1,6 @@
-"""What others wrote, made ready for a page: cut to a limit, on one line where it must be, without control characters.
+"""Untrusted texts prepared for a page: cut to a limit, without control characters.
 
-Nothing here escapes: templates do, always. Numbers are written for people, with as many digits as they deserve.
+This module does not escape: templates always do. Numbers are formatted with suitable precision.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 import textwrap
 from dataclasses import dataclass
 
-LIMIT = 4000  # characters of one text on a page; all of it is a link away
+LIMIT = 4000  # characters of one text on a page; the whole text is linked
 NOT_IN_HTML = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]|\r(?!\n)"
 )
@@ -18,36 +18,36 @@ NOT_IN_HTML = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """A text as far as a page shows it."""
+    """The shown beginning of a text."""
 
     text: str
     left: int  # characters that are not shown
 
 
 def cut(text: str, limit: int = LIMIT) -> Cut:
-    """Return the first `limit` characters, and how many are left."""
+    """Return the first `limit` characters, and the number of remaining ones."""
     return Cut(text=text[:limit], left=max(len(text) - limit, 0))
 
 
 def clean(text: str) -> str:
-    """Return the text with what browsers do not show, or show as something else, replaced."""
+    """Return the text with characters replaced that browsers hide or misrender."""
     return NOT_IN_HTML.sub("\ufffd", text)
 
 
 def short(text: str, limit: int = 80) -> str:
-    """Return the text on one line, with an ellipsis where it was longer than `limit` characters."""
+    """Return the text on one line, shortened with an ellipsis to `limit` characters."""
     line = " ".join(text[: 4 * limit].split())
     return line if len(line) <= limit and len(text) <= 4 * limit else f"{line[: limit - 1]}\u2026"
 
 
 def lines(text: str, width: int, most: int) -> list[str]:
-    """Return the text as lines of about `width` characters, `most` at most, with an ellipsis where more is left."""
+    """Return at most `most` lines of about `width` characters, with an ellipsis if text is cut."""
     found = textwrap.wrap(short(text, 2 * width * most), width, max_lines=most, placeholder="\u2026")
     return [short(line, width + 1) for line in found]
 
 
 def number(value: float | int | None) -> str:
-    """Return a number with three digits that count; a dash where there is none."""
+    """Return a number with three significant digits; a dash for None or NaN."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "\u2013"
     if isinstance(value, int) or (math.isfinite(value) and value == int(value) and abs(value) < 1e15):
@@ -59,19 +59,19 @@ def number(value: float | int | None) -> str:
 
 
 def signed(value: float | None) -> str:
-    """Return a number with its sign and two decimals, 0 as it is; a dash where there is none."""
+    """Return a number with its sign and two decimals, 0 without; a dash for None or NaN."""
     if value is None or math.isnan(value):
         return "\u2013"
     return f"{value:+.2f}".replace("-", "\u2212") if value else "0"
 
 
 def percent(share: float | None) -> str:
-    """Return a share as a percentage without decimals; a dash where there is none."""
+    """Return a share as a percentage without decimals; a dash for None or NaN."""
     return "\u2013" if share is None or math.isnan(share) else f"{100 * share:.0f}\u00a0%"
 
 
 def seconds(value: float | None) -> str:
-    """Return a duration in the unit that suits it; a dash where there is none."""
+    """Return a duration in a suitable unit; a dash for None or NaN."""
     if value is None or math.isnan(value):
         return "\u2013"
     if value < 1:

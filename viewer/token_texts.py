@@ -1,6 +1,6 @@
-"""Texts of token ids, by the tokenizer of the run's newest checkpoint or of the evaluated agent; loads no model.
+"""Texts of token ids, by the tokenizer of the newest checkpoint or of the evaluated agent.
 
-A token's text is what it adds to those before it: half a character shows as its replacement.
+No model is loaded. Each token is decoded alone: a partial character shows as the replacement character.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from cairn.viewer.catalog import RunPlace
 
 
 class TokenTexts:
-    """Turns ids into texts."""
+    """Converts token ids to texts."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        """Take the tokenizer."""
+        """Use this tokenizer."""
         self._tokenizer = tokenizer
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
@@ -27,12 +27,12 @@ class TokenTexts:
         return [self._tokenizer.decode([i], skip_special_tokens=False) for i in ids]
 
     def text(self, ids: Sequence[int]) -> str:
-        """Return the text of all."""
+        """Return the text of all ids together."""
         return str(self._tokenizer.decode(list(ids), skip_special_tokens=False))
 
 
 def token_texts(place: RunPlace, store: RunStore) -> TokenTexts | None:
-    """Return what the run's tokenizer says; None: there is none that can be read."""
+    """Return the decoder of the run's tokenizer, or None if it is missing or unreadable."""
     file = place.tokenizer_file(store)
     return None if file is None else _load(file, file.stat().st_mtime_ns)
 
@@ -41,5 +41,5 @@ def token_texts(place: RunPlace, store: RunStore) -> TokenTexts | None:
 def _load(file: Path, changed: int) -> TokenTexts | None:
     try:
         return TokenTexts(Tokenizer.from_file(str(file)))
-    except Exception:  # noqa: BLE001  (the library raises Exception itself where a file is no tokenizer)
+    except Exception:  # noqa: BLE001  (the library raises Exception itself for an invalid file)
         return None

@@ -1,1 +1,1 @@
-"""What `cairn doctor` looks at: one file for each kind of thing; nothing is changed and no server is asked."""
+"""The checks of `cairn doctor`: one file per kind; they change nothing and query no server."""

@@ -1,4 +1,4 @@
-"""Data on disk: benchmark files and how to set a missing folder, and whether a run's file can be read."""
+"""Checks of data on disk: benchmark files, and whether a run's file can be read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cairn.cli._doctor.finding import DATA, Finding, refused
 from cairn.core.errors import CairnError, install_command
 from cairn.core.store import RunStore, read
 
-_FOLDERS = (  # below CAIRN_DATA: files of which one suffices, what plays them
+_FOLDERS = (  # below CAIRN_DATA: files of which one suffices, and their users
     ("alfworld", ("*.jsonl.gz",), "household's real games"),
     ("webshop", ("items_shuffle*.json*",), "the web shop's real products"),
     ("humaneval", ("HumanEval.jsonl.gz",), "code, kind humaneval"),
@@ -50,7 +50,7 @@ def _original() -> Finding:
 
 
 def stored(file: Path) -> Iterator[Finding]:
-    """Yield what reading all of a run's file finds."""
+    """Yield the result of reading all of a run's file."""
     what = file.parent.name or file.name
     try:
         with RunStore.read(file) as store:

@@ -1,4 +1,4 @@
-"""One thing that was looked at, and where the command that mends a gap comes from."""
+"""The result of one check, and the command that fixes a failed one."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ DATA = "export CAIRN_DATA=DIR"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     section: str
     what: str
-    is_well: bool | None  # None: optional, and not there
+    is_well: bool | None  # None: optional, and missing
     found: str
-    mend: str = ""  # a command, or what to set; empty where nothing is to be done
+    mend: str = ""  # a command, or a setting; "" if no action is needed
 
 
 def refused(section: str, what: str, error: CairnError) -> Finding:
-    """Return what an error says: something that is missing may be, anything else may not."""
+    """Return the finding for an error: only a missing package, program or data file is optional."""
     mend = mending(error)
     found = "a package is missing" if isinstance(error, MissingExtraError) else str(error)
     return Finding(section=section, what=what, is_well=None if mend else False, found=found, mend=mend)
 
 
 def mending(error: CairnError) -> str:
-    """Return the command that gets what is missing; "": nothing is."""
+    """Return the command that installs the missing part, or "" if nothing is missing."""
     if isinstance(error, MissingExtraError):
         return error.command
     if isinstance(error, MissingProgramError):
@@ -38,7 +38,7 @@ def mending(error: CairnError) -> str:
 
 
 def version(package: str) -> str | None:
-    """Return a package's version; None: it is not installed."""
+    """Return a package's version, or None if it is not installed."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

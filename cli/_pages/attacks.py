@@ -1,4 +1,4 @@
-"""docs/attacks.md: every hostile program, and which kind of sandbox promises to hold it; the tests try all of it."""
+"""Writes docs/attacks.md: hostile programs, and which sandboxes promise to stop them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/envs/gui-tasks.md: every kind of task in the browser, with an example, and MiniWoB++'s pages."""
+"""Writes docs/envs/gui-tasks.md: browser tasks with examples, and MiniWoB++'s pages."""
 
 from __future__ import annotations
 

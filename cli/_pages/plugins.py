@@ -1,4 +1,4 @@
-"""Describes plug-ins: one line each from their sources, without importing them; or the page docs/plugins.md."""
+"""Writes docs/plugins.md, and reads summaries of plug-ins without importing them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Packages outside this repository register an entry point in the point's group.
 
 
 def summary(place: str) -> str:
-    """Return the first line of a module's docstring, which is read and not run; "" where there is none."""
+    """Return the first line of a module's docstring, or ""; the module is parsed, not imported."""
     spec = find_spec(place.partition(":")[0])
     if spec is None or spec.origin is None:
         return ""
@@ -40,7 +40,7 @@ def _section(point: ExtensionPoint) -> str:
         "",
     ]
     for name, module in point.places().items():
-        if ":" not in module:  # what other packages plug in is not part of this repository's page
+        if ":" not in module:  # plug-ins of other packages are not part of this repository's page
             lines += [f"### {name}", "", f"{summary(module)}.", "", *_settings(module)]
     return "\n".join(lines)
 
@@ -55,7 +55,7 @@ def _settings(module: str) -> list[str]:
 
 
 def _configs(module: str) -> list[type[Config]]:
-    """Return the configuration that the module defines: a list of one, or empty."""
+    """Return the configuration class that the module defines: a list of one, or empty."""
     found = importlib.import_module(module)
     return [
         value

@@ -1,1 +1,1 @@
-"""What several commands use: output, progress, tables and completion."""
+"""Helpers of several commands: output, progress, tables and completion."""

@@ -1,7 +1,7 @@
-"""What a shell completes for the arguments and options of commands; commands and options themselves are Typer's part.
+"""Shell completion of argument and option values; Typer completes commands and option names.
 
-One table for all commands, by the parameter's name, so that a new command with an environment completes environments.
-Runs only while a shell asks (it sets `ASKED`), and imports nothing that takes time: ids are names of files.
+One table for all commands, by parameter name, so that a new command with an environment completes environments. Runs
+only when a shell asks (it sets `ASKED`), and imports nothing slow: ids are file names.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cairn.core.plugins import package_folders
 ASKED = "_CAIRN_COMPLETE"  # set by the scripts of `cairn --install-completion`
 _SCRIPTED = ("constant:", "human", "openai:", "oracle", "random", "replay:")
 
-Completer = Callable[[str], list[str]]  # what is typed so far -> what it may become
+Completer = Callable[[str], list[str]]  # the text typed so far -> its completions
 
 
 def environments(_: str) -> list[str]:
@@ -48,34 +48,34 @@ def benchmarks(_: str) -> list[str]:
 
 
 def configurations(typed: str) -> list[str]:
-    """Return the runs that ship with Cairn, and files."""
+    """Return the runs that ship with Cairn, and TOML files."""
     shipped = _shipped("runs")
     return [*sorted(shipped), *_beside(typed, lambda path: path.suffix == ".toml")]
 
 
 def panels(typed: str) -> list[str]:
-    """Return the panels that ship with Cairn, and files."""
+    """Return the panels that ship with Cairn, and TOML files."""
     shipped = _shipped("panels")
     return [*sorted(shipped), *_beside(typed, lambda path: path.suffix == ".toml")]
 
 
 def runs(typed: str) -> list[str]:
-    """Return folders of runs: those in ``runs/``, and what can be reached from what is typed."""
+    """Return folders of runs: those in ``runs/``, and those below the typed folder."""
     is_run = [str(path) for path in sorted(Path("runs").glob("*")) if _is_run(path)]
     return list(dict.fromkeys([*is_run, *_beside(typed, _is_run)]))
 
 
 def agents(typed: str) -> list[str]:
-    """Return who can play: scripted agents, and folders of runs."""
+    """Return agents: scripted ones, and folders of runs."""
     return [*_SCRIPTED, *runs(typed)]
 
 
 def players(typed: str) -> list[str]:
-    """Return who can play in the terminal."""
+    """Return players in the terminal: you, and agents."""
     return ["you", *agents(typed)]
 
 
-COMPLETERS: dict[str, Completer] = {  # by parameter, or by "command.parameter" where that says more
+COMPLETERS: dict[str, Completer] = {  # by parameter, or by "command.parameter" for a single command
     "agent": agents,
     "bench.name": benchmarks,
     "config": configurations,
@@ -97,11 +97,11 @@ COMPLETERS: dict[str, Completer] = {  # by parameter, or by "command.parameter" 
 
 
 def attach(command: Any, path: str = "") -> None:  # Any: Click's command, which Typer does not export
-    """Have the parameters of a command, and of those below it, completed."""
+    """Add completion to the parameters of a command and of its sub-commands."""
     for parameter in command.params:
         completer = COMPLETERS.get(f"{path}.{parameter.name}") or COMPLETERS.get(parameter.name)
         if completer is not None:
-            parameter._custom_shell_complete = _for_click(completer)  # what `autocompletion=` sets
+            parameter._custom_shell_complete = _for_click(completer)  # the attribute that `autocompletion=` sets
     for name, below in getattr(command, "commands", {}).items():
         attach(below, f"{path} {name}".strip())
 
@@ -111,7 +111,7 @@ def _for_click(completer: Completer) -> Callable[[Any, Any, str], list[str]]:  #
 
 
 def _shipped(kind: str) -> list[str]:
-    """Return the names of configurations that are part of Cairn."""
+    """Return the names of configurations that ship with Cairn."""
     return [file.stem for folder in package_folders("cairn.configs") for file in (folder / kind).glob("*.toml")]
 
 
@@ -120,7 +120,7 @@ def _is_run(path: Path) -> bool:
 
 
 def _beside(typed: str, is_wanted: Callable[[Path], bool]) -> Iterator[str]:
-    """Yield what is wanted in the folder that is typed, and its folders, which may hold more."""
+    """Yield matching paths in the typed folder, and its sub-folders."""
     start = typed[: typed.rfind("/") + 1]
     for path in sorted(Path(start).glob("*")) if Path(start).is_dir() else ():
         if is_wanted(path):

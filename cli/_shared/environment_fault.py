@@ -1,4 +1,4 @@
-"""Recognises an exception that code of an environment has raised, so that a command can name it in one line."""
+"""Detects exceptions of an environment's code, which commands report in one line."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from pathlib import Path
 
 
 def environment_fault(error: BaseException) -> str | None:
-    """Return the line that names the environment, its method and the fault; None: no environment raised it.
+    """Return a line with the environment, its method and the fault.
 
-    An exception is an environment's if a method of a `TextEnv` was at work when it was raised, whoever had called it.
+    None if no environment raised the exception.
+
+    An exception is an environment's if it passed through a method of a `TextEnv`, regardless of the caller.
     """
     if "cairn.envs.base" not in sys.modules:
         return None
     from cairn.envs.base import TextEnv
 
-    found: tuple[str, str] | None = None  # name and method: the innermost that belongs to the contract
+    found: tuple[str, str] | None = None  # name and method of the innermost frame of the contract
     for frame, _ in traceback.walk_tb(error.__traceback__):
         owner = frame.f_locals.get("self", frame.f_locals.get("cls"))
         kind = owner if isinstance(owner, type) else type(owner)

@@ -1,4 +1,4 @@
-"""Writes a new environment from the templates: into a Cairn checkout, or as three files into the current folder."""
+"""Writes a new environment from templates: into a Cairn checkout or the current folder."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 @dataclass(frozen=True)
 class Created:
-    """What was written, and what to do with it."""
+    """The written files, and the next commands to run."""
 
     files: list[Path]
     next_steps: list[str]
 
 
 def write(name: str, folder: Path | None = None) -> Created:
-    """Write the files of environment `name` into `folder` (the current one).
+    """Write the files of environment `name` into `folder` (default: the current one).
 
     Raises:
-        CairnError: the name does not fit, or a file is already there.
+        CairnError: the name is invalid, or a file exists.
     """
     if not _NAME.fullmatch(name):
         raise CairnError(
@@ -71,7 +71,7 @@ def _fill(template: str, name: str, class_name: str, check: str) -> str:
 
 
 def _is_checkout(folder: Path) -> bool:
-    """Whether `folder` is the root of Cairn's own repository."""
+    """Return whether `folder` is the root of Cairn's own repository."""
     project = folder / "pyproject.toml"
     try:
         return bool(tomllib.loads(project.read_text(encoding="utf-8"))["project"]["name"] == "cairn-rl")

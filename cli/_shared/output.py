@@ -1,4 +1,4 @@
-"""How commands answer: a table for people, or JSON for programs."""
+"""Output of commands: a table for people, or JSON for programs."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ AgentSettings = Annotated[
 _ANY_WIDTH = 10_000  # characters; wider than any row
 
 
-def show_json(value: Any) -> None:  # Any: whatever JSON can hold
-    """Print `value` as strict JSON: NaN and infinities, of which JSON has none, are null."""
+def show_json(value: Any) -> None:  # Any: any JSON value
+    """Print `value` as strict JSON: NaN and infinities, which JSON lacks, become null."""
     typer.echo(json.dumps(_finite(value), indent=2, allow_nan=False))
 
 
@@ -36,7 +36,7 @@ def _finite(value: Any) -> Any:  # Any: as above
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table; cells are plain text. Where output is kept rather than seen, a row stays one line."""
+    """Print a table of plain-text cells; outside a terminal, each row stays on one line."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -51,6 +51,6 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def program(name: str) -> str:
-    """Return what to type for a program installed beside this one: its name where a shell finds it, else its path."""
+    """Return the shell command of a program installed beside this one: its name, or its path."""
     beside = Path(sys.argv[0]).with_name(name)
     return quote(str(beside)) if shutil.which(name) is None and beside.is_file() else name

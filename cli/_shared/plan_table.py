@@ -1,4 +1,4 @@
-"""Shows a run's plan: memory by part and role, expected speed, and whether it fits."""
+"""Prints a run's plan: memory by part and role, expected speed, and whether it fits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _GIB = 1 << 30
 
 
 def show_plan(plan: RunPlan) -> None:
-    """Print it for people."""
+    """Print the plan for people."""
     shape, device = plan.shape, plan.device
     trained = f"{shape.adapters / 1e6:.1f} M of them as adapters" if shape.adapters else "all of them trained"
     typer.echo(f"model    {shape.parameters / 1e9:.3f} B parameters, {trained}")
@@ -42,7 +42,7 @@ def show_plan(plan: RunPlan) -> None:
 
 
 def plan_tables(plan: RunPlan) -> dict[str, Any]:  # Any: JSON
-    """Return it as JSON-ready tables, in bytes."""
+    """Return the plan as JSON-ready tables, in bytes."""
     return {
         "fits": not plan.problems,
         "problems": plan.problems,

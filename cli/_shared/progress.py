@@ -1,6 +1,6 @@
-"""How far something long has come, and the time that is left: a bar in a terminal, rare lines where output is kept.
+"""Progress and remaining time of long tasks: a bar in a terminal, some lines elsewhere.
 
-All of it goes to standard error, so that answers on standard output stay whole.
+Written to standard error, so that it does not mix with results on standard output.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
-LINE_S = 10.0  # between lines, where output is kept
+LINE_S = 10.0  # seconds between lines outside a terminal
 
 
 class Advance(Protocol):
-    """Says that a unit is done."""
+    """Reports that a unit is done."""
 
     def __call__(self, now: str = "") -> None:
-        """Move on by one; `now`: what comes next, or how it stands."""
+        """Advance by one; `now`: the next unit, or the current state."""
 
     def expect(self, total: int) -> None:
-        """Say how many units there are, in place of what was said at the beginning."""
+        """Replace the total number of units."""
 
 
 @contextmanager
@@ -35,7 +35,10 @@ def progress(
     console: Console | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Advance]:
-    """Show how far `what` has come, of `total` units (None: nobody knows); gives what is called after each unit."""
+    """Show the progress of `what`; yields the function to call after each unit.
+
+    `total`: the number of units; None: unknown.
+    """
     from rich.console import Console
 
     console = console or Console(stderr=True)
@@ -47,7 +50,7 @@ def progress(
 
 
 def time_left(done: int, total: int | None, seconds: float) -> str:
-    """Return how long the rest takes at the speed so far, as in 1:05:09; "?" where nobody knows."""
+    """Return the remaining time at the current speed, such as 1:05:09, or "?" if unknown."""
     if not done or total is None:
         return "?"
     minutes, left = divmod(round(seconds / done * max(total - done, 0)), 60)
@@ -71,7 +74,7 @@ def _display(console: Console, total: int | None) -> Progress:
 
 
 class _Bar:
-    """Moves a bar on."""
+    """Advances a bar."""
 
     def __init__(self, bar: Progress, task: TaskID) -> None:
         self._bar, self._task = bar, task
@@ -84,7 +87,7 @@ class _Bar:
 
 
 class _Lines:
-    """Prints a line now and then."""
+    """Prints a line at most every `LINE_S` seconds."""
 
     def __init__(self, what: str, total: int | None, console: Console, clock: Callable[[], float]) -> None:
         self._what, self._total, self._console, self._clock = what, total, console, clock

@@ -1,7 +1,7 @@
 """Serves an environment's web pages on this machine's loopback address, until Ctrl-C.
 
-An environment has web pages where a module `web` stands beside its own or that of a class that it is made of; that
-exports ``make_app(env, task)``, an ASGI application. Other machines cannot reach the server.
+An environment has web pages if a module `web` exists beside its own module or that of a base class, and exports
+``make_app(env, task)``, an ASGI application. Other machines cannot reach the server.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ def serve(name: str, config: Mapping[str, Any], task: str, port: int, announce: 
     Args:
         name: the environment's id, or PACKAGE.MODULE:CLASS.
         config: its settings.
-        task: which one the start page offers first; "": the first of the split.
-        port: where to listen; 0: any free one.
-        announce: called with the address once it can be visited.
+        task: the task that the start page offers first; "": the first of the split.
+        port: the port to listen on; 0: any free one.
+        announce: called with the URL once the server listens.
 
     Raises:
-        CairnError: the environment has no web pages, there is no such task, or the port is in use.
+        CairnError: the environment has no web pages, the task does not exist, or the port is in use.
     """
     import uvicorn
 
@@ -49,11 +49,11 @@ def serve(name: str, config: Mapping[str, Any], task: str, port: int, announce: 
         try:
             server.run(sockets=[listening])
         except KeyboardInterrupt:
-            return  # Ctrl-C is how it ends; whether it comes through depends on the event loop
+            return  # Ctrl-C ends the server; whether it arrives here depends on the event loop
 
 
 def _web(name: str) -> Any:  # Any: a module
-    """Return the module `web` beside the environment's, or beside that of what it is made of."""
+    """Return the module `web` beside the environment's module, or beside that of a base class."""
     env = registry.load(name)
     for module in (made.__module__ for made in env.__mro__ if issubclass(made, TextEnv)):
         package, _, _ = module.rpartition(".")

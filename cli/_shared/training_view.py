@@ -1,4 +1,4 @@
-"""What a person sees of a training run: a live table in a terminal, a line an update elsewhere."""
+"""Display of a training run: a live table in a terminal, one line per update elsewhere."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _COLUMNS = (
     ("staleness/mean", "stale", "{:.1f}"),
 )
 _ROWS = 12  # newest updates on screen
-_LINE_S = 60.0  # between lines about a phase, where output is kept
+_LINE_S = 60.0  # seconds between lines about a phase, outside a terminal
 
 
 class TrainingView(Callback):
@@ -66,7 +66,7 @@ class TrainingView(Callback):
             self._live.stop()
 
     def on_start(self, folder: Path, facts: Mapping[str, str]) -> None:
-        """Print what is about to happen; a comparison has many runs, each with a table of its own."""
+        """Print the run's facts; in a comparison of many runs, each starts a new table."""
         self._rows, self._began = [], 0.0
         self._print(f"run {folder}")
         for name, value in facts.items():
@@ -79,12 +79,12 @@ class TrainingView(Callback):
         self._line_printed = self._phase_began
 
     def on_advance(self, count: int) -> None:
-        """Move the bar; where output is kept, print a line a minute."""
+        """Advance the bar; outside a terminal, print a line per minute."""
         self._progress.advance(self._task, count)
         self._print_line()
 
     def on_progress(self, pulse: RolloutProgress) -> None:
-        """Show it beside the bar, or in the line."""
+        """Show the progress beside the bar, or in the line."""
         told = [f"{pulse.in_flight} in flight", f"{pulse.tokens_per_second:,.0f} tokens/s"]
         if pulse.success is not None:
             told.append(f"success {pulse.success:.0%}")
@@ -94,7 +94,7 @@ class TrainingView(Callback):
         self._print_line()
 
     def on_sft_epoch(self, epoch: int, metrics: Mapping[str, float]) -> None:
-        """Tell how well the warm start fits its demonstrations."""
+        """Print how well the warm start fits its demonstrations."""
         self._progress.advance(self._task, 1)
         self._print(f"warm start, pass {epoch}: loss {metrics['loss']:.3f} nats a decision")
 
@@ -102,7 +102,7 @@ class TrainingView(Callback):
         """Add a row."""
         if not self._began:
             self._began, self._first_update = self._clock(), update
-        # An update in which every advantage was 0 has no gradient, so neither entropy nor KL were computed.
+        # An update whose advantages are all 0 has no gradient, so neither entropy nor KL were computed.
         cells = [form.format(metrics[name]) if name in metrics else "-" for name, _, form in _COLUMNS]
         self._rows.append((f"{update}/{self._updates}", *cells, self._time_left(update)))
         if self._live is None:
@@ -141,4 +141,4 @@ class TrainingView(Callback):
         return time_left(done, self._updates - self._first_update, self._clock() - self._began)
 
     def _print(self, text: str) -> None:
-        self._console.print(Text(text), soft_wrap=True)  # a line stays one line in a log
+        self._console.print(Text(text), soft_wrap=True)  # no wrapping in a log

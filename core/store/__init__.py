@@ -1,4 +1,4 @@
-"""The run store: one SQLite file a run, with everything that happened in it."""
+"""The run store: one SQLite file per run, with all of its episodes, metrics and events."""
 
 from cairn.core.store.recorder import Recorder
 from cairn.core.store.store import RunStore

@@ -1,4 +1,7 @@
-"""What is large of an episode, as bytes: texts compressed together, since turns repeat each other; ids as they are."""
+"""An episode's large data as bytes.
+
+Texts are compressed together, since turns repeat each other; ids are raw.
+"""
 
 from __future__ import annotations
 
@@ -13,24 +16,24 @@ import numpy as np
 from cairn.core.errors import CairnError
 from cairn.core.records import Episode, FloatArray, IntArray, Note
 
-_MOST = 256 << 20  # bytes that an episode's texts may have, as JSON
+_MOST = 256 << 20  # limit of an episode's texts in bytes, as JSON
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Body:
-    """What was shown and said in an episode, and the ids of all turns one after another."""
+    """The texts of an episode, and the token ids of all its turns, concatenated."""
 
-    observations: tuple[str, ...]  # one a turn
+    observations: tuple[str, ...]  # one per turn
     replies: tuple[str, ...]
-    final: str | None  # what the last step led to; None where the episode failed
-    notes: tuple[tuple[Note, ...], ...]  # one tuple a turn
-    prompt_ids: IntArray  # [sum over turns]; the turns' rows say how many each has
+    final: str | None  # text of the last observation; None if the episode failed
+    notes: tuple[tuple[Note, ...], ...]  # one tuple per turn
+    prompt_ids: IntArray  # [sum over turns]; the turns' rows have the count of each
     reply_ids: IntArray
     reply_logprobs: FloatArray  # as long as `reply_ids`, or empty
 
     @classmethod
     def of(cls, episode: Episode) -> Body:
-        """Return an episode's."""
+        """Return the body of an episode."""
         turns = episode.turns
         return cls(
             observations=tuple(turn.observation.text for turn in turns),
@@ -44,7 +47,12 @@ class Body:
 
 
 def pack(body: Body) -> tuple[bytes, bytes, bytes, bytes] | None:
-    """Return texts, prompt ids, reply ids and logprobs as bytes; lone surrogates survive. None: texts are too long."""
+    """Return texts, prompt ids, reply ids and logprobs as bytes.
+
+    None if the texts are too long.
+
+    Lone surrogates are preserved.
+    """
     notes = [[(note.kind, note.text) for note in each] for each in body.notes]
     texts = json.dumps([body.observations, body.replies, body.final, notes]).encode()
     if len(texts) > _MOST:
@@ -54,10 +62,10 @@ def pack(body: Body) -> tuple[bytes, bytes, bytes, bytes] | None:
 
 
 def unpack(texts: bytes, prompt_ids: bytes, reply_ids: bytes, reply_logprobs: bytes) -> Body:
-    """Return what `pack` was given.
+    """Return the body that `pack` converted.
 
     Raises:
-        CairnError: these are no such bytes.
+        CairnError: the bytes are not in the format of `pack`.
     """
     try:
         unzip = zlib.decompressobj()

@@ -1,4 +1,4 @@
-"""Whether the same happened: a hash of an episode without its times, and of many."""
+"""Hashes of episodes without their times, to check whether two runs did the same."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from cairn.core.store.store import RunStore
 
 
 def digest(episode: Episode) -> str:
-    """Return the SHA-256, as 64 hex digits, of what was asked, shown, said and done, and what came of it.
+    """Return the SHA-256 of an episode's task, turns, ending and result, as 64 hex digits.
 
-    Not part of it: times, tokens' logprobs (which depend on the machine), pictures, and the groups of a run.
+    Left out: times, tokens' logprobs (which depend on the machine), pictures, and the groups of a run.
     """
     task, ending = episode.task, episode.ending
     final = episode.final
@@ -31,12 +31,15 @@ def digest(episode: Episode) -> str:
 
 
 def digest_all(episodes: Iterable[Episode]) -> str:
-    """Return one hash of all, whatever their order."""
+    """Return one hash of all episodes, independent of their order."""
     return sha256("".join(sorted(map(digest, episodes))).encode()).hexdigest()
 
 
 def played(store: RunStore) -> list[tuple[object, ...]]:
-    """Return each episode of a run with its tokens and advantages; equal, bit for bit, where the same happened."""
+    """Return each episode of a run with its tokens and advantages, comparable bit for bit.
+
+    Equal for runs that did the same.
+    """
     rows = read.episodes(store)
     return [
         (

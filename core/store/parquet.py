@@ -1,10 +1,10 @@
-"""A run's store as a folder of Parquet files, and back: for pandas, Polars, DuckDB and Hugging Face's `datasets`.
+"""Export and import of a run store as Parquet files: for pandas, Polars, DuckDB, `datasets`.
 
-One file a table, named as `core.store.schema` names it. ``turns`` has each turn's texts, token ids, logprobs, picture
-and advantages beside its numbers, ``episodes`` what the last step led to. ``README.md`` has the header by which
-``datasets.load_dataset(FOLDER, "turns")`` finds the files. Anchors are unsigned 64-bit integers. Texts, tokens and
-pictures that were forgotten to make room are nulls. Half characters (lone surrogates), which Parquet cannot hold,
-become question marks; all else is read back as it was.
+One file per table, named as `core.store.schema` names it. ``turns`` has each turn's texts, token ids, logprobs, picture
+and advantages beside its numbers; ``episodes`` has the last observation. The header of ``README.md`` lets
+``datasets.load_dataset(FOLDER, "turns")`` of Hugging Face find the files. Anchors are unsigned 64-bit integers. Texts,
+tokens and pictures that the store deleted to save space are nulls. Lone surrogates, which Parquet cannot hold, become
+question marks; everything else is read back unchanged.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ from cairn.core.store.store import RunStore
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_AT_ONCE = 256  # rows that are read together
-_GROUP_BYTES = 32 << 20  # of texts, tokens and pictures in a row group, about
-_MOST_BYTES = 1 << 30  # of a row group that is read
+_AT_ONCE = 256  # episodes or rows that are read together
+_GROUP_BYTES = 32 << 20  # approximate bytes of texts, tokens and pictures in a row group
+_MOST_BYTES = 1 << 30  # size limit of a row group on import
 _PLAIN = ("meta", "updates", "metrics", "environments", "checkpoints", "events")  # tables without episodes
 _CARD = """---
 configs:
 {configs}---
 Episodes of a run of Cairn: `turns` has one row a turn, `episodes` one an episode, `metrics` one a step and name.
 """
-Cells = dict[str, Any]  # Any: what a column holds
+Cells = dict[str, Any]  # Any: cells of any column type
 
 
 def export_run(store: RunStore, folder: Path) -> dict[str, int]:
-    """Read all of a run's file, write its tables into a new folder, and return how many rows each has.
+    """Write all tables of a run into a new folder and return the number of rows of each.
 
     Raises:
-        CairnError: the folder is there, or the run's file is damaged.
+        CairnError: the folder exists, or the run's file is damaged.
         MissingExtraError: PyArrow is not installed.
     """
     pa, parquet = _arrow()
@@ -73,10 +73,10 @@ def export_run(store: RunStore, folder: Path) -> dict[str, int]:
 
 
 def import_run(folder: Path, path: Path) -> RunStore:
-    """Make a new run store of what `export_run` wrote, and return it.
+    """Create a run store from a folder that `export_run` wrote, and return it.
 
     Raises:
-        CairnError: files are missing or are no such tables, or the store is there already.
+        CairnError: files are missing or malformed, or the store exists.
         MissingExtraError: PyArrow is not installed.
     """
     pa, _ = _arrow()
@@ -94,10 +94,10 @@ def import_run(folder: Path, path: Path) -> RunStore:
 
 @contextmanager
 def _made_whole(place: Path) -> Iterator[Path]:
-    """Give where to make what is moved to `place` when it is whole; if it fails, nothing of it is left.
+    """Yield a temporary path that is renamed to `place` on success and removed on failure.
 
     Raises:
-        CairnError: the place is taken.
+        CairnError: `place` exists.
     """
     if place.exists():
         raise CairnError(f"{str(place)!r} is there already; name a new folder")
@@ -108,7 +108,7 @@ def _made_whole(place: Path) -> Iterator[Path]:
         made.rename(place)
 
 
-# -- out ---------------------------------------------------------------------------------------------------------------
+# -- export ------------------------------------------------------------------------------------------------------------
 
 
 def _arrow() -> tuple[Any, Any]:  # Any: modules without types
@@ -128,7 +128,10 @@ def _chunks(store: RunStore) -> Iterator[list[EpisodeRow]]:
 
 
 def _row_groups(store: RunStore) -> Iterator[dict[str, list[Cells]]]:
-    """Give the rows of both tables of episodes, as many at once as `_GROUP_BYTES` allows, and whole episodes."""
+    """Yield rows of both episode tables, about `_GROUP_BYTES` at a time.
+
+    Episodes are never split.
+    """
     found: dict[str, list[Cells]] = {"episodes": [], "turns": []}
     size = 0
     for chunk in _chunks(store):
@@ -226,7 +229,7 @@ def _turn_schema(pa: Any) -> pa.Schema:  # Any: as above
     return pa.schema([*_columns(pa, TurnRow), *more])
 
 
-# -- back --------------------------------------------------------------------------------------------------------------
+# -- import ------------------------------------------------------------------------------------------------------------
 
 
 def _read_back(store: RunStore, folder: Path) -> None:
@@ -262,17 +265,17 @@ def _read_back(store: RunStore, folder: Path) -> None:
 
 
 def _by_episode(folder: Path, schema: Any) -> Iterator[tuple[int, list[Cells]]]:  # Any: PyArrow, as above
-    """Give each episode's turns; those of one stand together."""
+    """Yield each episode's number and turns; the turns of an episode are adjacent in the file."""
     cells = (each for batch in _batches(folder, "turns", schema) for each in batch)
     for episode, turns in groupby(cells, key=lambda each: int(each["episode"])):
         yield episode, list(turns)
 
 
 def _batches(folder: Path, name: str, schema: Any) -> Iterator[list[Cells]]:  # Any: PyArrow, as above
-    """Give a table's rows, some at a time, whatever the order of its columns.
+    """Yield batches of a table's rows; the order of the file's columns does not matter.
 
     Raises:
-        CairnError: it lacks columns, or has others; or a group of its rows takes too much memory.
+        CairnError: columns are missing or unknown, or a row group takes too much memory.
     """
     pa, parquet = _arrow()
     path = folder / f"{name}.parquet"
@@ -317,7 +320,10 @@ def _turn_row(cells: Cells) -> Cells:
 
 
 def _rows_of(episode: Cells, turns: Sequence[Cells], task: int) -> Iterator[tuple[str, Cells]]:
-    """Give the rows of an episode and its turns with their tables, and those of texts unless these were forgotten."""
+    """Yield the tables and rows of an episode and its turns.
+
+    Text rows are left out if the texts were deleted.
+    """
     yield "episodes", _episode_row(episode, task)
     number = {"episode": episode["id"]}
     for each in turns:

@@ -1,7 +1,7 @@
-"""What a run's store holds, as records: rows of episodes and turns, and whole episodes again.
+"""Typed reading of a run store: rows of episodes and turns, and whole episodes.
 
-SQLite keeps whatever was put into a cell. Everything here checks types and lengths as it reads, and raises a
-`CairnError` that names the file and what is wrong with it.
+SQLite accepts any value in any column. This module checks types and lengths as it reads, and raises a `CairnError` that
+names the file and the fault.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class EpisodeRow:
     type: str
     group_id: int
     seed: int
-    origin: Any  # Any: one of core.records.Origin, which SQLite gives as text
+    origin: Any  # Any: one of core.records.Origin, which SQLite returns as text
     parent: str | None
     fork_turn: int | None
     ending: Any  # Any: an ending's kind, likewise
@@ -103,7 +103,10 @@ def episodes(
     limit: int = -1,
     offset: int = 0,
 ) -> list[EpisodeRow]:
-    """Return episodes, in the order they were stored; None: whatever it is; a negative limit: all."""
+    """Return episodes in the order they were stored.
+
+    A filter that is None matches all; a negative limit means no limit.
+    """
     listed = None if ids is None else json.dumps(list(ids))
     asked = {"ids": listed, "phase": phase, "step": step, "group": group, "task": task}
     wanted = {name: value for name, value in asked.items() if value is not None}
@@ -116,7 +119,7 @@ def episodes(
 
 
 def turns(store: RunStore, chosen: Sequence[int]) -> dict[int, list[TurnRow]]:
-    """Return the turns of the episodes of these numbers."""
+    """Return the turns of these episodes, by episode number."""
     found: dict[int, list[TurnRow]] = {episode: [] for episode in chosen}
     sql = f"SELECT {_TURN_COLUMNS} FROM turns WHERE episode IN (SELECT value FROM json_each(?)) ORDER BY episode, turn"
     for row in records(store, TurnRow, sql, (json.dumps(list(chosen)),)):
@@ -128,7 +131,7 @@ def records(store: RunStore, kind: type[T], sql: str, values: Sequence[object] =
     """Return the rows of a query, whose columns are the fields of `kind` in their order.
 
     Raises:
-        CairnError: a cell holds something else than its field says.
+        CairnError: a cell's type does not match its field, or a cell cannot be parsed.
     """
     named = _fields(kind)  # type: ignore[arg-type]  # types are hashable
     columns: list[Sequence[Any]] = []  # Any: SQLite's column types
@@ -147,7 +150,7 @@ def advantages(store: RunStore, episode: int) -> dict[str, Floats]:
     """Return the advantages of an episode's turns, by method.
 
     Raises:
-        CairnError: they are no numbers, or another number of them.
+        CairnError: the cell is not one float64 per turn.
     """
     sql = (
         'SELECT a.method, a."values", e.turns FROM advantages a JOIN episodes e ON e.id = a.episode '
@@ -162,7 +165,7 @@ def advantages(store: RunStore, episode: int) -> dict[str, Floats]:
 
 
 def image(store: RunStore, episode: int, turn: int) -> bytes | None:
-    """Return what there was to see at a turn, as PNG."""
+    """Return the picture of a turn as PNG, or None if none is stored."""
     found = store.rows("SELECT png FROM images WHERE episode = ? AND turn = ?", (episode, turn))
     return found[0][0] if found and isinstance(found[0][0], bytes) else None
 
@@ -174,12 +177,17 @@ def visits(store: RunStore, anchor: int, limit: int) -> list[tuple[int, int]]:
 
 
 def whole_episodes(store: RunStore, chosen: Sequence[EpisodeRow], *, has_images: bool = True) -> Iterator[Episode]:
-    """Give episodes as they were added, but for what is not stored: texts that were forgotten are empty.
+    """Yield episodes as they were added, except for parts that are not stored.
 
-    `has_images`: whether with pictures, of which an episode may have hundreds of megabytes.
+    Deleted texts are empty.
+
+    Args:
+        store: the run's store.
+        chosen: rows of the episodes.
+        has_images: whether to load pictures, which may take hundreds of megabytes per episode.
 
     Raises:
-        CairnError: an episode's turns, texts and tokens do not fit together.
+        CairnError: an episode's turns, texts and tokens are inconsistent.
     """
     for row in chosen:
         listed, body = turns(store, [row.id])[row.id], store.body(row.id)
@@ -190,10 +198,10 @@ def whole_episodes(store: RunStore, chosen: Sequence[EpisodeRow], *, has_images:
 
 
 def check(store: RunStore) -> None:
-    """Read all of a run's file.
+    """Check the whole file of a run by reading it.
 
     Raises:
-        CairnError: it is damaged.
+        CairnError: the file is damaged.
     """
     store.check_file()
     store.meta()
@@ -237,9 +245,9 @@ def _box(cell: str | None) -> Box | None:
     return (found[0], found[1], found[2], found[3])
 
 
-Convert = Callable[[Any], Any]  # Any: a cell, and what it stands for
+Convert = Callable[[Any], Any]  # Any: a cell, and its converted value
 _NONE = type(None)
-_KINDS: Mapping[str, tuple[set[type], Convert | None]] = {  # of a field: types of its cells, and how these are read
+_KINDS: Mapping[str, tuple[set[type], Convert | None]] = {  # by field type: types and conversion of its cells
     "int": ({int}, None),
     "int | None": ({int, _NONE}, None),
     "float": ({float, int}, None),
@@ -270,10 +278,10 @@ def _images(store: RunStore, episode: int) -> dict[int, bytes]:
 
 
 def _whole(row: EpisodeRow, listed: Sequence[TurnRow], body: Body | None, images: Mapping[int, bytes]) -> Episode:
-    """Return an episode.
+    """Return an episode, built from its parts.
 
     Raises:
-        ValueError: its parts do not fit together.
+        ValueError: the parts are inconsistent.
     """
     if [turn.turn for turn in listed] != list(range(row.turns)) and listed:
         raise ValueError(f"expected turns 0 to {row.turns - 1}, got {len(listed)} others")
@@ -333,7 +341,7 @@ def _tokens(turn: TurnRow) -> Tokens | None:
 
 
 def _split(body: Body | None, listed: Sequence[TurnRow]) -> list[tuple[Any, Any, Any]]:  # Any: arrays, or None
-    """Return each turn's prompt ids, reply ids and logprobs; None where it has none."""
+    """Return each turn's prompt ids, reply ids and logprobs; None if not stored."""
     if body is None or not len(body.reply_ids):
         return [(None, None, None)] * len(listed)
     replies = [turn.reply_tokens or 0 for turn in listed]

@@ -1,4 +1,4 @@
-"""What a run tells its store."""
+"""The interface by which a run writes its records."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from cairn.core.records import Episode
 
 
 class Recorder(Protocol):
-    """Where a run puts what it finds out: a `RunStore`, or one that is elsewhere."""
+    """Receives the records of a run: a `RunStore`, or a client of a store in another process."""
 
-    def set_meta(self, values: Mapping[str, Any]) -> None:  # Any: whatever JSON can hold
+    def set_meta(self, values: Mapping[str, Any]) -> None:  # Any: any JSON value
         """Store facts about the run."""
 
-    def meta(self) -> dict[str, Any]:  # Any: whatever JSON can hold
+    def meta(self) -> dict[str, Any]:  # Any: any JSON value
         """Return the facts about the run."""
 
-    def environment(self, env: str, version: int, config: Mapping[str, Any]) -> None:  # Any: whatever JSON can hold
-        """Store which version of an environment is played, and with which settings."""
+    def environment(self, env: str, version: int, config: Mapping[str, Any]) -> None:  # Any: any JSON value
+        """Store a version of an environment that the run uses, with its settings."""
 
     def add(
         self,
@@ -30,19 +30,28 @@ class Recorder(Protocol):
         task_types: Sequence[str] | None = None,
         advantages: Mapping[str, Sequence[float]] | None = None,
     ) -> None:
-        """Store one step's metrics and episodes; `advantages` has, by method, one value a turn of all."""
+        """Store one step's metrics and episodes.
+
+        Args:
+            step: the number of updates so far.
+            metrics: values by name.
+            episodes: those that ended.
+            phase: train or eval.
+            task_types: one per episode.
+            advantages: by method, one value per turn of all episodes.
+        """
 
     def checkpoint(self, step: int, folder: str) -> None:
         """Store that a checkpoint was saved."""
 
     def event(self, step: int, kind: str, text: str) -> None:
-        """Store that something happened that a person should know."""
+        """Store an event that the user should know about."""
 
     def series(self, name: str) -> list[tuple[int, float]]:
         """Return (step, value) pairs of one metric, by step."""
 
     def forget_after(self, step: int) -> None:
-        """Delete everything later than `step`."""
+        """Delete all records of steps later than `step`."""
 
     def flush(self) -> None:
-        """Return when all of it is in the file."""
+        """Return once all writes are in the file."""

@@ -1,15 +1,15 @@
-"""What a run's file forgets when it grows too large, the oldest first; nothing of the newest update and evaluation.
+"""Deletion of old data from a run's file that exceeds its size limit.
 
-First texts, tokens and pictures of training episodes; if that is not enough, those of evaluations; if that is not
-enough, turns of training episodes. Episodes with their scores, metrics and turns of evaluations are kept. Space that is
-freed is used again, so the file stays as large as it was.
+Deleted first, oldest first: texts, tokens and pictures of training episodes; then those of evaluations; then turns of
+training episodes. The newest update and evaluation are never touched. Episodes with their scores, metrics and turns of
+evaluations are kept. SQLite reuses the freed space, so the file keeps its size.
 """
 
 from __future__ import annotations
 
 import sqlite3
 
-_LEFT = 0.9  # of the limit, after some was forgotten
+_LEFT = 0.9  # fraction of the limit that remains in use after a deletion
 _IS_OLD = "phase = :phase AND step < (SELECT max(step) FROM episodes WHERE phase = :phase)"
 _BODIES = f"""
 SELECT e.id, coalesce((SELECT length(texts) + length(prompt_ids) + length(reply_ids) + length(reply_logprobs)
@@ -21,7 +21,7 @@ _TURNS = f"""
 SELECT e.id, (SELECT count(*) FROM turns WHERE episode = e.id) * 150 AS size
 FROM episodes e WHERE {_IS_OLD} AND size > 0 ORDER BY step, e.id
 """
-_IN_ORDER = (  # what, of which phase, and the tables that have it
+_IN_ORDER = (  # the data for the event's text, the phase, the query of sizes, and the tables
     ("texts of {} training episodes", "train", _BODIES, ("bodies", "images")),
     ("texts of {} episodes of evaluations", "eval", _BODIES, ("bodies", "images")),
     ("turns of {} training episodes", "train", _TURNS, ("turns", "advantages")),
@@ -29,7 +29,7 @@ _IN_ORDER = (  # what, of which phase, and the tables that have it
 
 
 def make_room(db: sqlite3.Connection, most: int) -> str:
-    """Forget until at most `most` bytes are used, and return what was; nothing where there is room."""
+    """Delete until at most `most` bytes are used, and describe the deleted data; "" if none was."""
     told = []
     for what, phase, sql, tables in _IN_ORDER:
         excess = used_bytes(db) - most
@@ -44,7 +44,7 @@ def make_room(db: sqlite3.Connection, most: int) -> str:
 
 
 def used_bytes(db: sqlite3.Connection) -> int:
-    """Return how much of the file is in use."""
+    """Return the number of bytes of the file that are in use."""
     pages, free, size = (int(db.execute(f"PRAGMA {name}").fetchone()[0]) for name in _PAGES)
     return (pages - free) * size
 
@@ -53,7 +53,7 @@ _PAGES = ("page_count", "freelist_count", "page_size")
 
 
 def _oldest(db: sqlite3.Connection, sql: str, phase: str, wanted: float) -> list[int]:
-    """Return the first episodes that together have as many bytes as wanted."""
+    """Return the first episodes whose sizes add up to at least `wanted` bytes."""
     chosen: list[int] = []
     for episode, size in db.execute(sql, {"phase": phase}):
         if wanted <= 0:

@@ -1,4 +1,4 @@
-"""Records as rows of the tables."""
+"""Conversion of records to rows of the tables."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def add_episodes(
 
 
 def _task(db: sqlite3.Connection, known: dict[Row, int], episode: Episode, kind: str) -> int:
-    """Return the number of a task's row, which is made where there is none."""
+    """Return the number of a task's row; insert the row if it is missing."""
     key = tuple(map(text, (episode.task.env_id, episode.task.task_id, episode.task.split, kind)))
     if key not in known:
         db.execute("INSERT OR IGNORE INTO tasks (env, task, split, type) VALUES (?, ?, ?, ?)", key)
@@ -70,7 +70,7 @@ def advantage_rows(
 
 
 def token_counts(episode: Episode) -> list[Tokens | None]:
-    """Return each turn's tokens: those of its ids, or else as a server counted them; None: neither is known."""
+    """Return each turn's token counts: from its ids, else from the server; None if unknown."""
     found: list[Tokens | None] = []
     length = 0  # of the sequence so far
     for turn in episode.turns:
@@ -135,7 +135,7 @@ def turn_rows(number: int, episode: Episode) -> Iterator[Row]:
 
 
 def image_rows(number: int, episode: Episode) -> Iterator[Row]:
-    """Return the rows of what there was to see."""
+    """Return the rows of an episode's pictures."""
     for t, turn in enumerate(episode.turns):
         if turn.observation.image is not None:
             yield number, t, turn.observation.image
@@ -144,7 +144,7 @@ def image_rows(number: int, episode: Episode) -> Iterator[Row]:
 
 
 def text(value: str) -> str:
-    """Return a text as SQLite can hold it: without lone surrogates."""
+    """Return a text with lone surrogates replaced, because SQLite cannot store them."""
     return value.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -1,21 +1,21 @@
-"""The tables of a run's file, and how files of earlier versions are brought up to date.
+"""The tables of a run's file, and the migration of files of earlier versions.
 
 ==============  ======================================================================================================
 meta            facts about the run, as JSON
 updates         when each step was stored, in seconds since 1970
-metrics         one value a step and name
-environments    those that were played: version and settings
-tasks           those that were played, and their kinds
-episodes        one row each; `phase` is train or eval; `prompt_tokens` counts what the model read anew or again
-turns           one row each, small: what credit and search need; `logprob` is the mean over the reply's tokens
-bodies          of each episode, what is large: see `core.store.blobs`; the oldest are forgotten where space is short
-images          what there was to see at a turn; `turn` is the number of turns for what the last step led to
+metrics         one value per step and name
+environments    the environments used: version and settings
+tasks           the tasks used, and their kinds
+episodes        one row each; `phase` is train or eval; `prompt_tokens` counts all tokens read, repeated ones included
+turns           one row each, small: columns for credit and search; `logprob` is the mean over the reply's tokens
+bodies          large data of each episode: see `core.store.blobs`; the oldest are deleted if space is short
+images          the pictures; `turn` of the observation after the last step is the number of turns
 advantages      of an episode's turns, by method, as float64
-checkpoints     which were saved
-events          what a person should know
+checkpoints     the saved checkpoints
+events          events that the user should know about
 ==============  ======================================================================================================
 
-Anchors are SQLite's integers, which have a sign: 64-bit keys from 2^63 on are stored as themselves minus 2^64.
+Anchors are SQLite's signed integers: 64-bit keys from 2^63 on are stored as themselves minus 2^64.
 """
 
 from __future__ import annotations
@@ -81,14 +81,17 @@ CREATE TABLE events (
 
 
 def create(db: sqlite3.Connection) -> None:
-    """Make the tables of an empty file, in one transaction; a file that has any is left alone.
+    """Create the tables of an empty file, in one transaction.
 
-    A file can be there and empty: SQLite makes it before the first transaction, in which its writer may be killed.
+    A file that has tables is not changed.
+
+    A file can exist and be empty: SQLite creates it before the first transaction, and its writer may be killed in
+    between.
     """
     if not _is_empty(db):
         return
     db.execute("BEGIN IMMEDIATE")
-    if _is_empty(db):  # nobody else was faster
+    if _is_empty(db):  # no other process created them in the meantime
         for statement in TABLES.split(";\n"):
             db.execute(statement)
         db.execute(f"PRAGMA user_version = {VERSION}")
@@ -96,10 +99,13 @@ def create(db: sqlite3.Connection) -> None:
 
 
 def migrate(db: sqlite3.Connection) -> int:
-    """Bring a file of an older version up to date, each version in a transaction, and return its version."""
+    """Migrate a file of an older version and return its new version.
+
+    Each version takes one transaction.
+    """
     while (version := version_of(db)) in _MIGRATIONS:
         db.execute("BEGIN IMMEDIATE")
-        if version_of(db) == version:  # nobody else was faster
+        if version_of(db) == version:  # no other process migrated it in the meantime
             _MIGRATIONS[version](db)
             db.execute(f"PRAGMA user_version = {version + 1}")
         db.execute("COMMIT")
@@ -107,7 +113,7 @@ def migrate(db: sqlite3.Connection) -> int:
 
 
 def fault(db: sqlite3.Connection) -> str:
-    """Return which table or column a file of this version should have and does not; "": it has all."""
+    """Return the first table or column that a file of this version lacks; "" if it has all."""
     wanted, found = _columns(), _columns_of(db)
     for table, columns in wanted.items():
         if table not in found:
@@ -118,7 +124,10 @@ def fault(db: sqlite3.Connection) -> str:
 
 
 def wrong_cells(db: sqlite3.Connection) -> str:
-    """Return which column has cells of another type than it should, or rows that belong to none; "": there are none."""
+    """Return the first fault of a column or its rows; "" if none has one.
+
+    Faults are cells of a wrong type, and rows of episodes that do not exist.
+    """
     for table in _columns():
         columns = list(db.execute(f"PRAGMA table_info({table})"))
         types = {name: (*_CELLS[kind], *(() if is_needed else ("null",))) for _, name, kind, is_needed, *_ in columns}
@@ -141,9 +150,9 @@ def _listed(kinds: Sequence[str]) -> str:
 
 
 def wrong_fact(facts: Mapping[str, Any]) -> str:  # Any: JSON
-    """Return the name of a fact about the run that has another form than Cairn writes; "": there is none.
+    """Return the name of a fact about the run with an invalid type; "" if all are valid.
 
-    Facts of other names may have any form.
+    Facts with unknown names may have any type.
     """
     for name, value in facts.items():
         kinds = _FACTS.get(name, (object,))
@@ -192,9 +201,9 @@ def _from_1(db: sqlite3.Connection) -> None:
 
 
 def _from_2(db: sqlite3.Connection) -> None:
-    """Put texts and tokens of each episode together, tasks into a table, and anchors into integers.
+    """Put texts and tokens of each episode together, tasks into a table, anchors into integers.
 
-    A version with other tables than those of version 3 needs its own `TABLES`: this makes the present ones.
+    This creates the present `TABLES`. A version whose tables differ from version 3 needs its own copy of them here.
     """
     db.execute("ALTER TABLE episodes RENAME TO old_episodes")
     db.execute("ALTER TABLE turns RENAME TO old_turns")
@@ -263,7 +272,7 @@ def _turns_from_2(db: sqlite3.Connection, episode: int) -> None:
 
 
 def _from_3(db: sqlite3.Connection) -> None:
-    """Rename settings of the run that have other names since."""
+    """Rename settings of the run whose names have changed."""
     names = {"turn_s": "turn_timeout_s", "episode_s": "episode_timeout_s", "group_s": "group_timeout_s"}
     for key, value in db.execute("SELECT key, value FROM meta WHERE key IN ('config', 'configs')").fetchall():
         stored = json.loads(value)

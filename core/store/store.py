@@ -1,12 +1,14 @@
-"""The run store: one SQLite file a run, written by one writer, readable while it is written (write-ahead log).
+"""The run store: one SQLite file per run, with one writer, readable during writes.
 
-One transaction an update: a kill loses at most the update under way. Files of earlier versions are brought up to date
-when they are opened; a file of a newer version is refused, and so is one that is damaged, as far as it is read:
-`core.store.read.check` reads all of it. A writer that others send their writes to notes in each transaction which one
-it was, so that what is sent again after a kill is not written twice. What is read again, as records, is in
-`core.store.read`.
+Readers use SQLite's write-ahead log.
 
-Not stored: the choices that replies were kept to, and which actions were admissible.
+One transaction per update: a kill loses at most the current update. Files of earlier versions are migrated when they
+are opened. A file of a newer version is refused, and so is a damaged file, as far as it is read;
+`core.store.read.check` reads all of it. A writer that receives its writes from other processes stores the number of the
+write in each transaction, so that a write that is sent again after a kill is not applied twice. Reading as records is
+in `core.store.read`.
+
+Not stored: the choices of constrained decoding, and which actions were admissible.
 """
 
 from __future__ import annotations
@@ -36,20 +38,22 @@ _TURN = """
 UPDATE meta SET value = json_object('owner', ?, 'number', ?) WHERE key = 'writer'
 AND json_extract(value, '$.owner') = ? AND json_extract(value, '$.number') = ?
 """
-_OF_DAMAGE = (  # errors that damage leads to, where it is read
+_OF_DAMAGE = (  # errors that a damaged file may cause in its readers
     ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, sqlite3.Error,
 )  # fmt: skip
-_OF_EPISODES = ("turns", "bodies", "images", "advantages")  # tables with a row or more of each
+_OF_EPISODES = ("turns", "bodies", "images", "advantages")  # tables with rows per episode
 
 
 class RunStore:
     """One run's file. Use as a context manager, or call `close`."""
 
     def __init__(self, path: Path, max_bytes: int | None = None) -> None:
-        """Open the file, or make it. Beyond `max_bytes` the oldest is forgotten, as `core.store.retention` says.
+        """Open the file, or create it.
+
+        Beyond `max_bytes` the oldest data is deleted, as described in `core.store.retention`.
 
         Raises:
-            CairnError: it is no run store, one of a newer version, or one that lacks tables or columns.
+            CairnError: the file is not a run store, has a newer version, or lacks tables or columns.
         """
         self._is_read = False
         self._open(path, _connect, max_bytes)
@@ -59,7 +63,7 @@ class RunStore:
             self._db = connect(path)
             version, fault = schema.version_of(self._db), schema.fault(self._db)
         except (sqlite3.DatabaseError, ValueError, TypeError, LookupError, AttributeError) as error:
-            raise CairnError(  # all but the first: an older version whose cells cannot be brought up to date
+            raise CairnError(  # all but DatabaseError: an older version whose cells cannot be migrated
                 f"Cannot open run store {str(path)!r}: {error}. If the file is damaged, move it away"
             ) from error
         if version != schema.VERSION:
@@ -70,15 +74,15 @@ class RunStore:
         if fault:
             raise self.damaged(fault)
         self._max_bytes = max_bytes
-        self._is_full = False  # more than `max_bytes` is used, though all that may be was forgotten
-        self._turn: tuple[str, int] | None = None  # who writes, and the number of the write under way
+        self._is_full = False  # more than `max_bytes` is used after all permitted deletions
+        self._turn: tuple[str, int] | None = None  # the owner and number of the current write
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Open an existing file to read it; it may be on a read-only file system.
+        """Open an existing file for reading; it may be on a read-only file system.
 
         Raises:
-            CairnError: there is none, or as above; or its last writes cannot be read where it is.
+            CairnError: it does not exist, it is not a valid run store, or its last writes cannot be read in its folder.
         """
         store = cls.__new__(cls)
         store._is_read = True
@@ -89,10 +93,10 @@ class RunStore:
 
     @staticmethod
     def file(run: Path) -> Path:
-        """Return the file of a run, which is named by its folder or is the file itself.
+        """Return the file of a run, which is given by its folder or is the file itself.
 
         Raises:
-            CairnError: there is none.
+            CairnError: it does not exist.
         """
         file = run / "run.sqlite" if run.is_dir() else run
         if not file.is_file():
@@ -105,10 +109,14 @@ class RunStore:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the file; raise `CairnError` where what was read from it led to an error because it is damaged."""
+        """Close the file.
+
+        Raises:
+            CairnError: the file is damaged, and reading it led to the current error.
+        """
         try:
             if self._is_read and isinstance(error, _OF_DAMAGE):
-                from cairn.core.store.read import check  # it reads by this class
+                from cairn.core.store.read import check  # imported late: the module imports this one
 
                 check(self)
         finally:
@@ -120,13 +128,13 @@ class RunStore:
 
     # -- write --------------------------------------------------------------------------------------------------------
 
-    def set_meta(self, values: Mapping[str, Any]) -> None:  # Any: whatever JSON can hold
+    def set_meta(self, values: Mapping[str, Any]) -> None:  # Any: any JSON value
         """Store facts about the run."""
         facts = [(key, json.dumps(value, default=str)) for key, value in values.items()]
         self._write(lambda db: db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", facts))
 
-    def environment(self, env: str, version: int, config: Mapping[str, Any]) -> None:  # Any: whatever JSON can hold
-        """Store which version of an environment is played, and with which settings."""
+    def environment(self, env: str, version: int, config: Mapping[str, Any]) -> None:  # Any: any JSON value
+        """Store a version of an environment that the run uses, with its settings."""
         row = (env, version, json.dumps(config, sort_keys=True, default=str))
         self._write(lambda db: db.execute("INSERT OR IGNORE INTO environments VALUES (?, ?, ?)", row))
 
@@ -144,14 +152,14 @@ class RunStore:
 
         Args:
             step: the number of updates so far.
-            metrics: values by name; NaN, as of a mean over nothing, is not stored.
+            metrics: values by name; NaN, such as the mean of no values, is not stored.
             episodes: those that ended.
             phase: train or eval.
-            task_types: one an episode.
-            advantages: by method, one value a turn of all episodes, in their order.
+            task_types: one per episode.
+            advantages: by method, one value per turn of all episodes, in their order.
 
         Raises:
-            CairnError: it cannot be written; what was stored before is intact.
+            CairnError: the write failed; earlier data is intact.
         """
         kinds = task_types if task_types is not None else [""] * len(episodes)
         num_turns = sum(len(episode.turns) for episode in episodes)
@@ -180,19 +188,22 @@ class RunStore:
         self._write(lambda db: db.execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?)", row))
 
     def event(self, step: int, kind: str, text: str) -> None:
-        """Store that something happened that a person should know."""
+        """Store an event that the user should know about."""
         row = (step, time.time(), kind, to_rows.text(text))
         self._write(lambda db: db.execute(to_rows.EVENT, row))
 
     def insert(self, table: str, rows: Sequence[Mapping[str, Any]]) -> None:  # Any: SQLite's column types
-        """Store rows of a table, each the same columns by name, in place of those with the same key."""
+        """Insert rows into a table, replacing rows with the same key; all have the same columns."""
         if rows:
             columns, values = (", ".join(form.format(name) for name in rows[0]) for form in ('"{}"', ":{}"))
             sql = f"INSERT OR REPLACE INTO {table} ({columns}) VALUES ({values})"
             self._write(lambda db: db.executemany(sql, rows))
 
     def forget_after(self, step: int) -> None:
-        """Delete everything later than `step`: a run goes on from a checkpoint that is older than its last update."""
+        """Delete all records of steps later than `step`.
+
+        A run does this before it resumes from an older checkpoint.
+        """
 
         def write(db: sqlite3.Connection) -> None:
             for table in _OF_EPISODES:
@@ -206,21 +217,24 @@ class RunStore:
         self._write(write)
 
     def flush(self) -> None:
-        """Every write is in the file when it returns."""
+        """Do nothing: every write is in the file when it returns."""
 
     # -- one writer ---------------------------------------------------------------------------------------------------
 
     def claim(self, owner: str) -> int:
-        """Make `owner` the only one whose `once` writes, and return the number of the last of these; 0: none."""
+        """Make `owner` the only one whose `once` writes.
+
+        Returns the number of the last such write, 0 if none.
+        """
         first = json.dumps({"owner": owner, "number": 0})
         self._write(lambda db: db.execute(_CLAIM, (first,)))
         return int(self.meta()["writer"]["number"])
 
     def once(self, owner: str, number: int, write: Callable[[RunStore], None]) -> None:
-        """Carry out the write of this number, one above the last, in one transaction; nothing if it is in the file.
+        """Apply the write of this number in one transaction, unless the file already has it.
 
         Raises:
-            CairnError: another has claimed the file since, or a write before this one is missing.
+            CairnError: another owner has claimed the file since, or the write before this one is missing.
         """
         self._turn = (owner, number)
         try:
@@ -230,11 +244,11 @@ class RunStore:
 
     # -- read ---------------------------------------------------------------------------------------------------------
 
-    def meta(self) -> dict[str, Any]:  # Any: whatever JSON can hold
+    def meta(self) -> dict[str, Any]:  # Any: any JSON value
         """Return the facts about the run.
 
         Raises:
-            CairnError: one of them is not JSON, or has another form than Cairn writes.
+            CairnError: a fact is not JSON or has an invalid type.
         """
         facts = {}
         for key, value in self.rows("SELECT key, value FROM meta"):
@@ -258,7 +272,7 @@ class RunStore:
         return [row[0] for row in self.rows("SELECT DISTINCT name FROM metrics ORDER BY name")]
 
     def body(self, episode: int) -> Body | None:
-        """Return an episode's texts and tokens; None: they were forgotten to make room."""
+        """Return an episode's texts and tokens, or None if they were deleted to save space."""
         sql = "SELECT texts, prompt_ids, reply_ids, reply_logprobs FROM bodies WHERE episode = ?"
         found = self.rows(sql, (episode,))
         try:
@@ -280,10 +294,12 @@ class RunStore:
             raise self.damaged(str(error)) from error
 
     def check_file(self) -> None:
-        """Read all pages of the file and the types of all cells; `core.store.read.check` also reads what they hold.
+        """Check all pages of the file and the types of all cells.
+
+        `core.store.read.check` also checks the contents of the cells.
 
         Raises:
-            CairnError: it is damaged.
+            CairnError: the file is damaged.
         """
         found = [row[0] for row in self.rows("PRAGMA integrity_check(5)")]
         if found != ["ok"]:
@@ -292,7 +308,7 @@ class RunStore:
             raise self.damaged(wrong)
 
     def damaged(self, how: str) -> DamagedStoreError:
-        """Return the error that says that the file is damaged, how, and what to do."""
+        """Return the error for a damaged file; `how` describes the fault."""
         return DamagedStoreError(str(self.path), how)
 
     # -- helpers ------------------------------------------------------------------------------------------------------
@@ -307,7 +323,7 @@ class RunStore:
         self._is_full = is_full
 
     def _is_new(self) -> bool:
-        """Take note of the write under way and return whether it is yet to be carried out."""
+        """Record the number of the current write, and return whether it is to be applied."""
         if self._turn is None:
             return True
         owner, number = self._turn
@@ -336,7 +352,7 @@ class RunStore:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    """Open a file for writing, make its tables if it is new, and bring them up to date."""
+    """Open a file for writing, create its tables if it is new, and migrate older ones."""
     db = sqlite3.connect(path, isolation_level=None)
     try:
         db.execute("PRAGMA journal_mode = WAL")
@@ -353,7 +369,7 @@ def _connect_read_only(path: Path) -> sqlite3.Connection:
     """Open a file that cannot be written.
 
     Raises:
-        CairnError: its write-ahead log holds writes; SQLite needs a writable folder to read those.
+        CairnError: its write-ahead log has writes; SQLite needs a writable folder to read those.
     """
     log = path.with_name(f"{path.name}-wal")
     if log.is_file() and log.stat().st_size:

@@ -1,1 +1,4 @@
-"""Hostile programs, what must come of each, and how they are tried: `cairn doctor --sandbox`, and the tests."""
+"""Hostile programs, the required outcome of each, and their runner.
+
+Used by `cairn doctor --sandbox` and the tests.
+"""

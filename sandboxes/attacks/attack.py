@@ -1,10 +1,11 @@
-"""Attacks: one program each in `programs`, with what must come of it in the comments at its top.
+"""Attacks: one program each in `programs`, with settings in its first comments.
 
-The docstring tells the name and the aim. `limits`: one of these must end it, else it may end as it likes; `wall_s`: its
-time, 2 s unless said; `open to`: kinds of sandbox that do not promise to hold it. A program that gets what it must not
-have prints ESCAPED, and how. It may use the bait that the host has set out: TCP, UDP, ABSTRACT, UNIX, PID, SECRET and
-SECRET_FILE. It may use the limits of its session too: MEMORY_BYTES, PROCESSES, DISK_BYTES, FILES and OPEN_FILES. An
-attack on a limit takes about twice as much as the limit allows, so that it does little harm where nothing holds it.
+The docstring has the name and the aim. Settings: `limits`: one of these must end the program, else any end is accepted;
+`wall_s`: its wall time, 2 s by default; `open to`: kinds of sandbox that do not promise to stop the attack. A program
+that gets forbidden access prints ESCAPED, and how. It may use the canaries that the host sets up: TCP, UDP, ABSTRACT,
+UNIX, PID, SECRET and SECRET_FILE. It may also use the limits of its session: MEMORY_BYTES, PROCESSES, DISK_BYTES, FILES
+and OPEN_FILES. An attack on a limit takes about twice as much as the limit allows, so that it does little harm if no
+limit is enforced.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ class Attack:
     name: str
     aim: str  # in words
     source: str
-    limits: frozenset[str]  # one of these must end it; empty: it may end as it likes
+    limits: frozenset[str]  # one of these must end it; empty: any end is accepted
     wall_s: float
-    open_to: frozenset[str]  # kinds of sandbox that do not promise to hold it
+    open_to: frozenset[str]  # kinds of sandbox that do not promise to stop it
 
 
 @cache

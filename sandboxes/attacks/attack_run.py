@@ -1,4 +1,4 @@
-"""Attacks tried on a kind of sandbox: was each held, told as the right limit, and without harm to what comes after?"""
+"""Runs attacks in a sandbox, and checks that each was stopped and left nothing behind."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _VARIABLE = "CAIRN_BATTERY_SECRET"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttackRun:
-    """What came of an attack."""
+    """The outcome of one attack."""
 
     attack: Attack
-    problem: str | None  # what went wrong; None: it was held
+    problem: str | None  # the failure of the sandbox; None: the attack was stopped
     ended_by: str  # the limit, the signal or the exit status, for people
 
 
 @dataclass(kw_only=True)
 class Canary:
-    """What the host sets out: servers on loopback addresses that note who comes, and secrets."""
+    """Targets on the host: servers on loopback addresses that record connections, and secrets."""
 
     tcp: int
     udp: int
@@ -44,7 +44,7 @@ class Canary:
     visits: list[str] = field(default_factory=list)
 
     def prelude(self, limits: Limits) -> str:
-        """Return the lines that give a program the names of the bait and of its session's limits."""
+        """Return source lines that define the names of the targets and the limits for a program."""
         names = {"TCP": self.tcp, "UDP": self.udp, "ABSTRACT": self.abstract, "UNIX": self.unix, "PID": os.getpid()}
         names |= {"SECRET": self.secret, "SECRET_FILE": self.secret_file}
         names |= {name.upper(): getattr(limits, name) for name in _LIMITS_OF_PROGRAMS}
@@ -54,21 +54,21 @@ class Canary:
 def run_battery(
     sandbox: Sandbox, chosen: Sequence[Attack] | None = None, limits: Limits = LIMITS
 ) -> Iterator[AttackRun]:
-    """Try attacks one after another in one session, which is emptied after each, as between episodes.
+    """Run attacks in one session, which is reset after each, as between episodes.
 
-    Attacks that this kind of sandbox does not promise to hold are left out.
+    Attacks that this kind of sandbox does not promise to stop are left out.
 
     Args:
         sandbox: the kind of sandbox.
         chosen: the attacks; None: all.
-        limits: limits of the session, which the sizes of the attacks follow.
+        limits: limits of the session, which determine the sizes of the attacks.
 
     Raises:
         CairnError: the sandbox cannot be used here.
     """
     with bait() as found, sandbox.session(limits) as session:
         for attack in attacks() if chosen is None else chosen:
-            if sandbox.name not in attack.open_to:  # what nothing holds would be done to this machine
+            if sandbox.name not in attack.open_to:  # an attack that is not stopped would harm this machine
                 yield _tried(session, attack, found)
 
 
@@ -100,7 +100,7 @@ def _problem(attack: Attack, result: Result, found: Canary) -> str | None:
 
 
 def _harm(session: Session) -> str | None:
-    """Return what of it the next episode would notice."""
+    """Reset the session, and return the effects of the attack that the next episode would see."""
     left = session.run_python(
         "import os\nprint(sum(n.isdigit() for n in os.listdir('/proc')) if os.access('/proc', 4) else 2)"
     )
@@ -112,7 +112,7 @@ def _harm(session: Session) -> str | None:
         return "files are left"
     if session.run_python("print(6 * 7)").stdout != b"42\n":
         return "the next program does not run"
-    own_processes = {"bubblewrap", "docker"}  # where /proc shows the place alone: the supervisor and this program
+    own_processes = {"bubblewrap", "docker"}  # kinds whose /proc has only the supervisor and this program
     if left.stdout.strip().isdigit() and int(left.stdout) > 2 and session.kind in own_processes:
         return f"{int(left.stdout) - 2} processes are left"
     return None
@@ -120,7 +120,7 @@ def _harm(session: Session) -> str | None:
 
 @contextlib.contextmanager
 def bait() -> Iterator[Canary]:
-    """Set out what programs must not reach, on loopback addresses and in a folder of our own; nowhere else."""
+    """Set up the canaries, on loopback addresses and in a temporary folder only."""
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cairn-bait-")))
         tcp, udp = socket.create_server(("127.0.0.1", 0)), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -131,7 +131,7 @@ def bait() -> Iterator[Canary]:
         unix.bind(str(folder / "socket"))
         (folder / "secret").write_text(f"ESCAPED {secret}")
         (folder / "secret").chmod(0o600)
-        (folder / "socket").chmod(0o777)  # as of agents and databases: what keeps programs away is the sandbox alone
+        (folder / "socket").chmod(0o777)  # as agents and databases do: only the sandbox protects it
         folder.chmod(0o711)
         found = Canary(
             tcp=tcp.getsockname()[1],
@@ -152,7 +152,7 @@ def bait() -> Iterator[Canary]:
 
 @contextlib.contextmanager
 def _attended(server: socket.socket, what: str, found: Canary) -> Iterator[None]:
-    """Note who comes, until the end."""
+    """Record connections to a server until the context exits."""
     terminated = threading.Event()
     server.settimeout(0.05)
 

@@ -1,1 +1,1 @@
-"""A headless Chromium for GUI environments: pages without network access and with a controlled clock."""
+"""A headless Chromium for GUI environments: no network access, and a controlled clock."""

@@ -1,11 +1,11 @@
-"""A real browser for environments: one Chromium a process, and in it isolated pages that are kept warm.
+"""A browser for environments: one Chromium per process, and a pool of isolated pages in it.
 
-A page reaches the sites that its lease names, which are applications of this process, and nothing else: no host, no
-port of this machine, no file. What crashes or hangs fails its episode only, and is replaced. Beside a Chromium that has
-grown past its memory another is started; who has a page of it takes one of the other, and it ends with its last page.
+A page reaches only the sites of its lease, which are applications of this process: no host, no port of this machine, no
+file. A crash or hang fails its episode only, and the page or browser is replaced. If a Chromium exceeds its memory
+limit, a new one is started beside it; holders of its pages take pages of the new one, and it ends with its last page.
 
-Not kept from documents: faults of Chromium itself. Its own sandbox is on wherever this process is not root, unless
-`chromium_sandbox` says otherwise.
+Not protected against: vulnerabilities of Chromium itself. Its own sandbox is on unless this process is root;
+`chromium_sandbox` overrides this.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from cairn.sandboxes.browser.page import BrowserPage
 
 T = TypeVar("T")
 _START_S, _END_S = 60.0, 10.0
-_LOOK_S = 10.0  # from one look at the memory to the next: it takes milliseconds
-_PAGE_BYTES = 64 << 20  # that a page may take, beside what the browser may
+_LOOK_S = 10.0  # seconds between memory checks; one takes milliseconds
+_PAGE_BYTES = 64 << 20  # allowed memory per leased page, beside the browser's own
 
 
 class BrowserConfig(Config):
-    """Which browser, how large its pages are, and when it is replaced."""
+    """The browser's program, page size, and limits after which it or its pages are replaced."""
 
     path: str | None = Field(None, description="Chromium or Chrome; None: Playwright's own, or one on the PATH.")
     width: int = Field(1024, ge=100, description="Of a page, in pixels.")
@@ -58,7 +58,7 @@ class BrowserConfig(Config):
 
 
 _BROWSERS: weakref.WeakSet[Browser] = weakref.WeakSet()
-_INHERITED: list[object] = []  # of a process that this one is a fork of: to be neither used nor ended
+_INHERITED: list[object] = []  # state of the parent of a forked process: must be neither used nor finalised
 
 
 def _forget_inherited() -> None:
@@ -70,12 +70,12 @@ os.register_at_fork(after_in_child=_forget_inherited)
 
 
 class Browser:
-    """One Chromium and its pages; any thread may lease one. A fork of the process starts one of its own."""
+    """One Chromium and its pages; any thread may lease a page. A fork starts its own Chromium."""
 
     def __init__(self, config: BrowserConfig | None = None) -> None:
-        """Start nothing yet."""
+        """Find the browser's program; the browser starts with the first lease."""
         self.config = config or BrowserConfig()
-        self.replaced = 0  # pages and browsers that crashed, hung or grew too large
+        self.replaced = 0  # pages and browsers that crashed, hung or exceeded limits
         self._path = find_browser(self.config.path)
         self._begin()
         _BROWSERS.add(self)
@@ -83,20 +83,20 @@ class Browser:
     def _begin(self) -> None:
         self._lock = threading.Lock()
         self._loop: EventLoopThread | None = None
-        self._running: Launched | None = None  # whose pages are given
+        self._running: Launched | None = None  # the Chromium that new pages come from
         self._of: dict[BrowserPage, Launched] = {}
         self._idle: list[BrowserPage] = []
-        self._let_go = deque[BrowserPage]()  # and not taken back yet
-        self._look_at = 0.0  # when to look at the memory
+        self._let_go = deque[BrowserPage]()  # released, and not yet returned to the pool
+        self._look_at = 0.0  # time of the next memory check
 
     def forget(self) -> None:
-        """In a fork, begin without a Chromium and pages: those of the parent are not the fork's."""
+        """In a fork, start without a Chromium and pages: those of the parent cannot be used."""
         _INHERITED.append((self._loop, self._running, self._of, self._idle, self._let_go))
         self._begin()
 
     @contextlib.contextmanager
     def lease(self) -> Iterator[BrowserPage]:
-        """Give a page that nobody else has; it comes back when the block ends."""
+        """Lease a page exclusively until the block ends."""
         page = self.take()
         try:
             yield page
@@ -104,11 +104,11 @@ class Browser:
             self.give_back(page)
 
     def take(self) -> BrowserPage:
-        """Return a page that nobody else has; `BrowserPage.begin` makes it new.
+        """Return a page for exclusive use; `BrowserPage.begin` clears it.
 
         Raises:
             ConfigError: the browser cannot have its own sandbox here.
-            MissingProgramError: it lacks a library.
+            MissingProgramError: a shared library is missing.
             SandboxFailure: it does not start for another reason.
         """
         self._take_back()
@@ -128,7 +128,7 @@ class Browser:
         return page
 
     def has(self, page: BrowserPage) -> bool:
-        """Return whether a page is well, and of the browser whose pages are given now."""
+        """Return whether a page works and belongs to the current browser."""
         self._take_back()
         if time.monotonic() >= self._look_at:
             self._renew()
@@ -138,26 +138,35 @@ class Browser:
             return is_there and page.is_well
 
     def is_worn(self, page: BrowserPage) -> bool:
-        """Return whether a page has had its leases: who has it takes another, as this one has grown."""
+        """Return whether a page has reached its number of leases.
+
+        Pages grow, so it is to be replaced.
+        """
         return page.leases >= self.config.leases
 
     def give_back(self, page: BrowserPage, *, is_well: bool = True) -> None:
-        """Keep a page for the next lease, or end it: one that is not well, or has had its leases."""
+        """Keep a page for the next lease.
+
+        A page that is broken or has reached its number of leases is closed.
+        """
         self._take_back()
         running = self._of.get(page)
-        if running is not None and not self._is_kept(page, running, is_well):  # else it went with the browser
+        if running is not None and not self._is_kept(page, running, is_well):  # else it was closed with its browser
             self._end(page)
             self._leave(running)
 
     def let_go(self, page: BrowserPage) -> None:
-        """Have a page given back at the next call; waits for nothing, so the garbage collector may call it anywhere."""
+        """Return a page at the next call.
+
+        Never blocks, so the garbage collector may call it at any time.
+        """
         self._let_go.append(page)
 
-    def run(self, work: Coroutine[Any, Any, T], timeout_s: float | None = None) -> T:  # Any: what coroutines take
-        """Carry out something with a page in the browser's own event loop.
+    def run(self, work: Coroutine[Any, Any, T], timeout_s: float | None = None) -> T:  # Any: what coroutines send
+        """Run a coroutine in the browser's own event loop.
 
         Raises:
-            SandboxFailure: the page crashed, hangs, or is gone. It is not to be kept.
+            SandboxFailure: the page crashed, hangs, or is gone. It must not be reused.
         """
         if self._loop is None:
             work.close()
@@ -204,7 +213,7 @@ class Browser:
             return False
 
     def _leave(self, running: Launched) -> None:
-        """A page has gone: its browser goes with the last one, if there is another in its place."""
+        """Count a closed page; close its browser after the last page if a new browser replaces it."""
         with self._lock:
             running.num_leased -= 1
             is_last = running is not self._running and running.num_leased == 0
@@ -212,12 +221,12 @@ class Browser:
             self._end(running)
 
     def _renew(self) -> None:
-        """Give no more pages of a browser that is gone, or has grown."""
+        """Retire a browser that has crashed or exceeds its memory limit."""
         running, self._look_at = self._running, time.monotonic() + _LOOK_S
         if running is None or not self._is_spent(running):
             return
         with self._lock:
-            if self._running is not running:  # another thread was here
+            if self._running is not running:  # another thread has replaced it
                 return
             self.replaced += 1
             self._running, idle, self._idle = None, self._idle, []
@@ -234,7 +243,7 @@ class Browser:
             return True
         try:
             taken = self.run(running.memory_bytes(), _END_S)
-        except SandboxFailure:  # it does not answer: what drives it may have died
+        except SandboxFailure:  # no answer: its driver process may have died
             return True
         return taken > self.config.memory_bytes + running.num_leased * _PAGE_BYTES
 
@@ -256,7 +265,7 @@ class Browser:
         return BrowserPage(context, gate, lambda: self._context(running, gate), running.framing)
 
     async def new_context(self, gate: Gate) -> BrowserContext:
-        """Return a context of a page's size that reaches what the gate answers for, with nothing open."""
+        """Return a context of a page's size that reaches only the gate's sites, with no tab open."""
         assert self._running is not None
         return await self._context(self._running, gate)
 
@@ -271,5 +280,5 @@ class Browser:
         )
 
     def memory_bytes(self) -> int:
-        """Return the memory of all its processes: what each has for itself."""
+        """Return the private memory of all processes of the browser."""
         return 0 if self._running is None else self.run(self._running.memory_bytes(), _END_S)

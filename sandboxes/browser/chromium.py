@@ -1,6 +1,6 @@
-"""A Chromium that runs, and how it comes to: what it is started with, and why it did not start.
+"""Starts Chromium, with its command-line arguments and explanations of failed starts.
 
-It has a process of Playwright's to itself, so that neither outlives the other.
+Each Chromium has its own Playwright process, so that neither outlives the other.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from playwright.async_api import Playwright, async_playwright
 from cairn.core.errors import CairnError, ConfigError, MissingProgramError, SandboxFailure
 from cairn.core.seeding import kept_random_state
 
-# Chromium heeds the last list that it is given, so this one has Playwright's in it.
+# Chromium uses only the last list of disabled features, so this one includes Playwright's.
 _FEATURES_OFF = (
     "AimEnabled",
-    "AutofillServerCommunication",  # it would ask Google about every form
+    "AutofillServerCommunication",  # it would query Google about every form
     "AvoidCorsURLLoaderRestartOnRedirect",
     "AvoidUnnecessaryBeforeUnloadCheckSync",
     "DeferRendererTasksAfterInput",  # timers after a click would wait for a frame, and a step ends with it
@@ -34,36 +34,36 @@ _FEATURES_OFF = (
     "OptimizationHints",
     "PaintHolding",
     "PreconnectToSearch",
-    "RenderDocument",  # documents of one site share what draws them: they open sooner
-    "SpareRendererForSitePerProcess",  # a process in wait beside each page
+    "RenderDocument",  # without it, documents of one site share a renderer and open sooner
+    "SpareRendererForSitePerProcess",  # a spare process beside each page
     "ThirdPartyStoragePartitioning",
     "Translate",
 )
 _ARGUMENTS = (
-    "--enable-blink-features=ComputedAccessibilityInfo",  # roles and names, for scripts of ours
+    "--enable-blink-features=ComputedAccessibilityInfo",  # roles and names, for our scripts
     f"--disable-features={','.join(_FEATURES_OFF)}",
-    "--disable-site-isolation-trials",  # the sites of a page are one environment's: no new process for each
-    "--renderer-process-limit=1",  # of a page
+    "--disable-site-isolation-trials",  # all sites of a page belong to one environment: no new process for each
+    "--renderer-process-limit=1",  # per page
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--font-render-hinting=none",
     "--force-color-profile=srgb",
     "--hide-scrollbars",
     "--disable-smooth-scrolling",
-    # Frames are made when one is asked for. Else Chromium says by the machine's clock until when a frame may wait, and
-    # heeds it by a document's own: as soon as that one is behind, no frame ever comes.
+    # Frames are made on request. Otherwise Chromium sets a deadline for each frame by the machine's clock but compares
+    # it with the document's own clock: once that clock is behind, frames never come.
     "--enable-begin-frame-control",
-    "--run-all-compositor-stages-before-draw",  # where Chromium knows no such control, frames come with this, on and on
+    "--run-all-compositor-stages-before-draw",  # where Chromium lacks that control, frames come continuously with this
 )
-_NO_SANDBOX = ("No usable sandbox", "SUID sandbox", "without --no-sandbox")  # Chromium's words
+_NO_SANDBOX = ("No usable sandbox", "SUID sandbox", "without --no-sandbox")  # phrases of Chromium's messages
 
 
 @dataclass(eq=False, slots=True)
 class Launched:
-    """One Chromium, and Playwright's process that drives it."""
+    """One Chromium, and the Playwright process that drives it."""
 
     chromium: Chromium
     driver: Playwright
-    num_leased: int = 0  # pages that somebody has
+    num_leased: int = 0  # leased pages
     framing: asyncio.Lock = field(default_factory=asyncio.Lock)  # held while a frame is made
 
     async def close(self) -> None:
@@ -73,18 +73,18 @@ class Launched:
         await self.driver.stop()
 
     async def memory_bytes(self) -> int:
-        """Return the memory of all its processes: what each has for itself.
+        """Return the private memory of all its processes.
 
         Raises:
-            PlaywrightError: it does not answer any more.
+            PlaywrightError: the browser does not answer.
         """
         return sum(map(_own_bytes, await self.processes()))
 
     async def processes(self) -> list[int]:
-        """Return the numbers of all its processes.
+        """Return the process ids of all its processes.
 
         Raises:
-            PlaywrightError: it does not answer any more.
+            PlaywrightError: the browser does not answer.
         """
         session = await self.chromium.new_browser_cdp_session()
         found = (await session.send("SystemInfo.getProcessInfo"))["processInfo"]
@@ -93,15 +93,17 @@ class Launched:
 
 
 async def launched(path: str, *, has_sandbox: bool | None) -> Launched:
-    """Start a Chromium; `has_sandbox`: its own, or None: wherever this process is not root.
+    """Start a Chromium.
+
+    `has_sandbox`: whether Chromium's own sandbox is on; None: unless this process is root.
 
     Raises:
-        ConfigError: it cannot have its sandbox here.
-        MissingProgramError: it lacks a library.
+        ConfigError: it cannot have its own sandbox here.
+        MissingProgramError: a shared library is missing.
         SandboxFailure: it does not start for another reason.
     """
     async with contextlib.AsyncExitStack() as ends:
-        with kept_random_state():  # Playwright draws the numbers of its calls from it
+        with kept_random_state():  # Playwright draws its call ids from it
             driver = await async_playwright().start()
         ends.push_async_callback(driver.stop)
         try:
@@ -117,7 +119,10 @@ async def launched(path: str, *, has_sandbox: bool | None) -> Launched:
 
 
 def _explained(path: str, message: str) -> CairnError:
-    """Return why it did not start: Playwright's own first line does not say, but what Chromium wrote does."""
+    """Return the reason of a failed start.
+
+    Chromium's output has the reason; the first line of Playwright's message does not.
+    """
     written = [line.partition("[err] ")[2] for line in message.splitlines() if "[err] " in line]
     for line in written:
         if any(told in line for told in _NO_SANDBOX):
@@ -135,6 +140,6 @@ def _explained(path: str, message: str) -> CairnError:
 def _own_bytes(pid: int) -> int:
     try:
         _, resident, shared, *_ = Path(f"/proc/{pid}/statm").read_text().split()
-    except OSError:  # it has ended
+    except OSError:  # the process has ended
         return 0
     return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")

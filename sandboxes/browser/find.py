@@ -1,4 +1,4 @@
-"""Where a Chromium is; starts none, and needs nothing installed."""
+"""Finds a Chromium; starts none, and works without Playwright."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from pathlib import Path
 
 from cairn.core.errors import ConfigError, MissingProgramError
 
-# The headless shell first: it is Chromium without a window, and takes less processor time for a page.
+# The headless shell first: it is Chromium without a window, and needs less CPU time per page.
 _OWN = ("chromium_headless_shell-*/*/*headless*shell", "chromium-*/chrome-linux*/chrome")
 _NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
 
 def find_browser(path: str | None = None) -> str:
-    """Return the browser to start: the one named, Playwright's own, or one on the PATH.
+    """Return the path of the browser: the given one, Playwright's own, or one on the PATH.
 
     Raises:
-        ConfigError: the one named is none.
-        MissingProgramError: there is none; the text says how to get one.
+        ConfigError: the given path is not executable.
+        MissingProgramError: no browser was found; the text has the command that installs one.
     """
     if path is not None:
         if not os.access(path, os.X_OK):

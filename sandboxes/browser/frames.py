@@ -1,7 +1,9 @@
-"""Has Chromium make frames: with one, and not sooner, a document learns of what was scrolled, resized or brought in.
+"""Requests frames from Chromium.
 
-The headless shell makes a frame when it is told to, and only then: so frames, pictures among them, are there as soon as
-they are asked for, and cost nothing otherwise. Other Chromiums make frames as they like, and one is waited for.
+Documents learn of scrolling, resizing and visibility only in a frame.
+
+The headless shell makes a frame only on request. So frames and screenshots are made immediately, and cost nothing
+otherwise. Other Chromiums make frames on their own schedule, and the caller waits for the next one.
 """
 
 from __future__ import annotations
@@ -17,9 +19,9 @@ from playwright.async_api import Error as PlaywrightError
 from cairn.core.errors import SandboxFailure
 from cairn.sandboxes.browser.loop import begun
 
-FRAME = "new Promise(resolve => requestAnimationFrame(resolve))"  # in our world it is Chromium's own
+FRAME = "new Promise(resolve => requestAnimationFrame(resolve))"  # in our script world it is Chromium's own function
 _MAKE = "HeadlessExperimental.beginFrame"
-_UNKNOWN = "wasn't found"  # Chromium's words
+_UNKNOWN = "wasn't found"  # phrase of Chromium's message
 _LATE_S = 5.0
 _HOW = {"format": "png", "optimizeForSpeed": True}
 
@@ -34,23 +36,24 @@ class Frames:
         wait: Callable[[], Awaitable[None]],
         is_late: Callable[[], Awaitable[None]],
     ) -> None:
-        """Make none yet.
+        """Set up without making a frame.
 
         Args:
-            cdp: what Chromium is asked by.
-            turn: held while a frame is made. It is one for all tabs of a Chromium, which ends if asked for two at once.
+            cdp: the connection to Chromium.
+            turn: lock, held while a frame is made. All tabs of a Chromium share it: Chromium crashes if two frames are
+                requested at once.
             wait: waits for a frame that Chromium makes by itself.
-            is_late: told, again and again, when a frame takes longer than any document should: others wait for it.
+            is_late: called repeatedly while a frame takes longer than it should, because other tabs wait for it.
         """
         self._cdp, self._turn, self._wait, self._is_late = cdp, turn, wait, is_late
-        self._makes = True  # when told to, and only then
+        self._makes = True  # whether Chromium makes frames on request
 
     def make(self) -> asyncio.Future[object]:
-        """Have a frame made, and nothing drawn."""
+        """Make a frame without drawing."""
         return begun(self._make({"noDisplayUpdates": True}))
 
     def picture(self) -> asyncio.Future[bytes]:
-        """Have a frame made and drawn; its result is a PNG.
+        """Make and draw a frame; the result is a PNG.
 
         Raises:
             SandboxFailure: nothing was drawn.
@@ -77,7 +80,10 @@ class Frames:
         return {}
 
     async def _told(self, how: dict[str, Any]) -> dict[str, Any]:  # Any: of Chromium's protocol
-        """Return Chromium's answer, keeping others waiting until it is there, whether or not anybody waits for it."""
+        """Return Chromium's answer.
+
+        Holds the lock until it arrives, even if the caller stops waiting.
+        """
         async with self._turn:
             answer = begun(self._cdp.send(_MAKE, how))
             while not answer.done():

@@ -1,11 +1,11 @@
-"""The only way out of a page: a proxy that answers for the sites of an episode, and for nothing else.
+"""The only way out of a page: a proxy that serves the sites of an episode and nothing else.
 
-A site is an ASGI application under a host name, without a server or a port: ``http://mail/`` is whatever application
-the episode has put there. Everything else is refused and recorded: other names, this machine's own ports, HTTPS,
-WebSockets.
+A site is an ASGI application under a host name, without a server or a port: ``http://mail/`` is the application that
+the episode registered as ``mail``. All other requests are refused and recorded: other names, this machine's own ports,
+HTTPS, WebSockets.
 
-A browser keeps answers longer than a lease. So it is told to keep only those whose site says ``immutable`` (RFC 8246):
-what never changes at its address, in any environment of this process.
+A browser caches responses for longer than a lease. So it may cache only those that the site marks ``immutable`` (RFC
+8246): content that never changes at its address, in any environment of this process.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from cairn.core.server_socket import listen
 Scope = MutableMapping[str, Any]  # Any: ASGI's
 Site = Callable[[Scope, Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[None]]], Awaitable[None]]
 _CACHE = b"cache-control"
-_TOLD = 50  # refusals that are kept
+_TOLD = 50  # number of refusals that are recorded
 
 
 class Gate:
-    """A proxy on a port of the loopback address; made and used in one event loop."""
+    """A proxy on a port of the loopback address; created and used in one event loop."""
 
     def __init__(self, *, keeps: bool = True) -> None:
-        """Answer for nothing yet; `keeps`: whether browsers may keep what never changes."""
+        """Open the port, without sites; `keeps`: whether browsers may cache immutable responses."""
         self.sites: Mapping[str, Site] = {}
-        self.refused: list[str] = []  # what was asked for and is no site; the first ones
+        self.refused: list[str] = []  # the first requests that had no site
         self.num_refused = 0
-        self.num_open = 0  # requests that are not answered yet
+        self.num_open = 0  # requests without a complete response
         self._keeps = keeps
-        self.visited = set[str]()  # hosts that were asked; whoever empties what they have left clears it
-        self.kept = set[str]()  # those of which browsers may keep something; likewise
+        self.visited = set[str]()  # hosts that were requested; cleared by the code that clears their data
+        self.kept = set[str]()  # hosts of which browsers may have cached something; likewise
         self._socket = listen("127.0.0.1", 0)
         config = uvicorn.Config(
             self._answer,
-            http="h11",  # httptools drops the host from what a proxy is asked for
+            http="h11",  # httptools drops the host of a proxy request
             log_config=None,
             interface="asgi3",
             proxy_headers=False,
@@ -53,24 +53,24 @@ class Gate:
 
     @property
     def url(self) -> str:
-        """Where the proxy is."""
+        """The URL of the proxy."""
         return f"http://127.0.0.1:{self._socket.getsockname()[1]}"
 
     async def start(self) -> None:
-        """Begin to answer."""
+        """Start serving."""
         self._server.config.load()
         self._task = asyncio.create_task(self._server._serve([self._socket]))
         while not self._server.started:
             await asyncio.sleep(0.001)
 
     async def stop(self) -> None:
-        """End; connections that are open end too."""
+        """Stop serving and close open connections."""
         self._server.should_exit = self._server.force_exit = True
         if self._task is not None:
             await self._task
 
     def begin(self, sites: Mapping[str, Site]) -> None:
-        """Answer for these sites from now on, and forget what was refused."""
+        """Serve these sites from now on, and clear the recorded refusals."""
         self.sites, self.refused, self.num_refused = dict(sites), [], 0
 
     async def _answer(self, scope: Scope, receive: Callable[[], Awaitable[Any]], send: Any) -> None:  # Any: ASGI's
@@ -99,7 +99,10 @@ class Gate:
         await send({"type": "http.response.body", "body": b"This address cannot be reached from here."})
 
     def _told_to_keep(self, message: Scope, host: str) -> Scope:
-        """Return a part of an answer, not to be kept unless its site is still there and says that it never changes."""
+        """Return a part of a response.
+
+        It is marked `no-store` unless it is immutable and its site is still registered.
+        """
         if message["type"] != "http.response.start":
             return message
         headers = list(message.get("headers", ()))

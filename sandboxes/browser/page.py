@@ -1,8 +1,8 @@
-"""A page: one isolated context of a browser with its tabs, leased to one episode after another.
+"""A page: one isolated browser context with its tabs, leased to one episode after another.
 
-Between two leases cookies, storage, cached answers, history and the window's name go, and time and chance begin anew;
-more than that a document cannot leave behind. What documents want and do not get (downloads, further tabs, addresses
-that are no site) is refused and noted.
+Between two leases cookies, storage, cached responses, history and the window's name are cleared, and clocks and random
+numbers are reset; a document can leave nothing else behind. Refused requests of documents (downloads, more tabs,
+addresses that are not a site) are recorded as notices.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MOST_WAIT_S, _WAIT_S = 2.0, 0.005
 
 
 class BrowserPage:
-    """Tabs that share nothing with those of other pages; used in the browser's event loop only."""
+    """Tabs that share nothing with other pages; used only in the browser's event loop."""
 
     def __init__(
         self,
@@ -38,18 +38,25 @@ class BrowserPage:
         another: Callable[[], Awaitable[BrowserContext]],
         framing: asyncio.Lock,
     ) -> None:
-        """Show nothing yet; `another`: gives a context that has kept nothing; `framing`: see `Tab`."""
+        """Set up the page without tabs.
+
+        Args:
+            context: the browser context.
+            gate: the proxy of the context.
+            another: returns a context with an empty cache.
+            framing: see `Tab`.
+        """
         self.gate, self._another, self._framing = gate, another, framing
         self.tabs: list[Tab] = []
-        self.active = 0  # which tab is in front
-        self.notices: list[str] = []  # in this lease, the first ones
+        self.active = 0  # index of the tab in front
+        self.notices: list[str] = []  # of this lease, the first ones
         self.clipboard = Clipboard()
         self.leases = 0
         self._seed = 0
-        self._is_ours = False  # the tab that opens next
-        self._shown = set[str]()  # hosts of documents; from the cache, they were not asked
+        self._is_ours = False  # whether our own code opens the next tab
+        self._shown = set[str]()  # hosts of documents; cached documents do not request them
         self._coming = list[Driven]()  # tabs that documents have opened
-        self._asked = deque[bool]()  # tabs that documents want and Playwright has not told of: whether by a click
+        self._asked = deque[bool]()  # requested tabs that Playwright has not reported yet: whether by a click
         self._closing = set[asyncio.Task[None]]()
         self._use(context)
 
@@ -58,7 +65,7 @@ class BrowserPage:
         """The tab in front.
 
         Raises:
-            SandboxFailure: there is none.
+            SandboxFailure: the page has no tab.
         """
         if not self.tabs:
             raise SandboxFailure("A page of the browser has no tab")
@@ -66,13 +73,13 @@ class BrowserPage:
 
     @property
     def is_well(self) -> bool:
-        """Whether none of its tabs has crashed."""
+        """Whether no tab has crashed."""
         return not any(tab.has_crashed for tab in self.tabs)
 
     async def begin(self, sites: Mapping[str, Site], url: str, seed: int, script: str = "") -> str | None:
-        """Show `url` as nobody has before; return why it could not be reached, or None.
+        """Show `url` in a clean state; return why it could not be reached, or None.
 
-        `script`: run among the document's own, once it has loaded.
+        `script`: run in the document's own script world after it has loaded.
         """
         self.leases += 1
         self._seed, self.clipboard.text = seed & 0x7FFFFFFF, ""
@@ -97,17 +104,20 @@ class BrowserPage:
         return problem
 
     def _forget(self) -> list[Coroutine[Any, Any, Any]]:  # Any: of Chromium's protocol
-        """Return what leaves nothing of the documents that were shown, but what never changes."""
+        """Return calls that clear all data of earlier documents, except immutable responses."""
         work = [self._clear(host) for host in self._left()]
         self._shown, self.gate.visited = set(), set()
         return work
 
     def _left(self) -> set[str]:
-        """Return the hosts whose documents may have left something."""
+        """Return the hosts whose documents may have left data."""
         return self._shown | self.gate.visited
 
     async def _refuse_late(self) -> None:
-        """Close the tabs that documents have opened and no step has taken in: they are of the last lease."""
+        """Close tabs that documents opened and no step has adopted.
+
+        They belong to the last lease.
+        """
         await self._all_told()
         self._refuse(self._coming, "a tab of the last lease")
         self._coming = []
@@ -115,7 +125,7 @@ class BrowserPage:
             await asyncio.wait(self._closing)
 
     async def settle(self, milliseconds: int = STEP_MS) -> None:
-        """Let so much time pass in every tab, and take in those that it opened or closed."""
+        """Advance the time in every tab, then adopt or drop tabs that documents opened or closed."""
         for tab in list(self.tabs):
             await tab.advance(milliseconds)
         for _ in range(_MOST_ROUNDS):
@@ -129,7 +139,7 @@ class BrowserPage:
         self.active = min(self.active, len(self.tabs) - 1)
 
     async def open_tab(self) -> bool:
-        """Show an empty tab in front; return whether there was room for it."""
+        """Open an empty tab in front; return False if the limit is reached."""
         if len(self.tabs) >= MOST_TABS:
             return False
         await self._new_tab()
@@ -137,16 +147,16 @@ class BrowserPage:
         return True
 
     async def close_tab(self, index: int) -> None:
-        """Close a tab; `settle` puts an empty one in the place of the last."""
+        """Close a tab; `settle` replaces the last tab by an empty one."""
         await self._close(self.tabs[index])
 
     def notice(self, text: str) -> None:
-        """Keep a note for whoever looks."""
+        """Record a notice for the environment."""
         if len(self.notices) < _MOST_NOTICES:
             self.notices.append(text)
 
     async def close(self) -> None:
-        """End it."""
+        """Close the page."""
         with contextlib.suppress(PlaywrightError):  # the browser is gone
             await self.context.close()
         await self.gate.stop()
@@ -156,9 +166,11 @@ class BrowserPage:
         context.on("page", self._opened)
 
     async def _leave(self) -> None:
-        """Go on in another context: this one would show what it has kept of sites that are no longer there.
+        """Continue in a new context.
 
-        Emptying its cache has been seen to leave something there.
+        This one would show cached content of sites that are no longer registered.
+
+        Clearing the cache has been observed to leave content behind.
         """
         last, self.gate.kept = self.context, set()
         for tab in list(self.tabs):
@@ -172,14 +184,17 @@ class BrowserPage:
     def _opened(self, driven: Driven) -> None:
         if self._is_ours:
             return
-        self._shown |= set(self.gate.sites)  # any of them, before we listen
+        self._shown |= set(self.gate.sites)  # possibly any of them, before we listen
         if self._asked and not self._asked.popleft():
             self._refuse([driven], "a tab without a click")
         else:
             self._coming.append(driven)
 
     async def _all_told(self) -> None:
-        """Wait for tabs that are about to be told of; not for ever, as some browsers refuse some by themselves."""
+        """Wait for requested tabs that Playwright has not reported yet.
+
+        The wait is limited, because some browsers refuse some tabs by themselves.
+        """
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_MOST_WAIT_S):
                 while self._asked:
@@ -194,12 +209,12 @@ class BrowserPage:
             self._is_ours = False
 
     async def _take_in(self) -> None:
-        """Show the tabs that documents have opened, as far as there is room."""
+        """Show the tabs that documents have opened, up to the limit."""
         coming, self._coming = self._coming, []
         room = MOST_TABS - len(self.tabs)
         self._refuse(coming[room:], _TOO_MANY)
         for driven in coming[:room]:
-            with contextlib.suppress(PlaywrightError):  # it was closed again at once
+            with contextlib.suppress(PlaywrightError):  # it was closed again immediately
                 await self._add(driven)
                 self.active = len(self.tabs) - 1
                 await self.tabs[-1].advance()
@@ -214,7 +229,7 @@ class BrowserPage:
     def _closed(self, task: asyncio.Task[None]) -> None:
         self._closing.discard(task)
         if not task.cancelled():
-            task.exception()  # of one that was gone already
+            task.exception()  # retrieves the exception of a tab that was gone already
 
     async def _add(self, driven: Driven) -> None:
         session = await self.context.new_cdp_session(driven)

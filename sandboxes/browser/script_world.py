@@ -1,4 +1,4 @@
-"""A world of scripts of ours in a document, which the document's own scripts do not see."""
+"""An isolated world for our scripts in a document, invisible to the document's own scripts."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ Answer = dict[str, Any]  # Any: of Chromium's protocol
 
 
 class ScriptWorld:
-    """Runs scripts in the document that is shown; what they leave stays until another is."""
+    """Runs scripts in the current document; their state lasts until the next document."""
 
     def __init__(self, send: Callable[..., Awaitable[Answer]]) -> None:
-        """Have nothing run yet; `send` has Chromium do something."""
+        """Set up without running a script; `send` calls a method of Chromium."""
         self._send = send
-        self._number: asyncio.Future[int] | None = None  # Chromium's, of this world in the document
+        self._number: asyncio.Future[int] | None = None  # Chromium's number of this world in the document
         self._were_run = set[str]()
-        self._inner = set[str]()  # frames in the document with another document than `know` has met
+        self._inner = set[str]()  # frames with documents that `know` has not processed
 
     def end(self) -> None:
-        """Another document is shown."""
+        """Reset the state, because another document is shown."""
         self._number, self._were_run = None, set()
 
     def begin(self, frame: str) -> asyncio.Future[int]:
-        """Have the world made, in the document that a frame shows, unless it is; `call` does it too, if it must."""
+        """Create the world in the document of a frame, if it does not exist; `call` also does so."""
         if self._number is None:
-            self._number = begun(self._made(frame))  # nobody may ask for it
+            self._number = begun(self._made(frame))  # its result may be ignored
         return self._number
 
     async def _made(self, frame: str) -> int:
@@ -42,15 +42,15 @@ class ScriptWorld:
         return int(made["executionContextId"])
 
     async def call(self, frame: str, script: str, expression: str) -> Any:  # Any: JSON
-        """Return the value of an expression after a script, which is run once in a document.
+        """Run a script once per document, and return the value of an expression.
 
         Raises:
-            SandboxFailure: it raised, or there is no document any more.
-            PlaywrightError: it cannot be done.
+            SandboxFailure: it raised, or no document is left.
+            PlaywrightError: Chromium refused.
         """
-        source = f"JSON.stringify({expression})"  # one text is carried sooner than what it is made of
+        source = f"JSON.stringify({expression})"  # one string is transferred faster than its parts
         answer = None
-        with contextlib.suppress(PlaywrightError):  # the document is not there any more
+        with contextlib.suppress(PlaywrightError):  # the document is gone
             answer = await self._run(frame, script, source)
         if answer is None or "exceptionDetails" in answer:
             self.end()
@@ -62,24 +62,24 @@ class ScriptWorld:
         return None if value is None else json.loads(value)
 
     def met(self, inner: str) -> None:
-        """A frame in the document shows another one."""
+        """Record that a frame in the document shows another document."""
         self._inner.add(inner)
 
     async def know(self) -> None:
-        """Have the roles and names of documents in frames stay known, as those of the one around them do.
+        """Keep roles and names of documents in frames cached, as in the main document.
 
-        Without it Chromium finds them all anew for each element that is asked about.
+        Otherwise Chromium computes all of them again for each queried element.
         """
         inner, self._inner = self._inner, set()
         known = [self._send("Accessibility.getRootAXNode", frameId=frame) for frame in inner]
         await asyncio.gather(*known, return_exceptions=True)  # a frame may be gone
 
     async def wait(self, frame: str, promise: str) -> None:
-        """Wait until a promise is kept.
+        """Wait until a promise is resolved.
 
         Raises:
-            SandboxFailure: there is no document any more.
-            PlaywrightError: another one is shown.
+            SandboxFailure: no document is left.
+            PlaywrightError: another document is shown.
         """
         number = await self.begin(frame)
         await self._send("Runtime.evaluate", expression=promise, contextId=number, awaitPromise=True)

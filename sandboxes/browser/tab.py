@@ -1,11 +1,14 @@
-"""One tab of a leased page: time stands still in it but for what each step gives, and a step ends when it is at rest.
+"""One tab of a leased page, whose time advances only during steps.
 
-Time is Chromium's virtual time. Clocks, timers and intervals of a document go on by exactly what `advance` says, and
-wait while anything is asked of the network, navigations included; so a step is over when all that it began is, without
-sleeping. Every document's clock begins at the same moment. Scripts get their frames by timers, as many each time.
+A step ends when the tab is idle.
 
-Not ours: the clocks of workers, which tell the machine's date. Chromium's `initialVirtualTime` would set them too, but
-environments have been seen to take twice as long to begin with it.
+Time is Chromium's virtual time. Clocks, timers and intervals of a document advance exactly by the argument of
+`advance`, and pause while a network request is pending, navigations included. So a step ends when everything that it
+started has ended, without sleeping. The clock of every document starts at the same moment. Scripts get their frames by
+timers, the same number each time.
+
+Not controlled: the clocks of workers, which show the machine's date. Chromium's `initialVirtualTime` would set them
+too, but environments have been observed to start at half the speed with it.
 """
 
 from __future__ import annotations
@@ -29,17 +32,17 @@ from cairn.sandboxes.browser.loop import begun
 from cairn.sandboxes.browser.script_world import WORLD, ScriptWorld
 
 STEP_MS = 100  # of virtual time
-_LAST_MS = 1  # of these, after what is shown has been laid out
-NOWHERE = (-1, -1)  # where the mouse begins: what lies under it would look otherwise
-BEGINNING_MS = 1_900_000_000_000  # what clocks say when a document begins: since 1970
-_HELD = {"none": 0, "left": 1, "right": 2, "middle": 4}  # as Chromium's protocol has it
+_LAST_MS = 1  # of these, after the layout
+NOWHERE = (-1, -1)  # start of the mouse: elsewhere, the element under it would look different
+BEGINNING_MS = 1_900_000_000_000  # start time of documents' clocks: milliseconds since 1970
+_HELD = {"none": 0, "left": 1, "right": 2, "middle": 4}  # values of Chromium's protocol
 _CLIPBOARD, _SETTLE = "clipboard.js", "settle.js"
 _EMPTY = "about:blank"
 CLOSED = "A tab of the browser is closed"
 _SWAP_S, _STUCK_S, _SOON_S = 0.005, 2.0, 0.5
 _DUE = f"new Promise(resolve => setTimeout(resolve, {_LAST_MS}))"
-_MOST_DIALOGS = 20  # of a step; a document that asks for more is closed
-_MOST_LOADS = 10  # of a step that are waited for; a document may go elsewhere without an end
+_MOST_DIALOGS = 20  # per step; a document that opens more is closed
+_MOST_LOADS = 10  # page loads per step that are waited for; a document may navigate endlessly
 _WHEN_LOADED = """
 (run => document.readyState === "complete" ? run() : addEventListener("load", run))(() => setTimeout(() => {SCRIPT}))
 """
@@ -53,13 +56,13 @@ def _text_of(name: str) -> str:
 
 @dataclass
 class Clipboard:
-    """What was copied last in any tab of a page."""
+    """The text copied last in any tab of a page."""
 
     text: str = ""
 
 
 class Tab:
-    """A document that is shown, and what Chromium can be asked to do with it."""
+    """The current document of a tab, and operations on it."""
 
     def __init__(
         self,
@@ -70,34 +73,34 @@ class Tab:
         is_asking: Callable[[], bool],
         framing: asyncio.Lock,
     ) -> None:
-        """Show nothing yet.
+        """Set up without a document.
 
         Args:
-            driven: the tab, as Playwright has it.
-            cdp: what Chromium is asked by.
-            clipboard: of the page that it is a tab of.
-            notice: told of what the document wanted and did not get, or was answered at once.
-            is_asking: whether sites have requests to answer.
+            driven: Playwright's object of the tab.
+            cdp: the connection to Chromium.
+            clipboard: the clipboard of the page.
+            notice: called with each refused request and each dialog of the document.
+            is_asking: whether sites have pending requests.
             framing: see `Frames`.
         """
         self.driven, self._cdp, self._notice, self._is_asking = driven, cdp, notice, is_asking
         self._clipboard = clipboard
         self._mouse: tuple[float, float] = NOWHERE
         self._num_dialogs = 0
-        self._script: str | None = None  # what runs first in each document
-        self._frame = ""  # Chromium's name of what shows the document
+        self._script: str | None = None  # id of the script that runs first in each document
+        self._frame = ""  # Chromium's id of the frame of the document
         self._rested = asyncio.Event()
-        self._news = asyncio.Event()  # another document is shown, or there is none any more
-        self._document = ""  # Chromium's name of the one that is shown
+        self._news = asyncio.Event()  # another document is shown, or none is left
+        self._document = ""  # Chromium's id of the current document
         self._is_loading = False
-        self._leaves = asyncio.Event()  # in this step the document has asked to go elsewhere
-        self._num_asked = 0  # how often it has, ever
+        self._leaves = asyncio.Event()  # in this step the document has requested a navigation
+        self._num_asked = 0  # number of requested navigations, in total
         self._world = ScriptWorld(self.send)
         self._frames = Frames(cdp, framing, lambda: self._world.wait(self._frame, FRAME), self._is_late)
-        self._end = asyncio.get_running_loop().create_future()  # why there is no document any more
+        self._end = asyncio.get_running_loop().create_future()  # why no document is left
 
     async def prepare(self, seed: int) -> None:
-        """Listen to the document, and begin."""
+        """Subscribe to events, and set up virtual time and the initial scripts."""
         self._cdp.on("Emulation.virtualTimeBudgetExpired", lambda _: self._rested.set())
         self._cdp.on("Page.frameNavigated", self._has_navigated)
         self._cdp.on("Page.frameRequestedNavigation", self._asks_to_leave)
@@ -108,17 +111,18 @@ class Tab:
         self.driven.on("crash", lambda _: self.end("A page of the browser crashed"))
         await asyncio.gather(
             self.send("Page.enable"),
-            self.send("Accessibility.enable"),  # roles and names stay known
+            self.send("Accessibility.enable"),  # roles and names stay cached
             self.send("Page.addScriptToEvaluateOnNewDocument", source=_text_of(_CLIPBOARD), worldName=WORLD),
         )
         self._frame = (await self.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
         await asyncio.gather(self.send("Emulation.setVirtualTimePolicy", policy="pause"), self._rule(seed))
 
     async def begin(self, seed: int, *, is_elsewhere: bool) -> None:
-        """Show an empty document, no history and no name; clocks stand still, chance from now on follows from the seed.
+        """Show an empty document without history and name, stop its clock, and seed random numbers.
 
-        `is_elsewhere`: the next document may have another site than the last. One that is left then, with something to
-        do and no time for it, stays in Chromium's memory for good; so the last one and the empty one get a moment.
+        `is_elsewhere`: the next document may have another site than the last one. A document that is left in this case
+        with pending work and no time for it stays in Chromium's memory for good; so the last document and the empty one
+        get a short time.
         """
         self._num_dialogs = 0
         given = [self._pass(_LAST_MS, "advance")] if is_elsewhere else []
@@ -129,7 +133,7 @@ class Tab:
         await asyncio.gather(self.forget(_EMPTY), self.send("Runtime.evaluate", expression="name = ''"), *given)
 
     async def _rule(self, seed: int) -> None:
-        """Have the next documents begin at the same moment, and their chance follow from the seed."""
+        """Set the start time and the random seed of the next documents."""
         script = _text_of("clocks.js").replace("BEGINNING", str(BEGINNING_MS)) + _text_of("motion.js")
         script += _text_of("document.js").replace("SEED", str(seed))
         last = () if self._script is None else (self._remove(self._script),)
@@ -140,11 +144,11 @@ class Tab:
         return self.send("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
 
     async def send(self, method: str, **params: Any) -> dict[str, Any]:  # Any: of Chromium's protocol
-        """Have Chromium do something.
+        """Call a method of Chromium.
 
         Raises:
-            SandboxFailure: there is no document any more.
-            PlaywrightError: it cannot be done.
+            SandboxFailure: no document is left.
+            PlaywrightError: Chromium refused.
         """
         answer = begun(self._cdp.send(method, params))
         await asyncio.wait((answer, self._end), return_when=asyncio.FIRST_COMPLETED)
@@ -155,16 +159,16 @@ class Tab:
         return found
 
     async def call(self, script: str, expression: str) -> Any:  # Any: JSON
-        """Return the value of an expression after a script, in a world of its own that the document does not see.
+        """Run a script in our isolated world, and return the value of an expression.
 
         Raises:
-            SandboxFailure: it raised, or there is no document any more.
-            PlaywrightError: it cannot be done.
+            SandboxFailure: it raised, or no document is left.
+            PlaywrightError: Chromium refused.
         """
         return await self._world.call(self._frame, script, expression)
 
     async def advance(self, milliseconds: int = STEP_MS) -> None:
-        """Let so much time pass in the document, after whatever it is waiting for; nothing, if it closes itself.
+        """Advance the document's time after its pending requests; do nothing if it closes itself.
 
         Raises:
             SandboxFailure: it crashed.
@@ -182,13 +186,16 @@ class Tab:
             raise SandboxFailure(self._end.result())
 
     async def _rest(self, milliseconds: int) -> bool:
-        """Let so much time pass, and more while another document is on its way; return whether to paste something."""
+        """Advance the time, and continue while another document loads.
+
+        Returns whether to paste something.
+        """
         for _ in range(_MOST_LOADS):
             await self._pass(milliseconds - _LAST_MS)
             for _ in range(_MOST_LOADS):
                 if not self._is_loading:
                     break
-                await self._pass(milliseconds)  # Chromium may miss that a document is on its way
+                await self._pass(milliseconds)  # Chromium may miss that a document is loading
             num_asked = self._num_asked
             wants = await self._last()
             if self._num_asked == num_asked:
@@ -196,19 +203,21 @@ class Tab:
         return wants
 
     async def _last(self) -> bool:
-        """Lay out, which asks for pictures that are to be seen, and let the last moment of a step pass for them.
+        """Lay out, which requests visible pictures, and pass the last moment of a step for them.
 
-        Keeps what was copied; returns whether something is to be pasted.
+        Stores copied text; returns whether something is to be pasted.
         """
         await self.call(_text_of(_SETTLE), "cairnSettle()")
         if self._mouse != NOWHERE:
-            await self.move(*self._mouse)  # what lies under it now would else learn of it at some frame
+            await self.move(*self._mouse)  # the element under it would otherwise learn of it at an arbitrary frame
         await self.frame()
         news = self.call(_text_of(_CLIPBOARD), "cairnClipboard.news()")
-        # Sent first: it is due at that very moment. Nobody waits for it where another document comes.
+        # Sent first, because it is due at the same moment. Nothing waits for it if another document is shown.
         due = begun(self._world.wait(self._frame, _DUE))
         _, (copied, wants), _ = await asyncio.gather(self._world.know(), news, self._pass(_LAST_MS))
-        await asyncio.wait([due], timeout=_SOON_S)  # Chromium tells that time is over before it runs what is due then
+        await asyncio.wait(
+            [due], timeout=_SOON_S
+        )  # Chromium reports the end of time before it runs the timers due then
         if copied is not None:
             self._clipboard.text = copied[:_MOST_COPIED]
         return bool(wants)
@@ -226,7 +235,7 @@ class Tab:
         return self._rested.is_set()
 
     async def _is_stuck(self) -> bool:
-        """Return whether time stands still for nothing: Chromium may miss that a request has been answered."""
+        """Return whether time is stopped only because Chromium missed the response to a request."""
         if self._is_asking():
             return False
         clock = await self.call("", "Date.now()")
@@ -235,7 +244,7 @@ class Tab:
     async def mouse(
         self, kind: str, x: float, y: float, button: str = "none", held: str = "none", count: int = 0
     ) -> None:
-        """Have the mouse do something: `kind` as Chromium's protocol has it, by a button, while one is held."""
+        """Send a mouse event; `kind` and `button` as in Chromium's protocol, `held`: a button."""
         self._mouse = x, y
         buttons = _HELD[held]
         sent = {"x": x, "y": y, "button": button, "buttons": buttons, "clickCount": count}
@@ -244,7 +253,7 @@ class Tab:
     async def move(self, x: float, y: float, held: str = "none") -> None:
         """Move the mouse.
 
-        Documents take moves in with a frame or with what comes next: here a release of nothing, which they do not see.
+        Documents process moves with a frame or with the next event: here a release of no button, which they do not see.
         """
         await asyncio.gather(
             self.mouse("mouseMoved", x, y, held, held),
@@ -252,9 +261,9 @@ class Tab:
         )
 
     async def frame(self) -> None:
-        """Have a frame made now: with one, and not sooner, documents learn of what was scrolled, resized or brought in.
+        """Make a frame now: documents learn of scrolling, resizing and visibility only in a frame.
 
-        Of a document that has asked to go elsewhere none is made before time passes; it learns nothing any more.
+        If the document has requested a navigation, no frame is made before time passes, and none is waited for.
         """
         made = self._frames.make()
         leaves = asyncio.ensure_future(self._leaves.wait())
@@ -262,10 +271,10 @@ class Tab:
         leaves.cancel()
 
     async def picture(self) -> bytes:
-        """Return what is in the window, as a PNG.
+        """Return a screenshot of the window, as PNG.
 
         Raises:
-            SandboxFailure: there is no document any more, or no picture of it.
+            SandboxFailure: no document is left, or it has no picture.
         """
         made = self._frames.picture()
         await asyncio.wait((made, self._end), return_when=asyncio.FIRST_COMPLETED)
@@ -274,16 +283,19 @@ class Tab:
         return made.result()
 
     async def _is_late(self) -> None:
-        """A frame does not come: unless the document is about to leave, and answers until then, its scripts hang."""
+        """End the tab if its scripts hang, when a frame is late.
+
+        A document that is about to navigate and still answers does not hang.
+        """
         answer = begun(self.send("Runtime.evaluate", expression="0"))
         await asyncio.wait([answer], timeout=_STUCK_S)
         if not (answer.done() and (self._is_loading or self._leaves.is_set())):
             self.end("A page of the browser hangs in a frame")
 
     async def go(self, url: str, script: str = "") -> str | None:
-        """Go to an address and let the document load; return why it could not be reached, or None.
+        """Navigate to a URL and let the document load; return why it could not be reached, or None.
 
-        `script`: run among the document's own, once it has loaded.
+        `script`: run in the document's own script world after it has loaded.
         """
         answer = await self.send("Page.navigate", url=url)
         if "errorText" in answer:
@@ -295,12 +307,15 @@ class Tab:
         return None
 
     async def history(self) -> tuple[int, list[str]]:
-        """Return which of the addresses that were gone through is shown, and all of them."""
+        """Return the index of the current history entry, and the URLs of all entries."""
         found = await self.send("Page.getNavigationHistory")
         return found["currentIndex"], [entry["url"] for entry in found["entries"]]
 
     async def forget(self, shown: str | None = None) -> None:
-        """Leave no address to go back to; `shown`: the one that stays, once the browser knows that it is shown."""
+        """Clear the history.
+
+        `shown`: the URL that must remain, once the browser knows that it is shown.
+        """
         while True:
             try:
                 _, (_, left) = await asyncio.gather(self.send("Page.resetNavigationHistory"), self.history())
@@ -309,10 +324,13 @@ class Tab:
             except PlaywrightError as error:
                 if "active page" not in error.message:
                     raise
-            await asyncio.sleep(_SWAP_S)  # another process of the browser's is about to show the document
+            await asyncio.sleep(_SWAP_S)  # another process of the browser is about to show the document
 
     async def _dialog(self, dialog: Dialog) -> None:
-        """Accept what only tells, or asks whether to leave; decline questions, which nobody can answer in time."""
+        """Accept alerts and confirmations of leaving.
+
+        Dismiss questions, which cannot be answered in time.
+        """
         self._num_dialogs += 1
         self._notice(f"{dialog.type}: {dialog.message[:200]}")
         try:
@@ -323,7 +341,7 @@ class Tab:
                 await dialog.accept()
             else:
                 await dialog.dismiss()
-        except PlaywrightError:  # the document is gone, and its dialog with it
+        except PlaywrightError:  # the document is gone, with its dialog
             pass
 
     def _has_navigated(self, told: dict[str, Any]) -> None:  # Any: of Chromium's protocol
@@ -346,10 +364,10 @@ class Tab:
             self._is_loading = is_loading
 
     async def _until(self, is_so: Callable[[], bool]) -> None:
-        """Wait until a document is shown that makes it so.
+        """Wait until a new document makes the condition true.
 
         Raises:
-            SandboxFailure: there is no document any more.
+            SandboxFailure: no document is left.
         """
         while not is_so():
             if self._end.done():
@@ -367,11 +385,11 @@ class Tab:
 
     @property
     def has_crashed(self) -> bool:
-        """Whether it shows nothing any more, without having been closed."""
+        """Whether it has ended without having been closed."""
         return self._end.done() and not self.is_closed
 
     def end(self, why: str) -> None:
-        """There is no document any more: wake whoever waits for it."""
+        """Mark the tab as ended, and wake all waiters."""
         if not self._end.done():
             self._end.set_result(why)
         self._rested.set()

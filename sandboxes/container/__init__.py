@@ -1,1 +1,1 @@
-"""Sandboxes in containers: the Docker engine and the streams to programs in it."""
+"""Sandboxes in containers: the Docker engine and the streams of programs in them."""

@@ -1,4 +1,4 @@
-"""One container with a supervisor as its first process, spoken to over its standard streams."""
+"""One container whose first process is a supervisor, reached through its standard streams."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _SHM_BYTES = 1 << 20
 _PERIOD_US = 100_000
 _START_S = 30.0
 _END_S = 5.0
-_MARGIN = 1.25  # of the kernel's limit over the supervisor's, where the kernel's cannot be seen to act
-_KILLED = 128 + 9  # the status of a container whose process 1 was killed
+_MARGIN = 1.25  # factor of the kernel's limit over the supervisor's, where the kernel's counters cannot be read
+_KILLED = 128 + 9  # exit status of a container whose process 1 was killed
 _MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 
 
@@ -45,12 +45,13 @@ class ContainerPlace:
         *,
         has_network: bool = False,
     ) -> None:  # Any: the SDK has no types
-        """Start it and wait for the supervisor's answer; from then on the connection is closed with it.
+        """Start the container and wait for the supervisor's answer.
 
-        `has_network`: programs may use the container's own, and `listener` can be called.
+        The container takes over the engine connection and closes it at its end. `has_network`: programs may use the
+        container's own network, and `listener` can be called.
 
         Raises:
-            SandboxFailure: it did not start; with what it said.
+            SandboxFailure: it did not start; the message has its output.
             EngineError: the engine refused.
         """
         self._engine, self._id, self._is_gone = engine, "", False
@@ -65,19 +66,21 @@ class ContainerPlace:
                 folder = None if self._line is None else self._line.folder
                 self._id = engine.create_container(**_settings(engine, image, python, limits, runtime, folder))["Id"]
                 asked = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
-                self._stream = Attached(engine.attach_socket(self._id, params=asked))  # first: nothing is missed
+                self._stream = Attached(
+                    engine.attach_socket(self._id, params=asked)
+                )  # before the start: no lost output
                 engine.start(self._id)
                 self._group = _ContainerGroup(self._seen_group() if runtime is None else {})
                 if not self._group.folders:
                     most = int(limits.memory_bytes * _MARGIN)
                     engine.update_container(self._id, mem_limit=most, memswap_limit=most)
             self._greet(limits, filter_)
-        except BaseException:  # an interrupt too: the container is not left behind
+        except BaseException:  # also on an interrupt: the container must not be left behind
             self._removed()
             raise
 
     def request(self, message: Mapping[str, Any], blob: bytes, timeout_s: float) -> tuple[dict[str, Any], bytes]:
-        """Send a request and return the answer; see `base.Place`."""
+        """Send a request and return the answer; see `SandboxProcess`."""
         assert self._stream is not None
         try:
             self._stream.send(wire.packed(message, blob), timeout_s)
@@ -89,10 +92,12 @@ class ContainerPlace:
             ) from error
 
     def listener(self, port: int) -> socket.socket:
-        """Return a socket that listens in the container's own network: what connects to it there is accepted here.
+        """Return a socket that listens in the container's own network.
+
+        The host accepts its connections.
 
         Raises:
-            SandboxFailure: nothing can listen there, or the engine is not on this machine.
+            SandboxFailure: the supervisor cannot listen there, or the engine is not on this machine.
         """
         assert self._line is not None
         answer, _ = self.request({"do": "listen", "port": port, "path": fd_socket.PATH}, b"", _START_S)
@@ -103,11 +108,11 @@ class ContainerPlace:
         return listener
 
     def limit_hit(self) -> LimitName | None:
-        """Return what the control group has enforced since the last call, or what brought the container down."""
+        """Return the limit enforced since the last call, or the limit that ended the container."""
         return self._group.limit_hit() or ("memory" if self._is_gone and self._was_killed() else None)
 
     def close(self) -> None:
-        """Remove the container, whatever runs in it."""
+        """Remove the container and end its processes."""
         self._removed()
         self._engine.close()
 
@@ -130,7 +135,10 @@ class ContainerPlace:
             raise SandboxFailure(f"A supervisor did not start: {answer}")
 
     def _seen_group(self) -> dict[str, Path]:
-        """Return the folders of the container's control group; none where its engine is on another machine."""
+        """Return the folders of the container's control group.
+
+        Empty if the engine is on another machine.
+        """
         pid = self._engine.inspect_container(self._id)["State"]["Pid"]
         found: dict[str, Path] = {}
         with contextlib.suppress(OSError):
@@ -143,7 +151,7 @@ class ContainerPlace:
         return found
 
     def _was_killed(self) -> bool:
-        """Whether the container went down because its memory had run out."""
+        """Whether the container ended because it ran out of memory."""
         until = time.monotonic() + _END_S
         while True:
             try:
@@ -165,7 +173,7 @@ class ContainerPlace:
 
 
 class _ContainerGroup(ControlGroup):
-    """The engine's control group of a container, looked at."""
+    """The control group that the engine made for a container; read-only."""
 
     def __init__(self, folders: dict[str, Path]) -> None:
         self.folders = folders
@@ -173,13 +181,13 @@ class _ContainerGroup(ControlGroup):
 
 
 def remove(engine: Any, container: str) -> None:
-    """Remove a container; one that is not there, or is being removed, is no fault."""
+    """Remove a container; a container that is missing or being removed is not an error."""
     with contextlib.suppress(docker_engine.EngineError), docker_engine.errors_told():
         engine.remove_container(container, force=True, v=True)
 
 
 def remove_left_over(engine: Any) -> None:
-    """Remove the containers of processes of this machine that were killed before they could."""
+    """Remove containers of killed processes of this machine."""
     with docker_engine.errors_told():
         found = engine.containers(all=True, filters={"label": [f"cairn.machine={_machine()}"]})
     for container in found:
@@ -190,7 +198,7 @@ def remove_left_over(engine: Any) -> None:
 def _settings(
     engine: Any, image: Mapping[str, Any], python: str, limits: Limits, runtime: str | None, line: Path | None
 ) -> dict[str, Any]:
-    """Return what a container is made of; `line`: the folder of a socket file that its supervisor may connect to."""
+    """Return the settings of a container; `line`: folder of the socket file for its supervisor."""
     return {
         "image": image["Id"],
         "entrypoint": supervisor_source.command(python),
@@ -216,7 +224,7 @@ def _settings(
             tmpfs=_folders(image, limits),
             binds=None if line is None else {str(line): {"bind": fd_socket.FOLDER, "mode": "ro"}},
             ulimits=[{"Name": "core", "Soft": 0, "Hard": 0}],
-            log_config={"Type": "none"},  # else the engine keeps all that is said in a file
+            log_config={"Type": "none"},  # else the engine keeps all output in a file
             init=False,
             runtime=runtime,
         ),
@@ -224,7 +232,10 @@ def _settings(
 
 
 def _folders(image: Mapping[str, Any], limits: Limits) -> dict[str, str]:
-    """Return what lies in memory; an image's volumes would be writable without a limit, so they are closed."""
+    """Return the in-memory file systems of a container.
+
+    An image's volumes would be writable without a limit, so they are mounted read-only.
+    """
     own = f"rw,nosuid,nodev,exec,uid={_USER},gid={_USER}"
     closed = dict.fromkeys(image["Config"].get("Volumes") or (), "ro,size=4k")
     sizes = {_HOME: limits.disk_bytes, "/tmp": limits.disk_bytes, "/dev/shm": _SHM_BYTES}
@@ -232,13 +243,13 @@ def _folders(image: Mapping[str, Any], limits: Limits) -> dict[str, str]:
 
 
 def _environment(image: Mapping[str, Any]) -> dict[str, str]:
-    """Return what the image sets for its programs, but for their home."""
+    """Return the environment variables that the image sets, without HOME."""
     pairs = (item.partition("=") for item in image["Config"].get("Env") or ())
     return {name: value for name, _, value in pairs if name != "HOME"}
 
 
 @functools.cache
 def _machine() -> str:
-    """Return what tells this machine, since its start, and our numbers of processes from others."""
+    """Return an identifier of this machine since its boot, and of our namespace of process ids."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     return f"{boot}-{os.stat('/proc/self/ns/pid').st_ino}"

@@ -1,6 +1,6 @@
-"""Docker's engine through its own SDK: the connection, what stands in its way, and images made from a folder.
+"""Docker's engine through its own SDK: connection, errors, and image builds.
 
-The SDK is optional and has no types; what comes from it is `Any`, and it is imported when a connection is made.
+The SDK is optional and has no types: its objects are `Any`, and it is imported when a connection is made.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from cairn.core.errors import CairnError, MissingExtraError
 
 TIMEOUT_S = 60.0
 _BUILDING = threading.Lock()
-_SHOWN = 400  # characters of a failed build's last words
+_SHOWN = 400  # characters of a failed build's last output
 
 
 class EngineError(Exception):
-    """The engine is not there, or refused; the text says why."""
+    """The engine is not available, or refused; the text has the reason."""
 
 
 class NotThere(EngineError):  # noqa: N818  (an answer, not always a fault)
-    """The engine has no such thing."""
+    """The requested object does not exist in the engine."""
 
 
 def connect(version: str | None = None) -> Any:
-    """Return a connection to the engine that the environment names (DOCKER_HOST and its kin), for one thread.
+    """Return a connection to the engine of the environment (DOCKER_HOST etc.), for one thread.
 
-    `version`: of its protocol, if it is known; it is asked for otherwise.
+    `version`: of its protocol, if known; otherwise the engine is asked.
 
     Raises:
         MissingExtraError: the SDK is not installed.
@@ -44,14 +44,14 @@ def connect(version: str | None = None) -> Any:
 
 
 def is_of_this_machine() -> bool:
-    """Whether the engine that the environment names is reached by a socket file."""
+    """Whether the engine of the environment is reached by a socket file."""
     where = os.environ.get("DOCKER_HOST")
     return not where or where.startswith("unix://")
 
 
 @contextlib.contextmanager
 def errors_told() -> Iterator[None]:
-    """Turn the SDK's errors into `EngineError`, and what HTTP and sockets add to them.
+    """Convert errors of the SDK, of HTTP and of sockets to `EngineError`.
 
     Raises:
         MissingExtraError: the SDK is not installed.
@@ -70,7 +70,7 @@ def errors_told() -> Iterator[None]:
 
 
 def advice(error: EngineError) -> str:
-    """Return what to do where no engine answers."""
+    """Return advice for an engine that does not answer."""
     where = os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock"
     if "Permission denied" in str(error):
         return (
@@ -84,10 +84,10 @@ def advice(error: EngineError) -> str:
 
 
 def image_made(engine: Any, folder: Path) -> str:
-    """Return the tag of the image that a folder's Dockerfile describes; it is made unless the engine has it.
+    """Return the tag of the image of a folder's Dockerfile; build it if the engine lacks it.
 
     Raises:
-        EngineError: it could not be made.
+        EngineError: the build failed.
     """
     tag = f"cairn-sandbox:{digest(folder)[:16]}"
     with _BUILDING:
@@ -99,10 +99,10 @@ def image_made(engine: Any, folder: Path) -> str:
 
 
 def image(engine: Any, name: str) -> Mapping[str, Any] | None:
-    """Return what the engine knows of an image; None: it has none of this name.
+    """Return the engine's data of an image, or None if it does not exist.
 
     Raises:
-        EngineError: it does not answer.
+        EngineError: the engine does not answer.
     """
     try:
         with errors_told():
@@ -113,7 +113,7 @@ def image(engine: Any, name: str) -> Mapping[str, Any] | None:
 
 
 def digest(folder: Path) -> str:
-    """Return a hash of a folder: of paths, contents, and who may run them.
+    """Return a hash of a folder: of paths, contents, and execute permissions.
 
     Raises:
         CairnError: it has no Dockerfile.

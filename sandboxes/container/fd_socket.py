@@ -1,7 +1,7 @@
-"""A socket file of this machine through which a container hands out one descriptor, before any program runs in it.
+"""A socket file by which a container sends one descriptor, before any program runs.
 
-Its folder is mounted into the container. When the descriptor has come, the file is gone: what is left in the container
-is an empty folder that nobody can write to.
+Its folder is mounted into the container. Once the descriptor has arrived, the file is removed: the container keeps an
+empty folder that is read-only.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ PATH = f"{FOLDER}/socket"
 
 
 class ContainerSocket:
-    """A socket file that waits for somebody in a container."""
+    """A socket file that waits for one connection from a container."""
 
     def __init__(self) -> None:
-        """Make it; nobody else of this machine can enter the folder above it."""
+        """Create it, in a folder that other users of this machine cannot enter."""
         self._whole = Path(tempfile.mkdtemp(prefix="cairn-line-"))
         self.folder = self._whole / "line"
         self.folder.mkdir()
         self.folder.chmod(0o711)
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.bind(str(self.folder / "socket"))
-        (self.folder / "socket").chmod(0o666)  # the container's user is another
+        (self.folder / "socket").chmod(0o666)  # the container has another user
         self._socket.listen(1)
 
     def received(self, timeout_s: float) -> socket.socket:
-        """Return the socket that comes.
+        """Return the socket that the container sends.
 
         Raises:
-            SandboxFailure: none does.
+            SandboxFailure: none arrived.
         """
         try:
             self._socket.settimeout(timeout_s)
@@ -47,6 +47,6 @@ class ContainerSocket:
             raise SandboxFailure(f"A container hands out no socket: {error}") from error
 
     def close(self) -> None:
-        """Remove it; again does nothing."""
+        """Remove it; a second call does nothing."""
         self._socket.close()
         shutil.rmtree(self._whole, ignore_errors=True)  # it may be gone

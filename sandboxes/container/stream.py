@@ -1,6 +1,6 @@
-"""A container's standard streams over Docker's engine, which puts what comes out into frames.
+"""A container's standard streams over Docker's engine, which sends output in frames.
 
-A frame is a header of eight bytes (the kind of stream, three zeros, a length) and so many bytes of it.
+A frame is a header of eight bytes (stream type, three zeros, length) followed by as many bytes as the length says.
 """
 
 from __future__ import annotations
@@ -11,26 +11,26 @@ import time
 from typing import Any
 
 _FRAME = struct.Struct(">BxxxI")
-_ERRORS = 2  # the kind of frames that hold standard error
+_ERRORS = 2  # stream type of standard error
 _KEPT = 400  # bytes of standard error
 
 
 class Attached:
-    """A container's standard streams: what goes in, and what comes out of the frames that the engine puts it in."""
+    """A container's standard input, and its output decoded from the engine's frames."""
 
     def __init__(self, attached: Any) -> None:  # Any: the SDK has no types
-        self._response = attached  # the connection ends when this is collected
-        self._socket = getattr(attached, "_sock", attached)  # of a socket or a channel, not the file around it
-        self._left, self._kind = 0, 0  # of the frame that is being read
+        self._response = attached  # the connection ends when this is garbage-collected
+        self._socket = getattr(attached, "_sock", attached)  # the socket or channel, not the file around it
+        self._left, self._kind = 0, 0  # remaining bytes and stream type of the current frame
         self._errors = bytearray()
 
     def send(self, data: bytes, timeout_s: float) -> None:
-        """Send it all."""
+        """Send all data."""
         self._socket.settimeout(timeout_s)
         self._socket.sendall(data)
 
     def read(self, count: int, timeout_s: float) -> bytes:
-        """Return so many bytes of standard output; standard error is kept aside."""
+        """Return `count` bytes of standard output; standard error is stored separately."""
         until, parts = time.monotonic() + timeout_s, bytearray()
         while len(parts) < count:
             if not self._left:
@@ -43,17 +43,17 @@ class Attached:
         return bytes(parts)
 
     def said(self) -> str:
-        """Return the end of what came over standard error."""
+        """Return the end of the output on standard error."""
         return self._errors.decode("utf-8", "replace").strip()
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         with contextlib.suppress(OSError):
             self._socket.close()
         self._response.close()
 
     def _received(self, most: int, until: float) -> bytes:
-        """Return the next bytes of the frame, at most so many."""
+        """Return the next bytes of the frame, at most `most`."""
         part = self._once(most, until)
         self._left -= len(part)
         return part

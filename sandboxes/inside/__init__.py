@@ -1,1 +1,1 @@
-"""Programs that run inside sandboxes: standard library only, and no import of anything of ours."""
+"""Programs that run inside sandboxes: they import only the standard library and each other."""

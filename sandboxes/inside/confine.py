@@ -1,6 +1,7 @@
-"""What confines a program where the launcher can make no namespaces: Landlock, then seccomp.
+"""Confines a program where the launcher cannot create namespaces: Landlock, then seccomp.
 
-Each program enters after its fork and before any of its code: there is no way back, and its children inherit it.
+Each program is confined after its fork and before any of its code runs. Confinement cannot be undone, and children
+inherit it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _ABSTRACT_SOCKETS_AND_SIGNALS = 3
 
 
 class Rules:
-    """What a program may reach."""
+    """The files that a program may access, and its system call filter."""
 
     def __init__(
         self, filter: bytes, readable: list[str], writable: list[str], devices: list[str], landlock: bool
@@ -31,12 +32,12 @@ class Rules:
 
 
 def uncover() -> None:
-    """Have what this process uses be seen from outside again; its parent, which it is a fork of, is not to be."""
+    """Make this process dumpable again; the supervisor, of which it is a fork, stays undumpable."""
     ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
 
 
 def abi() -> int:
-    """Return the version of Landlock that the kernel has; 0: none."""
+    """Return the kernel's version of Landlock, or 0 if it has none."""
     return max(0, int(ctypes.CDLL(None).syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), 1)))
 
 

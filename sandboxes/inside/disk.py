@@ -1,4 +1,4 @@
-"""Counts the files that programs hold: in folders of any depth and mode, and unlinked files that are still open."""
+"""Counts the files that programs hold: in folders of any depth and mode, and unlinked ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BLOCK = 512  # bytes of a block in `stat`
 
 
 class TooDeep(Exception):  # noqa: N818  (an outcome, not a fault)
-    """Folders lie more than `MAX_DEPTH` levels deep."""
+    """Folders are more than `MAX_DEPTH` levels deep."""
 
 
 class DiskUsage:
@@ -30,14 +30,14 @@ class DiskUsage:
         Args:
             roots: folders that programs can write to.
             pids: processes of the programs.
-            file_bytes: bytes that a file can have; an unlinked file that is mapped and not open counts as so large.
+            file_bytes: size limit of a file; an unlinked file that is mapped and not open counts as this size.
             most_files: counting ends above this number.
 
         Raises:
-            TooDeep: folders lie more than `MAX_DEPTH` levels deep.
+            TooDeep: folders are more than `MAX_DEPTH` levels deep.
         """
         self.files, self.disk_bytes = 0, 0
-        self.unreadable: set[int] = set()  # processes that do not let this one see their open files
+        self.unreadable: set[int] = set()  # processes whose open files cannot be read
         self._seen: set[tuple[int, int]] = set()
         for about in listed(roots):
             self._add(about)
@@ -90,12 +90,12 @@ class DiskUsage:
 
 
 def listed(roots: Sequence[str]) -> Iterator[os.stat_result]:
-    """Yield the status of each file and folder below the roots; a file that vanishes meanwhile is left out.
+    """Yield the status of each file and folder below the roots; files that vanish are left out.
 
-    A folder that its owner cannot read is readable while it is counted.
+    A folder that its owner cannot read is made readable while it is counted.
 
     Raises:
-        TooDeep: folders lie more than `MAX_DEPTH` levels deep.
+        TooDeep: folders are more than `MAX_DEPTH` levels deep.
     """
     for root in roots:
         yield from _below(None, root, 0)
@@ -122,7 +122,7 @@ def _below(parent: int | None, name: str, depth: int) -> Iterator[os.stat_result
 
 
 def _opened(parent: int | None, name: str) -> tuple[int, int | None]:
-    """Return the descriptor of a folder, and the mode to give back to it, if it had to be changed."""
+    """Return the descriptor of a folder, and its original mode if it had to be changed."""
     place = os.open(name, _NAMED_ONLY, dir_fd=parent)
     try:
         mode = stat.S_IMODE(os.fstat(place).st_mode)

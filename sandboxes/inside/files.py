@@ -1,8 +1,8 @@
-"""Files of a folder that a hostile program may be changing meanwhile, reached without following a link.
+"""File access in a folder that a hostile program may be changing, without following links.
 
 Every path is walked one component at a time from the folder's own descriptor, and no component may be a symbolic link:
-what is opened lies in the folder, whatever the program does at the same moment. Writing replaces a file and never opens
-one that is there, so a hard link or a pipe in its place does no harm.
+every opened file is in the folder, even if the program changes paths at the same moment. Writing replaces a file and
+never opens an existing one, so a hard link or a pipe in its place is harmless.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-MAX_DEPTH = 256  # of folders in a listing: each level is opened one by one, and paths grow with it
+MAX_DEPTH = 256  # levels of folders in a listing: each is opened one by one, and paths grow with it
 
 
 class Refused(Exception):  # noqa: N818  (an answer)
-    """A request about a file that is not met; the text says why."""
+    """A refused request about a file; the text has the reason."""
 
 
 def write(root: str, path: str, data: bytes, mode: int) -> None:
-    """Put a file in place of whatever is there, with its folders."""
+    """Create or replace a file, and create its folders."""
     with _folder_of(root, path, make=True) as (folder, name):
         _unlink(folder, name, path)
         _create(folder, name, data, mode)
@@ -52,7 +52,7 @@ def read(root: str, path: str, max_bytes: int) -> bytes:
 
 
 def remove(root: str, path: str) -> None:
-    """Remove a file or a folder with all that is in it."""
+    """Remove a file, or a folder with its contents."""
     with _folder_of(root, path) as (folder, name):
         try:
             inner = _entered(folder, name)
@@ -69,7 +69,7 @@ def remove(root: str, path: str) -> None:
 
 
 def entries(root: str, max_files: int) -> list[tuple[str, str, int, int, str]]:
-    """Return (path, kind, size, mode, target of a link) of all that lies in a folder, sorted by path."""
+    """Return (path, kind, size, mode, link target) of all entries of a folder, sorted by path."""
     found: list[tuple[str, str, int, int, str]] = []
     waiting = [""]
     while waiting:
@@ -94,7 +94,7 @@ _KINDS = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}
 
 
 def digest(root: str, max_files: int, max_bytes: int) -> str:
-    """Return a hash of paths, kinds, who may run them, and contents.
+    """Return a hash of paths, kinds, execute permissions and contents.
 
     Holes of sparse files count as bytes: they are read too.
     """
@@ -109,12 +109,12 @@ def digest(root: str, max_files: int, max_bytes: int) -> str:
             with _folder_of(root, path) as (folder, name):
                 fd = os.open(name, _FILE, dir_fd=folder)
                 with os.fdopen(fd, "rb") as file:
-                    whole.update(file.read(size))  # bytes that a program adds meanwhile are not read
+                    whole.update(file.read(size))  # bytes that a program appends meanwhile are not read
     return whole.hexdigest()
 
 
 def pack(root: str, max_files: int, max_bytes: int) -> tuple[dict[str, object], bytes]:
-    """Return all entries, and the bytes of the files among them one after another."""
+    """Return all entries, and the concatenated bytes of the files among them."""
     found = [entry for entry in _within(entries(root, max_files), max_bytes) if entry[1] != "other"]
     data = bytearray()
     sized = []
@@ -135,7 +135,7 @@ def _within(found: list[tuple[str, str, int, int, str]], max_bytes: int) -> list
 
 
 def unpack(root: str, listed: Sequence[tuple[str, str, int, int, str]], data: bytes) -> None:
-    """Make what `pack` found."""
+    """Create the entries that `pack` returned."""
     at = 0
     for path, kind, size, mode, target in listed:
         with _folder_of(root, path, make=True) as (folder, name):
@@ -154,7 +154,7 @@ def unpack(root: str, listed: Sequence[tuple[str, str, int, int, str]], data: by
 
 
 def wipe(root: str) -> None:
-    """Remove all that lies in a folder, however deep and whoever may not read it."""
+    """Remove all contents of a folder, at any depth and with any permissions."""
     folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         _empty(folder)
@@ -163,7 +163,7 @@ def wipe(root: str) -> None:
 
 
 def _empty(folder: int) -> None:
-    """Remove level by level: folders in folders are moved up first, so no depth is too deep."""
+    """Remove level by level: nested folders are moved up first, so any depth works."""
     number = 0
     while names := os.listdir(folder):
         for name in names:
@@ -179,7 +179,10 @@ def _empty(folder: int) -> None:
 
 
 def _lift(inner: int, folder: int, number: int) -> int:
-    """Remove a folder's files, move its folders up by one level under numbered names, and return the last number."""
+    """Remove a folder's files and move its folders up one level; return the last number used.
+
+    The moved folders get numbered names.
+    """
     for name in os.listdir(inner):
         deeper = _entered(inner, name)
         if deeper is None:
@@ -192,7 +195,7 @@ def _lift(inner: int, folder: int, number: int) -> int:
 
 
 def _entered(folder: int, name: str) -> int | None:
-    """Return the descriptor of a folder in another, whoever could read it before; None: it is no folder."""
+    """Open a folder in another, after making it accessible; None if it is not a folder."""
     try:
         place = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
     except OSError as error:
@@ -230,7 +233,7 @@ def _unlink(folder: int, name: str, path: str) -> None:
 
 @contextlib.contextmanager
 def _folder_of(root: str, path: str, make: bool = False) -> Iterator[tuple[int, str]]:
-    """Give the descriptor of the folder that a path's last component lies in, and that component."""
+    """Yield the descriptor of the parent folder of a path, and the path's last component."""
     parts = path.split("/")
     if not path or "\0" in path or any(part in ("", ".", "..") for part in parts):
         raise Refused(f"{path!r}: expected a path below the work folder, without '.', '..' and empty parts")
@@ -240,7 +243,7 @@ def _folder_of(root: str, path: str, make: bool = False) -> Iterator[tuple[int, 
 
 @contextlib.contextmanager
 def _opened(root: str, path: str, make: bool = False) -> Iterator[int]:
-    """Give the descriptor of a folder below the root."""
+    """Yield the descriptor of a folder below the root."""
     folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for part in filter(None, path.split("/")):
@@ -259,6 +262,6 @@ def _opened(root: str, path: str, make: bool = False) -> Iterator[int]:
 
 
 def _reason(error: OSError) -> str:
-    if error.errno in (errno.ENOTDIR, errno.ELOOP):  # what O_NOFOLLOW says of a link
+    if error.errno in (errno.ENOTDIR, errno.ELOOP):  # the error of O_NOFOLLOW for a link
         return "not there without following a link"
     return os.strerror(error.errno or 0)

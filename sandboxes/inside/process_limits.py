@@ -1,4 +1,4 @@
-"""The limits that the kernel holds for one process, and how long a program that waits for a processor may take."""
+"""Kernel limits of one process, and the time allowed to a program that waits for a CPU."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ TYPE_CHECKING = False  # `typing` is slow to import
 if TYPE_CHECKING:
     from typing import Any
 
-SLOWEST = 10  # times its limit that a program may take by the clock, if it waits for a processor
+SLOWEST = 10  # factor of its limit that a program may take in wall time, if it waits for a processor
 
 
 def restrict(limits: dict[str, Any], is_lasting: bool) -> None:
-    """Set the limits of this process; `Watch` holds the limits of all processes together.
+    """Set the limits of this process; `Watch` enforces the limits of all processes together.
 
-    `is_lasting`: the program stays open from turn to turn, and `Watch` limits the CPU time of a turn.
+    `is_lasting`: the program stays open between turns, and `Watch` limits the CPU time of a turn.
     """
     wanted = {
         resource.RLIMIT_CORE: 0,
@@ -30,5 +30,5 @@ def restrict(limits: dict[str, Any], is_lasting: bool) -> None:
             hard = resource.getrlimit(name)[1]
             value = value if hard == resource.RLIM_INFINITY else min(value, hard)
             resource.setrlimit(name, (value, value))
-    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:  # not there where /proc is closed
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:  # missing if /proc is closed
         file.write("1000")

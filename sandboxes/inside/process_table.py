@@ -1,8 +1,9 @@
-"""All programs of a sandbox: each is watched while it runs, and leaves nothing running.
+"""All programs of a sandbox: each is watched while it runs, and all its processes are ended.
 
 One program may stay open beside the others and keep its state between the turns of an episode. It runs only in its
-turns: between them it is stopped, with all that it has started, so that it uses and changes nothing. When another has
-ended, everything but this process and the open program is stopped, so that nothing can multiply meanwhile, and killed.
+turns: between them it is stopped, with all processes that it started, so that it uses and changes nothing. When another
+program has ended, everything but this process and the open program is stopped, so that no process can fork meanwhile,
+and killed.
 """
 
 from __future__ import annotations
@@ -20,16 +21,24 @@ TYPE_CHECKING = False  # `typing` is slow to import
 if TYPE_CHECKING:
     from typing import Any
 
-_PATIENCE_S = 0.5  # what an interrupted program may take before it is killed
+_PATIENCE_S = 0.5  # time for an interrupted program before it is killed
 
 
 class ProcessTable:
-    """Runs programs, one at a time and one beside them."""
+    """Runs one program at a time, beside one open program."""
 
     def __init__(
         self, home: str, roots: list[str], rules: confine.Rules | None, is_first: bool, limits: dict[str, Any]
     ) -> None:
-        """`roots`: all folders that programs can write to; `is_first`: whether this is process 1 of its namespace."""
+        """Set up without a program.
+
+        Args:
+            home: the work folder.
+            roots: all folders that programs can write to.
+            rules: the confinement of each program; None: none.
+            is_first: whether this is process 1 of its namespace.
+            limits: resource limits by name.
+        """
         self.home, self.rules, self.limits, self.is_first = home, rules, limits, is_first
         self.is_alone = is_first or limits["has_own_user"]  # all other processes that it may signal are programs
         self.watch = watch.Watch(roots, limits, is_first)
@@ -45,12 +54,12 @@ class ProcessTable:
         return self._ended(program, began, limit)
 
     def open(self, **what: Any) -> None:
-        """Start the program that stays open, in place of the one that did; it runs from its first turn on."""
+        """Start the program that stays open and end the previous one; it runs from its first turn."""
         self.shut()
         self.opened = self._start(talks=True, **what)
 
     def talk(self, said: bytes, wall_s: float) -> tuple[dict[str, Any], bytes]:
-        """Say something to the open program; return what it printed, and its next line or its end."""
+        """Send a line to the open program; return its output, and its next line or its end."""
         program = self.opened
         if program is None:
             return {"error": "no program is open"}, b""
@@ -63,7 +72,7 @@ class ProcessTable:
 
         limit = program.pump(bytearray(said), self.watch, has_answered)
         if limit == "wall":
-            os.kill(program.pid, signal.SIGINT)  # it may keep its state
+            os.kill(program.pid, signal.SIGINT)  # interrupted, so that it may keep its state
             self.watch.allow(_PATIENCE_S, self.watch.cpu_s())
             limit = program.pump(bytearray(), self.watch, has_answered) or "wall"
         if not program.has_line or limit not in (None, "wall"):
@@ -73,7 +82,7 @@ class ProcessTable:
         self.watch.pause()
         line, _, rest = bytes(program.lines).partition(b"\n")
         program.lines = bytearray(rest)
-        program.drain()  # what it printed before it answered
+        program.drain()  # output from before the answer
         out, err = program.printed()
         return {**self._measured(None, began, limit), "line": len(line), "out": len(out)}, line + out + err
 
@@ -84,24 +93,27 @@ class ProcessTable:
             self._ended(program, time.monotonic(), None)
 
     def sweep(self) -> None:
-        """Kill every process here but this one and the open program, and wait until they are gone."""
+        """Kill every process except this one and the open program, and wait until they are gone."""
         kept = None if self.opened is None else self.opened.pid
         while any(pid != kept for pid in self.watch.pids()):
             self._kill(kept)
             time.sleep(1e-4)
         for pid in self.watch.dead():
-            if pid != kept:  # its end is noticed where it is talked to
-                with contextlib.suppress(ChildProcessError):  # the open program's own
+            if pid != kept:  # its end is detected in `talk`
+                with contextlib.suppress(ChildProcessError):  # the open program's own child
                     os.waitpid(pid, os.WNOHANG)
 
     def _start(self, **what: Any) -> programs.Program:
         return programs.Program(home=self.home, limits=self.limits, rules=self.rules, **what)
 
     def _ended(self, program: programs.Program, began: float, limit: str | None) -> tuple[dict[str, Any], bytes]:
-        """Kill what is left of a program and return what came of it; the open program, if any, is stopped."""
+        """Kill the remaining processes of a program, and return its result.
+
+        Stop the open program, if any.
+        """
         limit = limit or self.watch.passed(self.watch.pids(), is_thorough=True)
         if limit == "wall" and self.watch.is_crowded:
-            limit = "processes"  # what it spent its time with
+            limit = "processes"  # the cause of the timeout
         program.end()
         self.sweep()
         if self.opened is not None:
@@ -112,7 +124,7 @@ class ProcessTable:
         return {**self._measured(program, began, limit), "line": 0, "out": len(out)}, out + err
 
     def _measured(self, program: programs.Program | None, began: float, limit: str | None) -> dict[str, Any]:
-        """Return what is told of a program that has ended, or of a turn of one that goes on (None)."""
+        """Return the measurements of an ended program, or of a turn of one that continues (None)."""
         status = None if program is None else program.status
         if limit is None and status:
             limit = self.watch.reached(status)
@@ -128,7 +140,10 @@ class ProcessTable:
         }
 
     def _kill(self, kept: int | None) -> None:
-        """Stop all first: what is stopped starts nothing."""
+        """Kill all programs but the open one.
+
+        All are stopped first, since a stopped process cannot fork.
+        """
         self._stop()
         for pid in self.watch.pids():
             if pid != kept:
@@ -140,13 +155,13 @@ class ProcessTable:
             _send(-1, signal.SIGSTOP)  # to all at once
             return
         stopped = set[int]()
-        while new := set(self.watch.pids()) - stopped:  # one that was not stopped yet may have started others
+        while new := set(self.watch.pids()) - stopped:  # a process that was not stopped yet may have started others
             for pid in new:
                 _send(pid, signal.SIGSTOP)
             stopped |= new
 
     def _resume(self) -> None:
-        """Resume all programs that are stopped."""
+        """Resume all stopped programs."""
         for pid in [-1] if self.is_alone else self.watch.pids():
             _send(pid, signal.SIGCONT)
 

@@ -1,7 +1,7 @@
-"""One program in a sandbox: its process, its pipes, and the bytes that go through them.
+"""One program in a sandbox: its process, its pipes, and its input and output.
 
 A program is a command, or Python source; source runs in a fork of this process, which saves the start of an interpreter
-and shares nothing else with it. A program that stays open talks over descriptor 3, line by line.
+and shares nothing else with it. A program that stays open communicates over file descriptor 3, line by line.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Program:
     ) -> None:
         """Start it: `argv`, or else `code`."""
         self.out = {"stdout": bytearray(), "stderr": bytearray()}
-        self.lines = bytearray()  # what it said over descriptor 3 and was not asked for yet
-        self.status: int | None = None  # as wait gives it; None: it runs
+        self.lines = bytearray()  # received over descriptor 3 and not yet returned
+        self.status: int | None = None  # as returned by wait; None: it runs
         self.peak = 0  # bytes of its largest process, once it has ended
         self.most = int(limits["output_bytes"])
         out, err = os.pipe(), os.pipe()
@@ -55,7 +55,7 @@ class Program:
             try:
                 kept = [into[0], out[1], err[1], *([theirs.fileno()] if theirs is not None else [])]
                 _become(argv, code, env, kept, home, limits, rules)
-            except BaseException as error:  # nothing may go on as a second supervisor
+            except BaseException as error:  # the child must not continue as a second supervisor
                 os.write(2, f"the program could not start: {error}\n".encode())
             finally:
                 os._exit(126)
@@ -73,18 +73,18 @@ class Program:
 
     @property
     def has_line(self) -> bool:
-        """Whether it has said a line."""
+        """Whether a complete line has been received."""
         return b"\n" in self.lines
 
     @property
     def has_ended(self) -> bool:
-        """Whether its process is no more."""
+        """Whether its process has ended."""
         return self.status is not None
 
     def pump(self, said: bytearray, counted: watch.Watch, is_done: Callable[[], bool]) -> str | None:
-        """Carry bytes until it is done; return which limit it has reached before, if any.
+        """Transfer data until `is_done`; return the limit that was reached before, if any.
 
-        What is done when it is found to be late was in time: then it was this process that had no processor.
+        If `is_done` holds after a timeout was detected, the program was in time: this process had no processor.
         """
         self._listen(bool(said))
         is_late = False
@@ -104,7 +104,7 @@ class Program:
         return None
 
     def drain(self) -> None:
-        """Take what is in the pipes now."""
+        """Read all data that is in the pipes now."""
         for fd, name in self.pipes.items():
             os.set_blocking(fd, False)
             try:
@@ -114,10 +114,10 @@ class Program:
                         break
                     self.out[name] += data
             except BlockingIOError:
-                pass  # that was all
+                pass  # the pipe is empty
 
     def printed(self) -> tuple[bytes, bytes]:
-        """Return and forget what it has printed, as much of it as is allowed."""
+        """Return the output up to its limit, and clear it."""
         found = bytes(self.out["stdout"][: self.most]), bytes(self.out["stderr"][: self.most])
         self.out = {"stdout": bytearray(), "stderr": bytearray()}
         return found
@@ -142,7 +142,7 @@ class Program:
         self.peak = usage.ru_maxrss * 1024
 
     def _listen(self, has_more: bool) -> None:
-        """Ask the poll to tell when what is to be said can be."""
+        """Register the descriptors for input with the poll."""
         if self.control is not None:
             self.poll.register(self.control.fileno(), select.POLLIN | (select.POLLOUT if has_more else 0))
         elif self.stdin is not None:
@@ -171,7 +171,7 @@ class Program:
         except BlockingIOError:
             return
         except OSError:
-            said.clear()  # it has closed its end, or it is no more
+            said.clear()  # its end is closed, or the process has ended
         if not said:
             self.poll.modify(control.fileno(), select.POLLIN)
 
@@ -188,7 +188,7 @@ class Program:
 
     def _feed(self, fd: int, said: bytearray) -> None:
         try:
-            del said[: os.write(fd, said[:4096])]  # a pipe that polls as writable takes so much
+            del said[: os.write(fd, said[:4096])]  # a pipe that polls as writable accepts this many bytes
         except BrokenPipeError:
             said.clear()
         if not said:
@@ -206,9 +206,9 @@ def _become(
     limits: dict[str, Any],
     rules: confine.Rules | None,
 ) -> None:
-    """In the new process: turn into the program, and stop before its first instruction.
+    """Replace the new process by the program, stopped before its first instruction.
 
-    `kept`: what its descriptors 0, 1, 2 and perhaps 3 are made of.
+    `kept`: the descriptors that become its descriptors 0, 1, 2 and optionally 3.
     """
     os.setsid()
     above = [os.dup2(fd, 200 + i) for i, fd in enumerate(kept)]

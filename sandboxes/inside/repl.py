@@ -1,8 +1,9 @@
-"""A Python interpreter that keeps its state: it reads cells on descriptor 3, runs them, and can call the host.
+"""A Python interpreter that keeps its state and runs cells from file descriptor 3.
 
-One JSON object a line. To it: {"source": text}; from it: {"done": error or null}, where error is "Name: text", or
+One JSON object per line. Input: {"source": text}. Output: {"done": error or null}, where error is "Name: text", or
 {"call": name, "arguments": {...}}, to which {"value": ...} or {"error": text} is the reply. The value of a cell's last
-line is printed, as at Python's own prompt. What a cell sends by itself on descriptor 3 deceives nobody but its author.
+line is printed, as at Python's own prompt. Messages that a cell itself writes to descriptor 3 can deceive only its
+author.
 """
 
 import ast
@@ -17,7 +18,7 @@ _FRAME = "<cell "
 
 
 class CallError(Exception):
-    """What the host has answered to a call that it did not carry out."""
+    """The host's error in reply to a call."""
 
 
 def receive():
@@ -26,7 +27,7 @@ def receive():
         try:
             line = _reader.readline()
         except KeyboardInterrupt:
-            continue  # it was meant for a cell that has ended meanwhile
+            continue  # it was meant for a cell that has ended
         if not line:
             os._exit(0)
         return json.loads(line)
@@ -40,7 +41,7 @@ def send(message):
 
 
 def call(name, arguments):
-    """Have the host do something and return what it answers."""
+    """Call a function of the host and return its result."""
     sys.stdout.flush()
     send({"call": name, "arguments": arguments})
     reply = receive()
@@ -50,7 +51,7 @@ def call(name, arguments):
 
 
 def carry_out(source, number, names):
-    """Run a cell; return what went wrong, or None."""
+    """Run a cell; return its error, or None."""
     file = f"{_FRAME}{number}>"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     try:
@@ -58,7 +59,7 @@ def carry_out(source, number, names):
         last = [tree.body.pop()] if tree.body and isinstance(tree.body[-1], ast.Expr) else []
         exec(compile(tree, file, "exec"), names)
         exec(compile(ast.Interactive(last), file, "single"), names)
-    except BaseException as error:  # a cell may raise anything; the interpreter goes on
+    except BaseException as error:  # a cell may raise anything; the interpreter continues
         frames = error.__traceback__
         while frames is not None and not frames.tb_frame.f_code.co_filename.startswith(_FRAME):
             frames = frames.tb_next
@@ -78,7 +79,7 @@ def serve():
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()
-            except Exception:  # whatever the cell has put in its place
+            except Exception:  # the cell may have replaced the stream
                 pass
         send({"done": None if error is None else error[:2000]})
 

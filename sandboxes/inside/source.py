@@ -1,4 +1,4 @@
-"""Python source run in a process that a warm interpreter has forked: as `python -c` would, without its start."""
+"""Runs Python source in a fork of a warm interpreter, as `python -c` would, without startup."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run(code: str, env: dict[str, str]) -> None:
     try:
         status = _carried_out(code, main)
     finally:
-        with contextlib.suppress(BaseException):  # whatever a program has put into the way of its own end
+        with contextlib.suppress(BaseException):  # a program may have broken its own shutdown
             threading._shutdown()  # type: ignore[attr-defined]  # what Python itself calls at its end
             atexit._run_exitfuncs()
         with contextlib.suppress(BaseException):
@@ -40,7 +40,7 @@ def run(code: str, env: dict[str, str]) -> None:
 
 
 def _carried_out(code: str, main: types.ModuleType) -> int:
-    """Return the exit status as Python gives it."""
+    """Run the source, and return its exit status as Python would."""
     linecache.cache[NAME] = (len(code), None, code.splitlines(keepends=True), NAME)
     try:
         exec(compile(code, NAME, "exec"), main.__dict__)
@@ -49,7 +49,7 @@ def _carried_out(code: str, main: types.ModuleType) -> int:
             return (end.code or 0) & 0xFF
         print(end.code, file=sys.stderr)
         return 1
-    except BaseException as error:  # as Python does with what a program lets through
+    except BaseException as error:  # as Python does with uncaught exceptions
         show(error)
         return 1
     return 0

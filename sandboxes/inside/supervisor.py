@@ -1,13 +1,12 @@
-"""The first process in a sandbox: it starts programs, ends them at their limits, and hands files in and out.
+"""The first process in a sandbox: starts programs, enforces limits, transfers files.
 
 It reads requests from the host and answers them one by one; a message is two lengths (of a JSON object and of bytes
 that belong to it), the object and the bytes. Programs run as the same user as this process, but cannot reach it: it
 cannot be traced or read (it is not dumpable), as process 1 it cannot be signalled, and they inherit none of its
-descriptors. What they say is therefore never taken for what it says.
+descriptors. Their output therefore cannot be mistaken for its answers.
 
-It runs where nothing of ours is installed, under any Python from 3.9 on, so it stands by itself. It does not isolate
-anything: the launcher that starts it does, or `confine` beside it, which each program goes through where the launcher
-cannot.
+It runs in environments without Cairn, under any Python from 3.9 on, so it imports nothing of Cairn. It does not isolate
+anything: the launcher does, or, where the launcher cannot, `confine`, which each program enters.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ class Supervisor:
         self.processes: process_table.ProcessTable
 
     def serve(self) -> None:
-        """Answer until the host is gone."""
+        """Answer requests until the host is gone."""
         while True:
             sizes = _HEADER.unpack(self._receive(_HEADER.size))
             request = json.loads(self._receive(sizes[0]))
@@ -57,7 +56,7 @@ class Supervisor:
                 answer, data = getattr(self, "do_" + request.pop("do"))(blob=blob, **request)
             except (files.Refused, OSError, ImportError) as error:
                 answer, data = {"error": str(error)}, b""
-            except Exception:  # a fault of this program: the host ends the place and tells
+            except Exception:  # a bug of this program: the host ends the sandbox and reports it
                 answer, data = {"broken": traceback.format_exc()[-2000:]}, b""
             body = json.dumps({**answer, **own}).encode()
             self._send(_HEADER.pack(len(body), len(data)) + body + data)
@@ -67,7 +66,10 @@ class Supervisor:
     def do_hello(
         self, blob: bytes, home: str, roots: list[str], confinement: dict[str, Any] | None, is_first: bool, limits: Any
     ) -> Answer:
-        """Take in what the host knows of this place; `roots`: all folders but home that programs can write to."""
+        """Store the settings of this sandbox.
+
+        `roots`: all folders but home that programs can write to.
+        """
         self.roots = [home, *roots]
         rules = None if confinement is None else confine.Rules(filter=blob, **confinement)
         self.processes = process_table.ProcessTable(
@@ -76,15 +78,15 @@ class Supervisor:
         return {"python": sys.version.split()[0]}, b""
 
     def do_warm(self, blob: bytes, modules: list[str]) -> Answer:
-        """Import what programs are likely to import: their forks have it."""
+        """Import modules that programs are likely to use: their forks inherit them."""
         for name in modules:
             importlib.import_module(name)
         return {}, b""
 
     def do_listen(self, blob: bytes, port: int, path: str) -> Answer:
-        """Hand the host a socket that listens in this place's own network, with a byte.
+        """Send the host a socket that listens in this sandbox's own network, with one byte.
 
-        `path`: of a socket file that the host waits at; empty: it comes ahead of the answer.
+        `path`: a socket file that the host listens at; "": the socket is sent before the answer.
         """
         with socket.socket() as listener:
             listener.bind(("127.0.0.1", port))
@@ -106,7 +108,7 @@ class Supervisor:
         return {}, b""
 
     def do_talk(self, blob: bytes, wall_s: float) -> Answer:
-        """Say a line to the open program."""
+        """Send a line to the open program."""
         answer: Answer = self.processes.talk(blob, wall_s)
         return answer
 
@@ -134,7 +136,7 @@ class Supervisor:
         return {"entries": [entry[:4] for entry in files.entries(self.roots[0], max_files)]}, b""
 
     def do_digest(self, blob: bytes, max_files: int, max_bytes: int) -> Answer:
-        """Hash all files, those for the moment too."""
+        """Hash all files, including temporary ones."""
         used = [self.roots[0], *(root for root in self.roots[1:] if os.listdir(root))]
         return {"digest": "-".join(files.digest(root, max_files, max_bytes) for root in used)}, b""
 
@@ -174,14 +176,17 @@ class Supervisor:
             view = view[os.write(self.writer, view) :]
 
     def _end(self) -> None:
-        """The host is gone: with this process ends the place, where it is process 1; elsewhere all is killed first."""
+        """End this process after the host is gone.
+
+        As process 1, its end ends the sandbox; otherwise all programs are killed first.
+        """
         if self.roots and not self.processes.is_first:
             self.do_reset(b"")
         os._exit(0)
 
 
 def main() -> None:
-    """Keep the host's descriptors to this process and serve."""
+    """Hide the host's descriptors from programs, and serve."""
     reader, writer = os.dup(0), os.dup(1)
     nothing = os.open("/dev/null", os.O_RDWR)
     for number in (0, 1, 2):
@@ -193,5 +198,5 @@ def main() -> None:
     for number in _IGNORED:
         signal.signal(number, signal.SIG_IGN)
     os.umask(0o022)
-    site.main()  # installed packages, `exit` and the like: programs expect them
+    site.main()  # installed packages, `exit` and the like, which programs expect
     Supervisor(reader, writer).serve()

@@ -1,4 +1,7 @@
-"""What programs use while they run, and which limit they have reached; from /proc, so that none can hide it."""
+"""Measures the programs' use of resources and finds exceeded limits.
+
+It reads /proc, so programs cannot hide their use.
+"""
 
 from __future__ import annotations
 
@@ -19,63 +22,69 @@ if TYPE_CHECKING:
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _HERTZ = os.sysconf("SC_CLK_TCK")
 _ENDED = (b"Z", b"X")
-_SOCKET_BYTES = 1 << 16  # beside what is in its queues
-_TICK_S = 0.02  # how often programs are looked at while they run
-_WALK_EVERY = 5  # looks between two counts of what lies on a disk that has no limit of its own
+_SOCKET_BYTES = 1 << 16  # beside the data in its queues
+_TICK_S = 0.02  # interval between checks of running programs
+_WALK_EVERY = 5  # checks between two counts of files, on a disk without its own limit
 
 
 class Watch:
-    """Looks at all programs together, since the last `begin`."""
+    """Measures all programs together, since the last `begin`."""
 
     def __init__(self, roots: list[str], limits: dict[str, Any], is_first: bool) -> None:
         self.roots, self.limits, self.is_first = roots, limits, is_first
         self.me = os.getpid()
         self.delays: dict[tuple[int, str], int] = {}
-        self.unreadable: set[int] = set()  # processes that hid their open files at the last count
+        self.unreadable: set[int] = set()  # processes whose open files could not be read at the last count
         self.num_looks = 0
-        self.left_s = _TICK_S  # of turns until the next look: turns may be shorter than a tick
+        self.left_s = _TICK_S  # running time until the next check: turns may be shorter than a tick
         self.begin(0.0)
 
     def begin(self, wall_s: float, pid: int | None = None) -> None:
-        """Measure from now on; `pid`: a program that goes on, of which a short turn is measured by its clock alone."""
+        """Start a measurement.
+
+        `pid`: a program that continues; a short turn of it is measured by its own CPU clock alone.
+        """
         self.began = time.monotonic()
         self.look_at = self.began + self.left_s
-        self.waited_s = 0.0  # when programs were ready and no processor was free, as far as looks have seen it
+        self.waited_s = 0.0  # time that programs were ready without a processor, as of the last check
         self.peak, self.most_processes = 0, 0
         if pid is None:
             self.num_looks = 0
-        self.since = time.time() - 0.01  # files' times are coarse
+        self.since = time.time() - 0.01  # file times are coarse
         self.clock = None if pid is None else _clock_of(pid)
         self.clock_before = self._on_clock()
         self.cpu_before = self._cpu_so_far() if pid is None else None
         self.allow(wall_s)
 
     def allow(self, wall_s: float, after_cpu_s: float = 0.0) -> None:
-        """Let programs take so long from now on; waiting for a processor does not count while their CPU time is less.
+        """Set the time limit from now on.
 
-        Where there is more to do than there are processors, the clock says little of a program. Its CPU time, beyond
-        what it has had before, ends the patience: programs that keep each other waiting win nothing.
+        Waiting for a processor does not count below the CPU limit.
+
+        If programs outnumber processors, wall time says little about a program. Waiting time counts again once the
+        programs have used `wall_s` of CPU time in addition to `after_cpu_s`: programs that delay each other
+        gain nothing.
         """
         now = time.monotonic()
         self.due = self.until = now + wall_s
         self.last, self.most_cpu_s = now + SLOWEST * wall_s, after_cpu_s + wall_s
 
     def look(self) -> str | None:
-        """Return the limit that programs which go on have passed, time included."""
+        """Return the limit that running programs have exceeded, time included."""
         self.look_at = time.monotonic() + _TICK_S
         pids = self.pids()
         return "wall" if self._is_late(pids) else self.passed(pids)
 
     def pause(self) -> None:
-        """Note that a turn is over; programs do not run until the next one begins."""
+        """End a turn; programs do not run until the next one begins."""
         self.left_s = max(0.0, self.look_at - time.monotonic())
 
     def passed(self, pids: list[int], is_thorough: bool = False) -> str | None:
-        """Return the limit that these processes have passed, and perhaps others before them.
+        """Return the limit that these processes have exceeded, or that earlier ones have.
 
         Args:
             pids: all processes of the programs.
-            is_thorough: files are counted too; else, every `_WALK_EVERY` looks.
+            is_thorough: whether to count files; otherwise they are counted at every `_WALK_EVERY`-th check.
         """
         if self.cpu_before is None:
             self.cpu_before = self._cpu_so_far() - (self._on_clock() - self.clock_before)
@@ -86,7 +95,7 @@ class Watch:
             if used > self.limits["memory_bytes"]:
                 return "memory"
         if self.limits.get("has_network") and _in_sockets(most := self.limits["memory_bytes"]) > most:
-            return "memory"  # which not every control group counts
+            return "memory"  # not every control group counts socket memory
         if self.cpu_s() > self.limits["cpu_s"]:
             return "cpu"
         if self.limits["watches_processes"] and len(pids) > self.limits["processes"]:
@@ -100,7 +109,7 @@ class Watch:
         return max(0.0, self._cpu_so_far() - self.cpu_before)
 
     def reached(self, status: int) -> str | None:
-        """Return the limit that a program which failed had most likely run into."""
+        """Return the limit that most likely made a failed program fail."""
         number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
         if number == signal.SIGXCPU:
             return "cpu"
@@ -112,15 +121,15 @@ class Watch:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether there were as many processes as there may be."""
+        """Whether the number of processes reached its limit."""
         return bool(self.most_processes >= self.limits["processes"])
 
     def pids(self) -> list[int]:
-        """Return all processes that programs have started and that have not ended."""
+        """Return all running processes that programs have started."""
         return [pid for pid, state in self._found().items() if state not in _ENDED]
 
     def dead(self) -> list[int]:
-        """Return those that have ended and of which nobody has taken note."""
+        """Return processes that have ended and were not reaped."""
         return [pid for pid, state in self._found().items() if state in _ENDED]
 
     def _found(self) -> dict[int, bytes]:
@@ -142,7 +151,7 @@ class Watch:
         return now >= self.until or (now >= self.due and self.cpu_s() >= self.most_cpu_s)
 
     def _on_clock(self) -> float:
-        """Return the CPU time of the program that goes on."""
+        """Return the CPU time of the program that continues."""
         try:
             return 0.0 if self.clock is None else time.clock_gettime(self.clock)
         except OSError:  # it has ended
@@ -153,11 +162,14 @@ class Watch:
         ticks = 0
         for pid in self.pids():
             with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
-                ticks += sum(map(int, file.read().rpartition(b")")[2].split()[11:15]))  # with children waited for
+                ticks += sum(map(int, file.read().rpartition(b")")[2].split()[11:15]))  # including reaped children
         return gone.ru_utime + gone.ru_stime + ticks / _HERTZ
 
     def _memory(self, pids: list[int]) -> int:
-        """Return what all occupy; shared pages are counted once only where counting them twice would be too much."""
+        """Return the memory of all processes.
+
+        Shared pages are counted once only if counting them several times would exceed the limit.
+        """
         resident = {pid: _number(f"/proc/{pid}/statm", 1) * _PAGE for pid in pids}
         if sum(resident.values()) <= self.limits["memory_bytes"]:
             return sum(resident.values())
@@ -175,12 +187,12 @@ class Watch:
         except disk.TooDeep:
             return "files"
         hidden, self.unreadable = usage.unreadable & self.unreadable, usage.unreadable
-        if usage.files > limits["files"] or hidden:  # twice: a program that starts is unreadable for a moment
+        if usage.files > limits["files"] or hidden:  # checked twice: a starting program is unreadable for a moment
             return "files"
         return "disk" if usage.disk_bytes > limits["disk_bytes"] else None
 
     def _has_full_file(self) -> bool:
-        """Whether a file was written up to the limit since the beginning."""
+        """Whether a file has been written up to the size limit since the beginning."""
         most = self.limits["file_bytes"]
         with contextlib.suppress(disk.TooDeep):
             found = disk.listed(self.roots)
@@ -189,7 +201,7 @@ class Watch:
 
 
 def _clock_of(pid: int) -> int:
-    """Return the clock of a process's CPU time, as clock_getcpuclockid(3) makes it."""
+    """Return the id of a process's CPU clock, as clock_getcpuclockid(3) computes it."""
     return (~pid << 3) | 2
 
 
@@ -207,7 +219,10 @@ def _descendants(of: int, parents: dict[int, int]) -> set[int]:
 
 
 def _delays(pids: list[int]) -> dict[tuple[int, str], int]:
-    """Return for how many nanoseconds each thread has been ready without a processor; nothing where none are told."""
+    """Return the nanoseconds that each thread was ready without a processor.
+
+    The kernel may not report them; the values are then 0.
+    """
     found = {}
     for pid in pids:
         with contextlib.suppress(OSError):
@@ -223,9 +238,9 @@ def _number(path: str, place: int) -> int:
 
 
 def _in_sockets(enough: int) -> int:
-    """Return the bytes in TCP sockets of this network; 0 where there are so few that they cannot come to so many.
+    """Return the bytes in TCP sockets of this network, or 0 if they cannot reach `enough`.
 
-    The kernel gives their number at once, and takes milliseconds for the list of them.
+    The number of sockets is cheap to read; the list of sockets takes milliseconds.
     """
     most = _number("/proc/sys/net/ipv4/tcp_rmem", 2) + _number("/proc/sys/net/ipv4/tcp_wmem", 2)
     with contextlib.suppress(OSError, IndexError, ValueError):

@@ -1,12 +1,12 @@
-"""Namespaces without a daemon: each session in a bubblewrap of its own, for root and for ordinary users.
+"""Namespaces without a daemon: one bubblewrap process per session, with or without root.
 
-The place has a read-only root with the system's /usr and nothing else of the host; a work folder, /tmp and /dev/shm in
-memory, each with a size; its own processes, users, host name and messages; and a network of its own, which is empty or
-has one way out, to the addresses of a list (`network`). Calls that could lead out are refused by seccomp. Root gives up
-its rights before bubblewrap starts: to the kernel, a user of a sandbox that root has started would be root. Bubblewrap
-itself is started with an empty environment, because programs may read it.
+The sandbox has a read-only root with the system's /usr and no other files of the host; a work folder, /tmp and /dev/shm
+in memory, each with a size limit; its own processes, users, host name and IPC; and its own network, which is empty or
+has one proxy to the addresses of a list (`network`). System calls that could lead out are refused by seccomp. Root
+drops its rights before bubblewrap starts: for the kernel, a user of a sandbox that root has started would be root.
+Bubblewrap itself is started with an empty environment, because programs may read it.
 
-Not kept from programs: the kernel's own faults, what the hardware leaks, and the version of the system.
+Not protected against: vulnerabilities of the kernel, hardware leaks, and disclosure of the system's version.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _OWN = ("/tmp", "/dev", "/proc", _HOME)
 
 
 def _outside(path: str) -> str:
-    """Check that a folder of the host is not one that the place has of its own."""
+    """Check that a host folder does not collide with one of the sandbox's own."""
     if not path.startswith("/") or any(f"{path}/".startswith(f"{own}/") for own in _OWN):
         raise ValueError(f"expected an absolute path outside of {', '.join(_OWN)}")
     return path
 
 
 class BubblewrapConfig(SandboxConfig):
-    """What is in the place."""
+    """The interpreter and the readable folders of the sandbox."""
 
     python: str | None = Field(
         None, description="Interpreter; None: the system's. It must lie in /usr or in a folder of `binds`."
@@ -67,7 +67,7 @@ class Bubblewrap(Sandbox):
     no_network: ClassVar[str | None] = None
 
     def problem(self) -> str | None:
-        """Return what is missing, and how to get it."""
+        """Return the missing requirement, and how to get it."""
         if shutil.which("bwrap") is None:
             return "there is no bwrap; install bubblewrap (apt-get install bubblewrap), or use another sandbox"
         try:
@@ -82,7 +82,7 @@ class Bubblewrap(Sandbox):
         return self.config
 
     def launch(self, limits: Limits) -> SandboxProcess:
-        """Start a place; see `base.Launcher`."""
+        """Start a sandbox; see `base.Launcher`."""
         with contextlib.ExitStack() as stack:
             user = stack.enter_context(user_for_start())
             filter_fd = stack.enter_context(_memory_file(seccomp.program(has_network=bool(self._config.network))))
@@ -111,10 +111,10 @@ class Bubblewrap(Sandbox):
 
 
 def interpreter(chosen: str | None) -> str:
-    """Return the Python to run.
+    """Return the path of the Python to run.
 
     Raises:
-        CairnError: it is not there.
+        CairnError: it does not exist.
     """
     for path in (chosen,) if chosen else _PYTHONS:
         if Path(path).exists():
@@ -157,7 +157,7 @@ def _memory_file(data: bytes) -> Iterator[int]:
 
 @functools.cache
 def _namespaces_refused() -> str | None:
-    """Return why the kernel lets us make no namespaces; tried once."""
+    """Return why the kernel does not permit namespaces, or None; tested once."""
     user = take_user()
     number = None if user is None else user.number
     command = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"]

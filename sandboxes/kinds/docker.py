@@ -1,12 +1,12 @@
-"""Containers: each session is one of Docker's, on this machine or wherever DOCKER_HOST says.
+"""Containers: each session is a Docker container, on this machine or at DOCKER_HOST.
 
-The container has a network of its own, which is empty or has one way out, to the addresses of a list (`network`); a
-read-only root, no capabilities and no way to new ones, a user of no rights, Docker's own seccomp profile with ours on
-top of it for programs, and limits on memory, processes and CPU. Files go into sizes of memory: the work folder, /tmp
-and /dev/shm. Its process 1 is the supervisor, which ends with its standard input: if Cairn dies, so does what runs in
-its containers. With `gvisor`, programs talk to gVisor's kernel in place of the host's.
+The container has its own network, which is empty or has one proxy to the addresses of a list (`network`); a read-only
+root, no capabilities and no way to gain any, an unprivileged user, Docker's own seccomp profile with ours in addition
+for programs, and limits on memory, processes and CPU. The work folder, /tmp and /dev/shm are size-limited file systems
+in memory. Its process 1 is the supervisor, which ends when its standard input closes: if Cairn dies, the programs in
+its containers end too. With `gvisor`, programs use gVisor's kernel instead of the host's.
 
-Not kept from programs: with `gvisor` off, the kernel's own faults; what the hardware leaks; what the image holds.
+Not protected against: vulnerabilities of the kernel, with `gvisor` off; hardware leaks; the content of the image.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _RUNTIME = "runsc"
 
 
 class DockerConfig(SandboxConfig):
-    """What is in the container, and what it runs on."""
+    """The image of the container, and its runtime."""
 
     image: str = Field("python:3.11-slim", min_length=1, description="Image; it must have Python 3.9 or newer.")
     build: str | None = Field(
@@ -51,7 +51,7 @@ class Docker(Sandbox):
         super().__init__(config)
         if self._config.gvisor and config.network:
             raise NoNetworkError("The sandbox 'docker' takes no `network` with gVisor, which hands out no sockets")
-        self._version: str | None = None  # of the engine's protocol
+        self._version: str | None = None  # version of the engine's protocol
         self._has_tidied = False
 
     @property
@@ -60,7 +60,7 @@ class Docker(Sandbox):
         return self.config
 
     def problem(self) -> str | None:
-        """Return what is missing, and how to get it."""
+        """Return the missing requirement, and how to get it."""
         try:
             engine = self._connected()
         except MissingExtraError as error:
@@ -74,7 +74,7 @@ class Docker(Sandbox):
                 return str(error)
 
     def launch(self, limits: Limits) -> SandboxProcess:
-        """Start a place; see `base.Launcher`."""
+        """Start a sandbox; see `base.Launcher`."""
         try:
             engine = self._connected()
             try:
@@ -82,7 +82,7 @@ class Docker(Sandbox):
                     remove_left_over(engine)
                     self._has_tidied = True
                 return self._place(engine, limits)
-            except BaseException:  # an interrupt too: the connection is not left open
+            except BaseException:  # also on an interrupt: the connection must not stay open
                 engine.close()
                 raise
         except docker_engine.EngineError as error:
@@ -103,7 +103,7 @@ class Docker(Sandbox):
         return engine
 
     def _lacking(self, engine: Any) -> str | None:
-        """Return what the engine does not have."""
+        """Return the missing feature or image of the engine, or None."""
         with docker_engine.errors_told():
             runtimes = engine.info()["Runtimes"] if self._config.gvisor else {}
         if self._config.gvisor and _RUNTIME not in runtimes:

@@ -1,13 +1,13 @@
-"""Landlock, seccomp and limits, where the kernel lets us make no namespaces: in a container, say.
+"""Landlock, seccomp and limits, for machines without namespaces, such as containers.
 
-Smaller promises than bubblewrap's: programs cannot read or write files of the host outside /usr and the system's
-libraries, make sockets of any family, or reach other processes by signals, tracing, limits or priorities. They can ask
-for the existence, size and times of files of the host. They share the machine's host name and lists of users, and their
-files lie on the disk that holds /tmp; these are counted from outside a few times a second, so a program can exceed its
-limit for a moment. TMPDIR names their folder for temporary files; /tmp is closed.
+Weaker promises than bubblewrap's: programs cannot read or write files of the host outside /usr and the system's
+libraries, create sockets of any family, or reach other processes by signals, tracing, limits or priorities. They can
+query the existence, size and times of files of the host. They share the machine's host name and lists of users, and
+their files are on the disk that holds /tmp. These are counted from outside a few times per second, so a program can
+briefly exceed its limit. TMPDIR names their folder for temporary files; /tmp is closed.
 
-It needs root, so that each session has a user of its own: Landlock does not keep a program from changing mode, owner
-and times of its user's other files, or limits and priority of its user's other processes.
+It needs root, so that each session has its own user: Landlock does not prevent a program from changing mode, owner and
+times of its user's other files, or limits and priority of its user's other processes.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from cairn.sandboxes.local import seccomp
 from cairn.sandboxes.local.folder_place import FolderPlace
 from cairn.sandboxes.local.users import user_for_start
 
-_LEAST_ABI = 4  # before it, connections cannot be refused by port
-CAPABILITIES = {"CHOWN": 0, "DAC_OVERRIDE": 1, "KILL": 5, "SETGID": 6, "SETUID": 7}  # to give a session its user
+_LEAST_ABI = 4  # older versions cannot refuse connections by port
+CAPABILITIES = {"CHOWN": 0, "DAC_OVERRIDE": 1, "KILL": 5, "SETGID": 6, "SETUID": 7}  # for a session's own user
 _READABLE = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc/alternatives", "/etc/ld.so.cache")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 
 class LandlockConfig(SandboxConfig):
-    """What programs may read."""
+    """The interpreter and the folders that programs may read."""
 
     python: str | None = Field(None, description="Interpreter; None: the system's.")
     binds: tuple[str, ...] = Field((), description="Further folders of the host that programs may read.")
@@ -50,7 +50,7 @@ class Landlock(Sandbox):
     )
 
     def problem(self) -> str | None:
-        """Return what is missing."""
+        """Return the missing requirement, or None."""
         version = confine.abi()
         if version < _LEAST_ABI:
             return f"the kernel has Landlock {version or 'switched off'}; version {_LEAST_ABI} is needed (Linux 6.7)"
@@ -70,7 +70,7 @@ class Landlock(Sandbox):
         return self.config
 
     def launch(self, limits: Limits) -> FolderPlace:
-        """Start a place; see `base.Launcher`."""
+        """Start a sandbox; see `base.Launcher`."""
         readable = [*_READABLE, *self._config.binds]
         confinement = {"readable": readable, "devices": list(_DEVICES), "landlock": True}
         python = interpreter(self._config.python)
@@ -80,7 +80,7 @@ class Landlock(Sandbox):
 
 
 def _missing_capabilities() -> list[str]:
-    """Return which rights of root this process does not have, as in a container that drops them."""
+    """Return the needed capabilities that this process lacks, as in a container that drops them."""
     status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
     held = int(status.partition("CapEff:")[2].split()[0], 16)
     return [name for name, bit in CAPABILITIES.items() if not held >> bit & 1]

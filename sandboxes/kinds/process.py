@@ -1,4 +1,4 @@
-"""No isolation: programs run as this user with limits on what they use. For code that you would run yourself."""
+"""No isolation: programs run as this user with resource limits. For trusted code only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cairn.sandboxes.local.folder_place import FolderPlace
 
 
 class ProcessConfig(SandboxConfig):
-    """Whether you know what you do."""
+    """The opt-in to running without isolation, and the interpreter."""
 
     trusted: bool = Field(False, description="Say true to run programs without isolation.")
     python: str | None = Field(None, description="Interpreter; None: the one that runs Cairn.")
@@ -29,7 +29,7 @@ class Process(Sandbox):
     )
 
     def problem(self) -> str | None:
-        """Return that it was not asked for."""
+        """Return an error unless `trusted` is set."""
         if self._config.trusted:
             return None
         return "it isolates nothing: programs can do whatever you can; set trusted = true if that is meant"
@@ -40,7 +40,7 @@ class Process(Sandbox):
         return self.config
 
     def launch(self, limits: Limits) -> FolderPlace:
-        """Start a place; see `base.Launcher`."""
+        """Start a sandbox; see `base.Launcher`."""
         return FolderPlace(self._config.python or sys.executable, limits, None, None, b"")
 
 

@@ -1,7 +1,8 @@
-"""Sandboxes on other machines, behind a server (`server.py`) that is spoken to over HTTP with a token.
+"""Sandboxes on other machines, behind a server (`server.py`), over HTTP with a token.
 
-What did not reach the server (no connection, no room for a session) is tried again for a while; what may have is not:
-it is a `SandboxFailure`, as is a session that is gone. The token stands in no message and no record of a configuration.
+A request that did not reach the server (no connection, no room for a session) is retried for a while. A request that
+may have reached it is not: it is a `SandboxFailure`, and so is a lost session. The token never appears in a message or
+in a recorded configuration.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ from cairn.sandboxes.remote import protocol
 from cairn.sandboxes.sandbox_process import SandboxLost
 
 _LONGEST_WAIT_S = 10.0
-_SLACK_S = 10.0  # of the network, and of waiting for another request to the same session
-_KEPT_S = 30.0  # for which an idle connection is kept
+_SLACK_S = 10.0  # for the network, and for another request to the same session
+_KEPT_S = 30.0  # time that an idle connection is kept
 _MOST_JSON = 64 << 20
-_NOT_OURS = (404, 408, 429)  # refusals that say nothing against what was asked for
+_NOT_OURS = (404, 408, 429)  # status codes that are not errors of the request itself
 _BAD_GATEWAY = 502
 _SHOWN = 300  # characters of a refusal
 
 
 class RemoteConfig(SandboxConfig):
-    """Which server, and how long to wait for it."""
+    """The server, and how long to wait for it."""
 
     url: str = Field("http://127.0.0.1:8600", description="Where `cairn sandbox serve` listens.")
     token: SecretStr | None = Field(None, description="The server's token; better kept out of files of settings.")
@@ -74,10 +75,13 @@ class Remote(Sandbox):
         super().__init__(config)
         self._making = threading.Lock()
         self._client: RemoteClient | None = None
-        self._process = 0  # whose client it is: a fork shares no connections with its parent
+        self._process = 0  # process id of the client's owner: a fork shares no connections with its parent
 
     def problem(self) -> str | None:
-        """Return why the server does not answer; once it has, later failures are those of sessions."""
+        """Return why the server does not answer.
+
+        Once it has answered, failures are those of sessions.
+        """
         try:
             client = self._connected()
             if not client.has_answered:
@@ -88,11 +92,11 @@ class Remote(Sandbox):
         return None
 
     def launch(self, limits: Limits) -> RemotePlace:
-        """Start a place; see `base.Launcher`."""
+        """Start a sandbox; see `base.Launcher`."""
         return RemotePlace(self._connected(), limits)
 
     def close(self) -> None:
-        """End the connections; sessions that are open are closed by the server after a while."""
+        """Close the connections; the server closes open sessions when they are idle."""
         with self._making:
             if self._client is not None:
                 self._client.close()
@@ -110,11 +114,11 @@ class RemotePlace:
     """A session at a server."""
 
     def __init__(self, client: RemoteClient, limits: Limits) -> None:
-        """Open it.
+        """Open the session.
 
         Raises:
-            SandboxFailure: the server is not there, has no room, or could not start it.
-            CairnError: it refuses the token, or the limits.
+            SandboxFailure: the server is not reachable, has no room, or could not start it.
+            CairnError: the server refuses the token, or the limits.
         """
         self._client, self._hit = client, cast(LimitName | None, None)
         self._most = limits.disk_bytes + limits.file_bytes + 4 * limits.output_bytes + _MOST_JSON
@@ -131,7 +135,7 @@ class RemotePlace:
             raise SandboxFailure(f"{client.config.url}: expected a session, got {answer.body!r:.100}") from None
 
     def request(self, message: Mapping[str, Any], blob: bytes, timeout_s: float) -> tuple[dict[str, Any], bytes]:
-        """Send a request and return the answer; see `base.Place`."""
+        """Send a request and return the answer; see `SandboxProcess`."""
         body = wire.packed(message, blob)
         if len(body) > self._max_body:
             raise CairnError(
@@ -150,33 +154,33 @@ class RemotePlace:
         return protocol.unpacked(answer.body)
 
     def limit_hit(self) -> LimitName | None:
-        """Return what the server's control groups have enforced in the last request."""
+        """Return the limit that the server's control groups enforced in the last request."""
         hit, self._hit = self._hit, None
         return hit
 
     def close(self) -> None:
-        """End the session; if the server cannot be reached, it ends it by itself."""
+        """End the session; if the server cannot be reached, it ends idle sessions itself."""
         with contextlib.suppress(CairnError):
             self._client.ask("DELETE", self._path, b"", self._client.config.connect_s, retry_s=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteAnswer:
-    """What a server answered."""
+    """An answer of the server."""
 
     status: int
     body: bytes
-    limit: LimitName | None  # that its control groups enforced; None: none
+    limit: LimitName | None  # the limit that its control groups enforced; None: none
 
 
 class RemoteClient:
-    """A server; for any number of threads."""
+    """A client of one server; thread-safe."""
 
     def __init__(self, config: RemoteConfig) -> None:
-        """Read the token; connections are made as they are needed.
+        """Read the token; connections are made when needed.
 
         Raises:
-            CairnError: there is no token.
+            CairnError: no token is configured.
         """
         self.config = config
         self.has_answered = False
@@ -184,7 +188,7 @@ class RemoteClient:
         headers = {"Authorization": f"Bearer {protocol.token(given, config.token_file)}", "Accept-Encoding": "identity"}
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=_KEPT_S)
         self._http = httpx.Client(headers=headers, limits=limits)
-        self._rng = random.Random()  # of waits alone
+        self._rng = random.Random()  # for retry delays only
 
     def ask(
         self,
@@ -196,13 +200,19 @@ class RemoteClient:
         retry_s: float | None = None,
         most: int = _MOST_JSON,
     ) -> RemoteAnswer:
-        """Send a request and return its answer: 2xx, or a failure of the place or the server.
+        """Send a request and return its answer: 2xx, or a failure of the sandbox or the server.
 
-        `retry_s`: to go on while the server is not there or is full, None: as the settings say; `most`: bytes.
+        Args:
+            method: HTTP method.
+            path: path at the server.
+            body: the request's body.
+            timeout_s: seconds to wait for the answer.
+            retry_s: seconds to retry while the server is unreachable or full; None: as configured.
+            most: limit of the answer in bytes.
 
         Raises:
-            SandboxFailure: there is no answer.
-            CairnError: the server refuses the token, or what is asked for.
+            SandboxFailure: no answer arrived.
+            CairnError: the server refuses the token or the request.
         """
         until = time.monotonic() + (self.config.retry_s if retry_s is None else retry_s)
         for attempt in itertools.count(1):
@@ -220,7 +230,7 @@ class RemoteClient:
         raise AssertionError("attempts are counted without end")
 
     def refused(self, answer: RemoteAnswer) -> str:
-        """Return what a server said that did not do what it was asked for."""
+        """Return the message of an answer that refuses a request."""
         try:
             said = str(json.loads(answer.body)["error"])
         except (ValueError, KeyError, TypeError):
@@ -228,7 +238,7 @@ class RemoteClient:
         return f"{self.config.url}: status {answer.status}: {printable(said[:_SHOWN])}"
 
     def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         self._http.close()
 
     def _once(self, method: str, path: str, body: bytes, timeout_s: float, most: int) -> RemoteAnswer:
@@ -236,7 +246,7 @@ class RemoteClient:
 
         Raises:
             httpx.ConnectError, httpx.ConnectTimeout: it was not sent.
-            SandboxFailure: there is no whole answer.
+            SandboxFailure: the answer is missing or incomplete.
         """
         parts = bytearray()
         timeout = httpx.Timeout(timeout_s + _SLACK_S, connect=self.config.connect_s, pool=None)
@@ -255,7 +265,7 @@ class RemoteClient:
             raise SandboxFailure(f"{self.config.url}: no answer ({type(error).__name__}: {error})") from error
 
     def _checked(self, answer: RemoteAnswer) -> RemoteAnswer:
-        """Return an answer unless asking was wrong."""
+        """Return an answer unless the request itself was wrong."""
         if answer.status in (401, 403):
             raise CairnError(
                 f"{self.config.url}: the server refuses the token; give it the same one that the server has, with "
@@ -268,7 +278,7 @@ class RemoteClient:
 
 
 def _is_lost(answer: RemoteAnswer) -> bool:
-    """Return whether the server reports that the session's place failed, not the server itself."""
+    """Return whether the server reports a failure of the session's sandbox, not its own."""
     try:
         return answer.status == _BAD_GATEWAY and json.loads(answer.body)["is_lost"] is True
     except (ValueError, KeyError, TypeError, RecursionError):

@@ -1,1 +1,1 @@
-"""Sandboxes that are processes of this machine: places, users, control groups and system call filters."""
+"""Sandboxes that are processes of this machine: users, control groups, system call filters."""

@@ -1,7 +1,7 @@
-"""Control groups, version 1 or 2, around a sandbox: limits that hold for all of its processes together.
+"""Control groups, version 1 or 2, around a sandbox: limits on all of its processes together.
 
-Used where this process may make groups (as root, or in a delegated group); where not, the supervisor's own watch is all
-there is. A group is made below the one that this process is in, and removed with the sandbox.
+Used if this process may create groups (as root, or in a delegated group); otherwise the supervisor's own watch enforces
+the limits. A group is created below the group of this process, and removed with the sandbox.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _PATIENCE_S = 5.0
 
 
 class ControlGroup:
-    """One sandbox's control group, in each hierarchy that it takes."""
+    """One sandbox's control group, in each hierarchy that it uses."""
 
     def __init__(self, limits: Limits) -> None:
-        """Make the group; `is_there` tells whether this machine lets us."""
+        """Create the group, in those hierarchies that this process may write to."""
         self.folders: dict[str, Path] = {}
         name = f"cairn-{os.getpid()}-{next(_NUMBERS)}"
         for controller, parent in _parents().items():
@@ -37,28 +37,28 @@ class ControlGroup:
                     if (folder / file).exists():  # swap and CPU control are not built into every kernel
                         (folder / file).write_text(value)
                 self.folders[controller] = folder
-            except OSError:  # not ours to write: the group stays without this controller
+            except OSError:  # not writable: the group does without this controller
                 with contextlib.suppress(OSError):
                     folder.rmdir()
         self._seen = self._counts()
 
     @property
     def limits_memory(self) -> bool:
-        """Whether memory is limited by the kernel."""
+        """Whether the kernel limits memory."""
         return bool({"memory", "unified"} & set(self.folders))
 
     @property
     def limits_processes(self) -> bool:
-        """Whether the number of processes is limited by the kernel."""
+        """Whether the kernel limits the number of processes."""
         return bool({"pids", "unified"} & set(self.folders))
 
     def add(self, pid: int) -> None:
-        """Put a process into the group, and with it all that it will start."""
+        """Add a process to the group; its future children are added too."""
         for folder in self.folders.values():
             (folder / "cgroup.procs").write_text(str(pid))
 
     def limit_hit(self) -> LimitName | None:
-        """Return which limit was enforced since the last call."""
+        """Return the limit that was enforced since the last call."""
         before, self._seen = self._seen, self._counts()
         for name, count in self._seen.items():
             if count > before.get(name, 0):
@@ -66,7 +66,7 @@ class ControlGroup:
         return None
 
     def close(self) -> None:
-        """Kill what is left in the group and remove it."""
+        """Kill the remaining processes of the group and remove it."""
         until = time.monotonic() + _PATIENCE_S
         for folder in self.folders.values():
             while folder.exists():
@@ -111,7 +111,7 @@ def _settings(controller: str, limits: Limits) -> dict[str, str]:
 
 
 def _parents() -> dict[str, Path]:
-    """Return, for each controller of use, the folder of the group that this process is in and can write to."""
+    """Return, by controller, the folder of this process's own group, if it is writable."""
     found: dict[str, Path] = {}
     mounts = _mounts()
     for line in Path("/proc/self/cgroup").read_text().splitlines():
@@ -143,13 +143,13 @@ def _mounts() -> dict[str, Path]:
 
 
 def _remove_left_over(parent: Path) -> None:
-    """Remove the groups of processes that were killed before they could."""
+    """Remove the groups of killed processes."""
     for folder in parent.glob("cairn-*-*"):
         if not Path("/proc", folder.name.split("-")[1]).exists():
             for pid in _members(folder):  # its supervisor was killed too
                 with contextlib.suppress(OSError):
                     os.kill(pid, signal.SIGKILL)
-            with contextlib.suppress(OSError):  # another process was faster, or its processes have not ended yet
+            with contextlib.suppress(OSError):  # another process removed it, or its processes have not ended yet
                 folder.rmdir()
 
 

@@ -1,7 +1,7 @@
-"""A place in folders of its own on this machine's disk, for the kinds of sandbox that can mount nothing.
+"""A sandbox in its own folders on this machine's disk, for kinds that cannot mount.
 
-The process that makes the folder holds a lock on it. A folder without a lock belongs to a process that was killed; the
-next start of a session removes it.
+The process that creates the folder holds a lock on it. A folder without a lock belongs to a killed process; the next
+start of a session removes it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class FolderPlace:
-    """A supervisor among the host's processes; it confines each program by itself, as far as it is told to."""
+    """A supervisor among the host's processes; it confines each program itself, as configured."""
 
     def __init__(
         self,
@@ -39,9 +39,9 @@ class FolderPlace:
         confinement: Mapping[str, Any] | None,  # Any: JSON
         filter_: bytes,
     ) -> None:
-        """Make the folders and start the supervisor.
+        """Create the folders and start the supervisor.
 
-        `user`: whom programs run as, released with the place; None: the user of this process.
+        `user`: the user of the programs, released with the sandbox; None: the user of this process.
 
         Raises:
             SandboxFailure: it did not start.
@@ -76,7 +76,7 @@ class FolderPlace:
         self.home, self.env, self.request = work, self._place.env, self._place.request
 
     def limit_hit(self) -> LimitName | None:
-        """Return what the control group has enforced since the last call."""
+        """Return the limit that the control group enforced since the last call."""
         return self._place.limit_hit()
 
     def close(self) -> None:
@@ -84,7 +84,7 @@ class FolderPlace:
         self._place.close()
         if self._user is not None:
             self._user.end_processes()
-        _remove(self._folder)  # where the supervisor could not: however deep a program has made its folders
+        _remove(self._folder)  # for folders that the supervisor could not remove, at any depth
         os.close(self._lock)
         if self._user is not None:
             self._user.release()
@@ -98,9 +98,9 @@ class FolderPlace:
 
 
 def remove_left_over() -> None:
-    """Remove the folders of processes that were killed before they could."""
+    """Remove the folders of killed processes."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        with contextlib.suppress(OSError):  # in use, another user's, or removed meanwhile
+        with contextlib.suppress(OSError):  # in use, another user's, or just removed
             if folder.lstat().st_uid == os.geteuid():
                 lock = os.open(folder, _FOLDER)
                 try:
@@ -111,7 +111,7 @@ def remove_left_over() -> None:
 
 
 def _locked_folder() -> tuple[Path, int]:
-    """Make a folder and lock it; it has a name that `remove_left_over` looks at only when it is locked."""
+    """Create a folder and lock it; `remove_left_over` matches its name only after it is locked."""
     new = Path(tempfile.mkdtemp(prefix=f".{_PREFIX}{os.getpid()}-"))
     lock = os.open(new, _FOLDER)
     fcntl.flock(lock, fcntl.LOCK_EX)

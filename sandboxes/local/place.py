@@ -1,4 +1,4 @@
-"""A place on this machine: a process that a launcher starts, whose standard streams are a socket to its supervisor."""
+"""A sandbox process on this machine, whose standard streams are a socket to its supervisor."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ _END_S = 2.0
 
 @functools.cache
 def _starter(pid: int) -> ThreadPoolExecutor:
-    """Return the thread of this process that starts all places: the kernel ends them when it ends, not before."""
+    """Return this process's thread that starts all sandboxes.
+
+    The kernel ends a sandbox with the thread that started it, so the thread must last as long as the process.
+    """
     return ThreadPoolExecutor(1, thread_name_prefix=f"places-of-{pid}")
 
 
@@ -39,7 +42,10 @@ _PLACES: weakref.WeakSet[LocalPlace] = weakref.WeakSet()
 
 
 def _close_inherited_sockets() -> None:
-    """In a fork, close its copies: a supervisor ends as soon as nobody holds the other end of its socket."""
+    """In a fork, close its copies of the sockets.
+
+    A supervisor ends once all copies of its socket's other end are closed.
+    """
     for place in list(_PLACES):
         place._socket.close()
 
@@ -48,7 +54,7 @@ os.register_at_fork(after_in_child=_close_inherited_sockets)
 
 
 class LocalPlace:
-    """A process with a supervisor in it, in a control group where one can be made."""
+    """A process with a supervisor in it, in a control group if one can be created."""
 
     def __init__(
         self,
@@ -64,12 +70,13 @@ class LocalPlace:
         pass_fds: Sequence[int] = (),
         on_close: Callable[[], None] = lambda: None,
     ) -> None:
-        """Start it and wait for the supervisor's answer.
+        """Start the process and wait for the supervisor's answer.
 
-        `user`: whom it runs as; None: the user of this process. `on_close`: called when it has ended, or cannot start.
+        `user`: the process's user; None: the user of this process. `on_close`: called when it has ended, or cannot
+        start.
 
         Raises:
-            SandboxFailure: it did not start; with what it said.
+            SandboxFailure: it did not start; the message has its output.
         """
         number = None if user is None else user.number
         self.home, self.env, self._on_close = home, env or {}, on_close
@@ -83,7 +90,7 @@ class LocalPlace:
                 stdin=theirs.fileno(),
                 stdout=theirs.fileno(),
                 stderr=subprocess.PIPE,
-                env={"PATH": PATH, "PYTHONHASHSEED": "0"},  # of the launcher, which programs can read in /proc
+                env={"PATH": PATH, "PYTHONHASHSEED": "0"},  # of the launcher; programs can read it in /proc
                 cwd="/",
                 user=number,
                 group=number,
@@ -109,12 +116,12 @@ class LocalPlace:
             said = self._said()
             self.close()
             raise SandboxFailure(f"A sandbox did not start: {said or error}") from error
-        except BaseException:  # an interrupt: the process is not left behind; raised again
+        except BaseException:  # an interrupt: the process must not be left behind; raised again
             self.close()
             raise
 
     def request(self, message: Mapping[str, Any], blob: bytes, timeout_s: float) -> tuple[dict[str, Any], bytes]:
-        """Send a request and return the answer; see `base.Place`."""
+        """Send a request and return the answer; see `SandboxProcess`."""
         try:
             self._socket.settimeout(timeout_s)
             self._socket.sendall(wire.packed(message, blob))
@@ -123,10 +130,12 @@ class LocalPlace:
             raise SandboxLost(f"A sandbox did not answer within {timeout_s:g} s or is gone: {error}") from error
 
     def listener(self, port: int) -> socket.socket:
-        """Return a socket that listens in the place's own network: what connects to it there is accepted here.
+        """Return a socket that listens in the sandbox's own network.
+
+        The host accepts its connections.
 
         Raises:
-            SandboxFailure: nothing can listen there.
+            SandboxFailure: the supervisor cannot listen there.
         """
         try:
             self._socket.settimeout(_START_S)
@@ -141,11 +150,11 @@ class LocalPlace:
         return listener
 
     def limit_hit(self) -> LimitName | None:
-        """Return what the control group has enforced since the last call."""
+        """Return the limit that the control group enforced since the last call."""
         return self._group.limit_hit()
 
     def close(self) -> None:
-        """End the supervisor, and with it everything in the place."""
+        """End the supervisor, and with it all programs."""
         self._socket.close()
         try:
             self._process.wait(_END_S)
@@ -158,12 +167,12 @@ class LocalPlace:
         self._on_close()
 
     def _kill(self) -> None:
-        """Kill the launcher and what it has started.
+        """Kill the launcher and its process group.
 
-        A child of bubblewrap's waits for its parent's word before it asks to die with it: it would wait forever.
+        A child of bubblewrap waits for its parent's signal before it requests to die with it, so it would wait forever.
         """
         if self._process.poll() is None:
-            os.killpg(self._process.pid, signal.SIGKILL)  # it leads a session, and so a group
+            os.killpg(self._process.pid, signal.SIGKILL)  # it leads a session, and so a process group
 
     def _greet(self, limits: Limits, hello: Mapping[str, Any], confinement: bytes, has_own_user: bool) -> None:
         own = {
@@ -193,7 +202,7 @@ class LocalPlace:
         return bytes(parts)
 
     def _said(self) -> str:
-        """Return what the launcher has complained of."""
+        """Return the launcher's error output."""
         self._kill()
         with contextlib.suppress(OSError, ValueError, subprocess.TimeoutExpired):  # a child may hold the pipe
             _, errors = self._process.communicate(timeout=_END_S)
@@ -202,7 +211,7 @@ class LocalPlace:
 
 
 def _family(pid: int) -> list[int]:
-    """Return a process and all that it has started."""
+    """Return a process and all its descendants."""
     with contextlib.suppress(OSError):
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
         return [pid, *(member for child in children for member in _family(int(child)))]

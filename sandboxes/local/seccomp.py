@@ -1,11 +1,11 @@
-"""The system calls that no program in a sandbox may make, as a filter for the kernel (classic BPF; no library needed).
+"""A seccomp filter for programs in a sandbox (classic BPF, no library).
 
 Refused: namespaces, mounts, tracing and reading of other processes, kernel keys, modules, BPF, io_uring, performance
-counters, clocks, System V and POSIX message passing (it outlives processes), every kind of socket but those within the
-sandbox, pushing characters into a terminal, and each call that is newer than this list. The filter's first rule refuses
-calls of another architecture, by which the numbers would mean other calls.
+counters, clocks, System V and POSIX message passing (it outlives processes), every kind of socket except those within
+the sandbox, pushing characters into a terminal, and each call that is newer than this list. The filter's first rule
+refuses calls of another architecture, whose numbers mean other calls.
 
-Where programs can name files of the host (`shares_files`), no socket can be made, since Landlock does not restrict
+If programs can name files of the host (`shares_files`), no socket can be created, since Landlock does not restrict
 which socket files a program connects to; `socketpair` is allowed.
 """
 
@@ -20,7 +20,7 @@ _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _NUMBER, _ARCH, _ARGUMENT_0, _ARGUMENT_1, _ARGUMENT_2 = 0, 4, 16, 24, 32  # offsets in struct seccomp_data, low words
 _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
 _EPERM, _ENOSYS, _EAFNOSUPPORT = 1, 38, 97
-_NEWEST = 463  # calls from here on are not there, as far as programs can tell
+_NEWEST = 463  # calls from here on appear as not implemented
 _X32 = 0x40000000
 _NEW_NAMESPACES = 0x7E020080  # CLONE_NEWTIME, NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 _UNIX, _INET = 1, 2
@@ -69,11 +69,11 @@ def program(
     Args:
         has_network: TCP over IPv4 is allowed.
         shares_files: programs can name files of the host.
-        has_memory_files: files in memory can be made. Only a control group counts them: they belong to no process.
+        has_memory_files: in-memory files can be created. Only a control group counts them: they belong to no process.
         machine: as `platform.machine` names it.
 
     Raises:
-        CairnError: there is no table of calls for this kind of machine.
+        CairnError: no table of calls exists for this kind of machine.
     """
     kind = machine or platform.machine()
     if kind not in _ARCHES:
@@ -89,7 +89,7 @@ def program(
     if not has_memory_files:
         for calls in (_MEMFD_CREATE, _MEMFD_SECRET):
             rules += [_op(_EQUAL, calls[column], 0, 1), _op(_RETURN, _ERROR | _ENOSYS)]
-    # clone3 hides its flags in memory, where a filter cannot look; without it the C library takes clone
+    # clone3 hides its flags in memory, which a filter cannot read; without it the C library uses clone
     rules += [_op(_EQUAL, _CLONE3[column], 0, 1), _op(_RETURN, _ERROR | _ENOSYS)]
     rules += _if_call(_CLONE[column], [_op(_LOAD, _ARGUMENT_0), *_refuse(_ANY_BIT, _NEW_NAMESPACES)])
     rules += _if_call(
@@ -101,9 +101,9 @@ def program(
 
 
 def _families(has_network: bool) -> list[bytes]:
-    """Return the rules for socket(family, kind, protocol): Unix sockets, and TCP where there is a network.
+    """Return the rules for socket(family, kind, protocol): Unix sockets, and TCP with a network.
 
-    Other streams over IPv4, such as SCTP and MPTCP, are large parts of the kernel that nobody here needs.
+    Other streams over IPv4, such as SCTP and MPTCP, are large parts of the kernel that no program here needs.
     """
     rules = [_op(_LOAD, _ARGUMENT_0), _op(_EQUAL, _UNIX, 0, 1), _op(_RETURN, _ALLOW)]
     if has_network:
@@ -114,7 +114,7 @@ def _families(has_network: bool) -> list[bytes]:
 
 
 def _if_call(number: int, rules: list[bytes]) -> list[bytes]:
-    """Return rules that are for one call; after them the call's number is looked at again."""
+    """Return rules for one call; afterwards the call's number is loaded again."""
     body = [*rules, _op(_LOAD, _NUMBER)]
     return [_op(_EQUAL, number, 0, len(body)), *body]
 

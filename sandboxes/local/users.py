@@ -1,7 +1,7 @@
-"""Users of sessions: where root starts them, each has one of its own, which no other session of this machine has.
+"""Users of sessions: each session that root starts has its own user, unique on this machine.
 
-All Cairn processes of root share the users by locks on files, one file a user, in a folder that only root can write to.
-The kernel drops a lock when its process ends, however it ends.
+All Cairn processes of root share the users by locks on files, one file per user, in a folder that only root can write
+to. The kernel releases a lock when its process ends, for any reason.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from cairn.core.errors import SandboxFailure
 
-FIRST, COUNT = 61_000, 4_000  # numbers that systems leave unused
+FIRST, COUNT = 61_000, 4_000  # user numbers that systems leave unused
 _NAME = "cairn-users"
 _PATIENCE_S = 5.0
 _TURNS = itertools.count()
@@ -34,14 +34,14 @@ class SessionUser:
         self._lock, self._owner = lock, os.getpid()
 
     def end_processes(self) -> None:
-        """Kill all processes of this user, also those whose supervisor was killed.
+        """Kill all processes of this user, including those whose supervisor was killed.
 
         Raises:
             SandboxFailure: some are left after 5 s.
         """
         until = time.monotonic() + _PATIENCE_S
         while found := _processes_of(self.number):
-            for number in (signal.SIGSTOP, signal.SIGKILL):  # a stopped process starts no other
+            for number in (signal.SIGSTOP, signal.SIGKILL):  # a stopped process cannot fork
                 for pid in found:
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(pid, number)
@@ -50,7 +50,7 @@ class SessionUser:
             time.sleep(1e-3)
 
     def release(self) -> None:
-        """Give the user back. In a fork of the process that took it, this does nothing."""
+        """Release the user. In a fork of the process that took it, this does nothing."""
         if self._lock >= 0 and self._owner == os.getpid():
             fcntl.flock(self._lock, fcntl.LOCK_UN)  # closing is not enough: forks have the descriptor too
             os.close(self._lock)
@@ -58,16 +58,16 @@ class SessionUser:
 
 
 def take_user() -> SessionUser | None:
-    """Return a user that no other session has; None: this process is not root.
+    """Return a user that no other session has, or None if this process is not root.
 
     Raises:
-        SandboxFailure: all are taken, or the folder of locks cannot be made.
+        SandboxFailure: all are taken, or the folder of locks cannot be created.
     """
     if os.geteuid() != 0:
         return None
     folder = _folder()
     try:
-        first = next(_TURNS)  # the user of a session that has just ended comes last
+        first = next(_TURNS)  # so that a just released user is reused last
         for number in (FIRST + (first + i) % COUNT for i in range(COUNT)):
             lock = os.open(str(number), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
             try:
@@ -85,18 +85,18 @@ def take_user() -> SessionUser | None:
 
 @contextlib.contextmanager
 def user_for_start() -> Iterator[SessionUser | None]:
-    """Give the user of a session that is started in the block; it is released if that fails."""
+    """Yield the user for a session that is started in the block; release it if the block fails."""
     user = take_user()
     try:
         yield user
-    except BaseException:  # interrupts too; raised again
+    except BaseException:  # including interrupts; raised again
         if user is not None:
             user.release()
         raise
 
 
 def _folder() -> int:
-    """Return the descriptor of the folder of locks; it must belong to root, and nobody else may write to it."""
+    """Return the descriptor of the folder of locks; only root may own and write to it."""
     problems = []
     for parent in (Path("/run"), Path(tempfile.gettempdir())):
         path = parent / _NAME
@@ -116,7 +116,7 @@ def _folder() -> int:
 
 
 def _processes_of(user: int) -> list[int]:
-    """Return the processes that have not ended."""
+    """Return the running processes of a user."""
     found = []
     for name in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):  # it has ended meanwhile

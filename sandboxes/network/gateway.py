@@ -1,11 +1,10 @@
-"""The way out of one sandbox: accepts its programs' connections and carries bytes to the addresses of a list.
+"""A proxy for one sandbox: carries its programs' connections to the addresses of a list.
 
-The socket that it accepts from was made inside, in the sandbox's own network, and handed out: what listens there is
-this process, so nothing inside can be killed, traced or replaced. Runs in a thread of its own. A connection ends as
-soon as one side ends it, after a while without a byte, and with the programs. Past the most connections at once, others
-wait.
+The listening socket was created in the sandbox's own network and sent to this process: only this process listens there,
+so programs cannot kill, trace or replace the listener. It runs in its own thread. A connection ends when one side
+closes it, after a timeout without data, and with the programs. Connections beyond the maximum wait.
 
-Not kept: how fast bytes go, other than by this process's own pace.
+Not limited: the data rate, except by this process's own speed.
 """
 
 from __future__ import annotations
@@ -23,25 +22,25 @@ from cairn.sandboxes.destinations import AllowList, NotAllowed, Unknown
 from cairn.sandboxes.network import proxy
 
 MOST_AT_ONCE = 32
-MOST_BYTES = 1 << 30  # both ways, until the sandbox is emptied
+MOST_BYTES = 1 << 30  # both directions, until the sandbox is reset
 IDLE_S = 60.0
 _CONNECT_S = 10.0
-_PAUSE_S = 0.005  # between two connections: programs cannot keep the host busy with making them
-_NO_FILES_S = 0.1  # of patience where this process can open no more
-_END_S = 5.0  # for telling a refusal
-_FAULT_S = 30.0  # for what takes no time, after which the thread must be stuck
+_PAUSE_S = 0.005  # between two connections: programs cannot keep the host busy with accepting them
+_NO_FILES_S = 0.1  # delay if this process can open no more files
+_END_S = 5.0  # for sending a refusal
+_FAULT_S = 30.0  # for steps that take no time, after which the thread must be stuck
 _PART, _MOST_HEAD, _MOST_LEFT = 1 << 16, 1 << 16, 16 << 20
-_TOLD = 20  # refusals that are told one by one
+_TOLD = 20  # refusals that are reported individually
 
 
 class Gateway:
-    """Speaks for the programs of one sandbox."""
+    """Handles the network connections of the programs of one sandbox."""
 
     def __init__(self, listener: socket.socket, allowed: AllowList) -> None:
-        """Start; `listener`, which is closed in the end, listens inside the sandbox."""
+        """Start; `listener` listens inside the sandbox, and `close` closes it."""
         self._listener, self._allowed = listener, allowed
         listener.setblocking(False)
-        self._lock = threading.Lock()  # of what is counted
+        self._lock = threading.Lock()  # protects the counters
         self._bytes, self._num_refused, self._refused = 0, 0, list[str]()
         self._room = asyncio.Semaphore(MOST_AT_ONCE)
         self._open = set[asyncio.Task[None]]()
@@ -52,32 +51,32 @@ class Gateway:
         self._thread.start()
 
     def refused(self) -> tuple[int, tuple[str, ...]]:
-        """Return how often programs were refused since the last call, and the first different ones in words."""
+        """Return the number of refusals since the last call, and the first different ones in words."""
         with self._lock:
             told = self._num_refused, tuple(self._refused)
             self._num_refused, self._refused = 0, []
         return told
 
     def end_connections(self) -> None:
-        """End all, those too that wait to be accepted: of programs that are no more.
+        """End all connections of ended programs, including those not yet accepted.
 
         Raises:
-            SandboxFailure: this cannot be done; the sandbox is not to be used again.
+            SandboxFailure: this failed; the sandbox must not be used again.
         """
         if not self._thread.is_alive():
             raise SandboxFailure("A sandbox's gateway has ended by a fault")
         try:
             asyncio.run_coroutine_threadsafe(self._end_connections(), self._loop).result(_FAULT_S)
-        except OSError as error:  # too late, or no descriptor left
+        except OSError as error:  # a timeout, or no descriptor left
             raise SandboxFailure(f"A sandbox's gateway cannot end its connections: {error!r}") from error
 
     def begin_anew(self) -> None:
-        """Forget what was counted."""
+        """Reset the counters."""
         with self._lock:
             self._bytes, self._num_refused, self._refused = 0, 0, []
 
     def close(self) -> None:
-        """End everything. The lookup of a name that is under way ends by itself."""
+        """End all connections and the thread. A pending name lookup ends by itself."""
         with contextlib.suppress(RuntimeError):  # the thread has ended by a fault
             self._loop.call_soon_threadsafe(self._accepting.cancel)
         self._thread.join()
@@ -109,7 +108,7 @@ class Gateway:
             await asyncio.sleep(_PAUSE_S)
 
     def _gone(self, connection: socket.socket, task: asyncio.Task[None]) -> None:
-        connection.close()  # of a task that ended before it had begun
+        connection.close()  # for a task that was cancelled before it started
         self._open.discard(task)
         self._room.release()
 
@@ -126,7 +125,7 @@ class Gateway:
         for task in self._open:
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)
-        await asyncio.sleep(0)  # one that was just being accepted comes to be among them
+        await asyncio.sleep(0)  # lets a connection that was just accepted join the set
 
     async def _attend(self, connection: socket.socket) -> None:
         reader, writer = await asyncio.open_connection(sock=connection, limit=_MOST_HEAD)
@@ -138,10 +137,10 @@ class Gateway:
             if refusal.is_forbidden:
                 self._count(str(refusal))
             await _told(reader, writer, refusal.answer)
-        except (OSError, EOFError):  # one side left, or nothing came for too long: there is nobody to tell
+        except (OSError, EOFError):  # one side left, or no data came for too long: no one to answer
             pass
         finally:
-            writer.transport.abort()  # nothing, where it is closed
+            writer.transport.abort()  # does nothing if it is closed
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, idle: asyncio.Timeout) -> None:
         try:
@@ -165,7 +164,7 @@ class Gateway:
             there_writer.transport.abort()
 
     async def _connected(self, request: proxy.ProxyRequest) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Return a connection to what is asked for."""
+        """Return a connection to the requested destination."""
         if self._bytes > MOST_BYTES:
             raise proxy.ProxyRefusal(
                 "403 Forbidden", request.target, f"programs have moved {MOST_BYTES} bytes, the most"
@@ -184,12 +183,12 @@ class Gateway:
             try:
                 async with asyncio.timeout(_CONNECT_S):
                     return await asyncio.open_connection(address, request.port, limit=_PART)
-            except OSError as error:  # the next may answer
+            except OSError as error:  # the next address may answer
                 why = error.strerror or "it did not answer in time"
         raise proxy.ProxyRefusal("502 Bad Gateway", request.target, why)
 
     async def _carry(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, idle: asyncio.Timeout) -> None:
-        """Carry bytes one way until they end, or there were too many."""
+        """Carry bytes in one direction until their end, or until the limit is exceeded."""
         while data := await source.read(_PART):
             with self._lock:
                 self._bytes += len(data)
@@ -207,7 +206,7 @@ class Gateway:
 
 
 async def _told(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answer: bytes) -> None:
-    """Answer, and take what the program is still sending: a connection closed before would lose the answer."""
+    """Send the answer, and read the rest of the request: closing earlier would lose the answer."""
     with contextlib.suppress(OSError):
         async with asyncio.timeout(_END_S):
             writer.write(answer)
@@ -218,7 +217,7 @@ async def _told(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answ
 
 
 async def _closed(writer: asyncio.StreamWriter) -> None:
-    """Let the last bytes out, as slowly as the program takes them."""
+    """Send the remaining bytes, as slowly as the program reads them."""
     with contextlib.suppress(OSError):
         async with asyncio.timeout(IDLE_S):
             writer.close()

@@ -1,4 +1,4 @@
-"""A place whose programs reach the addresses of a list, and no others, through a gateway."""
+"""A sandbox process whose programs reach only the addresses of a list, through a gateway."""
 
 from __future__ import annotations
 
@@ -12,30 +12,32 @@ from cairn.sandboxes.network.gateway import Gateway
 from cairn.sandboxes.records import LimitName
 from cairn.sandboxes.sandbox_process import SandboxProcess
 
-_PORT = 3128  # in the place's own network: no other has it
+_PORT = 3128  # in the sandbox's own network, where it is free
 _PROXY = f"http://127.0.0.1:{_PORT}"
 _VARIABLES = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), _PROXY)
 
 
 class ListeningPlace(SandboxProcess, Protocol):
-    """A place with a network of its own, in which the host can listen."""
+    """A sandbox process with its own network, in which the host can listen."""
 
     def listener(self, port: int) -> socket.socket:
-        """Return a socket that listens there on the loopback address; asked for once, before any program runs.
+        """Return a socket that listens on its loopback address.
+
+        Called once, before any program runs.
 
         Raises:
-            SandboxFailure: there is none.
+            SandboxFailure: the supervisor cannot listen.
         """
 
 
 class NetworkedPlace:
-    """A place with a network of its own, and the gateway out of it."""
+    """A sandbox process with its own network, and its gateway."""
 
     def __init__(self, place: ListeningPlace, allowed: AllowList) -> None:
-        """Open the way; `place` is closed with this.
+        """Start the gateway; closing this closes `place` too.
 
         Raises:
-            SandboxFailure: nothing could listen in it.
+            SandboxFailure: the supervisor cannot listen.
         """
         self._place = place
         try:
@@ -45,10 +47,10 @@ class NetworkedPlace:
             raise
         self.home = place.home
         self.env: Mapping[str, str] = {**place.env, **_VARIABLES, "no_proxy": "", "NO_PROXY": ""}
-        self._stays_open = False  # whether a program does, between two requests
+        self._stays_open = False  # whether a program stays open between two requests
 
     def request(self, message: Mapping[str, Any], blob: bytes, timeout_s: float) -> tuple[dict[str, Any], bytes]:
-        """Send a request and return the answer, to which what was refused is added; see `base.Place`."""
+        """Send a request and return the answer with the refused connections; see `SandboxProcess`."""
         answer, data = self._place.request(message, blob, timeout_s)
         do, has_failed = message["do"], "error" in answer
         if do in ("open", "shut", "reset") or (do == "talk" and answer.get("ended")):
@@ -62,11 +64,11 @@ class NetworkedPlace:
         return answer, data
 
     def limit_hit(self) -> LimitName | None:
-        """Return what the control group has enforced since the last call."""
+        """Return the limit that the control group enforced since the last call."""
         return self._place.limit_hit()
 
     def close(self) -> None:
-        """End everything in the place, then the way out of it."""
+        """End the sandbox, then its gateway."""
         try:
             self._place.close()
         finally:

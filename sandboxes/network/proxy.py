@@ -1,7 +1,8 @@
-"""The HTTP that programs speak to a gateway: what they ask for, and what they are answered.
+"""The HTTP between programs and a gateway: requests and refusals.
 
-Two kinds of requests are understood: `CONNECT host:port`, which opens a way for any bytes, and `GET http://host:port/...`
-(or another method). The latter is passed on with the listed host as its `Host`, for one request a connection.
+Two kinds of requests are understood: `CONNECT host:port`, which opens a tunnel for any bytes, and `GET
+http://host:port/...` (or another method). The latter is forwarded with the listed host as its `Host`, one request per
+connection.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from cairn.sandboxes import destinations
 _LINE = re.compile(r"([A-Z]{1,20}) ([!-~]{1,8000}) HTTP/1\.[01]")
 _HEADER = re.compile(r"[!#-'*+.0-9A-Z^-z|~-]+:[^\r\n\0]*")
 _OF_THIS_WAY = {"host", "connection", "proxy-connection", "proxy-authorization", "keep-alive", "te", "upgrade"}
-_SHOWN = 100  # characters of what was asked for
+_SHOWN = 100  # characters of the requested target
 OPENED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
 
 class ProxyRefusal(Exception):  # noqa: N818  (an answer)
-    """What is answered in place of what was asked for."""
+    """A refused request, and the answer for the program."""
 
     def __init__(self, status: str, target: str, why: str, *, more: str = "") -> None:
-        """`status`: a number and a phrase; `more`: what the answer adds for whoever reads it."""
+        """`status`: a number and a phrase; `more`: text added to the answer for its reader."""
         super().__init__(f"{printable(target[:_SHOWN])}: {why}")
         self.is_forbidden = status.startswith("403")
         body = f"{self}{more}\n".encode()
@@ -34,11 +35,11 @@ class ProxyRefusal(Exception):  # noqa: N818  (an answer)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyRequest:
-    """What a program asks for."""
+    """A program's request."""
 
     host: str
     port: int
-    onward: bytes  # what the host is sent first; empty: the way is only opened
+    onward: bytes  # the data to send first to the host; empty: only open a tunnel
 
     @property
     def target(self) -> str:
@@ -47,10 +48,10 @@ class ProxyRequest:
 
 
 def parsed(head: bytes) -> ProxyRequest:
-    """Return what the head of a request asks for, blank line and all.
+    """Return the request in a head, which includes its final blank line.
 
     Raises:
-        Refusal: it is not understood.
+        ProxyRefusal: it is malformed.
     """
     line, *headers = head.decode("latin-1").removesuffix("\r\n\r\n").split("\r\n")
     asked = _LINE.fullmatch(line)

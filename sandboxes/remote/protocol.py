@@ -1,4 +1,4 @@
-"""What both ends of a remote sandbox agree on: the token, the header that names a limit, and how a body is read."""
+"""Common parts of remote sandbox clients and servers: token, limit header, message decoding."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from cairn.core.errors import CairnError, SandboxFailure
 from cairn.sandboxes import wire
 
 TOKEN_ENV = "CAIRN_SANDBOX_TOKEN"
-LIMIT_HEADER = "cairn-limit"  # which limit control groups enforced during a request
+LIMIT_HEADER = "cairn-limit"  # the limit that control groups enforced during a request
 _LEAST_TOKEN = 16  # characters
 _MAKE_ONE = "make one with: python3 -c 'import secrets; print(secrets.token_urlsafe(32))' > FILE"
 
 
 def token(given: str | None, file: str | None) -> str:
-    """Return the token that both ends know: the given one, what the file holds, or what CAIRN_SANDBOX_TOKEN says.
+    """Return the shared token: the given one, else the file's, else that of CAIRN_SANDBOX_TOKEN.
 
     Raises:
-        CairnError: there is none, or it cannot be one; the message does not show it.
+        CairnError: it is missing or invalid; the message does not show it.
     """
     if given is not None:
         return _sound(given, "`token`")
@@ -35,10 +35,10 @@ def token(given: str | None, file: str | None) -> str:
 
 
 def unpacked(body: bytes) -> tuple[dict[str, Any], bytes]:  # Any: JSON
-    """Return the message that a body holds.
+    """Return the message in a body.
 
     Raises:
-        SandboxFailure: it holds none.
+        SandboxFailure: the body is not a message.
     """
     stream = io.BytesIO(body)
 

@@ -1,14 +1,14 @@
-"""Serves the sandboxes of this machine to others, over HTTP with a bearer token.
+"""HTTP server for the sandboxes of this machine, with a bearer token.
 
-A session is a place that stays here; its requests are those of the supervisor's protocol, one at a time, as bytes. What
-a place is told by its launcher alone, such as what confines it, cannot be asked for, and nobody gets more than the
-limits that the server allows. Sessions that nobody has used for a while are closed. There is no encryption, and a
-connection that never sends a whole head stays open: put it behind a reverse proxy, or into a network of its own.
+A session is a sandbox process on this machine; its requests are those of the supervisor's protocol, one at a time, as
+bytes. Requests of the launcher alone, such as the confinement, are refused, and no session gets more than the limits
+that the server allows. Idle sessions are closed after a timeout. The server has no encryption, and a connection that
+never sends a whole head stays open: run it behind a reverse proxy, or in an isolated network.
 
     GET /health                  answers without a token
-    GET /sandbox                 the kind, and how many sessions there are
-    POST /sessions               limits as JSON -> id, home, env; 503 where there is no room
-    POST /sessions/ID?timeout_s= a message -> its answer, both as in `_wire`; 404 where there is no such session
+    GET /sandbox                 the kind, and the number of sessions
+    POST /sessions               limits as JSON -> id, home, env; 503 if the server is full
+    POST /sessions/ID?timeout_s= a message -> its answer, both as in `wire`; 404 if the session does not exist
     DELETE /sessions/ID
 """
 
@@ -48,14 +48,14 @@ REQUESTS = frozenset(
 T = TypeVar("T")
 _HEAD_BYTES = 16 << 10  # of a request
 _CONNECTIONS_A_SESSION, _FURTHER_CONNECTIONS = 4, 64  # beyond which requests are answered with 503
-_BODY_S = 60.0  # until a whole body must be there
-_BEYOND_WALL_S = 60.0  # what a request may take over the longest of a program
+_BODY_S = 60.0  # until a whole body has arrived
+_BEYOND_WALL_S = 60.0  # time of a request beyond the longest time of a program
 _CLOSE = {"Connection": "close"}  # of answers to clients that have not shown the token
 _KEEP_ALIVE_S = 75  # longer than the client keeps an idle connection, so that it never writes into a closed one
 
 
 class SandboxServerConfig(Config):
-    """How much the server gives."""
+    """Limits of the server."""
 
     sessions: int = Field(32, ge=1, description="Sessions at once.")
     idle_s: float = Field(900.0, gt=0, description="Seconds without a request after which a session is closed.")
@@ -66,7 +66,7 @@ class SandboxServerConfig(Config):
 
 
 class _Held:
-    """A session: its place, and who is using it."""
+    """A session: its sandbox process, and the lock of its requests."""
 
     def __init__(self, place: SandboxProcess, limits: Limits) -> None:
         self.place, self.limits = place, limits
@@ -82,30 +82,30 @@ class SandboxServer:
         self._most = build(Limits, config.most, "most").model_dump(include=set(config.most))
         self._sessions: dict[str, _Held] = {}
         self._num_starting = 0
-        # Threads of our own, which stay: the kernel ends a bubblewrap together with the thread that started it.
+        # Own threads, which stay alive: the kernel ends a bubblewrap together with the thread that started it.
         self._threads = ThreadPoolExecutor(config.sessions + 1, thread_name_prefix="cairn-sandbox")
 
     @contextlib.asynccontextmanager
     async def life(self, _app: Starlette) -> AsyncIterator[None]:
-        """Close idle sessions while the server runs, and all at its end."""
+        """Close idle sessions while the server runs, and all sessions at its end."""
         tidying = asyncio.create_task(self._close_idle())
         try:
             yield
         finally:
             tidying.cancel()
             held = [self._sessions.popitem()[1] for _ in range(len(self._sessions))]
-            await asyncio.gather(*(self._in_thread(one.place.close) for one in held))  # whoever is using them
+            await asyncio.gather(*(self._in_thread(one.place.close) for one in held))  # even if in use
             self._threads.shutdown()
             self._sandbox.close()
 
     # -- answers -----------------------------------------------------------------------------------------------------
 
     async def health(self, _request: Request) -> Response:
-        """Say that the server is there."""
+        """Return that the server is up."""
         return JSONResponse({"is_up": True}, headers=_CLOSE)
 
     async def about(self, _request: Request) -> Response:
-        """Say what is served."""
+        """Return the kind of sandbox and the number of sessions."""
         return JSONResponse(
             {"kind": self._sandbox.name, "sessions": len(self._sessions), "most_sessions": self._config.sessions}
         )
@@ -126,7 +126,7 @@ class SandboxServer:
         return JSONResponse({"id": name, "home": place.home, "env": dict(place.env), **told}, 201)
 
     async def request(self, request: Request) -> Response:
-        """Hand a message to a session's place."""
+        """Forward a message to a session's sandbox process."""
         body = await self._body(request)
         held = self._held(request)
         async with held.lock:
@@ -154,12 +154,12 @@ class SandboxServer:
     def _max_body(self) -> int:
         return self._config.max_body_mib << 20
 
-    async def _in_thread(self, work: Callable[..., T], *given: Any) -> T:  # Any: whatever it takes
+    async def _in_thread(self, work: Callable[..., T], *given: Any) -> T:  # Any: arguments of `work`
         return await asyncio.get_running_loop().run_in_executor(self._threads, functools.partial(work, *given))
 
     @staticmethod
     def _answer(place: SandboxProcess, message: dict[str, Any], blob: bytes, timeout_s: float) -> Response:  # Any: JSON
-        place.limit_hit()  # what was hit before is not this request's
+        place.limit_hit()  # discard limits that earlier requests hit
         try:
             answer, data = place.request(message, blob, timeout_s)
         except SandboxFailure as error:
@@ -211,7 +211,7 @@ class SandboxServer:
 
 
 class _Guard:
-    """Lets nobody through who does not know the token; looks at nothing else of a request before."""
+    """Rejects requests without the token, before anything else of them is read."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app, self._expected = app, f"Bearer {token}".encode()
@@ -230,7 +230,7 @@ def make_app(sandbox: Sandbox, token: str, config: SandboxServerConfig) -> ASGIA
     """Return the application that serves a kind of sandbox.
 
     Raises:
-        ConfigError: `config.most` names what is no limit.
+        ConfigError: `config.most` has a name that is not a limit.
     """
     server = SandboxServer(sandbox, config)
     routes = [
@@ -247,12 +247,12 @@ def make_app(sandbox: Sandbox, token: str, config: SandboxServerConfig) -> ASGIA
 def serve(
     sandbox: Sandbox, token: str, config: SandboxServerConfig, host: str, port: int, announce: Callable[[str], None]
 ) -> None:
-    """Serve until interrupted or told to end.
+    """Serve until interrupted or terminated.
 
-    `port`: 0 for any free one; `announce`: called with the address once it can be reached.
+    `port`: 0 for any free one; `announce`: called with the URL once the server is reachable.
 
     Raises:
-        CairnError: the kind cannot work on this machine, or the port is in use.
+        CairnError: the kind does not work on this machine, or the port is in use.
     """
     import uvicorn
 
@@ -272,14 +272,14 @@ def serve(
         try:
             server.run(sockets=[listening])
         except KeyboardInterrupt:
-            return  # Ctrl-C is how it ends; whether it comes through depends on the event loop
+            return  # Ctrl-C ends the server; whether it arrives here depends on the event loop
 
 
 def _checked(message: dict[str, Any], timeout: str, limits: Limits) -> float:  # Any: JSON
-    """Keep a message to what clients may ask, and return how long it may take.
+    """Check that clients may send a message, and return its time limit.
 
     Raises:
-        ValueError: it asks for something else.
+        ValueError: the request or a time is invalid.
     """
     if not isinstance(message.get("do"), str) or message["do"] not in REQUESTS:
         raise ValueError(f"expected a request among {', '.join(sorted(REQUESTS))}, got {message.get('do')!r:.40}")
@@ -305,5 +305,5 @@ async def _refused(_request: Request, error: Exception) -> Response:
 
 
 async def _failed(_request: Request, error: Exception) -> Response:
-    """A place did not start."""
+    """Return a response for a sandbox that did not start."""
     return JSONResponse({"error": str(error)}, 502)

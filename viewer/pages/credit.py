@@ -1,4 +1,4 @@
-"""Credit diagnostics: what step-level comparison a run's episodes allowed, and how far methods agree on an update."""
+"""Credit diagnostics: comparable steps of a run, and agreement of methods on an update."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _show(site: RunSite, request: Request) -> Response:
 
 
 def _values(update: StoredUpdate, asked: Sequence[str]) -> tuple[dict[str, Floats], list[str]]:
-    """Return advantages by method, and what could not be computed of those asked for."""
+    """Return advantages by method, and the errors of the requested ones."""
     own = [TRAINED] if update.trained is not None else []
     names = dict.fromkeys([*own, *asked, *([] if asked else USUAL)])
     values: dict[str, Floats] = {}
@@ -69,7 +69,7 @@ def _values(update: StoredUpdate, asked: Sequence[str]) -> tuple[dict[str, Float
 def _agreement(
     update: StoredUpdate | None, values: Mapping[str, Floats]
 ) -> list[tuple[str, list[tuple[float, float] | None]]]:
-    """Return a row a method: correlation and share of equal signs with each of the methods before it."""
+    """Return one row per method: correlation and share of equal signs with each earlier method."""
     if update is None:
         return []
     places, names = list(update.places), list(values)
@@ -83,7 +83,7 @@ def _agreement(
 
 
 def _measured(update: StoredUpdate | None, values: Mapping[str, Floats]) -> list[tuple[str, list[float]]]:
-    """Return each metric of credit with its value under each method."""
+    """Return each credit metric with its value under each method."""
     if update is None or not values:
         return []
     found = [credit_metrics(update.table, value) for value in values.values()]

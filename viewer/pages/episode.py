@@ -1,6 +1,6 @@
-"""One episode, turn by turn, and what is too long for a page or no text: as files of fixed types.
+"""One episode, turn by turn, with files of fixed types for long texts and pictures.
 
-Prompts and tokens are texts by the tokenizer of the run's newest checkpoint; a later one is not looked for.
+Prompts and tokens are decoded with the tokenizer of the run's newest checkpoint.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from cairn.viewer.site import RunSite, Show, whole
 from cairn.viewer.token_texts import TokenTexts, token_texts
 
 PER_PAGE = 40  # turns
-MOST_TOKENS = 512  # of one reply
-_SURE = (-0.05, -0.25, -0.7, -1.6, -3.0)  # nats; a token's logprob is coloured by how many of these it is below
+MOST_TOKENS = 512  # per reply
+_SURE = (-0.05, -0.25, -0.7, -1.6, -3.0)  # nats; a token's colour is the number of these thresholds above its logprob
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,12 +33,12 @@ class Token:
 
     text: str
     logprob: float | None
-    surprise: int  # 0: sure, to 5: far from it
+    surprise: int  # 0: probable, to 5: improbable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """What there was to see, and what the action acted on in it, in pixels."""
+    """The size of a turn's picture and the box that the action acted on, in pixels."""
 
     width: int
     height: int
@@ -47,18 +47,18 @@ class Picture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownTurn:
-    """What a page says of a turn."""
+    """A turn as shown on a page."""
 
     number: int
     row: TurnRow
     observation: str
     reply: str
-    prompt: str | None  # None: there are no ids, or nothing that reads them
-    tokens: tuple[Token, ...]  # none: likewise
+    prompt: str | None  # None: no ids, or no tokenizer
+    tokens: tuple[Token, ...]  # empty: likewise
     tokens_left: int
     advantage: float | None
     tone: int
-    visits: int  # turns of the run at the same anchor
+    visits: int  # turns of the run with the same anchor
     picture: Picture | None
 
 
@@ -150,7 +150,7 @@ def _surprise(logprob: float | None) -> int:
 
 
 def _text(site: RunSite, request: Request) -> Response:
-    """Answer with the whole of a text, as a file that browsers save and do not show."""
+    """Return a whole text, as a file that browsers save instead of showing it."""
     what, turn = request.path_params["what"], whole(request, "turn", 0)
     with site.run(request) as (place, store):
         row = _row(store, whole(request, "episode", 0))
@@ -158,7 +158,7 @@ def _text(site: RunSite, request: Request) -> Response:
         text = _whole_text(played, token_texts(place, store), turn, what)
     if text is None:
         raise HTTPException(404, "There is no such text: expected observation, reply, action or prompt of a turn")
-    name = f"episode-{row.id}-turn-{turn}-{what}.txt"  # `what` is one of four words by now
+    name = f"episode-{row.id}-turn-{turn}-{what}.txt"  # `what` is one of four words here
     body = text.encode(errors="replace")
     return PlainTextResponse(body, headers={"Content-Disposition": f'attachment; filename="{name}"'})
 

@@ -1,4 +1,4 @@
-"""Lists of episodes: all, those of a task, and those that were in one state."""
+"""Lists of episodes: all, those of a task, and those that visited a state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The trajectory graph of a group under a credit method, and what changes under another."""
+"""The trajectory graph of a group under a credit method, compared with another."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_LISTED = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DifferingStep:
-    """A step that two methods see differently."""
+    """A step with different advantages under two methods."""
 
     step: StoredStep
     first: float
@@ -50,7 +50,7 @@ def _show(site: RunSite, request: Request) -> Response:
 
 
 def _methods(update: StoredUpdate, request: Request) -> tuple[str, str, str]:
-    """Return the method that is shown, the one beside it, and why these are not what was asked for."""
+    """Return the shown and the compared method, and the errors of unavailable ones."""
     usual = TRAINED if update.trained is not None else update.own_method or "grpo"
     asked = [request.query_params.get(name) or usual for name in ("method", "against")]
     told = []
@@ -64,7 +64,7 @@ def _methods(update: StoredUpdate, request: Request) -> tuple[str, str, str]:
 
 
 def _changes(steps: Sequence[StoredStep], first: Floats, second: Floats) -> list[DifferingStep]:
-    """Return the steps whose advantages differ most, each method's in its own standard deviations."""
+    """Return the steps whose advantages differ most, in standard deviations of each method."""
     x, y = (values / (float(values.std()) or 1.0) for values in (first, second))
     order = np.lexsort((np.arange(len(x)), -np.abs(x - y)))[:_MOST_CHANGED].tolist()
     return [
@@ -75,7 +75,7 @@ def _changes(steps: Sequence[StoredStep], first: Floats, second: Floats) -> list
 
 
 def _chosen(drawn: GraphPicture, words: Labelled, index: int) -> Mapping[str, object] | None:
-    """Return what a page says of one state; None: none is chosen."""
+    """Return the data of the selected state, or None if none is selected."""
     if index >= len(drawn.nodes):
         return None
     node: DrawnNode = drawn.nodes[index]

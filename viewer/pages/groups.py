@@ -29,7 +29,7 @@ class TurnCell:
     advantage: float | None
     tone: int  # of the advantage
     is_shared: bool  # another episode of the group was in this state
-    mark: str  # what states with this anchor are called in this group, such as s3
+    mark: str  # label of the state within this group, such as s3
 
 
 def _list(site: RunSite, request: Request) -> Response:
@@ -76,7 +76,7 @@ def _first_observation(store: RunStore, episode: EpisodeRow) -> str:
 def _side_by_side(
     turns: Mapping[int, list[TurnRow]], credit: Mapping[int, tuple[str, Floats | None]]
 ) -> list[tuple[TurnCell | None, ...]]:
-    """Return a row for each turn, with a cell for each episode; None: it was over."""
+    """Return one row per turn with one cell per episode; None: the episode had ended."""
     where: dict[int, set[int]] = {}
     for episode, listed in turns.items():
         for turn in listed:

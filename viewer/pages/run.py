@@ -1,4 +1,4 @@
-"""One run: what it is, its curves, and what a person should know of it; of an evaluation, what was found."""
+"""One run: its summary, curves and events; for an evaluation, its results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All runs, compared: a table, and curves with intervals that are drawn anew while a run goes on; evaluations."""
+"""All runs compared: a table, curves with intervals that are updated live, and evaluations."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _show(site: RunSite, request: Request) -> Response:
 
 
 def _fragment(site: RunSite, request: Request) -> Response:
-    """Answer with the tables and the charts alone, or with nothing where nothing is new."""
+    """Return only the tables and charts, or status 304 if nothing has changed."""
     asked = request.query_params.get("metric", "")
     with opened(site.runs) as (runs, unread):
         etag = etag_of(runs, asked)
@@ -52,7 +52,7 @@ def _fragment(site: RunSite, request: Request) -> Response:
 
 
 def _shown(runs: Sequence[OpenRun], unread: Sequence[Unread], asked: str) -> dict[str, Any]:  # Any: for the templates
-    """Return training runs, evaluations and what cannot be read, apart, and the charts of the first."""
+    """Return training runs with their charts, evaluations, and unreadable runs, separately."""
     trained, summaries, evaluations, left = list[OpenRun](), list[queries.Summary](), list[Evaluated](), list(unread)
     for run in runs:
         try:
@@ -71,7 +71,7 @@ def _shown(runs: Sequence[OpenRun], unread: Sequence[Unread], asked: str) -> dic
 
 
 def drawn(runs: Sequence[OpenRun], asked: str = "") -> dict[str, Any]:  # Any: for the templates
-    """Return the charts of training runs, the names of all their metrics, and why there are none; "": there are."""
+    """Return the charts of training runs, the names of their metrics, and an error or ""."""
     try:
         names = sorted({name for run in runs for name in run.store.names()})
         return {"charts": charts_of(runs, asked) if runs else [], "names": names, "undrawn": ""}
@@ -81,13 +81,13 @@ def drawn(runs: Sequence[OpenRun], asked: str = "") -> dict[str, Any]:  # Any: f
 
 @contextmanager
 def opened(places: Sequence[RunPlace]) -> Iterator[tuple[list[OpenRun], list[Unread]]]:
-    """Give the runs with their stores open, and those whose stores cannot be read."""
+    """Yield the runs with open stores, and those whose stores cannot be read."""
     runs, unread = list[OpenRun](), list[Unread]()
     with ExitStack() as stack:
         for place in places:
             try:
                 store = stack.enter_context(place.open())
-                queries.state(store), store.meta()  # what is damaged shows when it is read
+                queries.state(store), store.meta()  # raises if the store is damaged
                 runs.append(OpenRun(place=place, store=store))
             except CairnError as error:
                 unread.append(Unread(place=place, why=str(error)))
@@ -95,12 +95,12 @@ def opened(places: Sequence[RunPlace]) -> Iterator[tuple[list[OpenRun], list[Unr
 
 
 def etag_of(runs: Sequence[OpenRun], asked: str) -> str:
-    """Return a mark of what a live page shows of these runs."""
+    """Return an ETag of the live page of these runs."""
     return f'"{sha256(repr([asked, *(queries.state(run.store) for run in runs)]).encode()).hexdigest()[:24]}"'
 
 
 def charts_of(runs: Sequence[OpenRun], asked: str = "") -> list[Chart]:
-    """Return the charts of some runs: success, what there is of the usual metrics, and the one asked for, first."""
+    """Return the charts of runs: the requested metric, success, and available usual metrics."""
     found = variants(runs)
     charts = [_success(found)]
     for name, title, unit, scale, top in _PANELS:

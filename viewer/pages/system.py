@@ -1,4 +1,4 @@
-"""How a run ran: where its time went, how stale its episodes were, what failed, and what it was made of."""
+"""The execution of a run: phase times, staleness, failures, and the run's components."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _show(site: RunSite, request: Request) -> Response:
 
 
 def _phases(store: RunStore) -> list[tuple[str, float, float]]:
-    """Return each phase of updates with its seconds in all and its share."""
+    """Return each phase of updates with its total seconds and its share."""
     sums = store.rows(
         "SELECT substr(name, 9), sum(value) FROM metrics WHERE name >= 'seconds/' AND name < 'seconds0' "
         "GROUP BY name ORDER BY 2 DESC"
