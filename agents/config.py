@@ -71,5 +71,5 @@ class SamplingConfig(PluginConfig):
         None,
         ge=64,
         description="Tokens that sequences in flight may hold together: an episode begins only where the predicted "
-        "peak leaves room. None: what the back end says it has.",
+        "peak leaves room. None: the back end's own capacity.",
     )

@@ -33,7 +33,7 @@ class ConversationConfig(MemoryConfig):
         None, description="Stands above the first observation. None: that of `instruction_file`."
     )
     instruction_file: str | None = Field(
-        None, description="Name in configs/prompts/forms, or path of a text file. None: what the form asks for."
+        None, description="Name in configs/prompts/forms, or path of a text file. None: the default of the form."
     )
     list_actions: bool = Field(False, description="Admissible actions stand below each observation.")
 

@@ -28,13 +28,13 @@ class MemoryConfig(Config):
     memory: Policy | None = Field(
         None,
         description="full: all turns; window: the last `history`; markovian: the task and the present observation; "
-        "summary: what the model writes of the oldest turns, and the last `history`. None: window where `history` is "
+        "summary: the model's summary of the oldest turns, and the last `history`. None: window where `history` is "
         "set, else full.",
     )
     history: int | None = Field(
-        None, ge=0, description="Earlier turns that a prompt starts anew with. None: all; with a summary, 2."
+        None, ge=0, description="Earlier turns at the restart of a prompt. None: all; with a summary, 2."
     )
-    stride: int = Field(1, ge=1, description="With a window: a prompt starts anew once in so many turns.")
+    stride: int = Field(1, ge=1, description="With a window: turns between two restarts of the prompt.")
     remind: str | None = Field(
         None,
         min_length=1,
@@ -60,7 +60,7 @@ class MemoryConfig(Config):
         if (self.memory == "full" and self.history is not None) or (self.memory == "markovian" and self.history):
             raise ValueError(f"memory = {self.memory!r} takes no history; leave it out, or choose 'window'")
         if self.policy != "window" and self.stride > 1:
-            raise ValueError("stride needs a history: without a window no prompt starts anew in strides")
+            raise ValueError("stride needs a history: without a window no prompt restarts")
         return self
 
 

@@ -56,7 +56,7 @@ def attribute(
         return
     rows = [("none of them", str(found.none)), *((f"+ {name}", str(each)) for name, each in found.parts.items())]
     show_table(("part", "success, 95 % interval over tasks"), [*rows, ("all of them", str(found.all))])
-    typer.echo("\nA part's value is its Shapley value: what it adds on average over all orders of switching parts on.")
+    typer.echo("\nA part's value is its Shapley value: its average gain over all orders of switching parts on.")
 
 
 def _switches(given: list[str]) -> dict[str, list[str]]:

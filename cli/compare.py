@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
 
 def compare(
     first: Annotated[str, typer.Argument(metavar="A", help="An evaluation's folder; of several seeds: A1,A2,...")],
-    second: Annotated[str, typer.Argument(metavar="B", help="What is compared with it, likewise.")],
+    second: Annotated[str, typer.Argument(metavar="B", help="The evaluation to compare with it, likewise.")],
     measure: Annotated[list[str], typer.Option(help="success, score, return or turns; may be given again.")] = [
         "success"
     ],
@@ -87,7 +87,7 @@ def _folders(listed: str) -> list[Path]:
 def _wordings(found: list[Comparison]) -> list[str]:
     """Return a note if the two evaluations worded the tasks differently."""
     pairs = dict.fromkeys((each.first.perturbations, each.second.perturbations) for each in found)
-    return [f"The wording differs: tasks are told to A {_words(a)}, to B {_words(b)}" for a, b in pairs if a != b]
+    return [f"The wording differs: A's tasks are worded {_words(a)}, B's {_words(b)}" for a, b in pairs if a != b]
 
 
 def _words(perturbations: tuple[str, ...]) -> str:

@@ -93,8 +93,8 @@ def evaluate(
     fixed["--held-out"] = held_out
     if panel and (given := [name for name, is_given in fixed.items() if is_given]):
         raise ConfigError(
-            f"{' and '.join(given)} cannot stand beside --panel, which fixes environments, settings, tasks and seeds: "
-            "leave one of the two out"
+            f"{' and '.join(given)} cannot be combined with --panel, which fixes environments, settings, tasks and "
+            "seeds: leave one of the two out"
         )
     if held_out:
         chosen = _held_out_panel(agent, env, parse_flags(settings), tasks or 100, seed or 0, attempts or 1)

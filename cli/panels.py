@@ -55,7 +55,7 @@ def make(
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
     attempts: Annotated[int, typer.Option(min=1, help="At each task.")] = 1,
     family: Annotated[str, typer.Option(help="Under which name results are shown; default: the environment's.")] = "",
-    summary: Annotated[str, typer.Option(help="What the panel is, in a line.")] = "",
+    summary: Annotated[str, typer.Option(help="A description of the panel, in one line.")] = "",
     may_differ: Annotated[bool, typer.Option(help="Tasks may begin otherwise elsewhere.")] = False,
     add: Annotated[bool, typer.Option("--add", help="Add these tasks to the panel that is there.")] = False,
     settings: Settings = [],

@@ -45,7 +45,7 @@ def train(
         bool, typer.Option("--accept-env-version", help="Continue although the environment's version has changed.")
     ] = False,
     plan: Annotated[
-        bool, typer.Option("--plan", help="Say what the run needs and whether it fits; train nothing.")
+        bool, typer.Option("--plan", help="Show the needs of the run and whether it fits, without training.")
     ] = False,
     on: Annotated[
         str | None,

@@ -208,6 +208,6 @@ def _check_tree(node: Keys, group: Ids, turn: Ids, order: Ids) -> None:
     if len(wrong := np.flatnonzero(differs)):
         rows = order[by_node[wrong[0]]], order[by_node[wrong[0] + 1]]
         raise CairnError(
-            f"StepTable: a tree's node stands at one turn and sets out from one node; {n[wrong[0]]} does not "
+            f"StepTable: a tree's node has one turn and one parent node; {n[wrong[0]]} does not "
             f"(rows {rows[0]} and {rows[1]})"
         )

@@ -92,7 +92,7 @@ class DamagedStoreError(CairnError):
     def __init__(self, path: str, how: str) -> None:
         self.how = how
         save = f'sqlite3 {quote(path)} ".recover" | sqlite3 saved.sqlite'
-        super().__init__(f"Run store {path!r} is damaged: {how}. Save what can be read with: {save}")
+        super().__init__(f"Run store {path!r} is damaged: {how}. Save the readable part with: {save}")
 
 
 class EpisodeFailure(CairnError):  # noqa: N818  (a failure is an outcome with a record, not a programming error)

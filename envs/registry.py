@@ -152,7 +152,7 @@ def address(env_id: str) -> str:
         return target
     path = f"{target.__module__}:{target.__qualname__}"
     if not DOTTED.fullmatch(path) or target.__module__ == "__main__":
-        raise CairnError(f"Environment {env_id!r} must stand at the top of an importable module, got {path!r}")
+        raise CairnError(f"Environment {env_id!r} must be at the top level of an importable module, got {path!r}")
     return path
 
 

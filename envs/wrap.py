@@ -346,7 +346,7 @@ def _numbers(space: Any) -> Actions:  # Any: a space of numbers
 
 def _member(space: gymnasium.Space[Any], action: Any, said: str) -> Any:
     if not space.contains(action):
-        raise ValueError(f"{said[:80]!r} is outside of what is possible.")
+        raise ValueError(f"{said[:80]!r} is not a possible action.")
     return action
 
 

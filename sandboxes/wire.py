@@ -37,7 +37,7 @@ def received(read: Callable[[int, float], bytes], timeout_s: float) -> tuple[dic
     try:
         message = json.loads(body)
     except (ValueError, RecursionError):
-        raise SandboxFailure(f"A sandbox sent what is no message: {body!r:.100}") from None
+        raise SandboxFailure(f"A sandbox sent an invalid message: {body!r:.100}") from None
     if not isinstance(message, dict):
-        raise SandboxFailure(f"A sandbox sent what is no message: {body!r:.100}")
+        raise SandboxFailure(f"A sandbox sent an invalid message: {body!r:.100}")
     return message, blob

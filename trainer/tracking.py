@@ -116,7 +116,7 @@ class Tracking(Callback):
     def _tell_problems(self) -> None:
         for apart in self._apart:
             if (problem := apart.first_problem()) is not None:
-                self._then.on_note(f"tracker {apart.name}: {problem}. The run goes on")
+                self._then.on_note(f"tracker {apart.name}: {problem}. The run continues")
 
 
 class _TrackerThread:

@@ -172,7 +172,7 @@ class Trainer:
         is_new, done = checkpoint is None or imitating, policy.version
         is_evaluated = done in self.reports or not self._evaluates_after(done)
         if not is_new and done >= self.config.trainer.updates and is_evaluated:
-            note = f"Nothing is left to do: the run has {done} updates. To go on, set trainer.updates to more"
+            note = f"Nothing is left to do: the run has {done} updates. To continue, set trainer.updates to more"
             self.callback.on_note(note)
             return Run(self.folder, self.reports)
         learner = self._learner(policy, None if is_new else checkpoint)  # the present weights are its masters
@@ -273,7 +273,7 @@ class Trainer:
         if collapse.alarm.action == "stop" or checkpoint is None or self.rollbacks >= self.config.guards.max_rollbacks:
             back = "" if checkpoint is None else f"; checkpoint {checkpoint.folder.name} is from before it"
             raise CairnError(
-                f"Stopped {collapse}{back}. Go on with other settings: "
+                f"Stopped {collapse}{back}. Continue with other settings: "
                 f"cairn train --resume {quote(str(self.folder))} --set learner.optimizer.lr=..."
             ) from collapse
         before = self.store.meta().get("rollbacks", [])

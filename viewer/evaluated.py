@@ -26,8 +26,8 @@ from cairn.viewer.catalog import RunPlace
 from cairn.viewer.charts import COLOURS, Chart, CurveLine, Point, line_chart
 
 _BUDGETS = (  # name, title, counted quantity
-    ("turns", "Success within so many turns", "turns"),
-    ("tokens", "Success within so many tokens", "tokens, read and said"),
+    ("turns", "Success by number of turns", "turns"),
+    ("tokens", "Success by number of tokens", "tokens, read and said"),
     ("cost", "Success within a cost", "cost of an episode"),
 )
 

@@ -252,5 +252,5 @@ def failures(store: RunStore, limit: int) -> list[tuple[int, int, str, str]]:
 def _last(store: RunStore, name: str) -> float | None:
     found = store.rows("SELECT value FROM metrics WHERE name = ? ORDER BY step DESC LIMIT 1", (name,))
     if found and type(found[0][0]) not in (float, int):
-        raise store.damaged(f"the metric {name!r} has values that are no numbers")
+        raise store.damaged(f"the metric {name!r} has values that are not numbers")
     return float(found[0][0]) if found else None

@@ -168,8 +168,8 @@ class VLLMEngine:
         except (RuntimeError, ValueError) as error:
             reason = str(error).splitlines()[0][:300]
             raise ConfigError(
-                f"sampling.vllm: the engine did not start: {reason} (its own messages are above). If memory is what it "
-                "lacks, lower sampling.vllm.memory_share or set sampling.vllm.cache_gib"
+                f"sampling.vllm: the engine did not start: {reason} (its own messages are above). If it lacks "
+                "memory, lower sampling.vllm.memory_share or set sampling.vllm.cache_gib"
             ) from error
         if self._pauses:
             self._ask(lambda llm: llm.pause_generation(mode="keep", clear_cache=False))

@@ -58,7 +58,7 @@ def _api(policy: Policy | None, sampling: SamplingConfig, config: OpenAIConfig) 
     if config.api == "chat":
         return ChatCompletions(sampling)
     if policy is None:
-        raise ConfigError("sampling.openai.api: 'completions' needs a tokenizer, and there is none")
+        raise ConfigError("sampling.openai.api: 'completions' needs a tokenizer, and none is given")
     return IdCompletions(policy, sampling)
 
 

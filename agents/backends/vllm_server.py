@@ -56,7 +56,7 @@ class VLLMServerConfig(ModelServerConfig):
     retry_s: float = Field(1200.0, gt=0, description="Seconds that all attempts at a reply may take, waits included.")
     max_in_flight: int = Field(1024, ge=1, description="Requests at the server at once: it sees to their order itself.")
     weights_folder: str | None = Field(
-        None, description="Folder that the server reads too, for weights. None: /dev/shm, or where there is none, /tmp."
+        None, description="Folder that the server reads too, for weights. None: /dev/shm if it exists, else /tmp."
     )
 
 
@@ -65,7 +65,7 @@ class VLLMServerBackend(ServedBackend):
 
     def __init__(self, policy: Policy | None, sampling: SamplingConfig, config: VLLMServerConfig) -> None:
         if policy is None or policy.model is None:
-            raise ConfigError("sampling.method: 'vllm_server' samples with a policy of ours, and there is none")
+            raise ConfigError("sampling.method: 'vllm_server' samples with a local policy, and none is given")
         super().__init__(sampling, config, _Completions(policy, sampling), config.model or "")
         self._policy, self.version = policy, policy.version
         self._folder = _new_folder(config.weights_folder)

@@ -89,7 +89,7 @@ def _refuse_overlaps(switches: Mapping[str, Mapping[str, Any]]) -> None:
     for name, settings in switches.items():
         for key in flatten(settings):
             if (other := owners.setdefault(key, name)) != name:
-                raise ConfigError(f"Parts {other!r} and {name!r} both set {key}: what both together are is not clear")
+                raise ConfigError(f"Parts {other!r} and {name!r} both set {key}: their combination is undefined")
 
 
 def _attribution(

@@ -85,7 +85,7 @@ def _loaded(folders: Sequence[Path]) -> list[Evaluation]:
     if len({folder.resolve() for folder in folders}) < max(1, len(folders)):
         raise CairnError(
             f"Expected an evaluation, or several different ones, such as of runs with different seeds, got "
-            f"{', '.join(map(str, folders)) or 'none'}: one that is given twice is no second seed"
+            f"{', '.join(map(str, folders)) or 'none'}: the same folder twice is not a second seed"
         )
     side = [load_evaluation(folder) for folder in folders]
     _refuse_other_panels(side, Panel.content_hash)
@@ -100,7 +100,7 @@ def _refuse_gaps(evaluation: Evaluation) -> None:
     if missing := [task for number, part in parts for task in part.tasks if (number, task) not in found]:
         raise CairnError(
             f"{len(missing)} of the tasks in {str(evaluation.folder)!r}, such as {missing[0]!r}, have no episode "
-            "that could be scored: all failed, by faults of ours. Run the same cairn eval again, which tries them again"
+            "that could be scored: all failed because of the infrastructure. Repeat the same cairn eval to retry them"
         )
 
 

@@ -185,8 +185,8 @@ def load_evaluation(folder: Path) -> Evaluation:
         found = sum(result.measures.episodes + result.measures.excluded for result in parts)
         if found < wanted:
             raise CairnError(
-                f"The evaluation in {str(folder)!r} stopped after {found} of {wanted} episodes; the same cairn eval "
-                "goes on"
+                f"The evaluation in {str(folder)!r} stopped after {found} of {wanted} episodes; repeat the "
+                "same cairn eval to continue"
             )
         return Evaluation(
             agent=kept.agent,

@@ -135,7 +135,7 @@ def told_otherwise(panel: Panel, *perturbations: str) -> Panel:
     parts = tuple(
         part.model_copy(update={"config": {**part.config, **told}, "may_differ": True}) for part in panel.parts
     )
-    summary = f"{panel.summary} Told otherwise: {', '.join(sorted(perturbations))}."
+    summary = f"{panel.summary} Perturbed: {', '.join(sorted(perturbations))}."
     return panel.model_copy(update={"name": f"{panel.name}.{names}", "summary": summary, "parts": parts}).sealed()
 
 
@@ -172,7 +172,7 @@ def open_env(part: PanelSection) -> TextEnv:
     if missing := [task for task in part.tasks if not env.has_task(task)]:
         raise ConfigError(
             f"{part.env!r} has no task {missing[0]!r} here; {len(missing)} of the panel's {len(part.tasks)} are "
-            "missing. Is CAIRN_DATA set? cairn doctor says what is found"
+            "missing. Is CAIRN_DATA set? cairn doctor lists the data that is found"
         )
     return env
 

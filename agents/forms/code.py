@@ -28,7 +28,7 @@ def parse(reply: str) -> Parsed:
     if any(_OPENS.fullmatch(line) for line in lines[end + 1 :]):
         return invalid("it holds more than one block, and exactly one program is run at a turn")
     if "".join(lines[end + 1 :]).strip():
-        return invalid("text follows its block. End the reply after the program: what it prints is shown to you then")
+        return invalid("text follows its block. End the reply after the program: its output is shown to you then")
     program = "\n".join(lines[first + 1 : end])
     return Parsed(action=program, is_valid=True) if program.strip() else invalid("its program is empty")
 

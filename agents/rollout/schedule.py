@@ -27,7 +27,7 @@ class ScheduleConfig(Config):
     """How far episodes may run ahead of the updates."""
 
     over_provision: float = Field(
-        0.0, ge=0, description="Groups in flight beyond an update's, as a share of them; what is unfinished goes on."
+        0.0, ge=0, description="Groups in flight beyond an update's, as a share of them; unfinished groups continue."
     )
     staleness: int = Field(
         0, ge=0, description="Updates that may pass between a group's beginning and the update that trains on it."
@@ -38,7 +38,7 @@ class ScheduleConfig(Config):
         if self.over_provision > self.staleness:
             raise ValueError(
                 f"over_provision = {self.over_provision:g} needs staleness of at least that, got {self.staleness}: "
-                "what goes on at the next update began under older weights"
+                "groups that continue in the next update began with older weights"
             )
         return self
 

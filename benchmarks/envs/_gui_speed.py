@@ -243,7 +243,7 @@ def made(env_id: str) -> GuiEnv:
     """Return an environment in a browser."""
     env = make(env_id)
     if not isinstance(env, GuiEnv):
-        raise CairnError(f"{env_id} is no environment in a browser")
+        raise CairnError(f"{env_id} is not an environment in a browser")
     return env
 
 

@@ -82,7 +82,7 @@ def unpack(texts: bytes, prompt_ids: bytes, reply_ids: bytes, reply_logprobs: by
             reply_logprobs=np.frombuffer(reply_logprobs, np.float32),
         )
     except (zlib.error, ValueError, TypeError, RecursionError) as error:
-        raise CairnError(f"What is stored of an episode's texts cannot be read: {error}") from error
+        raise CairnError(f"The stored texts of an episode cannot be read: {error}") from error
 
 
 def _texts(found: Any) -> tuple[str, ...]:  # Any: JSON, which should be a list of texts

@@ -100,7 +100,9 @@ class RunStore:
         """
         file = run / "run.sqlite" if run.is_dir() else run
         if not file.is_file():
-            raise CairnError(f"{str(run)!r} is no run: expected a folder with run.sqlite, such as runs/quickstart-...")
+            raise CairnError(
+                f"{str(run)!r} is not a run: expected a folder with run.sqlite, such as runs/quickstart-..."
+            )
         return file
 
     def __enter__(self) -> Self:
@@ -264,7 +266,7 @@ class RunStore:
         """Return (step, value) pairs of one metric, by step."""
         found = self.rows("SELECT step, value FROM metrics WHERE name = ? ORDER BY step", (name,))
         if not {(type(step), type(value)) for step, value in found} <= {(int, float), (int, int)}:
-            raise self.damaged(f"the metric {name!r:.100} has values that are no numbers")
+            raise self.damaged(f"the metric {name!r:.100} has values that are not numbers")
         return [(step, value) for step, value in found]
 
     def names(self) -> list[str]:
@@ -318,7 +320,7 @@ class RunStore:
             db.execute(to_rows.EVENT, (step, time.time(), "forgotten", told))
         is_full = used_bytes(db) > most
         if is_full and not self._is_full:
-            told = "What may not be forgotten takes more than store.max_gb: the run's file grows beyond it"
+            told = "The data that must be kept exceeds store.max_gb: the run's file grows beyond it"
             db.execute(to_rows.EVENT, (step, time.time(), "full", told))
         self._is_full = is_full
 
@@ -331,7 +333,7 @@ class RunStore:
             return True
         found = self.meta()["writer"]
         if found["owner"] != owner:
-            raise CairnError(f"Another writer has taken over run store {str(self.path)!r}; this one may not go on")
+            raise CairnError(f"Another writer has taken over run store {str(self.path)!r}; this one may not continue")
         if found["number"] < number:
             raise CairnError(f"Run store {str(self.path)!r} holds writes up to {found['number']}, got write {number}")
         return False
@@ -344,7 +346,7 @@ class RunStore:
             self._db.execute("COMMIT")
         except sqlite3.Error as error:
             raise CairnError(
-                f"Cannot write to run store {str(self.path)!r}: {error}. What was stored before is intact"
+                f"Cannot write to run store {str(self.path)!r}: {error}. Earlier writes are intact"
             ) from error
         finally:
             if self._db.in_transaction:

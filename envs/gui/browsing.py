@@ -59,7 +59,7 @@ class GuiConfig(EnvConfig):
     step_s: float = Field(20.0, gt=0, description="Seconds after which a page hangs: its episode has failed then.")
     browser: str | None = Field(None, description="Path of Chromium or Chrome; None: Playwright's, or on the PATH.")
     chromium_sandbox: bool | None = Field(
-        None, description="Whether Chromium's own sandbox is on; None: wherever this process is not root."
+        None, description="Whether Chromium's own sandbox is on; None: unless this process is root."
     )
 
     @model_validator(mode="after")

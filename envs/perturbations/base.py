@@ -19,7 +19,7 @@ from cairn.envs.base import TextEnv
 class PerturbationConfig(Config):
     """What every perturbation can be told."""
 
-    seed: int = Field(0, description="Of what is drawn for each task.")
+    seed: int = Field(0, description="Of the random choices for each task.")
 
 
 class Perturbation:

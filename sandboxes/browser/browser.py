@@ -44,8 +44,10 @@ class BrowserConfig(Config):
     width: int = Field(1024, ge=100, description="Of a page, in pixels.")
     height: int = Field(768, ge=100, description="Of a page, in pixels.")
     keep: int = Field(2, ge=0, description="Pages that wait warm for a lease; each costs some processor time.")
-    caches: bool = Field(True, description="Whether pages keep from lease to lease what a site says never changes.")
-    leases: int = Field(200, ge=1, description="After so many a page is replaced.")
+    caches: bool = Field(
+        True, description="Whether pages keep resources that a site declares immutable from lease to lease."
+    )
+    leases: int = Field(200, ge=1, description="Leases after which a page is replaced.")
     memory_bytes: int = Field(
         3 << 30,
         ge=1 << 28,
@@ -53,7 +55,7 @@ class BrowserConfig(Config):
     )
     step_s: float = Field(20.0, gt=0, description="Seconds after which a page hangs.")
     chromium_sandbox: bool | None = Field(
-        None, description="Whether Chromium's own sandbox is on; None: wherever this process is not root."
+        None, description="Whether Chromium's own sandbox is on; None: unless this process is root."
     )
 
 

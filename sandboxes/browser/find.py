@@ -22,7 +22,7 @@ def find_browser(path: str | None = None) -> str:
     """
     if path is not None:
         if not os.access(path, os.X_OK):
-            raise ConfigError(f"browser: {path!r} is no program")
+            raise ConfigError(f"browser: {path!r} is not a program")
         return path
     folder = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH", Path.home() / ".cache" / "ms-playwright"))
     own = (str(found) for pattern in _OWN for found in sorted(folder.glob(pattern), reverse=True))

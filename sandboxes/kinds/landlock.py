@@ -46,7 +46,7 @@ class Landlock(Sandbox):
     name: ClassVar[str] = "landlock"
     promises: ClassVar[str] = "files, connections and processes of the host are out of reach; no namespaces of its own"
     no_network: ClassVar[str | None] = (
-        "it has no network of its own, and Landlock tells ports apart but no addresses; use the sandbox 'bubblewrap'"
+        "it has no network of its own, and Landlock distinguishes ports but not addresses; use the sandbox 'bubblewrap'"
     )
 
     def problem(self) -> str | None:

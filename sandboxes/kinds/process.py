@@ -32,7 +32,7 @@ class Process(Sandbox):
         """Return an error unless `trusted` is set."""
         if self._config.trusted:
             return None
-        return "it isolates nothing: programs can do whatever you can; set trusted = true if that is meant"
+        return "it isolates nothing: programs can do everything that you can; set trusted = true if you trust them"
 
     @property
     def _config(self) -> ProcessConfig:

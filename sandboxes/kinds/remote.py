@@ -47,9 +47,9 @@ class RemoteConfig(SandboxConfig):
     token_file: str | None = Field(
         None, description="File that holds the token. None, and no `token`: the variable CAIRN_SANDBOX_TOKEN does."
     )
-    connect_s: float = Field(5.0, gt=0, description="Seconds until a connection must stand.")
+    connect_s: float = Field(5.0, gt=0, description="Seconds until a connection must be open.")
     start_s: float = Field(60.0, gt=0, description="Seconds until a new session must be there.")
-    retry_s: float = Field(60.0, ge=0, description="Seconds to go on asking a server that is not there or is full.")
+    retry_s: float = Field(60.0, ge=0, description="Seconds to retry a server that is unreachable or full.")
     backoff_s: float = Field(0.25, gt=0, description="Scale of the waits between: doubled each time, at random.")
 
     @field_validator("url")
@@ -66,10 +66,8 @@ class Remote(Sandbox):
 
     Config: ClassVar[type[SandboxConfig]] = RemoteConfig
     name: ClassVar[str] = "remote"
-    promises: ClassVar[str] = "what the server's kind of sandbox promises; this machine runs nothing"
-    no_network: ClassVar[str | None] = (
-        "what may be reached is said where the sandboxes are: cairn sandbox serve --set 'network=[...]'"
-    )
+    promises: ClassVar[str] = "the promises of the server's kind of sandbox; this machine runs nothing"
+    no_network: ClassVar[str | None] = "its network is set on the server: cairn sandbox serve --set 'network=[...]'"
 
     def __init__(self, config: SandboxConfig) -> None:
         super().__init__(config)
@@ -145,7 +143,7 @@ class RemotePlace:
         self._hit = answer.limit
         if answer.status == 404:
             raise SandboxFailure(
-                f"{self._client.config.url}: the session is gone: the server has begun anew, or has closed it because "
+                f"{self._client.config.url}: the session is gone: the server has restarted, or has closed it because "
                 f"nobody used it for {self._idle_s:g} s (cairn sandbox serve --idle-s)"
             )
         if answer.status != 200:

@@ -93,7 +93,7 @@ def test_spaces_within_spaces() -> None:
     assert text.endswith("in.0: ab\nin.1: 1 0 1\nplace: 0.1235 -1")
     assert text.startswith("An action is 2 numbers below 3 2, separated by blanks.")
     assert env.step("2, 1")[1] == 1.0
-    assert env.step("3 1")[0].startswith("'3 1' is outside of what is possible.")
+    assert env.step("3 1")[0].startswith("'3 1' is not a possible action.")
     assert env.step("x")[0].startswith("'x' is not 2 numbers.")
     assert env._env.unwrapped.steps == [[2, 1]]  # type: ignore[attr-defined]  # a wrapped one's
 

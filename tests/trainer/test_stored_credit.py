@@ -193,4 +193,4 @@ def test_the_command_answers_programs(run: Path) -> None:
 def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
     answer = CliRunner().invoke(app, ["credit", str(tmp_path)])
     assert answer.exit_code == 2
-    assert "is no run: expected a folder with run.sqlite" in answer.stderr
+    assert "is not a run: expected a folder with run.sqlite" in answer.stderr

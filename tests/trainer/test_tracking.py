@@ -101,7 +101,7 @@ def test_a_tracker_that_cannot_begin_is_noted_once_and_the_others_go_on() -> Non
     notes, lost = told(no_login, keeps)
     assert notes.updates == [1, 2, 3, 4]
     assert notes.notes == [
-        "tracker NoLogin: PermissionError: not logged in. The run goes on",
+        "tracker NoLogin: PermissionError: not logged in. The run continues",
         "tracker NoLogin: 4 of 4 messages were lost",
     ]
     assert (lost, no_login.kept, len(keeps.kept)) == (4.0, [], 6)
@@ -112,7 +112,7 @@ def test_a_server_that_comes_back_misses_what_was_told_meanwhile() -> None:
     notes, lost = told(gone)
     assert [each[1] for each in gone.kept if each[0] == "train"] == [2, 4]
     assert notes.notes == [
-        "tracker ServerGone: ConnectionError: no server at step 1. The run goes on",
+        "tracker ServerGone: ConnectionError: no server at step 1. The run continues",
         "tracker ServerGone: 2 of 4 messages were lost",
     ]
     assert lost == 2.0
@@ -125,7 +125,7 @@ def test_a_tracker_that_does_not_answer_holds_nothing_up() -> None:
             tracking.on_update(update, {})
         assert tracking.counts() == {"trackers_lost": 5.0}
         assert notes.notes == [f"tracker stuck: it is slower than the run: {MOST_WAITING} messages wait for it. "
-                               "The run goes on"]  # fmt: skip
+                               "The run continues"]  # fmt: skip
     assert notes.notes[1:] == [f"tracker stuck: {MOST_WAITING + 5} of {MOST_WAITING + 5} messages were lost"]
     stuck.is_free.set()
 

@@ -298,7 +298,9 @@ def test_a_finished_run_has_nothing_left_to_do(tmp_path: Path) -> None:
     assert again.is_finished
     shorter = train(DOORS, {**TINY, "trainer.updates": 1}, folder=tmp_path, callback=heard, resume=True)
     assert shorter.is_finished
-    assert heard.notes.count("Nothing is left to do: the run has 2 updates. To go on, set trainer.updates to more") == 2
+    assert (
+        heard.notes.count("Nothing is left to do: the run has 2 updates. To continue, set trainer.updates to more") == 2
+    )
     longer = train(DOORS, {**TINY, "trainer.updates": 3}, folder=tmp_path, callback=heard, resume=True)
     assert heard.updates == [3]
     assert sorted(longer.reports) == [0, 2, 3]

@@ -55,7 +55,7 @@ def test_the_page_of_an_evaluation_says_what_was_found(tmp_path: Path) -> None:
     assert f"doors {PANEL.content_hash()[:12]}" in page
     assert "12 of 12" in page
     assert "6 episodes scored" in page
-    assert "Success within so many turns" in page
+    assert "Success by number of turns" in page
     assert "Result" in page
     assert "Curves" not in page
     assert "amber-5" in groups

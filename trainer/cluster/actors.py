@@ -119,7 +119,7 @@ class Cluster:
         if self.replaced >= self.config.replacements:
             raise CairnError(
                 f"{name} died, and cluster.replacements = {self.config.replacements} allows no further replacement: "
-                f"{why}. See what ends these processes (often memory), then go on with --resume"
+                f"{why}. Find out why these processes end (often memory), then continue with --resume"
             )
         self.replaced += 1
         self.on_note(f"{name} died and is replaced: {why}")

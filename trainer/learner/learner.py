@@ -55,12 +55,12 @@ class LearnerConfig(Config):
     importance_cap: float | None = Field(
         None,
         gt=0,
-        description="Truncated importance sampling: logprobs are computed anew before an update, ratios are taken to "
-        "them, and a token counts min(new / sampled probability, cap). None: ratios are taken to what was sampled.",
+        description="Truncated importance sampling: logprobs are recomputed before an update, ratios use "
+        "them, and a token counts min(new / sampled probability, cap). None: ratios use the sampled logprobs.",
     )
     reference: ReferenceConfig = ReferenceConfig()
     checkpointing: bool = Field(
-        False, description="Compute layers a second time in the backward pass instead of keeping what they computed."
+        False, description="Compute layers a second time in the backward pass instead of keeping their activations."
     )
     max_mismatch: float = Field(
         0.1, gt=0, description="Mean difference of logprobs, trained from sampled with equal weights, that is an error."

@@ -98,7 +98,7 @@ class PolicyOptimizer:
             if wrong := next((found for found in slots.values() if set(found) != expected), None):
                 raise CairnError(
                     f"The optimiser's state holds {sorted(wrong)} where {sorted(expected)} is expected: it belongs to "
-                    "another kind of optimiser. Go on with the settings that the run began with"
+                    "another kind of optimiser. Continue with the settings that the run began with"
                 )
             state = {index: self._cut(names[index], found) for index, found in slots.items()}
             optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
@@ -108,7 +108,7 @@ class PolicyOptimizer:
         if odd := sorted(set(masters) ^ set(self._masters)):
             raise CairnError(
                 f"The optimiser's state {'has' if odd[0] in masters else 'lacks'} a float32 master of {odd[0]!r}: it "
-                "belongs to a run with another model.dtype. Go on with the settings that the run began with"
+                "belongs to a run with another model.dtype. Continue with the settings that the run began with"
             )
         for name, master in self._masters.items():
             master.copy_(shared_like(masters[name], master))

@@ -109,7 +109,7 @@ class Reference:
         if odd := sorted(name for name in shapes.keys() | expected.keys() if shapes.get(name) != expected.get(name)):
             raise CairnError(
                 f"The reference policy has {odd[0]!r} as {shapes.get(odd[0])} where {expected.get(odd[0])} is "
-                "expected: it belongs to another model. Go on with the settings that the run began with"
+                "expected: it belongs to another model. Continue with the settings that the run began with"
             )
         for name, tensor in self._tensors.items():
             tensor.copy_(shared_like(tensors[name].to(tensor.dtype), tensor))

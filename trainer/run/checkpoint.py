@@ -87,7 +87,7 @@ def save(
             is_full = getattr(error, "errno", None) == errno.ENOSPC or "No space left" in str(error)
             hint = "free some space" if is_full else "check the folder"
             raise CairnError(
-                f"Cannot write checkpoint {str(target)!r}: {error}; {hint}, then go on with --resume"
+                f"Cannot write checkpoint {str(target)!r}: {error}; {hint}, then continue with --resume"
             ) from error
         raise
     # Later ones are damaged, or of a future that this run went back from.
@@ -124,7 +124,7 @@ def restore_learner(checkpoint: Checkpoint, learner: Learner) -> None:
         if checkpoint.state.get("reference") != (file_hash(path) if path.is_file() else "missing"):
             raise CairnError(
                 f"learner.reference: {str(path)!r} is missing, or is not the reference policy that this run was held "
-                "to. Go on with the settings that the run began with, or put the file back"
+                "to. Continue with the settings that the run began with, or put the file back"
             )
         learner.reference.load_tensors(load_file(path))
 

@@ -22,7 +22,7 @@ _CHARTS = (  # title, unit, metrics
     ("GPU in use", "share of the time", ("hardware/gpu",)),
     ("Memory", "10^9 bytes, the most so far", ("hardware/memory_gb", "hardware/gpu_memory_gb")),
     ("Mismatch of sampled and trained logprobs", "nats", ("mismatch/mean", "mismatch/max")),
-    ("Failed and begun anew", "episodes", ("failed", "restarted")),
+    ("Failed and restarted episodes", "episodes", ("failed", "restarted")),
 )
 
 

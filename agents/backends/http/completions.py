@@ -183,5 +183,5 @@ def _constraint(choices: Sequence[tuple[int, ...]] | None, ids: Sequence[int], *
         return constraint_along(cut, ids)
     except ValueError as error:
         raise ConfigError(
-            f"agent.constrain: the server does not keep to what is allowed ({error}); {_UNBOUND}"
+            f"agent.constrain: the server does not keep to the allowed ids ({error}); {_UNBOUND}"
         ) from None

@@ -36,9 +36,9 @@ class ModelServerConfig(BackendConfig):
     key_env: str = Field(
         "OPENAI_API_KEY",
         pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
-        description="Environment variable that holds the API key; the key itself stands in no configuration.",
+        description="Environment variable that holds the API key; the key itself is never in a configuration.",
     )
-    connect_s: float = Field(10.0, gt=0, description="Seconds until a connection must stand.")
+    connect_s: float = Field(10.0, gt=0, description="Seconds until a connection must be open.")
     reply_s: float = Field(
         120.0, gt=0, description="Seconds until a whole reply must be there; then it is asked again."
     )
@@ -48,9 +48,11 @@ class ModelServerConfig(BackendConfig):
         0.5, gt=0, description="Scale of the waits between attempts: doubled each time, at random."
     )
     max_in_flight: int = Field(32, ge=1, description="Requests at the server at once; others wait.")
-    requests_per_minute: int | None = Field(None, ge=1, description="More than so many wait. None: no limit of ours.")
+    requests_per_minute: int | None = Field(
+        None, ge=1, description="Requests beyond it wait. None: no limit on this side."
+    )
     tokens_per_minute: int | None = Field(
-        None, ge=1, description="Prompts and replies together; what would go beyond waits. None: no limit of ours."
+        None, ge=1, description="Of prompts and replies; requests beyond it wait. None: no limit on this side."
     )
     max_answer_mib: int = Field(64, ge=1, description="A longer answer is given up.")
     prices: PriceConfig | None = Field(None, description="Per million tokens; None: cost is not counted.")

@@ -164,7 +164,7 @@ def test_some_episodes_are_found(tmp_path: Path) -> None:
 def test_an_update_that_cannot_be_written_leaves_no_trace(tmp_path: Path) -> None:
     with RunStore(tmp_path / "run.sqlite") as store:
         store.add(1, {"loss": 0.5})
-        with pytest.raises(CairnError, match="What was stored before is intact"):
+        with pytest.raises(CairnError, match="Earlier writes are intact"):
             store.add(2, {"kl": 0.1, "loss": 0.2}, [episode(1.0, "look")], phase=None)  # type: ignore[arg-type]  # the fault
         assert store.rows("SELECT step, name FROM metrics") == [(1, "loss")]
         assert not store.rows("SELECT * FROM episodes")

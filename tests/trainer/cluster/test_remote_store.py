@@ -50,7 +50,7 @@ def test_a_killed_writer_leaves_nothing_out_and_nothing_twice(nodes: Nodes, tmp_
         store.forget_after(20)
         store.flush()
         store.add(50, {"loss": 0.5}, [episode(1.0, "look")], phase=None)  # type: ignore[arg-type]  # the fault
-        with pytest.raises(CairnError, match="What was stored before is intact"):
+        with pytest.raises(CairnError, match="Earlier writes are intact"):
             store.flush()
     with RunStore(tmp_path / "run.sqlite") as reader:
         assert reader.rows("SELECT max(step) FROM episodes") == [(20,)]

@@ -38,12 +38,14 @@ class Slots(Config):
     """One choice per slot."""
 
     key: str = Field("anchor", description="What makes two states one.")
-    timeout: Literal["failure", "open"] = Field("failure", description="What an episode cut by a budget ends in.")
+    timeout: Literal["failure", "open"] = Field(
+        "failure", description="The final state of an episode that a budget cut."
+    )
     backup: Backup = Field("fixed_point", description="How values of states are found.")
     depth: int | None = Field(None, ge=0, description="Backups of the fixed point, from visit means; none: to the end.")
     gamma: float = Field(0.95, gt=0, le=1, description="Discount of a step.")
     prior_visits: float = Field(0.0, ge=0, description="Pseudo-visits of a state, worth the group's mean outcome.")
-    credit: Measure = Field("q_minus_v", description="What a step is credited with.")
+    credit: Measure = Field("q_minus_v", description="The credit of a step.")
     lam: float = Field(0.0, ge=0, le=1, description="Lambda of the credit `gae`.")
     normalize: Normalizer = Field("none", description="How credits are scaled.")
     within: Within = Field("state", description="Among which steps.")

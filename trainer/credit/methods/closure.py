@@ -55,8 +55,8 @@ class ClosureConfig(Config):
         8.0, gt=0, description="k_b: how many steps of an action weigh as much as doubt; none: actions are not pooled."
     )
     keys: tuple[str, ...] = Field(("anchor",), min_length=1, description="State keys, coarse to fine, each nested.")
-    timeout: Literal["open", "failure"] = Field("open", description="What an episode cut by a budget ends in.")
-    split_rounds: int = Field(4, ge=0, description="How often keys proved aliased are split by what came before.")
+    timeout: Literal["open", "failure"] = Field("open", description="The final state of an episode that a budget cut.")
+    split_rounds: int = Field(4, ge=0, description="How often keys proved aliased are split by the steps before.")
     score_range: tuple[float, float] = Field((0.0, 1.0), description="Least and greatest score, for widths only.")
     per_width: bool = Field(False, description="Give advantages in units of their widths.")
     leave_own_out: bool = Field(

@@ -41,7 +41,9 @@ class CRBCConfig(Config):
     normalize: Literal["none", "floor"] = Field(
         "floor", description="Divide Q - V by the larger of sigma and floor, or not."
     )
-    timeout: Literal["failure", "open"] = Field("failure", description="What an episode cut by a budget ends in.")
+    timeout: Literal["failure", "open"] = Field(
+        "failure", description="The final state of an episode that a budget cut."
+    )
     step_weight: float = Field(5.0, ge=0, description="Of the step term.")
     episode_weight: float = Field(1.0, ge=0, description="Of the episode term.")
     epsilon: float = Field(1e-6, gt=0, description="Added to the episode term's standard deviation.")

@@ -37,8 +37,10 @@ class G2POConfig(Config):
     """Settings of G2PO."""
 
     gamma: float = Field(0.95, gt=0, le=1, description="Discount of a step.")
-    success_reward: float = Field(10.0, gt=0, description="What a success is worth.")
-    timeout: Literal["failure", "open"] = Field("failure", description="What an episode cut by a budget ends in.")
+    success_reward: float = Field(10.0, gt=0, description="Value of a success.")
+    timeout: Literal["failure", "open"] = Field(
+        "failure", description="The final state of an episode that a budget cut."
+    )
     normalize: Literal["none", "std"] = Field("std", description="Divide all terms by their std, or not.")
     invalid_penalty: float = Field(0.1, ge=0, description="Taken off the first part where the reply was invalid.")
     step_weight: float = Field(1.0, ge=0, description="w: of both parts of the step term.")

@@ -36,7 +36,9 @@ class GAGPOConfig(Config):
 
     gamma: float = Field(0.95, ge=0, le=1, description="Discount of a step.")
     lam: float = Field(0.95, ge=0, le=1, description="Lambda: how far a step is credited with later surprises.")
-    timeout: Literal["failure", "open"] = Field("failure", description="What an episode cut by a budget ends in.")
+    timeout: Literal["failure", "open"] = Field(
+        "failure", description="The final state of an episode that a budget cut."
+    )
     normalize: Literal["none", "centre", "std"] = Field(
         "std", description="Take the segment's mean off and divide by its std; take the mean off; or neither (none)."
     )

@@ -36,7 +36,9 @@ class GatedBEPOConfig(Config):
 
     gamma: float = Field(0.95, gt=0, le=1, description="Discount of a step.")
     lam: float = Field(0.95, ge=0, le=1, description="Lambda: how far a step is credited with later surprises.")
-    timeout: Literal["failure", "open"] = Field("failure", description="What an episode cut by a budget ends in.")
+    timeout: Literal["failure", "open"] = Field(
+        "failure", description="The final state of an episode that a budget cut."
+    )
     normalize: Literal["none", "centre", "std"] = Field("std", description="How A^B is scaled.")
     within: Literal["group", "state"] = Field("group", description="Segment of that norm.")
     step_weight: float = Field(1.0, ge=0, description="Of A^B.")
@@ -65,4 +67,4 @@ def branches(graph: Graph) -> Flags:
     return out
 
 
-CREDIT = Credit(GatedBEPOConfig, compute, violates={"shift": "success and failure are two ends, whatever their scores"})
+CREDIT = Credit(GatedBEPOConfig, compute, violates={"shift": "success and failure are two final states for any scores"})

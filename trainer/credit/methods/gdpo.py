@@ -40,7 +40,7 @@ class GDPOConfig(Config):
     weights: dict[str, float] = Field(
         default_factory=dict, description="Of parts of the reward by name; 1 where left out."
     )
-    whiten: Literal["episodes", "tokens"] = Field("episodes", description="What the batch's statistics count.")
+    whiten: Literal["episodes", "tokens"] = Field("episodes", description="Unit of the batch's statistics.")
     epsilon: float = Field(1e-4, gt=0, description="Added to standard deviations.")
 
 

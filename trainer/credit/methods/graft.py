@@ -48,11 +48,13 @@ class GRAFTConfig(Config):
     edges: Literal["distinct", "raw"] = Field(
         "distinct", description="Whether an edge ahead counts once, or each time."
     )
-    timeout: Literal["failure", "open"] = Field("failure", description="What an episode cut by a budget ends in.")
+    timeout: Literal["failure", "open"] = Field(
+        "failure", description="The final state of an episode that a budget cut."
+    )
     normalize: Literal["none", "centre", "std"] = Field(
         "std", description="Take the state's mean off and divide by its std; take the mean off; or neither (none)."
     )
-    singleton: Literal["sign", "zero"] = Field("sign", description="What a step alone at its state gets.")
+    singleton: Literal["sign", "zero"] = Field("sign", description="The credit of the only step at a state.")
     epsilon: float = Field(1e-6, gt=0, description="Added to standard deviations.")
 
 

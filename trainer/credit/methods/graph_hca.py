@@ -37,7 +37,9 @@ class GraphHCAConfig(Config):
 
     gamma: float = Field(0.95, gt=0, le=1, description="Discount of a step.")
     floor: float = Field(0.01, gt=0, le=1, description="Least value that has a logarithm of its own.")
-    timeout: Literal["failure", "open"] = Field("failure", description="What an episode cut by a budget ends in.")
+    timeout: Literal["failure", "open"] = Field(
+        "failure", description="The final state of an episode that a budget cut."
+    )
     normalize: Literal["none", "centre", "std"] = Field(
         "std", description="Take the state's mean off and divide by its std; take the mean off; or neither (none)."
     )

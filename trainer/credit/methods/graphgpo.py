@@ -34,12 +34,10 @@ from cairn.trainer.credit.methods import gigpo
 class GraphGPOConfig(Config):
     """Settings of GraphGPO."""
 
-    w: float = Field(
-        0.1, gt=0, lt=1, description="What the reward is multiplied by for each step further from success."
-    )
+    w: float = Field(0.1, gt=0, lt=1, description="Factor of the reward for each step further from success.")
     scale: float = Field(10.0, gt=0, description="Reward of a step that succeeds.")
     relative_distance: bool = Field(False, description="Count distances from the state that the step was taken in.")
-    timeout: Literal["open", "failure"] = Field("open", description="What an episode cut by a budget ends in.")
+    timeout: Literal["open", "failure"] = Field("open", description="The final state of an episode that a budget cut.")
     normalize: Literal["none", "std"] = Field("std", description="Divide both terms by their std, or not.")
     averaging: Literal["step", "episode"] = Field("step", description="Unit of the episode term's mean and deviation.")
     invalid_penalty: float = Field(

@@ -31,7 +31,8 @@ class MGRPOConfig(Config):
     """Settings of M-GRPO."""
 
     reward: Literal["episode", "own"] = Field(
-        "episode", description="What a role is compared by: the score of the episode, or the rewards of its own rows."
+        "episode",
+        description="The compared quantity of a role: the score of the episode, or the rewards of its own rows.",
     )
     normalize: Literal["none", "std"] = Field("std", description="Divide by the role's standard deviation, or not.")
     epsilon: float = Field(1e-6, gt=0, description="Added to the standard deviation.")

@@ -40,7 +40,7 @@ class OPRLConfig(Config):
     channel: str = Field("implicit", description="Channel that holds the step rewards c.")
     weight: float = Field(1.0, ge=0, description="Of the step term.")
     credit: Literal["return", "reward"] = Field(
-        "reward", description="What a step is compared by: c, or its sum to go."
+        "reward", description="The compared quantity of a step: c, or its sum to go."
     )
     statistics: Literal["all", "first"] = Field("all", description="Rows of the step term's mean.")
     scale: Literal["batch", "none"] = Field("none", description="Divide c by the batch's largest sum to go, or not.")
@@ -65,7 +65,7 @@ def compute(table: StepTable, config: OPRLConfig) -> Floats:
     return episode_term(table, config.normalize, config.epsilon) + config.weight * step
 
 
-_STEPS = "steps of one episode differ in their implicit rewards, whatever the outcomes"
+_STEPS = "steps of one episode differ in their implicit rewards for any outcomes"
 CREDIT = Credit(
     OPRLConfig,
     compute,

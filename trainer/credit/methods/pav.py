@@ -31,7 +31,9 @@ from cairn.trainer.credit.kernel.returns import following, scores
 class PAVConfig(Config):
     """Settings of PAV."""
 
-    outcome: Literal["dr_grpo", "grpo", "value"] = Field("grpo", description="What the progress is added to.")
+    outcome: Literal["dr_grpo", "grpo", "value"] = Field(
+        "grpo", description="The advantage that the progress is added to."
+    )
     alpha: float = Field(5.0, ge=0, description="Weight of the progress.")
     attempts: int = Field(4, ge=1, description="K: attempts of which the prover has the best.")
     epsilon: float = Field(1e-6, gt=0, description="Added to the standard deviation of the outcome 'grpo'.")

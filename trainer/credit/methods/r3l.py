@@ -34,7 +34,7 @@ from cairn.trainer.credit.kernel.segments import centered
 class R3LConfig(Config):
     """Settings of R3L."""
 
-    baseline: Literal["mean", "soft"] = Field("mean", description="What a score is compared with.")
+    baseline: Literal["mean", "soft"] = Field("mean", description="The baseline of a score.")
     tau: float = Field(1.0, gt=0, description="Temperature of the soft baseline.")
     amplify: float = Field(3.0, ge=1, description="Factor of advantages from 0 up.")
     full_score: float | None = Field(1.0, description="Score from which on an advantage is 1; none: no such rule.")
@@ -64,7 +64,7 @@ def _soft(score: Floats, group: Ids, tau: float) -> Floats:
     return out
 
 
-_FULL = "a score of `full_score` has advantage 1 whatever the others got"
+_FULL = "a score of `full_score` has advantage 1 for any scores of the others"
 CREDIT = Credit(
     R3LConfig,
     compute,

@@ -41,7 +41,7 @@ class RewardFlowConfig(Config):
     """Settings of RewardFlow."""
 
     gamma: float = Field(0.9, gt=0, le=1, description="Discount of a step.")
-    timeout: Literal["open", "failure"] = Field("open", description="What an episode cut by a budget ends in.")
+    timeout: Literal["open", "failure"] = Field("open", description="The final state of an episode that a budget cut.")
     normalize: Literal["none", "std"] = Field("none", description="Divide both terms by their std, or not.")
     step_weight: float = Field(1.0, ge=0, description="Of the step term.")
     episode_weight: float = Field(1.0, ge=0, description="Of the episode term.")

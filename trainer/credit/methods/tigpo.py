@@ -36,11 +36,9 @@ from cairn.trainer.credit.methods.graphgpo import hops
 class TIGPOConfig(Config):
     """Settings of TIGPO."""
 
-    w: float = Field(
-        0.1, gt=0, lt=1, description="What the reward is multiplied by for each step further from success."
-    )
+    w: float = Field(0.1, gt=0, lt=1, description="Factor of the reward for each step further from success.")
     scale: float = Field(10.0, gt=0, description="C: reward of a step that succeeds.")
-    timeout: Literal["open", "failure"] = Field("open", description="What an episode cut by a budget ends in.")
+    timeout: Literal["open", "failure"] = Field("open", description="The final state of an episode that a budget cut.")
     normalize: Literal["none", "std"] = Field("std", description="Divide both terms by their std, or not.")
     step_weight: float = Field(1.0, ge=0, description="Of the step term.")
     episode_weight: float = Field(1.0, ge=0, description="Of the episode term.")

@@ -38,7 +38,7 @@ class UIS1Config(Config):
     """Settings of UI-S1."""
 
     gamma: float = Field(0.5, ge=0, le=1, description="Discount of the step returns.")
-    episode: Literal["return", "row"] = Field("return", description="What the episode term compares.")
+    episode: Literal["return", "row"] = Field("return", description="The compared quantity of the episode term.")
     episode_weight: float = Field(1.0, ge=0, description="Of the episode term.")
     step_weight: float = Field(1.0, ge=0, description="Of the step term.")
     normalize: Literal["none", "std"] = Field(

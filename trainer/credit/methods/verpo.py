@@ -66,7 +66,7 @@ def compute(table: StepTable, config: VeRPOConfig) -> Floats:
     return episode + config.beta * centered(passed, table.group)
 
 
-_TURNS = "turns of one episode differ in the tests that they pass, whatever the outcomes"
+_TURNS = "turns of one episode differ in the tests that they pass for any outcomes"
 CREDIT = Credit(
     VeRPOConfig,
     compute,
