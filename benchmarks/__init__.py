@@ -1,1 +1,1 @@
-"""Benchmarks behind ``cairn bench``: one module a question."""
+"""The benchmarks of ``cairn bench``, one module per question."""

@@ -1,4 +1,4 @@
-"""What a benchmark answers: rows that say whether a bar holds, and tables for people."""
+"""The result of a benchmark: rows with values and bars, and tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SIGNS = {">=": float.__ge__, ">": float.__gt__, "<=": float.__le__, "<": float.
 
 @dataclass(frozen=True, kw_only=True)
 class ResultTable:
-    """A table for people."""
+    """A table for display."""
 
     title: str
     columns: tuple[str, ...]
@@ -19,14 +19,14 @@ class ResultTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """What was measured."""
+    """The result of a benchmark."""
 
     rows: list[Row]
     tables: list[ResultTable] = field(default_factory=list)
 
 
 def row(name: str, value: float | None, unit: str, bar: str | None = None, baseline: str | None = None) -> Row:
-    """Return one row; `bar` is a comparison such as ">= 0.97", which a value that is None does not take part in."""
+    """Return one row; `bar` is a comparison such as ">= 0.97", skipped if the value is None."""
     holds = None
     if bar is not None and value is not None:
         sign, limit = bar.split()

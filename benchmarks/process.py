@@ -1,4 +1,4 @@
-"""Processes of their own for what is measured, and how much memory they took (Linux)."""
+"""Separate processes for measurements, their memory use (Linux) and progress messages."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ T = TypeVar("T")
 
 
 def say(text: str) -> None:
-    """Tell whoever waits for a long benchmark what it is doing."""
+    """Print a progress message of a long benchmark."""
     print(text, file=sys.stderr, flush=True)
 
 
 def watched(what: str, items: Iterable[T]) -> Iterator[T]:
-    """Yield the items, and tell whoever waits how many are done and how long the rest takes."""
+    """Yield the items, and show the progress and the remaining time."""
     from cairn.cli._shared.progress import progress
 
     each = list(items)
@@ -29,18 +29,18 @@ def watched(what: str, items: Iterable[T]) -> Iterator[T]:
 
 
 def peak_memory_mb() -> float:
-    """Return the largest resident memory that this process has had, not counting what forked it."""
+    """Return this process's peak resident memory, without that of its parent before a fork."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1024
 
 
-def in_fresh_process(function: Callable[..., T], *arguments: Any) -> T:  # Any: those of the function
-    """Return what a function at the top of a module returns in a process of its own that has loaded nothing yet."""
+def in_fresh_process(function: Callable[..., T], *arguments: Any) -> T:  # Any: the function's arguments
+    """Return the result of a module-level function in a fresh process without imported modules."""
     return _apart("spawn", function, *arguments)
 
 
 def in_forked_process(function: Callable[..., T], *arguments: Any) -> T:  # Any: as above
-    """The same in a copy of this process: for work that takes less time than importing torch does."""
+    """Return the result of a function in a fork of this process, which skips imports."""
     return _apart("fork", function, *arguments)
 
 

@@ -1,4 +1,4 @@
-"""The quick start's environment and policy, as benchmarks use them."""
+"""The quick start's environment and policy, for benchmarks."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def settings(overrides: Mapping[str, Any] | None = None) -> RunConfig:  # Any: v
     return load_run_config("quickstart", {"env.config.num_tasks": _TASKS, **(overrides or {})})
 
 
-def environment(**config: Any) -> TextEnv:  # Any: the environment's Config checks them
+def environment(**config: Any) -> TextEnv:  # Any: the environment's Config validates them
     """Return the environment."""
     choice = settings().env
     return make(choice.id, **{**choice.config, **config})
 
 
 def fresh_policy() -> Policy:
-    """Return the policy with fresh weights, the same at every call."""
+    """Return the policy with newly initialised weights, equal for all calls."""
     config, tasks = settings(), environment().tasks()
     return load_policy(config.model, lambda: environment_texts(config, tasks), seed=0)

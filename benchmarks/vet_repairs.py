@@ -1,12 +1,13 @@
-"""Finds out which faults of the repair projects their tests notice, and writes it down (Linux).
+"""Finds the faults of the repair projects that their tests detect, and stores them (Linux).
 
 ``python -m cairn.benchmarks.vet_repairs [PROJECT ...]`` writes `vetted.json` of each project: every mutant that fails a
-hidden test while the package still imports, and for those and the faults made by hand whether a visible test fails too.
-Then it breaks each project by the first seeds and counts how many results no hidden test notices, because two faults
-undo each other. It prints one line a project, and ends with status 1 if anything is not as it should be.
+hidden test while the package can still be imported, and for these and the manual faults whether a visible test fails
+too. Then it breaks each project with the first seeds and counts the results that no hidden test detects because two
+faults cancel out. It prints one line per project, and exits with status 1 on any complaint.
 
-Each fault is tried in a forked process that gets `LIMIT_S` seconds and `LIMIT_CPU_S` of a processor; what takes longer
-is left out, since it would take as long whenever a repair is judged. The faults are ours and small: this is no sandbox.
+Each fault runs in a forked process with limits of `LIMIT_S` seconds and `LIMIT_CPU_S` seconds of processor time; slower
+faults are left out, because each test of a repair would take as long. The faults are small and trusted: this is not a
+sandbox.
 """
 
 from __future__ import annotations
@@ -40,37 +41,37 @@ from cairn.envs.code.repair import (
 )
 
 LIMIT_S = 5.0
-LIMIT_CPU_S = 1  # of which whole tests need a few hundredths: what reaches it loops for ever
+LIMIT_CPU_S = 1  # complete tests need a few hundredths: a process that reaches the limit is in an infinite loop
 MEMORY_BYTES = 1 << 30
-LEAST_MUTANTS = 40  # of a project
-NUM_SEEDS = 100  # broken and tried at the end
+LEAST_MUTANTS = 40  # minimum per project
+NUM_SEEDS = 100  # broken versions that are tested at the end
 
 Row = tuple[str, str, int, int, str, str, bool]  # COLUMNS
 
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteVerdict:
-    """What tests say about a package; `hung` where they did not end in time or their process died."""
+    """The test results of a package; `hung`: time limit exceeded, or the process died."""
 
     imports: bool = False
-    hidden_failure: str = ""  # the first hidden test that fails
+    hidden_failure: str = ""  # name of the first failed hidden test
     visible_failure: str = ""
     hung: bool = False
 
     @property
     def is_noticed(self) -> bool:
-        """Whether a hidden test fails while the package imports."""
+        """Whether a hidden test fails and the package can be imported."""
         return self.imports and not self.hung and bool(self.hidden_failure)
 
     @property
     def is_sound(self) -> bool:
-        """Whether everything is right."""
+        """Whether the package can be imported and all tests pass."""
         return self.imports and not (self.hung or self.hidden_failure or self.visible_failure)
 
 
 def main(names: list[str]) -> int:
-    """Vet projects, all unless some are named; return the exit status."""
-    sys.dont_write_bytecode = True  # a file that changes within a second would be taken for its old self
+    """Vet the named projects, or all, and return the exit status."""
+    sys.dont_write_bytecode = True  # Python would use stale bytecode for a file that changes within a second
     faults = 0
     for name in names or projects():
         with bench(name) as judge:
@@ -81,7 +82,7 @@ def main(names: list[str]) -> int:
 
 
 def vet(name: str, judge: Callable[[Mapping[str, str]], SuiteVerdict]) -> Iterator[str]:
-    """Write `vetted.json` of a project and print its counts; yield what is wrong."""
+    """Write `vetted.json` of a project and print its counts; yield complaints."""
     files = sources(name)
     if not (verdict := judge(files)).is_sound:
         yield f"the original fails: {verdict}"
@@ -106,7 +107,7 @@ def vet(name: str, judge: Callable[[Mapping[str, str]], SuiteVerdict]) -> Iterat
 def vetted_mutants(
     files: Mapping[str, str], judge: Callable[[Mapping[str, str]], SuiteVerdict]
 ) -> tuple[list[Row], int, int]:
-    """Return the mutants that are noticed, how many were tried, and how many hung."""
+    """Return the detected mutants, the number of tried ones, and the number of hung ones."""
     rows: list[Row] = []
     num_tried = num_hung = 0
     for path, text in files.items():
@@ -121,7 +122,7 @@ def vetted_mutants(
 
 
 def count_unnoticed(name: str, judge: Callable[[Mapping[str, str]], SuiteVerdict]) -> Iterator[str]:
-    """Break a project by the first seeds; yield those whose faults undo each other, or do not end together."""
+    """Break a project with the first seeds; yield those whose faults cancel out or hang."""
     load_project.cache_clear()
     project = load_project(name)
     for seed in range(NUM_SEEDS):
@@ -132,7 +133,7 @@ def count_unnoticed(name: str, judge: Callable[[Mapping[str, str]], SuiteVerdict
 
 
 def write(file: Path, by_hand: Mapping[str, bool], rows: list[Row]) -> None:
-    """Write what was found, one mutant a line."""
+    """Write the results, one mutant per line."""
     lines = ",\n".join("    " + json.dumps(row, ensure_ascii=False) for row in rows)
     head = f'{{\n  "by_hand": {json.dumps(by_hand)},\n  "columns": {json.dumps(COLUMNS)},\n'
     file.write_text(f'{head}  "mutants": [\n{lines}\n  ]\n}}\n', encoding="utf-8")
@@ -140,7 +141,7 @@ def write(file: Path, by_hand: Mapping[str, bool], rows: list[Row]) -> None:
 
 @contextmanager
 def bench(name: str) -> Iterator[Callable[[Mapping[str, str]], SuiteVerdict]]:
-    """Give a function that judges versions of a project's files, in a folder of their own."""
+    """Yield a function that tests versions of a project's files in a temporary folder."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / name
         shutil.copytree(FOLDER / name / "tests", folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
@@ -163,7 +164,7 @@ def _in_child(folder: Path, paths: list[str]) -> SuiteVerdict:
     theirs.close()
     try:
         return SuiteVerdict(**ours.recv()) if ours.poll(LIMIT_S) else SuiteVerdict(hung=True)
-    except EOFError:  # it died before it could answer
+    except EOFError:  # the process died before its answer
         return SuiteVerdict(hung=True)
     finally:
         child.kill()
@@ -189,7 +190,7 @@ def _judge(answer: Connection, folder: Path, paths: list[str]) -> None:
 
 
 def _first_failure(file: Path) -> str:
-    """Return the name of the first test of a file that fails, "" if none does."""
+    """Return the name of a file's first failed test, or "" if all pass."""
     name = ""
     try:
         tests = _module(file)
@@ -203,7 +204,7 @@ def _first_failure(file: Path) -> str:
 
 def _module(file: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"suite_{file.stem}", file)
-    assert spec is not None  # the file is there
+    assert spec is not None  # the file exists
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

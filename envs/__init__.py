@@ -1,1 +1,1 @@
-"""Environments: text worlds with a Gymnasium interface, anchors, oracles and declared limits."""
+"""Environments: text worlds with a Gymnasium interface, anchors, oracles and limits."""

@@ -1,7 +1,8 @@
-"""Registers Cairn's environments with Gymnasium once both are imported, whichever comes first.
+"""Registers Cairn's environments with Gymnasium once both are imported, in either order.
 
-Gymnasium 1 has no entry point for plug-ins and importing it takes longer than all of ``import cairn`` may. So if it is
-not there yet, a finder waits for it on ``sys.meta_path``, leaves the work to the ordinary finders, and goes away.
+Gymnasium 1 has no entry point for plug-ins, and its import takes longer than the time budget of ``import cairn``. So if
+Gymnasium is not imported yet, a finder on ``sys.meta_path`` waits for its import, delegates to the ordinary finders,
+and removes itself.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from types import ModuleType
 
 
 def install() -> None:
-    """Register now if Gymnasium is imported, else as soon as it is."""
+    """Register now if Gymnasium is imported, else on its import."""
     if "gymnasium" in sys.modules:
         _register_all()
     else:
@@ -23,7 +24,10 @@ def install() -> None:
 
 
 def add(env_id: str) -> None:
-    """Register one id; the environment limits its turns and checks its calls itself, so no wrapper is asked for."""
+    """Register one id without Gymnasium's wrappers.
+
+    The environment itself limits turns and checks calls.
+    """
     from gymnasium.envs.registration import register, registry
 
     if (name := name_of(env_id)) not in registry:
@@ -37,7 +41,10 @@ def add(env_id: str) -> None:
 
 
 def name_of(env_id: str) -> str:
-    """Return an id as Gymnasium knows it, which allows one slash: ``cairn/webshop-basket`` is ``webshop/basket``."""
+    """Return an id in Gymnasium's form, which allows one slash.
+
+    ``cairn/webshop-basket`` is ``webshop/basket``.
+    """
     return f"cairn/{env_id.replace('/', '-')}"
 
 
@@ -55,7 +62,7 @@ class _Waiting(MetaPathFinder):
 
 
 class _ThenRegister(Loader):
-    """Runs the module with its own loader, hands the module back to it, and registers."""
+    """Executes a module with its own loader, restores that loader, registers environments."""
 
     def __init__(self, loader: Loader) -> None:
         self.loader = loader

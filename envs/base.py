@@ -1,27 +1,27 @@
-"""The environment contract: a `gymnasium.Env` over text, with tasks, anchors, oracles and declared limits.
+"""The environment contract: a text `gymnasium.Env` with tasks, anchors, oracles and limits.
 
-A subclass says how a task starts, what an action does and what the true state is; this module owns turn limits, seeds,
-anchors, endings and the info dictionary. It knows no algorithm, no history format and no tokens.
+A subclass defines the start of a task, the effect of an action and the true state; this module handles turn limits,
+seeds, anchors, endings and the info dictionary. It is independent of algorithms, history formats and tokens.
 
-`step` returns Gymnasium's five values; `info` carries
+`step` returns Gymnasium's five values; `info` contains
 
-==================  ==================================================================================================
-task_id             the task at hand
-anchor              64-bit key of the true state, scoped to the task (not of the turn count); -2**63 <= anchor < 2**63
-admissible_actions  tuple of every action that would do something, or None where the environment does not say
-success             whether the task is solved
+================== ==================================================================================================
+task_id the current task
+anchor 64-bit key of the true state, scoped to the task (not of the turn count); -2**63 <= anchor < 2**63
+admissible_actions tuple of all actions with an effect, or None if the environment does not list them success whether
+the task is solved
 score               in ``meta.reward_range``
 channels            mapping of names to numbers: the parts of the step's reward that ``meta.parts`` lists, and other
                     measurements that ``meta.channels`` lists, such as tests passed; often empty
-image               a PNG of what there is to see, where there are pictures
-acted               box of what the action acted on, in the picture before it: x, y, width, height; with pictures only
-tools               tuple of JSON schemas of functions; empty where actions are free text. An action may then be a call,
+image a PNG of the current view, in environments with pictures
+acted box of the action's target in the picture before it: x, y, width, height; with pictures only tools tuple of JSON
+schemas of functions; empty where actions are free text. An action may then be a call,
                     ``{"name": ..., "arguments": {...}}``, as text
-max_calls           calls that an action may make: above 1, it may be a JSON list of calls, carried out in order
+max_calls calls that an action may make: above 1, it may be a JSON list of calls, executed in order
                     within one step; each result is one of `results`, and the observation has them all
-takes_text          whether with tools an action may also be a text without a call, such as a final answer
-results             tuple of texts: what each call of a list came to; empty after any other action
-==================  ==================================================================================================
+takes_text whether an action may also be a text without a call, despite tools, such as a final answer
+results tuple of texts: the result of each call of a list; empty after any other action ==================
+==================================================================================================
 """
 
 from __future__ import annotations
@@ -45,21 +45,21 @@ from cairn.core.records import Schema
 from cairn.core.seeding import python_generator
 from cairn.envs.text_space import TextSpace
 
-_MOST_COMPARED = 20_000  # task ids among which the nearest to an unknown one is looked for
+_MOST_COMPARED = 20_000  # maximum number of task ids to search for a suggestion
 
 
 class EnvConfig(Config):
-    """What every environment can be told; environments add their own fields."""
+    """Settings of every environment; environments add their own fields."""
 
     turn_limit: int | None = Field(None, ge=1, description="Turns before truncation; None: the environment's own.")
-    perturb: dict[str, dict[str, Any]] = Field(  # Any: each perturbation's Config checks its own
+    perturb: dict[str, dict[str, Any]] = Field(  # Any: each perturbation's Config validates its own
         {},
         description="Perturbations that `cairn.make` puts around it, with their settings: a table by name, or names.",
     )
 
     @field_validator("perturb", mode="before")
     @classmethod
-    def _by_name(cls, given: Any) -> Any:  # Any: whatever was configured
+    def _by_name(cls, given: Any) -> Any:  # Any: the raw setting
         names = [given] if isinstance(given, str) else given
         return {name: {} for name in names} if isinstance(names, list) else given
 
@@ -73,7 +73,7 @@ class EnvConfig(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class EnvMeta:
-    """What an environment declares about itself."""
+    """The declarations of an environment."""
 
     name: str  # registered id; equals the folder's name
     version: int  # changes whenever an observation, a rule or a reward changes
@@ -81,43 +81,44 @@ class EnvMeta:
     reward_range: tuple[float, float]  # of one episode's score
     summary: str  # one line for listings
     is_deterministic: bool  # equal anchors and actions give equal anchors, texts and rewards; property `anchors`
-    oracles: tuple[str, ...] = ()  # names, the default first; every one succeeds through the public actions
-    oracle_success: float = 1.0  # share of tasks on which the weakest oracle is promised to reach the best score
+    oracles: tuple[str, ...] = ()  # names, the default first; each succeeds through the public actions
+    oracle_success: float = 1.0  # minimum share of tasks on which each oracle reaches the best score
     can_snapshot: bool = False
     can_reword: bool = False  # has paraphrases of its instructions; see `envs.rephrasable`
     is_blocking: bool = (
-        False  # calls wait for other processes, such as a sandbox or a browser: several may go on at once
+        False  # calls wait for other processes, such as a sandbox or a browser, so that several may run at once
     )
-    has_terminal_reward: bool = False  # no turn but an episode's last earns a reward; some credit methods need this
+    has_terminal_reward: bool = False  # only an episode's last turn earns a reward; some credit methods require this
     parts: tuple[str, ...] = ()  # channels that are parts of the reward: every turn has all; they add up to its reward
-    channels: tuple[
-        str, ...
-    ] = ()  # names, or fnmatch patterns such as "test/*", of other channels that steps may carry
+    channels: tuple[str, ...] = ()  # names, or fnmatch patterns such as "test/*", of other channels that steps may have
     max_calls: int = 1  # see the module's docstring
     takes_text: bool = False  # likewise
-    call_timeout_s: float = 30.0  # longest that a call may take, after which a pool takes the environment for hung
-    max_action_chars: int = 4096  # longer actions reach `act` cut to one more than this, so that they can be told apart
+    call_timeout_s: float = 30.0  # time limit of a call, after which a pool treats the environment as hung
+    max_action_chars: int = 4096  # longer actions are cut to one character more, so that `act` can detect them
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What an action did."""
+    """The result of an action."""
 
     text: str
     reward: float = 0.0
-    terminated: bool = False  # the task has ended; budgets are not the environment's business
+    terminated: bool = False  # the task has ended; the base class handles budgets
     success: bool = False
     score: float = 0.0
     channels: Mapping[str, float] = field(default_factory=dict)  # see the module's docstring
-    results: tuple[str, ...] = ()  # likewise; made by `step`
+    results: tuple[str, ...] = ()  # likewise; set by `step`
 
 
 class TextEnv(gymnasium.Env[str, str]):
-    """Base of every environment. Subclasses set `meta` and implement `tasks`, `start`, `act` and `state`."""
+    """Base class of every environment.
 
-    meta: EnvMeta  # the class's own; an instance's is what `declare` returns for its settings
+    Subclasses set `meta` and implement `tasks`, `start`, `act` and `state`.
+    """
+
+    meta: EnvMeta  # the class's default; an instance has the result of `declare` for its settings
     Config: ClassVar[type[EnvConfig]] = EnvConfig
-    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012  (Gymnasium's own form)
+    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012  (Gymnasium's format)
 
     def __init__(self, *, render_mode: str | None = None, **config: Any) -> None:
         self.config = build(self.Config, config, f"environment {self.meta.name!r}")
@@ -133,15 +134,18 @@ class TextEnv(gymnasium.Env[str, str]):
         self._last = Outcome("")
         self.setup()
 
-    # -- what a subclass says ---------------------------------------------------------------------------------------
+    # -- methods of a subclass -------------------------------------------------------------------------------------
 
     @classmethod
-    def declare(cls, config: Any) -> EnvMeta:  # Any: a `cls.Config`, whichever that is
-        """Return the declarations of an environment with these settings; override where they depend on settings."""
+    def declare(cls, config: Any) -> EnvMeta:  # Any: an instance of `cls.Config`
+        """Return the declarations for these settings.
+
+        Override it if they depend on settings.
+        """
         return cls.meta
 
     def setup(self) -> None:
-        """Load what all tasks share; called once, at the end of construction."""
+        """Load data shared by all tasks; called once, at the end of construction."""
 
     def tasks(self) -> Sequence[str]:
         """Return every task id of the configured split, in a fixed order."""
@@ -152,81 +156,93 @@ class TextEnv(gymnasium.Env[str, str]):
         return task_id in self.tasks()
 
     def task_type(self, task_id: str) -> str:
-        """Return the task's kind, for tables of results; one kind unless the environment tells more apart."""
+        """Return the task's type, for tables of results.
+
+        By default, all tasks of an environment have one type.
+        """
         return self.meta.name
 
     def difficulty(self, task_id: str) -> str:
-        """Return how hard a task is, in a word or a number that sorts; empty where tasks are not graded."""
+        """Return the task's difficulty, a word or a sortable number; empty if not graded."""
         return ""
 
     def best_score(self, task_id: str) -> float:
-        """Return the best score that any play of the task reaches; less than the highest where it cannot be solved."""
+        """Return the best score that any play of the task can reach.
+
+        It is below the maximum for an unsolvable task.
+        """
         return self.meta.reward_range[1]
 
     def start(self, task_id: str, rng: random.Random) -> str:
-        """Put the world into the task's first state and return the first text; all chance comes from `rng`."""
+        """Reset the world to the task's initial state and return the first observation.
+
+        All random numbers come from `rng`.
+        """
         raise NotImplementedError
 
     def act(self, action: str) -> Outcome:
-        """Carry out one action. A senseless one is an outcome with a text, never an exception."""
+        """Execute one action. An invalid one returns an outcome with a text and never raises."""
         raise NotImplementedError
 
     def state(self) -> bytes:
-        """Return the true state in a canonical form: equal bytes mean equal futures under equal actions."""
+        """Return the true state in canonical form.
+
+        Equal bytes mean equal futures under equal actions.
+        """
         raise NotImplementedError
 
     def admissible(self) -> tuple[str, ...] | None:
-        """Return every action that would do something, sorted; None where that is not known."""
+        """Return all actions with an effect, sorted; None if they are not known."""
         return None
 
     def tools(self) -> tuple[Schema, ...]:
-        """Return the functions that an action may call, as model servers take them; none where actions are text."""
+        """Return the tool schemas in the format of model servers; empty if actions are free text."""
         return ()
 
     def oracle_action(self, name: str) -> str:
-        """Return what the named oracle does next, from any state."""
+        """Return the named oracle's next action, from any state."""
         raise NotImplementedError
 
-    def save_state(self) -> Any:  # Any: the environment's own immutable form
-        """Return the world's state for `load_state`; it must not change when the world does."""
+    def save_state(self) -> Any:  # Any: an immutable value in the environment's own format
+        """Return the world's state for `load_state`; it must not change with the world."""
         raise NotImplementedError
 
     def load_state(self, saved: Any) -> None:  # Any: see save_state
-        """Put the world back into a saved state of the current task."""
+        """Restore a saved state of the current task."""
         raise NotImplementedError
 
-    # -- what everybody else calls -----------------------------------------------------------------------------------
+    # -- public interface ------------------------------------------------------------------------------------------
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
-        """Start an episode. ``options={"task": task_id}`` picks the task; without it the seed does.
+        """Start an episode. ``options={"task": task_id}`` selects the task; otherwise the seed does.
 
         Raises:
-            UnknownNameError: there is no such task.
-            CairnError: an option that no environment knows.
+            UnknownNameError: the task is unknown.
+            CairnError: an option is unknown.
         """
         super().reset(seed=seed)
         task_id = self._pick_task(dict(options or {}))
         start_seed = seed if seed is not None else int(self.np_random.integers(2**31))
         self.task_id = task_id
         self.turn = 0
-        self._needs_reset = True  # until the task has started: an exception in `start` leaves a world half made
+        self._needs_reset = True  # until the task has started: an exception in `start` leaves an incomplete world
         self._scope = text_key(f"{self.meta.name}/{self.meta.version}/{task_id}")
         self._last = Outcome(self.start(task_id, python_generator(self.meta.name, task_id, start_seed)))
         self._needs_reset = False
         return self._last.text, self._info()
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Carry out one action; see the module's docstring for `info`.
+        """Execute one action; see the module's docstring for `info`.
 
         Raises:
-            gymnasium.error.ResetNeeded: the episode is over, or has not begun.
+            gymnasium.error.ResetNeeded: the episode is over, or has not started.
             TypeError: the action is not text.
         """
         if self._needs_reset:
             raise gymnasium.error.ResetNeeded(f"{self.meta.name}: call reset() before step()")
         if not isinstance(action, str):
             raise TypeError(f"{self.meta.name}: an action is text, got {type(action).__name__}")
-        self._needs_reset = True  # an exception in `act`, such as KeyboardInterrupt, leaves the action half done
+        self._needs_reset = True  # an exception in `act`, such as KeyboardInterrupt, leaves the action incomplete
         action = action[: self.meta.max_action_chars + 1]
         calls = calls_of(action) if self.meta.max_calls > 1 else None
         outcome = self._last = self.act(action) if calls is None else self._carry_out(calls)
@@ -240,14 +256,14 @@ class TextEnv(gymnasium.Env[str, str]):
         return signed(bytes_key(self.state(), self._scope))
 
     def can_solve(self, task_id: str) -> bool:
-        """Return whether any play of the task succeeds."""
+        """Return whether the task can be solved."""
         return self.best_score(task_id) >= self.meta.reward_range[1]
 
     def oracle(self, name: str | None = None) -> str:
-        """Return the named oracle's next action (the default one's without a name).
+        """Return the named oracle's next action (by default, the first one's).
 
         Raises:
-            UnknownNameError: this environment has no such oracle.
+            UnknownNameError: the oracle is unknown.
         """
         chosen = name or next(iter(self.meta.oracles), "")
         if chosen not in self.meta.oracles:
@@ -256,14 +272,14 @@ class TextEnv(gymnasium.Env[str, str]):
             )
         return self.oracle_action(chosen)
 
-    def snapshot(self) -> tuple[Any, ...]:  # Any: the environment's own form
-        """Return everything that `restore` needs to go on from here."""
+    def snapshot(self) -> tuple[Any, ...]:  # Any: the environment's own format
+        """Return a snapshot of the episode for `restore`."""
         if not self.meta.can_snapshot:
             raise CairnError(f"{self.meta.name} cannot snapshot; replay its actions instead")
         return (self.task_id, self.turn, self._needs_reset, self._scope, self._last, self.save_state())
 
     def restore(self, snapshot: tuple[Any, ...]) -> None:
-        """Go back to a snapshot of this or of another instance with the same configuration."""
+        """Restore a snapshot of this or another instance with the same configuration."""
         task_id, self.turn, self._needs_reset, self._scope, self._last, saved = snapshot
         if task_id != self.task_id:
             self.start(task_id, random.Random(0))
@@ -284,14 +300,17 @@ class TextEnv(gymnasium.Env[str, str]):
             "success": self._last.success,
             "score": self._last.score,
             "channels": dict(self._last.channels),
-            "tools": deepcopy(self.tools()),  # each caller's own: an environment may keep one tuple for all
+            "tools": deepcopy(self.tools()),  # a copy for each caller: an environment may share one tuple
             "max_calls": self.meta.max_calls,
             "takes_text": self.meta.takes_text,
             "results": self._last.results,
         }
 
     def _carry_out(self, calls: Sequence[str]) -> Outcome:
-        """Carry out calls one after another, until one ends the task: rewards and parts of the reward add up."""
+        """Execute calls in order until one ends the task.
+
+        Rewards, and channels that are parts of the reward, add up.
+        """
         outcomes: list[Outcome] = []
         for call in calls[: self.meta.max_calls]:
             outcomes.append(self.act(call))
@@ -329,7 +348,7 @@ class TextEnv(gymnasium.Env[str, str]):
 
 
 def calls_of(action: str) -> list[str] | None:
-    """Return the calls that a JSON list of calls makes, each as an action; None: the action is not such a list."""
+    """Return the calls of a JSON list of calls, each as an action; None for any other action."""
     if not action.lstrip().startswith("["):
         return None
     try:
@@ -337,5 +356,5 @@ def calls_of(action: str) -> list[str] | None:
         if not isinstance(found, list) or not all(isinstance(call, dict) and "name" in call for call in found):
             return None
         return [json.dumps(call, ensure_ascii=False) for call in found] or None
-    except (ValueError, RecursionError):  # of hostile text
+    except (ValueError, RecursionError):  # hostile text
         return None

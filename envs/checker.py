@@ -1,7 +1,7 @@
-"""Checks the properties of an environment: what `cairn envs check NAME` prints and what `tests/properties` asserts.
+"""Checks properties of an environment, for `cairn envs check NAME` and `tests/properties`.
 
-Each property is a function from a `Subject` to a line with its measurement; it raises `PropertyViolation` where the
-property does not hold. An environment that raises violates the property that was being checked.
+Each property is a function from a `Subject` to a line with its measurement; it raises `PropertyViolation` if the
+property does not hold. An environment that raises an exception violates the property under check.
 """
 
 from __future__ import annotations
@@ -46,18 +46,20 @@ class PropertyReport:
 
     name: str
     holds: bool
-    detail: str  # what was measured; or what was expected and what came
+    detail: str  # the measurement, or the expected and the actual result
     seconds: float
 
 
 def check(env_id: str, config: Mapping[str, Any] | None = None) -> Iterator[PropertyReport]:
-    """Yield one report per property, as each is done; only the first where the methods are not as they must be.
+    """Yield one report per property, as each is finished.
+
+    If the property "methods" does not hold, it is the only report.
 
     Raises:
-        CairnError: the environment is unknown, or its packages or data are not there.
+        CairnError: the environment is unknown, or its packages or data are missing.
     """
     subject = Subject(env_id, dict(config or {}))
-    _ = subject.env  # an unknown name or missing data is the caller's business, not a violated property
+    _ = subject.env  # an unknown name or missing data is an error of the caller, not a violated property
     for name in PROPERTIES:
         report = check_property(name, subject)
         yield report

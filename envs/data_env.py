@@ -1,7 +1,7 @@
-"""Tables of questions as environments: a row is a task, a reply is an answer, and a scorer says how good it is.
+"""Question sets as environments: a row is a task, a reply an answer, a scorer grades it.
 
-An episode has one turn, or several: after an answer that does not have the full score, the agent may try again, and
-the last one counts. The row's own answer is never shown.
+An episode has one or more turns: after an answer without the full score, the agent may try again, and the last answer
+counts. The row's own answer is never shown.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NO_ANSWER = "There is no answer in the form that is asked for. Try again."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Questions:
-    """How rows are asked and scored."""
+    """The format of questions and the scoring of answers."""
 
     scorer: Scorer
     extract: Extract
@@ -47,12 +47,12 @@ class QuestionEnv(RowsEnv):
     questions: ClassVar[Questions]
 
     def setup(self) -> None:
-        """Choose the rows of the split, and what of a reply is the answer."""
+        """Select the rows of the split and the extraction of answers."""
         super().setup()
         self._read = extractor(self.questions.extract)
 
     def start(self, task_id: str, rng: random.Random) -> str:
-        """Return the question, below the instruction."""
+        """Return the instruction, if any, and the question."""
         self._row = self.rows[task_id]
         self._said: list[str] = []
         asked = str(self._row[self.questions.question])
@@ -80,7 +80,7 @@ class QuestionEnv(RowsEnv):
         return json.dumps(self._said).encode()
 
     def oracle_action(self, name: str) -> str:
-        """Return the row's own answer in the form that is asked for."""
+        """Return the row's own answer in the expected format."""
         assert self.questions.scorer.write is not None  # else no oracle is declared
         return written(self.questions.extract, self.questions.scorer.write(self._row[self.questions.answer]))
 
@@ -89,7 +89,7 @@ class QuestionEnv(RowsEnv):
         return checked_score(self.questions.scorer.score(found, self._row, gold), self.task_id)
 
 
-def DataEnv(  # noqa: N802  (it makes classes)
+def DataEnv(  # noqa: N802  (it creates classes)
     table: Table,
     scorer: Scorer | Any,  # Any: or a function of an answer and a row
     *,
@@ -101,23 +101,27 @@ def DataEnv(  # noqa: N802  (it makes classes)
     extract: Extract = "all",
     instruction: str = "",
 ) -> type[QuestionEnv]:
-    """Return a class of environments over a table of questions, for `cairn.make`, training and evaluation.
+    """Return a class of environments over a table of questions.
+
+    It works with `cairn.make`, training and evaluation.
 
     Args:
         table: path of a JSONL, JSON or Parquet file; or rows, such as a list of dictionaries or a `datasets.Dataset`.
         scorer: of `cairn.envs.scorers`, or a function (answer, row) -> a score from 0 to 1, or that and a dictionary of
             further measurements.
-        name: of the class; that of the module's variable, if processes are to find it as ``module:name``.
-        question: the column with the text that is shown.
-        answer: the column with the right answer; a function may do without.
+        name: name of the class; it must equal the module's variable, so that other processes can import it as
+            ``module:name``.
+        question: the column with the question's text.
+        answer: the column with the right answer; optional for a function.
         id: the column with the tasks' ids; None: the column "id" if its values are unique, else a hash of the row.
-        turns: answers that an episode allows.
-        extract: what of a reply is the answer; see `cairn.envs.scorers`.
-        instruction: stands above each question; say there what form the answer must have.
+        turns: maximum number of answers in an episode.
+        extract: the extraction of the answer from a reply; see `cairn.envs.scorers`.
+        instruction: text above each question; it should describe the expected format of the answer.
 
     Raises:
-        ConfigError: the table cannot be read or has no rows, a row lacks a column, an id occurs twice, or an answer
-            cannot be compared with, by the number of the row.
+        ConfigError: the table cannot be read or has no rows, a row lacks a column, an id occurs twice, or a reference
+            answer
+            is invalid; the message has the row's number.
     """
     chosen = scorer if isinstance(scorer, Scorer) else function(scorer)
     rows = scored_rows(table, [question], chosen, answer)

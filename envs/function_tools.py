@@ -1,4 +1,4 @@
-"""Functions with type hints as tools: JSON schemas for models, and calls whose arguments pydantic has validated."""
+"""Functions with type hints as tools: JSON schemas, and calls with validated arguments."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from cairn.core.records import Schema
 from cairn.core.text import shorten
 from cairn.core.tool_arguments import tool_arguments
 
-Function = Callable[..., Any]  # Any: whatever the user's function takes and returns
+Function = Callable[..., Any]  # Any: any signature of a user's function
 RunCoroutine = Callable[[Coroutine[Any, Any, Any]], Any]
-WORLD = "world"  # the parameter that is given the episode's world, and that no schema shows
+WORLD = "world"  # the parameter that receives the episode's world and is hidden in schemas
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
-_SUBSCHEMAS = ("properties", "patternProperties")  # keys of a schema whose value has schemas by name
-_DATA = ("default", "enum", "const", "examples")  # keys whose value is no schema
+_SUBSCHEMAS = ("properties", "patternProperties")  # keys of a schema whose value is a mapping of names to schemas
+_DATA = ("default", "enum", "const", "examples")  # keys whose value is not a schema
 _MAX_RESULT_CHARS = 16_384
 _MAX_ERROR_CHARS = 500
 
@@ -42,17 +42,17 @@ class FunctionTool:
     takes_world: bool
 
     def call(self, given: object, world: object, run: RunCoroutine) -> tuple[str, bool]:
-        """Return what a call came to, as text: a result, or what was wrong with its arguments or went wrong.
+        """Return the result of a call, or an error message, as text, and whether it is a result.
 
-        And whether it is a result.
+        Errors are invalid arguments and exceptions of the function.
 
         Args:
-            given: arguments in any form in which a model writes them.
-            world: for the parameter of that name.
-            run: what runs the coroutine of an asynchronous function.
+            given: the model's arguments, as an object or as JSON text.
+            world: value of the parameter `world`.
+            run: function that runs the coroutine of an asynchronous function.
 
         Raises:
-            CairnError: an infrastructure failure, which is not the model's.
+            CairnError: an infrastructure failure, which is not an error of the model.
             MemoryError: likewise.
         """
         arguments = tool_arguments(given)
@@ -77,15 +77,17 @@ class FunctionTool:
                     "check_same_thread=False"
                 ) from error
             return _error(error), False
-        except Exception as error:  # noqa: BLE001  (whatever the user's function raises is its answer)
+        except Exception as error:  # noqa: BLE001  (exceptions of the user's function are reported to the model)
             return _error(error), False
 
 
 def function_tool(function: Function, *, has_world: bool = False) -> FunctionTool:
-    """Return a function as a tool. Its docstring describes it and, where they say nothing themselves, its arguments.
+    """Return a function as a tool.
+
+    Its docstring describes it, and those of its arguments that have no description of their own.
 
     Raises:
-        ConfigError: it cannot be one, with the function, the argument and the reason.
+        ConfigError: the function cannot be a tool; the message names the function, the argument and the reason.
     """
     name = getattr(function, "__name__", "")
     if not callable(function) or not _NAME.fullmatch(name):
@@ -123,16 +125,16 @@ def function_tool(function: Function, *, has_world: bool = False) -> FunctionToo
     )
 
 
-def call_by_name(function: Function, what: str, given: Mapping[str, object]) -> Any:  # Any: what it returns
-    """Call a user's function with those of `given` that its parameters name; see `check_parameters`."""
+def call_by_name(function: Function, what: str, given: Mapping[str, object]) -> Any:  # Any: the function's result
+    """Call a user's function with the values of `given` that match its parameters."""
     return function(**{name: given[name] for name in check_parameters(function, what, given)})
 
 
 def check_parameters(function: Function, what: str, known: Collection[str]) -> list[str]:
-    """Return which of the known names a function has as parameters.
+    """Return the known names among a function's parameters.
 
     Raises:
-        ConfigError: it needs others.
+        ConfigError: it requires other parameters.
     """
     try:
         parameters = inspect.signature(function).parameters.values()
@@ -155,7 +157,7 @@ def _check(tool: str, parameter: inspect.Parameter, hints: Mapping[str, Any]) ->
 
 
 def _model(tool: str, shown: list[inspect.Parameter], hints: Mapping[str, Any]) -> type[BaseModel]:  # Any: types
-    fields: dict[str, Any] = {  # Any: what pydantic takes
+    fields: dict[str, Any] = {  # Any: pydantic's field definitions
         f"argument_{number}": (
             hints[each.name],
             Field(... if each.default is each.empty else each.default, alias=each.name),
@@ -167,7 +169,10 @@ def _model(tool: str, shown: list[inspect.Parameter], hints: Mapping[str, Any]) 
 
 
 def _flat(schema: dict[str, Any]) -> dict[str, Any]:  # Any: JSON
-    """Return a schema without references and titles, which chat templates and small models do not resolve."""
+    """Return a schema without references and titles.
+
+    Chat templates and small models do not resolve them.
+    """
     definitions = schema.pop("$defs", {})
 
     def walked(node: Any, *, is_named: bool = False) -> Any:  # Any: JSON
@@ -177,7 +182,7 @@ def _flat(schema: dict[str, Any]) -> dict[str, Any]:  # Any: JSON
             return node
         if "$ref" in node and not is_named:
             rest = {key: value for key, value in node.items() if key != "$ref"}
-            return walked({**definitions[node["$ref"].rsplit("/", 1)[-1]], **rest})  # endless for a type within itself
+            return walked({**definitions[node["$ref"].rsplit("/", 1)[-1]], **rest})  # a recursive type never ends
         return {
             key: value if key in _DATA and not is_named else walked(value, is_named=key in _SUBSCHEMAS and not is_named)
             for key, value in node.items()

@@ -1,8 +1,8 @@
-"""A model behind an OpenAI-compatible server as a judge: an answer and instructions -> a grade from 0 to 1.
+"""A model behind an OpenAI-compatible server as a judge that grades answers from 0 to 1.
 
-The answer is untrusted: it may contain instructions to the judge and grades of its own. It is quoted between marks
-that are a hash of it, and a grade counts only beside the same mark, so that an answer would have to contain its own
-hash. Thoughts of the judge do not count, and of several grades the last one does.
+The answer is untrusted: it may contain instructions to the judge and forged grades. It is quoted between marks that are
+a hash of it, and a grade counts only beside the same mark, so that a forged grade would have to contain the answer's
+own hash. The judge's thoughts are ignored, and the last of several grades counts.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from cairn.core.errors import ConfigError, RewardFailure
 from cairn.core.http_client import asked_wait, backoff, is_passing, read_key, sound_url
 from cairn.core.text import printable
 
-_KEPT = 10_000  # grades by request
-_SHOWN = 300  # characters of what a server sent
+_KEPT = 10_000  # maximum number of cached grades
+_SHOWN = 300  # characters of a server's reply in messages
 _MOST_BYTES = 8 * 2**20  # of a reply
 _BACKOFF_S = 0.5
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 
 
-class _Retryable(Exception):  # noqa: N818  (not yet an error)
+class _Retryable(Exception):  # noqa: N818  (a request to retry, not an error)
     def __init__(self, message: str, wait_s: float | None = None) -> None:
         super().__init__(message)
         self.wait_s = wait_s
@@ -37,19 +37,19 @@ class _Retryable(Exception):  # noqa: N818  (not yet an error)
 
 @dataclass(kw_only=True)
 class JudgeServer:
-    """Asks one model for grades; equal requests are sent once. Threads may share it.
+    """Asks one model for grades; equal requests are sent once. Thread-safe.
 
     Args:
-        url: address of the server, up to and with ``/v1``.
+        url: address of the server, including ``/v1``.
         model: the server's name for the model.
         scale: the best grade; 0 is the worst.
         key_env: the environment variable that holds the API key.
-        attempts: how often a grade is asked for.
-        reply_s: seconds until a whole reply must have arrived.
+        attempts: maximum number of requests for a grade.
+        reply_s: time limit in seconds for a complete reply.
         extra: further fields of a request's body; by default ``temperature`` is 0.
 
     Raises:
-        ConfigError: the address, the scale or a limit cannot be one.
+        ConfigError: the address, the scale or a limit is invalid.
     """
 
     url: str
@@ -77,7 +77,10 @@ class JudgeServer:
 
     @property
     def longest_s(self) -> float:
-        """Return the most seconds that a grade may take: each attempt and each wait takes at most `reply_s`."""
+        """The maximum time of a grade in seconds.
+
+        Each attempt and each wait takes at most `reply_s`.
+        """
         return 2 * self.attempts * self.reply_s
 
     def grade(self, instruction: str, parts: Mapping[str, str]) -> float:
@@ -88,7 +91,7 @@ class JudgeServer:
             parts: quoted texts by name, such as question and answer.
 
         Raises:
-            RewardFailure: no attempt brought a grade.
+            RewardFailure: no attempt returned a grade.
         """
         mark = sha256(json.dumps([instruction, *parts.items()]).encode()).hexdigest()[:12]
         body = json.dumps(self._body(instruction, parts, mark))
@@ -112,7 +115,7 @@ class JudgeServer:
         return {"model": self.model, "temperature": 0, "messages": [{"role": "user", "content": asked}], **self.extra}
 
     def _ask(self, body: str, mark: str) -> float:
-        rng = random.Random()  # of waits alone
+        rng = random.Random()  # only for waiting times
         for attempt in range(1, self.attempts + 1):
             try:
                 return self._read(self._send(body), mark)

@@ -1,9 +1,8 @@
-"""Other ways to put an instruction that is sentences of any content: frames around it, with every word of it kept.
+"""Paraphrases of arbitrary instructions: frames around the text that keep every word.
 
-Where the first sentence tells somebody to do something by a verb known here, or asks something, it goes into a
-sentence of ours; else ours stands before or after the whole. Nothing is left out, added to what is wanted, or put into
-another order. Families whose tasks are built of parts have wordings of their own (`household.wordings`,
-`webshop.wordings`).
+If the first sentence is an order with a known verb, or a question, it becomes part of a frame sentence; otherwise the
+frame precedes the whole text. The frames remove, add and reorder nothing. Environments with structured tasks have their
+own paraphrases (`household.paraphrase`, `webshop.paraphrase`).
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _OF_ANYTHING = (
 
 
 def framed(text: str) -> tuple[str, ...]:
-    """Return other ways to put an instruction.
+    """Return paraphrases of an instruction.
 
     ``framed("Archive the mail 'Keys'.")[0] == "Please archive the mail 'Keys'."``
     """

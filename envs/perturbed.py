@@ -1,8 +1,8 @@
-"""An environment as perturbations tell of it: the same tasks, states, anchors and scores behind other words.
+"""An environment with perturbations: the same world, anchors and scores, other texts.
 
-`registry.make` puts it around an environment whose settings name perturbations, so that a pool's worker processes,
-panels and runs, which build environments from an id and settings, need not know of it. They apply by name, in
-alphabetical order, to what is told, and in the opposite order to what is said.
+`registry.make` wraps an environment whose settings name perturbations, so that a pool's worker processes, panels and
+runs, which build environments from an id and settings, need no special case. Perturbations apply to texts in
+alphabetical order of their names, and to actions in reverse order.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ T = TypeVar("T")
 
 
 class Perturbed(TextEnv):
-    """A `TextEnv` around a `TextEnv`."""
+    """A wrapper that applies perturbations to a `TextEnv`."""
 
     def __init__(self, plain: TextEnv) -> None:
-        """Put around `plain` what its settings name.
+        """Wrap `plain` with the perturbations of its settings.
 
         Raises:
-            ConfigError: it cannot be told otherwise in one of these respects.
+            ConfigError: the environment does not support one of them.
         """
         self.plain = plain
         self.meta = plain.meta
@@ -42,38 +42,38 @@ class Perturbed(TextEnv):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         """Start an episode; see `TextEnv.reset`."""
-        gymnasium.Env.reset(self, seed=seed)  # its generator is part of Gymnasium's contract; nothing is drawn from it
+        gymnasium.Env.reset(self, seed=seed)  # required by Gymnasium's contract; the generator is not used
         text, info = self.plain.reset(seed=seed, options=options)
         self._begin(info["task_id"])
         return self._told(text), self._as_told(info)
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Carry out one action; see `TextEnv.step`."""
-        if isinstance(action, str):  # what is none is refused behind this
+        """Execute one action; see `TextEnv.step`."""
+        if isinstance(action, str):  # the plain environment rejects anything else
             action = _changed(lambda call: self._each(lambda said, by: by.to_env(said), call, backwards=True), action)
         text, reward, terminated, truncated, info = self.plain.step(action)
         self._follow()
         return self._told(text), reward, terminated, truncated, self._as_told(info)
 
     def admissible(self) -> tuple[str, ...] | None:
-        """Return the plain environment's admissible actions as they are to be said here."""
+        """Return the perturbed admissible actions."""
         actions = self.plain.admissible()
         return None if actions is None else self._each(lambda each, by: by.admissible(each), actions)
 
     def tools(self) -> tuple[Schema, ...]:
-        """Return the plain environment's functions as they are told of here."""
+        """Return the perturbed tool schemas."""
         return self._each(lambda each, by: by.tools(each), self.plain.tools())
 
     def oracle(self, name: str | None = None) -> str:
-        """Return the named oracle's next action as it is to be said here."""
+        """Return the named oracle's next action, perturbed."""
         return _changed(lambda call: self._each(lambda said, by: by.to_agent(said), call), self.plain.oracle(name))
 
-    def snapshot(self) -> tuple[Any, ...]:  # Any: the environment's own form
-        """Return everything that `restore` needs to go on from here."""
+    def snapshot(self) -> tuple[Any, ...]:  # Any: the environment's own format
+        """Return a snapshot of the episode for `restore`."""
         return (self._shown, self.plain.snapshot())
 
     def restore(self, snapshot: tuple[Any, ...]) -> None:
-        """Go back to a snapshot of this or of another instance with the same configuration."""
+        """Restore a snapshot of this or another instance with the same configuration."""
         self._shown, of_plain = snapshot
         self.plain.restore(of_plain)
         self._begin(self.plain.task_id)
@@ -86,7 +86,7 @@ class Perturbed(TextEnv):
         """Close the plain environment."""
         self.plain.close()
 
-    # -- what is not told, and so is the same --------------------------------------------------------------------------
+    # -- unchanged methods of the plain environment -------------------------------------------------------------------
 
     def tasks(self) -> Sequence[str]:
         """Return the plain environment's tasks."""
@@ -97,15 +97,15 @@ class Perturbed(TextEnv):
         return self.plain.has_task(task_id)
 
     def task_type(self, task_id: str) -> str:
-        """Return the task's kind."""
+        """Return the task's type."""
         return self.plain.task_type(task_id)
 
     def difficulty(self, task_id: str) -> str:
-        """Return how hard the task is."""
+        """Return the task's difficulty."""
         return self.plain.difficulty(task_id)
 
     def best_score(self, task_id: str) -> float:
-        """Return the best score that any play of the task reaches."""
+        """Return the best score that any play of the task can reach."""
         return self.plain.best_score(task_id)
 
     def anchor(self) -> int:
@@ -117,11 +117,11 @@ class Perturbed(TextEnv):
         return self.plain.state()
 
     def start(self, task_id: str, rng: random.Random) -> str:
-        """Put the plain world into the task's first state; `reset` is what shows it."""
+        """Reset the plain world to the task's initial state, with an unperturbed text."""
         return self.plain.start(task_id, rng)
 
     def act(self, action: str) -> Outcome:
-        """Carry out an action of the plain environment's; `step` is what understands others."""
+        """Execute an unperturbed action; `step` takes perturbed ones."""
         return self.plain.act(action)
 
     # -- helpers -------------------------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ class Perturbed(TextEnv):
         self._follow()
 
     def _follow(self) -> None:
-        """Say of the episode what the plain environment says."""
+        """Copy the plain environment's task id, turn and turn limit."""
         plain = self.plain
         self.task_id, self.turn, self.turn_limit = plain.task_id, plain.turn, plain.turn_limit
 
@@ -154,7 +154,7 @@ def _changed(change: Callable[[str], str], action: str) -> str:
     return change(action) if calls is None else f"[{', '.join(map(change, calls))}]"
 
 
-def _made(name: str, settings: Mapping[str, Any], env: TextEnv) -> Perturbation:  # Any: its Config checks them
+def _made(name: str, settings: Mapping[str, Any], env: TextEnv) -> Perturbation:  # Any: its Config validates them
     made, config = PERTURBATIONS.load(name)
     found: Perturbation = made(build(config, settings, f"perturb.{name}"), env)
     return found

@@ -1,4 +1,4 @@
-"""Environments by id: from folders of `envs`, entry points of other packages, `register`, or a dotted path.
+"""Environments by id: from `envs`, entry points, `register` or a dotted path.
 
 Listing imports no environment; loading imports one. Importing Cairn and Gymnasium, in either order, registers every
 listed id with Gymnasium as ``cairn/<id>`` (see `envs._gymnasium`).
@@ -25,12 +25,12 @@ _registered: dict[str, str | type[TextEnv]] = {}
 
 def make(
     env_id: str, *, render_mode: str | None = None, **config: Any
-) -> TextEnv:  # Any: the environment's Config checks them
-    """Return a new environment; `config` holds fields of its Config, of which `perturb` names perturbations.
+) -> TextEnv:  # Any: the environment's Config validates them
+    """Return a new environment; `config` has fields of its Config, including `perturb`.
 
     Raises:
-        UnknownNameError: no such environment.
-        ConfigError: a setting that it does not have, or a perturbation that it cannot be given.
+        UnknownNameError: the environment is unknown.
+        ConfigError: a setting is unknown or invalid, or the environment does not support a perturbation.
     """
     env = load(env_id)(render_mode=render_mode, **config)
     return Perturbed(env) if env.config.perturb else env
@@ -38,7 +38,7 @@ def make(
 
 @contextmanager
 def closing_env(env: E) -> Iterator[E]:
-    """Yield an environment and close it at the end; a fault of its `close` is a warning."""
+    """Yield an environment and close it at the end; an error in its `close` is a warning."""
     try:
         yield env
     finally:
@@ -46,7 +46,7 @@ def closing_env(env: E) -> Iterator[E]:
 
 
 def close(env: TextEnv) -> None:
-    """Close an environment that is not used again; a fault of its `close` is a warning."""
+    """Close an environment that is not used again; an error in its `close` is a warning."""
     try:
         env.close()
     except (Exception, SystemExit) as error:  # noqa: BLE001  (the boundary to foreign code)
@@ -54,12 +54,12 @@ def close(env: TextEnv) -> None:
         warnings.warn(told, CairnWarning, stacklevel=2)
 
 
-def declared(env_id: str, settings: Mapping[str, Any]) -> EnvMeta:  # Any: the environment's Config checks them
-    """Return the declarations of an environment with these settings, without making it.
+def declared(env_id: str, settings: Mapping[str, Any]) -> EnvMeta:  # Any: the environment's Config validates them
+    """Return the declarations of an environment with these settings, without constructing it.
 
     Raises:
-        UnknownNameError: no such environment.
-        ConfigError: a setting that it does not have.
+        UnknownNameError: the environment is unknown.
+        ConfigError: a setting is unknown or invalid.
     """
     found = load(env_id)
     return found.declare(build(found.Config, settings, f"environment {found.meta.name!r}"))
@@ -69,7 +69,7 @@ def task_ids(env: TextEnv) -> list[str]:
     """Return the ids of an environment's tasks, in its order.
 
     Raises:
-        EnvironmentFailure: its `tasks` raises, or returns something else than texts.
+        EnvironmentFailure: its `tasks` raises, or does not return texts.
     """
     try:
         found = list(env.tasks())
@@ -84,17 +84,20 @@ def task_ids(env: TextEnv) -> list[str]:
     return found
 
 
-def list_tasks(env_id: str, settings: Mapping[str, Any]) -> list[str]:  # Any: the environment's Config checks them
-    """Return the ids of the tasks of an environment with these settings; see `make` and `task_ids` for errors."""
+def list_tasks(env_id: str, settings: Mapping[str, Any]) -> list[str]:  # Any: the environment's Config validates them
+    """Return the task ids of an environment with these settings.
+
+    See `make` and `task_ids` for errors.
+    """
     with closing_env(make(env_id, **settings)) as env:
         return task_ids(env)
 
 
 def register(env_id: str, target: str | type[TextEnv]) -> None:
-    """Make `target`, a class or ``"package.module:Class"``, known under `env_id`; imports nothing.
+    """Register `target`, a class or ``"package.module:Class"``, as `env_id`, without an import.
 
     Raises:
-        CairnError: the id is taken by another environment, or `target` is neither.
+        CairnError: another environment has the id, or `target` is invalid.
     """
     if isinstance(target, str) and not DOTTED.fullmatch(target):
         raise CairnError(f"Expected PACKAGE.MODULE:CLASS or a class for environment {env_id!r}, got {target!r}")
@@ -109,7 +112,7 @@ def load(env_id: str) -> type[TextEnv]:
     """Return the class behind an id or a dotted path.
 
     Raises:
-        UnknownNameError: no such environment.
+        UnknownNameError: the environment is unknown.
         CairnError: the class is not a `TextEnv`, or has no `meta`; or `env_id` is not text.
     """
     if not isinstance(env_id, str):
@@ -123,7 +126,7 @@ def load(env_id: str) -> type[TextEnv]:
         try:
             found = ENVS.load(target)
         except UnknownNameError as error:
-            if error.name != target:  # of something that the environment itself loads
+            if error.name != target:  # an unknown name inside the environment's own module
                 raise
             raise UnknownNameError("environment", env_id, ids(), "cairn envs list") from None
     if not (isinstance(found, type) and issubclass(found, TextEnv)):
@@ -145,7 +148,7 @@ def address(env_id: str) -> str:
     """Return a name under which `load` finds the same class in another process.
 
     Raises:
-        CairnError: the class stands inside a function, where no other process can reach it.
+        CairnError: the class is local to a function, so that other processes cannot import it.
     """
     target = _registered.get(env_id, env_id)
     if isinstance(target, str):
@@ -157,6 +160,6 @@ def address(env_id: str) -> str:
 
 
 def register_with_gymnasium() -> None:
-    """Register every id as ``cairn/<id>`` with Gymnasium; calling it again changes nothing."""
+    """Register every id as ``cairn/<id>`` with Gymnasium; repeated calls have no effect."""
     for env_id in ids():
         _gymnasium.add(env_id)

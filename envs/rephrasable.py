@@ -1,4 +1,4 @@
-"""A mixin for environments whose instructions, command names and lists can change without a change of meaning.
+"""A mixin for environments with paraphrases, renamed commands or shuffled lists.
 
 The perturbations `paraphrase`, `rename` and `shuffle` call these methods (see `envs.perturbations`). An environment
 that supports them subclasses `Rephrasable` and `TextEnv`, and overrides the methods that apply. They do not change
@@ -11,26 +11,26 @@ from collections.abc import Callable, Mapping, Sequence
 
 
 class Rephrasable:
-    """Methods that perturbations call; by default nothing can be changed."""
+    """Methods that perturbations call; the defaults support no change."""
 
     choose_instruction: Callable[[str, Sequence[str]], str] | None = None  # (task id, paraphrases) -> one of them
 
     def phrase_instruction(self, task_id: str, original: str, paraphrases: Callable[[], Sequence[str]]) -> str:
-        """Return a task's instruction: `original`, or a paraphrase where a perturbation asks for one.
+        """Return a task's instruction: `original`, or a paraphrase if a perturbation requests one.
 
         An environment that calls this in `start` declares ``meta.can_reword``. Paraphrases keep every name, number and
-        constraint; an empty sequence means that this task has none.
+        constraint; an empty sequence means that the task has no paraphrase.
         """
         return original if self.choose_instruction is None else self.choose_instruction(task_id, paraphrases())
 
     def command_names(self) -> Mapping[str, tuple[str, ...]]:
-        """Return each name that an action may begin with, and alternatives that mean nothing to `act`."""
+        """Return each command name, with alternatives that `act` does not know."""
         return {}
 
     def rename_commands(self, text: str, rename: Callable[[str], str]) -> str:
-        """Return the text that was just shown, with `rename` applied to each passage that mentions commands."""
+        """Return the last text, with `rename` applied to each passage about commands."""
         return text
 
     def shuffle_lists(self, text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
-        """Return the text that was just shown, with `shuffle` applied to each list whose order has no meaning."""
+        """Return the last text, with `shuffle` applied to each list without a meaningful order."""
         return text

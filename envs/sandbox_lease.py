@@ -1,4 +1,4 @@
-"""Sessions of sandboxes for environments whose actions are programs: shared, warm, and empty for each user."""
+"""Sandbox sessions for environments whose actions are programs: shared, warm, and clean."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from cairn.sandboxes.base import Limits, Session
 from cairn.sandboxes.pool import SessionPool
 from cairn.sandboxes.registry import new_sandbox
 
-_FIRST = threading.Lock()  # environments in several threads make what they share once
+_FIRST = threading.Lock()  # environments in several threads create each shared pool once
 _POOLS: dict[tuple[str, str, Limits], SessionPool] = {}  # by kind, settings as JSON, and limits
 
 
 def _forget_inherited_pools() -> None:
-    """In a fork, begin without sessions: those of the parent are not the fork's."""
+    """In a forked process, start without sessions: they belong to the parent."""
     global _FIRST
     _FIRST = threading.Lock()
     _POOLS.clear()
@@ -28,8 +28,8 @@ def _forget_inherited_pools() -> None:
 os.register_at_fork(after_in_child=_forget_inherited_pools)
 
 
-def shared_pool(sandbox: str, settings: Mapping[str, Any], limits: Limits) -> SessionPool:  # Any: each kind has its own
-    """Return the sessions of a kind with these settings that all environments of this process share."""
+def shared_pool(sandbox: str, settings: Mapping[str, Any], limits: Limits) -> SessionPool:  # Any: depends on the kind
+    """Return this process's shared pool of sessions of a kind with these settings."""
     key = (sandbox, json.dumps(settings, sort_keys=True), limits)
     with _FIRST:
         if key not in _POOLS:
@@ -38,7 +38,7 @@ def shared_pool(sandbox: str, settings: Mapping[str, Any], limits: Limits) -> Se
 
 
 def close_idle_sessions() -> None:
-    """Close the sessions of this process that wait for a lease; others are started when they are needed."""
+    """Close the process's idle sessions; new ones start on demand."""
     with _FIRST:
         pools = list(_POOLS.values())
     for pool in pools:
@@ -46,23 +46,23 @@ def close_idle_sessions() -> None:
 
 
 class LeasedSession:
-    """A session of such a pool, taken when it is first needed and given back with its owner."""
+    """A session of a shared pool, leased on first use and returned when its owner is deleted."""
 
-    def __init__(self, sandbox: str, settings: Mapping[str, Any], limits: Limits) -> None:  # Any: each kind has its own
+    def __init__(self, sandbox: str, settings: Mapping[str, Any], limits: Limits) -> None:  # Any: depends on the kind
         self._wanted = (sandbox, settings, limits)
         self.session: Session | None = None
 
     def emptied(self) -> Session:
-        """Return the session, with nothing left of what ran in it.
+        """Return the session after a reset that removes all traces of earlier programs.
 
         Raises:
-            SandboxFailure: none could be started.
+            SandboxFailure: no session could start.
         """
         if self.session is not None:
             try:
                 self.session.reset()
                 return self.session
-            except CairnError:  # its supervisor failed, or a program left a folder that cannot be read: take another
+            except CairnError:  # its supervisor failed, or a program left an unreadable folder: take another session
                 self.close()
         pool = shared_pool(*self._wanted)
         self.session = pool.take()
@@ -70,7 +70,7 @@ class LeasedSession:
         return self.session
 
     def close(self) -> None:
-        """Give the session back."""
+        """Return the session to its pool."""
         if self.session is not None:
             self._release()
             self.session = None

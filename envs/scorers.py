@@ -1,8 +1,8 @@
-"""Scorers of answers to questions: reply and row -> a score from 0 to 1, and what can be read out of a reply.
+"""Scorers of answers to questions: answer and row -> a score from 0 to 1; answer extraction.
 
-A reply is read in this order: thoughts in `<think> </think>` are left out, `extract` takes the answer out of the rest,
-and the scorer compares it with the row's. A reply in which `extract` finds nothing scores 0 and is counted as not
-answered: the whole text never stands in for an answer.
+A reply is read in this order: thoughts in `<think> </think>` are removed, `extract` takes the answer from the rest, and
+the scorer compares it with the row's answer. A reply in which `extract` finds nothing scores 0 and counts as not
+answered: the whole text never replaces an answer.
 """
 
 from __future__ import annotations
@@ -20,36 +20,36 @@ from cairn.core.errors import CairnError, ConfigError
 from cairn.envs.judge_server import JudgeServer
 from cairn.envs.table_rows import Row, Table, read_rows
 
-Found = str | None  # an answer; None: there is none in the reply
+Found = str | None  # an answer; None: the reply has no answer
 Extract = (
     Literal["all", "boxed", "answer", "hash", "last_number", "last_line"] | re.Pattern[str] | Callable[[str], Found]
 )
-Score = float | bool | tuple[float, Mapping[str, float]]  # from 0 to 1, perhaps with further measurements by name
+Score = float | bool | tuple[float, Mapping[str, float]]  # from 0 to 1, optionally with further measurements by name
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _NUMBER = re.compile(r"[-+]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?%?")
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
-_PATTERN_S = 1.0  # that a pattern may take
+_PATTERN_S = 1.0  # time limit of a pattern
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scorer:
-    """Compares answers with those of rows."""
+    """Compares answers with the rows' answers."""
 
     score: Callable[[str, Row, Any], Score]  # of an answer, by the row and the row's own answer
-    check: Callable[[Any], None] = lambda gold: None  # raises ValueError where a row's answer cannot be compared with
-    write: Callable[[Any], str] | None = None  # a right answer by the row's own; None: it is not known
+    check: Callable[[Any], None] = lambda gold: None  # raises ValueError for an invalid row's answer
+    write: Callable[[Any], str] | None = None  # a correct reply from the row's answer; None: not known
     channels: tuple[str, ...] = ()  # names of further measurements
-    columns: tuple[str, ...] = ()  # that each row must have
-    needs_answer: bool = True  # each row must have an answer of its own
-    longest_s: float = 0.0  # that a score may wait for a server; above 0, equal answers may get different scores
+    columns: tuple[str, ...] = ()  # required columns
+    needs_answer: bool = True  # each row must have an answer
+    longest_s: float = 0.0  # maximum wait for a server; above 0, equal answers may differ in score
 
 
 def scored_rows(table: Table, columns: Sequence[str], scorer: Scorer, answer: str) -> list[Row]:
-    """Return the rows of a table that a scorer can score by their column `answer`.
+    """Return the rows of a table after a check of their column `answer`.
 
     Raises:
-        ConfigError: the table cannot be read or has no rows, a row lacks a column, or an answer cannot be compared
-            with, by the number of the row.
+        ConfigError: the table cannot be read or has no rows, a row lacks a column, or an answer is invalid; the message
+            has the row's number.
     """
     rows = read_rows(table, [*columns, *scorer.columns, *([answer] if scorer.needs_answer else [])])
     for number, row in enumerate(rows if scorer.needs_answer else ()):
@@ -69,7 +69,7 @@ def checked_score(result: Score, task_id: str) -> tuple[float, Mapping[str, floa
         CairnError: the score is not from 0 to 1.
     """
     value, channels = result if isinstance(result, tuple) else (result, {})
-    if not 0 <= float(value) <= 1:  # NaN too
+    if not 0 <= float(value) <= 1:  # also rejects NaN
         raise CairnError(f"a score must be from 0 to 1, got {value!r} for task {task_id!r}")
     return float(value), channels
 
@@ -78,7 +78,7 @@ def exact(*, normalise: bool = True) -> Scorer:
     """Score 1 for an answer that equals the row's, or one of several.
 
     Args:
-        normalise: whether case, blanks, articles and a final point count.
+        normalise: whether to ignore case, blanks, articles and a final point.
     """
     same = _normalised if normalise else str.strip
 
@@ -94,10 +94,12 @@ def exact(*, normalise: bool = True) -> Scorer:
 
 
 def number(*, tol_abs: float = 0.0, tol_rel: float = 1e-6) -> Scorer:
-    """Score 1 for a number that is near enough to the row's: |x - gold| <= max(tol_abs, tol_rel * |gold|).
+    """Score 1 for a number close to the row's number.
 
-    Thousands are separated by commas, as in 1,234.5; "$", units and white space around a number do not count; 3/4 is a
-    fraction; a per cent sign counts only where the row's answer has one.
+    The condition is |x - gold| <= max(tol_abs, tol_rel * |gold|).
+
+    Thousands are separated by commas, as in 1,234.5; "$", units and white space around a number are ignored; 3/4 is a
+    fraction; a per cent sign only matters if the row's answer has one.
     """
 
     def score(said: str, row: Row, gold: Any) -> bool:
@@ -116,13 +118,13 @@ def number(*, tol_abs: float = 0.0, tol_rel: float = 1e-6) -> Scorer:
 
 
 def choice(letters: str = "ABCD") -> Scorer:
-    """Score 1 for the letter of the right choice.
+    """Score 1 for the letter of the correct choice.
 
-    It is the last one that is stated as the answer ("answer: B", "the answer is (B)", "\\boxed{B}"), or the whole
-    answer. A letter that merely occurs, such as the article "a", is none.
+    The last letter after a phrase such as "answer: B", "the answer is (B)" or "\\boxed{B}" counts, or else the whole
+    answer. Other letters, such as the article "a", do not count.
     """
     upper, lower = re.escape(letters.upper()), re.escape(letters.lower())
-    each = rf"[{upper}]|[{lower}](?=[*_]*[ ]*(?:[).\]}},;:$]|\Z|\n))"  # "the answer is a dog" states none
+    each = rf"[{upper}]|[{lower}](?=[*_]*[ ]*(?:[).\]}},;:$]|\Z|\n))"  # "the answer is a dog" has no choice
     mark = rf"[\s*_$({{\[]*(?:\\boxed\{{|\\text\{{|\\mathrm\{{)*[\s*_$({{\[]*({each})(?![A-Za-z])"
     stated = re.compile(rf"(?:(?i:\banswer|\bantwort|\bchoice|\boption)(?:\s+is|\s+ist)?\s*[:=]?|\\boxed\{{){mark}")
     whole = re.compile(rf"{mark}[\s*_.)}}\]$:]*\Z")
@@ -146,7 +148,10 @@ def choice(letters: str = "ABCD") -> Scorer:
 
 
 def pattern(text: str, *, group: int = 0) -> Scorer:
-    """Score 1 where the last match of a pattern equals the row's answer; one that runs for a second matches nothing."""
+    """Score 1 if the last match of a pattern equals the row's answer.
+
+    A pattern that runs for more than a second matches nothing.
+    """
     compiled = regex.compile(text)
 
     def score(said: str, row: Row, gold: Any) -> bool:
@@ -160,7 +165,10 @@ def pattern(text: str, *, group: int = 0) -> Scorer:
 
 
 def function(score: Callable[[str, Row], Score], *, channels: Sequence[str] = ()) -> Scorer:
-    """Score by a function of the answer and the row: from 0 to 1, or that and the measurements named in `channels`."""
+    """Score by a function of the answer and the row.
+
+    The function returns a score from 0 to 1, or a pair with the measurements named in `channels`.
+    """
     return Scorer(score=lambda said, row, gold: score(said, row), channels=tuple(channels), needs_answer=False)
 
 
@@ -178,23 +186,22 @@ def judge(
 ) -> Scorer:
     """Score by the grade of a model behind an OpenAI-compatible server, divided by the scale.
 
-    The judge reads the prompt, the columns, the row's own answer as `reference` where there is one, and the answer,
-    each of them quoted; see `cairn.envs.judge_server`. A judge that gives no grade is a failure of the episode, which
-    is retried and never scored 0.
+    The judge reads the prompt, the columns, the row's own answer, if any, as `reference`, and the answer, each quoted;
+    see `cairn.envs.judge_server`. If the judge returns no grade, the episode fails; it is retried and never scored 0.
 
     Args:
         model: the server's name for the judge.
-        base_url: the server's address, up to and with ``/v1``.
+        base_url: the server's address, including ``/v1``.
         prompt: how to grade.
         scale: the best grade; 0 is the worst.
-        columns: columns of the row that the judge reads.
-        key_env: the environment variable that holds the API key, if the server wants one.
-        attempts: how often a grade is asked for.
-        reply_s: seconds until a whole reply must have arrived; a wait between two attempts is not longer.
-        extra: further fields of the request, such as ``{"max_tokens": 500}``; the temperature is 0 unless given here.
+        columns: columns of the row for the judge.
+        key_env: the environment variable that holds the API key, if the server requires one.
+        attempts: maximum number of requests for a grade.
+        reply_s: time limit in seconds for a complete reply, and for the wait between two attempts.
+        extra: further fields of the request, such as ``{"max_tokens": 500}``; the default temperature is 0.
 
     Raises:
-        ConfigError: the address, the scale or a limit cannot be one.
+        ConfigError: the address, the scale or a limit is invalid.
     """
     server = JudgeServer(
         url=base_url,
@@ -214,10 +221,10 @@ def judge(
 
 
 def extractor(extract: Extract) -> Callable[[str], Found]:
-    """Return what takes the answer out of a reply.
+    """Return a function from a reply to its answer.
 
     Raises:
-        ConfigError: there is no such way.
+        ConfigError: `extract` is unknown.
     """
     if isinstance(extract, re.Pattern):
         return lambda text: (
@@ -233,17 +240,20 @@ def extractor(extract: Extract) -> Callable[[str], Found]:
 
 
 def written(extract: Extract, answer: str) -> str:
-    """Return a reply out of which an answer is taken."""
+    """Return a reply from which `extract` takes the answer."""
     return _WRITERS.get(extract, "%s") % (answer,) if isinstance(extract, str) else answer
 
 
 def without_thoughts(reply: str) -> str:
-    """Return a reply without what stands in `<think> </think>`; one that never ends takes all that follows."""
+    """Return a reply without `<think> </think>`; an unclosed thought extends to the end."""
     return _THOUGHT.sub("", reply).strip()
 
 
 def read_number(text: str) -> tuple[float, bool] | None:
-    """Return the only number in a text, and whether it is in per cent; None: there is none, or there are several."""
+    """Return the only number in a text, and whether it has a per cent sign.
+
+    None: the text has no number, or several.
+    """
     clean = unicodedata.normalize("NFKC", text).replace("\u2212", "-")
     fraction = re.fullmatch(r"\D*?(-?\d+)\s*/\s*(\d+)\D*", clean) or re.fullmatch(
         r"\D*?(-?)\\d?frac\{(\d+)\}\{(\d+)\}\D*", clean
@@ -269,7 +279,7 @@ def _last_match(pattern_: re.Pattern[str], text: str) -> Found:
 
 
 def _boxed(text: str) -> Found:
-    """Return what stands in the last \\boxed{}, by counting braces."""
+    """Return the content of the last \\boxed{}, with balanced braces."""
     start = text.rfind("\\boxed{")
     if start < 0:
         return None
@@ -309,7 +319,7 @@ _EXTRACTORS: dict[str, Callable[[str], Found]] = {
     "last_number": _last_number,
     "last_line": _last_line,
 }
-_WRITERS = {"boxed": "\\boxed{%s}", "answer": "<answer>%s</answer>", "hash": "#### %s"}  # elsewhere as it is
+_WRITERS = {"boxed": "\\boxed{%s}", "answer": "<answer>%s</answer>", "hash": "#### %s"}  # otherwise unchanged
 
 
 def _golds(gold: Any) -> list[str]:

@@ -1,4 +1,7 @@
-"""Rows of tables as tasks: JSONL, JSON and Parquet files, lists of dictionaries and `datasets.Dataset`, by task id."""
+"""Rows of tables as tasks, by task id.
+
+Tables are JSONL, JSON and Parquet files, lists of dictionaries and `datasets.Dataset`.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _WHOLE = 1 << 32
 
 
 class RowsConfig(EnvConfig):
-    """Which rows."""
+    """Settings of environments over tables."""
 
     split: Literal["all", "train", "test"] = Field(
         "all", description="Rows: all, or those that a hash of their ids puts into a test split of a fifth, or not."
@@ -34,7 +37,7 @@ class RowsEnv(TextEnv):
     rows: ClassVar[Mapping[str, Row]]  # by task id
 
     def setup(self) -> None:
-        """Choose the rows of the split."""
+        """Select the rows of the split."""
         split = self.config.split  # type: ignore[attr-defined]  # a RowsConfig
         self._ids = [task_id for task_id in self.rows if split == "all" or _is_test(task_id) == (split == "test")]
         self._known = frozenset(self._ids)
@@ -44,7 +47,7 @@ class RowsEnv(TextEnv):
         return self._ids
 
     def has_task(self, task_id: str) -> bool:
-        """Return whether there is such a row in the split."""
+        """Return whether the split has this row."""
         return task_id in self._known
 
 
@@ -52,7 +55,8 @@ def read_rows(table: Table, needed: Sequence[str] = ()) -> list[Row]:
     """Return the rows of a table.
 
     Raises:
-        ConfigError: it cannot be read or has no rows, or a row lacks a column that is needed, by its number.
+        ConfigError: the table cannot be read or has no rows, or a row lacks a required column; the message has its
+            number.
     """
     if isinstance(table, (str, Path)):
         rows = _read_file(Path(table).expanduser())
@@ -70,7 +74,9 @@ def read_rows(table: Table, needed: Sequence[str] = ()) -> list[Row]:
 
 
 def rows_by_id(rows: Sequence[Row], column: str | None) -> dict[str, Row]:
-    """Return the rows by task id: a column, else the column "id" if its values are unique, else a hash of the row.
+    """Return the rows by task id.
+
+    The id is a column, else the column "id" if its values are unique, else a hash of the row.
 
     Raises:
         ConfigError: a row lacks the column, or an id occurs twice.

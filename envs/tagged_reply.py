@@ -1,8 +1,8 @@
-"""The reply format of the published GiGPO runs: a thought and an action, each in its tags.
+"""The reply format of the published GiGPO runs: a thought and an action, each in tags.
 
-One departure from the public code: the closing tag is looked for after the opening one, so that a stray ``</action>``
-before it does not blank the action. Whether an action does anything is the environment's business: a well-formed but
-inadmissible one is valid and has no effect.
+One departure from the public code: the closing tag is searched after the opening one, so that a stray ``</action>``
+before it does not clear the action. The environment decides on the effect of an action: a well-formed but inadmissible
+action is valid and has no effect.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ _CJK = re.compile("[\u4e00-\u9fff]")
 
 @dataclass(frozen=True, slots=True)
 class TaggedReply:
-    """What was read out of a reply."""
+    """The parsed content of a reply."""
 
-    action: str  # what the environment is sent; lower-case
-    is_valid: bool  # it had the form that the prompt asks for
+    action: str  # the action for the environment, in lower case
+    is_valid: bool  # whether the reply has the required format
 
 
 def write_tagged(action: str) -> str:
-    """Return a valid reply that asks for `action` without further thought."""
+    """Return a valid reply with `action` and an empty thought."""
     return f"<think></think><action>{action}</action>"
 
 
 def parse_tagged(reply: str, fallback_chars: int) -> TaggedReply:
-    """Return the action in a reply and whether the reply was valid; any text is an outcome, none an error.
+    """Return the action in a reply and whether the reply is valid; never raises.
 
     Args:
         reply: any text.
-        fallback_chars: how much of the reply's end is taken for the action where there are no tags.
+        fallback_chars: length of the reply's end that is used as the action without tags.
     """
     lowered = reply.lower()
     _, opened, rest = lowered.partition("<action>")

@@ -1,6 +1,6 @@
-"""The space of texts, and how Gymnasium's asynchronous vector environments hand texts to the main process.
+"""The space of texts, and its shared memory in Gymnasium's asynchronous vector environments.
 
-Their shared memory has a place of fixed size for each environment: here 64 KiB of UTF-8 behind a length.
+The shared memory has a block of fixed size for each environment: a length and up to 64 KiB of UTF-8.
 """
 
 from __future__ import annotations
@@ -14,18 +14,21 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.vector.utils import create_shared_memory, read_from_shared_memory, write_to_shared_memory
 
-_PLACE = 1 << 16  # bytes of an environment's text
-_LENGTH = 8  # bytes in front of it
+_PLACE = 1 << 16  # maximum bytes of a text
+_LENGTH = 8  # bytes of its length field
 
 
 class TextSpace(gymnasium.Space[str]):
-    """Any text of up to `max_chars` characters, control characters and lone surrogates included."""
+    """Any text of up to `max_chars` characters.
+
+    This includes control characters and lone surrogates.
+    """
 
     def __init__(self, max_chars: int) -> None:
         super().__init__(shape=None, dtype=None)
         self.max_chars = max_chars
 
-    def contains(self, x: Any) -> bool:  # Any: Gymnasium asks about arbitrary objects
+    def contains(self, x: Any) -> bool:  # Any: Gymnasium passes arbitrary objects
         """Return whether `x` is a member."""
         return isinstance(x, str) and len(x) <= self.max_chars
 
@@ -44,7 +47,7 @@ class TextSpace(gymnasium.Space[str]):
 
 
 class SharedTexts(Sequence[str]):
-    """The texts in shared memory, read when they are asked for; a deep copy is a tuple of them."""
+    """The texts in shared memory, decoded on access; a deep copy is a tuple of texts."""
 
     def __init__(self, memory: Any, count: int) -> None:  # Any: multiprocessing's arrays have no public type
         self._bytes, self._count = _bytes_of(memory), count

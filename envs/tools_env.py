@@ -1,7 +1,7 @@
-"""Environments of a user's own functions: `tools_env` makes a class of tools, a table of tasks and what judges the end.
+"""Environments from a user's functions: `tools_env` combines tools, tasks and a verifier.
 
-An episode has a world of its own, which tools may change. An action is a call of a tool, or several, as JSON; any other
-text is the final answer, which ends the episode and is judged.
+Each episode has its own world, which tools may change. An action is one or more tool calls as JSON; any other text is
+the final answer, which ends the episode and is scored.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from cairn.envs.scorers import Scorer, checked_score, scored_rows
 from cairn.envs.table_rows import RowsConfig, RowsEnv, Table, rows_by_id
 from cairn.envs.world_state import state_bytes
 
-ANSWER, TEXT = "answer", "text"  # the tool that ends an episode with finish="tool", and its argument
+ANSWER, TEXT = "answer", "text"  # the final tool with finish="tool", and its argument
 _ANSWER_TOOL = function_schema(ANSWER, "Give the final answer.", {TEXT: {"type": "string"}}, [TEXT])
 _MAX_CALLS = 16
-Finish = Literal["text", "tool"] | Sequence[str]  # what ends an episode
-_PARAMETERS = {  # that a user's functions may have, by what they are for
+Finish = Literal["text", "tool"] | Sequence[str]  # conditions that end an episode
+_PARAMETERS = {  # allowed parameters of a user's functions, by purpose
     "world": (),
     "reset": ("world", "task", "rng"),
     "verify": ("world", "task", "answer"),
@@ -38,7 +38,7 @@ _PARAMETERS = {  # that a user's functions may have, by what they are for
 
 
 class ToolsConfig(RowsConfig):
-    """Which rows, and what is shown."""
+    """Settings of tool environments."""
 
     show_tools: bool = Field(
         False, description="The first text lists the tools, for agents that are not shown their schemas otherwise."
@@ -47,7 +47,7 @@ class ToolsConfig(RowsConfig):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolDesign:
-    """What an environment of tools is made of."""
+    """The parts of a tool environment."""
 
     tools: Mapping[str, FunctionTool]
     world: Function | None
@@ -61,27 +61,27 @@ class ToolDesign:
 
     @property
     def ending(self) -> Sequence[str]:
-        """Names of tools that end an episode."""
+        """The names of the tools that end an episode."""
         return () if isinstance(self.finish, str) else self.finish
 
 
 class ToolsEnv(RowsEnv):
-    """An environment of functions; `tools_env` makes subclasses of it."""
+    """An environment whose tools are functions; `tools_env` creates subclasses."""
 
     Config = ToolsConfig
     design: ClassVar[ToolDesign]
 
     def setup(self) -> None:
-        """Choose the rows of the split."""
+        """Select the rows of the split, and build the tool schemas."""
         super().setup()
-        self._world: Any = None  # Any: the user's own
+        self._world: Any = None  # Any: the user's own type
         self._runner: asyncio.Runner | None = None
         self._schemas = tuple(tool.schema for tool in self.design.tools.values())
         if self.design.finish == "tool":
             self._schemas += (_ANSWER_TOOL,)
 
     def start(self, task_id: str, rng: random.Random) -> str:
-        """Make a world, let `reset` prepare it, and return what it says, or else the task's question."""
+        """Create a world, call `reset`, and return the first text: that of `reset`, or the question."""
         self._close_world()
         self._history: list[str] = []
         self._answer: str | None = None
@@ -95,7 +95,7 @@ class ToolsEnv(RowsEnv):
         return "\n\n".join(filter(None, (design.instruction, listed, asked)))
 
     def act(self, action: str) -> Outcome:
-        """Carry out a call of a tool, or judge the final answer."""
+        """Execute a tool call, or score the final answer."""
         self._history.append(action)
         call = _call_in(action)
         if isinstance(call, str):
@@ -114,7 +114,10 @@ class ToolsEnv(RowsEnv):
         return self._end(text, text) if is_result and name in self.design.ending else Outcome(text)
 
     def state(self) -> bytes:
-        """Return the contents of the world, by `state` where there is one; the actions so far where none are known."""
+        """Return the contents of the world, from `state` if given.
+
+        If the contents are not known, the state is the list of actions so far.
+        """
         if self.design.state is not None:
             contents: object = self._user(self.design.state, "state")
         else:
@@ -128,19 +131,19 @@ class ToolsEnv(RowsEnv):
         return state_bytes(self._history)
 
     def tools(self) -> tuple[Schema, ...]:
-        """Return the schemas of the functions."""
+        """Return the schemas of the tools."""
         return self._schemas
 
     def oracle_action(self, name: str) -> str:
-        """Return what the user's oracle does: a call, a list of calls, or the final answer."""
-        assert self.design.oracle is not None  # else none is declared
+        """Return the action of the user's oracle: a call, a list of calls, or the final answer."""
+        assert self.design.oracle is not None  # otherwise no oracle is declared
         said = self._user(self.design.oracle, "oracle", turn=self.turn)
         if not isinstance(said, str):
             return json.dumps(said, ensure_ascii=False)
         return said if self.meta.takes_text else json.dumps({"name": ANSWER, "arguments": {TEXT: said}})
 
     def close(self) -> None:
-        """Close the world, if it can be, and the loop of asynchronous tools."""
+        """Close the world, if it has `close`, and the event loop of asynchronous tools."""
         self._close_world()
         if self._runner is not None:
             self._runner.close()
@@ -154,10 +157,10 @@ class ToolsEnv(RowsEnv):
     def _names(self) -> list[str]:
         return [str(tool["function"]["name"]) for tool in self._schemas]
 
-    def _user(self, function: Function, what: str, **more: object) -> Any:  # Any: what it returns
+    def _user(self, function: Function, what: str, **more: object) -> Any:  # Any: the function's result
         return call_by_name(function, what, {"world": self._world, "task": self._row, **more})
 
-    def _run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:  # Any: what it returns
+    def _run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:  # Any: the coroutine's result
         if self._runner is None:
             self._runner = asyncio.Runner()
         return self._runner.run(coroutine)
@@ -184,7 +187,7 @@ def tools_env(
     name: str,
     tasks: Table,
     verify: Function | Scorer,
-    world: Callable[[], Any] | None = None,  # Any: the user's own
+    world: Callable[[], Any] | None = None,  # Any: the user's own type
     reset: Function | None = None,
     state: Function | None = None,
     oracle: Function | None = None,
@@ -198,35 +201,40 @@ def tools_env(
     blocking: bool = False,
     channels: Sequence[str] = (),
 ) -> type[ToolsEnv]:
-    """Return a class of environments in which functions are tools, for `cairn.make`, training and evaluation.
+    """Return a class of environments whose tools are functions.
 
-    What an exception of a tool says is its result. An exception of any other function is a failure of the environment.
+    It works with `cairn.make`, training and evaluation.
+
+    If a tool raises an exception, its message is the tool's result. An exception in any other function is a failure of
+    the environment.
 
     Args:
-        tools: functions with type hints, asynchronous ones too. Arguments are validated by pydantic, and descriptions
-            come from docstrings (Google, NumPy or Sphinx) or `Annotated`. A parameter `world` is given the episode's
-            world and is not shown.
-        name: of the class; that of the module's variable, if processes are to find it as ``module:name``.
+        tools: functions with type hints, possibly asynchronous. Arguments are validated by pydantic, and descriptions
+            come from docstrings (Google, NumPy or Sphinx) or `Annotated`. A parameter `world` receives the episode's
+            world and is hidden from the model.
+        name: name of the class; it must equal the module's variable, so that other processes can import it as
+            ``module:name``.
         tasks: path of a JSONL, JSON or Parquet file; or rows, such as a list of dictionaries or a `datasets.Dataset`.
-        verify: of `world`, `task` (the row) and `answer` (the final text), those that it has as parameters: a score
-            from 0 to 1, or that and a dictionary of further measurements, which `channels` lists. Or one of
-            `cairn.scorers`, by the column "answer". An episode that ends without an answer scores 0.
-        world: makes what the tools work on, once an episode, and its `close` is called afterwards; None: nothing.
-        reset: of `world`, `task` and `rng` (a `random.Random`): prepares the world, and may return the first text.
-        state: of `world` and `task`: what decides what actions do, as `cairn.envs.world_state` describes. None: the
-            contents of the world; where these are not known, the actions so far, so that no two histories count as one
-            state.
-        oracle: of `world`, `task` and `turn`: a right next step, which is a call (``{"name": ..., "arguments": ...}``),
-            a list of calls, or the final answer as text.
-        question: the column with the text that is shown, where `reset` returns none.
+        verify: a function with any of the parameters `world`, `task` (the row) and `answer` (the final text), which
+            returns a score from 0 to 1, or a pair with a dictionary of further measurements, which `channels` lists. Or
+            one of `cairn.scorers`, which uses the column "answer". An episode that ends without an answer scores 0.
+        world: creates the world of the tools, once per episode; its `close` is called afterwards. None: no world.
+        reset: a function of `world`, `task` and `rng` (a `random.Random`) that prepares the world, and may return the
+            first text.
+        state: a function of `world` and `task` that returns the true state, as `cairn.envs.world_state` describes.
+            None: the contents of the world; if these are not known, the actions so far, so that different histories are
+            different states.
+        oracle: a function of `world`, `task` and `turn` that returns a correct next action: a call (``{"name": ...,
+            "arguments": ...}``), a list of calls, or the final answer as text.
+        question: the column with the question's text, used if `reset` returns no text.
         id: the column with the tasks' ids; None: the column "id" if its values are unique, else a hash of the row.
-        instruction: stands above the first text.
+        instruction: text above the first observation.
         turn_limit: turns before truncation.
-        finish: what ends an episode: a text without a call; "tool": the tool `answer`, for agents that must call;
-            or names of tools whose result is the answer.
-        parallel: whether a turn may have several calls, which are carried out one after another, at most 16.
+        finish: the end of an episode: "text": a text without a call; "tool": the tool `answer`, for agents that must
+            call tools; or names of tools whose result is the answer.
+        parallel: whether a turn may have several calls, which are executed in order, at most 16.
         deterministic: whether equal worlds and calls give equal results.
-        blocking: whether tools wait for other processes or servers, so that several episodes may go on at once.
+        blocking: whether tools wait for other processes or servers, so that several episodes may run at once.
         channels: names of further measurements of `verify`.
 
     Raises:
@@ -279,8 +287,8 @@ def tools_env(
     return type(name, (ToolsEnv,), {**found, "__module__": module, "__qualname__": name})
 
 
-def _call_in(action: str) -> tuple[str, Any] | str | None:  # Any: JSON, or what a model wrote instead
-    """Return the name and the arguments of a call, or what is wrong with it; None: it is a text."""
+def _call_in(action: str) -> tuple[str, Any] | str | None:  # Any: JSON from a model, unchecked
+    """Return the name and the arguments of a call, or an error message; None for a text."""
     if not action.lstrip().startswith(("{", "[")):
         return None
     try:

@@ -1,7 +1,7 @@
-"""The contents of the objects that a user's environment works on, as bytes for anchors.
+"""Converts the contents of a user environment's world to bytes for anchors.
 
-Numbers, texts, bytes, arrays and containers of these, dataclasses, pydantic models, dates, enumerations, SQLite
-connections, folders (as `pathlib.Path`), and any object with a method `cairn_state()` that returns one of these.
+Supported are numbers, texts, bytes, arrays and containers of these, dataclasses, pydantic models, dates, enumerations,
+SQLite connections, folders (as `pathlib.Path`), and any object with a method `cairn_state()` that returns one of these.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from cairn.core.keys import canonical_bytes
 def state_bytes(value: object) -> bytes:
     """Return bytes that are equal only for equal contents.
 
-    Two SQLite databases of equal rows may differ in how these are stored, by what was deleted before.
+    Two SQLite databases with equal rows may give different bytes, because earlier deletions affect the storage.
 
     Raises:
-        TypeError: the contents of such an object are not known.
+        TypeError: the type is not supported, or the object refers to itself.
     """
     try:
         return canonical_bytes(_plain(value))
@@ -35,7 +35,7 @@ def state_bytes(value: object) -> bytes:
 
 
 def _plain(value: Any) -> Any:  # Any: checked by canonical_bytes
-    """Return contents as numbers, texts, bytes and containers of these."""
+    """Return contents as plain numbers, texts, bytes and containers."""
     if callable(state := getattr(value, "cairn_state", None)):
         return _plain(state())
     if isinstance(value, Mapping):
@@ -57,7 +57,7 @@ def _plain(value: Any) -> Any:  # Any: checked by canonical_bytes
     return [type(value).__name__, str(value)] if isinstance(value, (date, time, Decimal)) else value
 
 
-def _key(key: Any) -> Any:  # Any: of a mapping
+def _key(key: Any) -> Any:  # Any: a mapping's key
     plain = _plain(key)
     return canonical_bytes(plain) if isinstance(plain, (list, dict)) else plain
 
@@ -65,11 +65,11 @@ def _key(key: Any) -> Any:  # Any: of a mapping
 def _database(connection: sqlite3.Connection) -> bytes:
     try:
         return connection.serialize()
-    except sqlite3.OperationalError:  # nothing was ever written to it
+    except sqlite3.OperationalError:  # an empty database
         return "\n".join(connection.iterdump()).encode()
 
 
-def _folder(root: Path) -> dict[str, Any]:  # Any: what a file holds, or where a link leads
+def _folder(root: Path) -> dict[str, Any]:  # Any: a file's content, or a link's target
     """Return the files below a folder, or one file; links are not followed."""
     if root.is_symlink():
         return {"": ["link", str(root.readlink())]}

@@ -1,11 +1,11 @@
-"""Wraps a Gymnasium environment: texts in place of observations, words in place of actions, anchors, and success.
+"""Wraps a Gymnasium environment: text observations, text actions, anchors and success.
 
-A task is a seed of the environment's own start. Chance of the steps comes from the episode's seed, where the
-environment draws it from `np_random`, so that attempts at a task start alike and differ afterwards.
+A task is a seed of the environment's reset. The random numbers of steps come from the episode's seed, if the
+environment draws them from `np_random`, so that attempts at a task start equally and differ afterwards.
 
-The anchor is the true state where it is known: that of tabular environments (`unwrapped.s` with the table
-`unwrapped.P`), or the value of `anchor`. Otherwise it is the history of actions and texts, which never takes two states
-for one.
+The anchor is the true state if it is known: the state of tabular environments (`unwrapped.s` with the table
+`unwrapped.P`), or the value of `anchor`. Otherwise it is the history of actions and texts, which never merges two
+states.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from cairn.core.errors import ConfigError
 from cairn.core.keys import bytes_key, canonical_bytes
 from cairn.envs.base import EnvMeta, Outcome, TextEnv
 
-Env = Any  # a gymnasium.Env; what a function of it reads is the environment's own
-_TURN_LIMIT = 100  # of an environment that has none
+Env = Any  # a gymnasium.Env with its own attributes
+_TURN_LIMIT = 100  # for environments without a limit
 _DIGITS = 4  # of numbers in texts
 _MOST_NUMBERS = 64  # of a Box that is shown as text
-_MOST_LISTED = 50  # actions
+_MOST_LISTED = 50  # maximum number of listed actions
 _HIGHLIGHTED = re.compile(r"\x1b\[[\d;]*[1-9]\d*m(.+?)\x1b\[0?m", re.DOTALL)
 _CODES = re.compile(r"\x1b\[[\d;]*m")
 
 
 class WrappedEnv(TextEnv):
-    """A Gymnasium environment as texts; `wrap` makes subclasses of it."""
+    """A Gymnasium environment as a text environment; `wrap` creates subclasses."""
 
     wrapping: ClassVar[Wrapping]
 
     def setup(self) -> None:
-        """Make the environment."""
+        """Create the environment."""
         self._env = self.wrapping.new_env()
         self._text = self.wrapping.text(self._env)
         self._actions = self.wrapping.actions(self._env)
@@ -53,7 +53,10 @@ class WrappedEnv(TextEnv):
         return [str(seed) for seed in self.wrapping.tasks]
 
     def start(self, task_id: str, rng: random.Random) -> str:
-        """Reset the environment with the task's seed; later chance is the episode's."""
+        """Reset the environment with the task's seed.
+
+        Later random numbers come from the episode's seed.
+        """
         observation, _ = self._env.reset(seed=int(task_id))
         self._env.unwrapped.np_random = np.random.default_rng(rng.getrandbits(64))
         self._history, self._return, self._is_won = b"", 0.0, False
@@ -62,7 +65,7 @@ class WrappedEnv(TextEnv):
         return "\n\n".join(part for part in told if part)
 
     def act(self, action: str) -> Outcome:
-        """Carry out an action; text that is not one changes nothing and is answered with the actions."""
+        """Execute an action; an unknown one has no effect and returns the list of actions."""
         try:
             chosen = self._actions.read(action)
         except ValueError as error:
@@ -85,11 +88,11 @@ class WrappedEnv(TextEnv):
             raise ConfigError(f"wrap: anchor: {error}") from error
 
     def admissible(self) -> tuple[str, ...] | None:
-        """Return the names of the actions, sorted, where there are names."""
+        """Return the names of the actions, sorted; None without names."""
         return tuple(sorted(self._actions.names)) or None
 
     def oracle_action(self, name: str) -> str:
-        """Return the action of the best plan by the environment's own table."""
+        """Return the optimal action by the environment's own table."""
         if self._planned is None:
             self._planned = _plan(self._env)
         return self._actions.names[self._planned[_table_state(self._env)]]
@@ -105,7 +108,7 @@ class WrappedEnv(TextEnv):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wrapping:
-    """How an environment is wrapped."""
+    """The settings of a wrapped environment."""
 
     new_env: Callable[[], Env]
     text: Callable[[Env], Callable[[Any], str]]  # of an environment: observation -> text
@@ -116,7 +119,7 @@ class Wrapping:
     instruction: str
 
     def is_won(self, env: Env, total: float, *, is_over: bool) -> bool:
-        """Return whether the episode is a success by now."""
+        """Return whether the episode is a success so far."""
         if callable(self.success):
             return bool(self.success(env))
         return is_over and (total > 0 if self.success is None else total >= self.success)
@@ -127,8 +130,8 @@ class Actions:
     """The actions of an environment as words."""
 
     read: Callable[[str], Any]  # text -> action; raises ValueError with a sentence for the agent
-    names: tuple[str, ...] = ()  # of all actions, in their order; (): there are too many
-    legend: str = ""  # what may be said
+    names: tuple[str, ...] = ()  # of all actions, in their order; () without names
+    legend: str = ""  # the valid actions
 
 
 def wrap(
@@ -144,27 +147,31 @@ def wrap(
     instruction: str = "",
     is_deterministic: bool = False,
 ) -> type[WrappedEnv]:
-    """Return a class of environments for `cairn.make`, `cairn.register`, training and evaluation.
+    """Return a class of environments that wraps a Gymnasium environment.
+
+    It works with `cairn.make`, `cairn.register`, training and evaluation.
 
     Args:
-        env: id in Gymnasium's registry, an environment, or a function that makes one. An environment itself can be
-            wrapped once: copies cannot be made of it.
-        name: of the class; that of the module's variable, if processes are to find it as ``module:name``.
+        env: id in Gymnasium's registry, an environment, or a function that creates one. An environment object can be
+            wrapped only once, because it cannot be copied.
+        name: name of the class; it must equal the module's variable, so that other processes can import it as
+            ``module:name``.
         text: (environment, observation) -> text. "auto": the rendering "ansi" if there is one, else by the space.
-        actions: names of a Discrete space's actions; texts and their actions; or a function of the text, which raises
-            ValueError with a sentence for the agent. None: by the space.
-        anchor: environment -> its true state, of numbers, texts, arrays and containers of these. "history": the actions
+        actions: names of a Discrete space's actions; a mapping of texts to actions; or a function of the text that
+            raises ValueError with a sentence for the agent. None: by the space.
+        anchor: environment -> its true state, made of numbers, texts, arrays and containers of these. "history": the
+            actions
             and texts so far. None: the state of a tabular environment, else the history.
-        success: environment -> whether the task is done; or the least return of a success at the end. None: the
+        success: environment -> whether the task is solved; or the minimum return of a success at the end. None: the
             environment's own reward threshold, else a return above 0.
-        tasks: how many tasks, or their seeds.
-        turn_limit: of an episode; None: the environment's own.
-        instruction: what the agent is to do; it stands above the first observation.
-        is_deterministic: equal anchors and actions always give equal anchors and rewards. Tabular environments say so
-            themselves.
+        tasks: number of tasks, or their seeds.
+        turn_limit: maximum turns of an episode; None: the environment's own limit.
+        instruction: the agent's task, as text above the first observation.
+        is_deterministic: equal anchors and actions always give equal anchors and rewards. Ignored for tabular
+            environments, whose table determines it.
 
     Raises:
-        ConfigError: a space has no text or no words by default, names do not fit it, or there is no such environment.
+        ConfigError: a space has no default text or words, names do not fit it, or the environment is unknown.
     """
     new_env, limit, threshold = _source(env)
     first = new_env()
@@ -206,7 +213,7 @@ def wrap(
 
 
 def _source(env: str | Env | Callable[[], Env]) -> tuple[Callable[[], Env], int | None, float | None]:
-    """Return what makes an environment, its limit of turns, and its reward threshold."""
+    """Return a function that creates an environment, its turn limit and its reward threshold."""
     if isinstance(env, str):
         try:
             spec = gymnasium.spec(env)
@@ -240,7 +247,7 @@ def _limits(env: Env) -> tuple[int | None, float | None]:
 
 
 def _once(first: Env, new_env: Callable[[], Env]) -> Callable[[], Env]:
-    """Return what gives the environment that has been made, and then makes others."""
+    """Return a function that returns `first` once, and then creates new environments."""
     left = [first]
 
     def given() -> Env:
@@ -262,12 +269,15 @@ def _text_of(env: Env) -> Callable[[Any], str]:
 
 
 def _plain(drawn: str) -> str:
-    """Return a drawing without colours; a coloured part, as the agent's place is, stands in brackets."""
+    """Return a drawing without colour codes.
+
+    Coloured parts, such as the agent's position, get brackets.
+    """
     return _CODES.sub("", _HIGHLIGHTED.sub(r"[\1]", drawn)).strip("\n")
 
 
 def _shown(space: gymnasium.Space[Any], name: str = "") -> Callable[[Any], str]:
-    """Return observation -> text, one line a part."""
+    """Return a function from observations to texts, with one line per part."""
     label = f"{name}: " if name else ""
     if isinstance(space, spaces.Dict):
         parts = {key: _shown(each, f"{name}.{key}" if name else key) for key, each in space.items()}
@@ -366,7 +376,7 @@ def _is_sure(ways: Sequence[tuple[float, int, float, bool]]) -> bool:
 
 
 def _plans_to_win(env: Env, wrapping: Wrapping, turn_limit: int) -> bool:
-    """Return whether the best plan by the table leads to a success; rewards need not say what one is."""
+    """Return whether the optimal plan of the table succeeds, as rewards may not match success."""
     plan, total, is_over = _plan(env), 0.0, False
     env.reset(seed=int(wrapping.tasks[0]))
     for _ in range(turn_limit):

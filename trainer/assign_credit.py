@@ -1,4 +1,4 @@
-"""An update's episodes to one advantage a turn, with what there is to say about them."""
+"""Computes one advantage per turn from an update's episodes, with metrics."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from cairn.trainer.metrics import credit_metrics
 
 
 def step_credit(config: RunConfig, episodes: Sequence[Episode], env: EnvMeta) -> tuple[Floats, Flags, dict[str, float]]:
-    """Return the advantages and which turns are learned from, in the order of the episodes' turns, and metrics.
+    """Return the advantages, the flags of trained turns, and metrics.
+
+    Advantages and flags are in the order of the episodes' turns.
 
     Args:
         config: the run's configuration.
-        episodes: none of them failed.
-        env: the declarations of the run's environment.
+        episodes: the update's episodes; none of them may have failed.
+        env: the declared properties of the run's environment.
     """
     if not any(episode.turns for episode in episodes):
         return np.zeros(0), np.zeros(0, np.bool_), {}
@@ -33,7 +35,7 @@ def step_credit(config: RunConfig, episodes: Sequence[Episode], env: EnvMeta) ->
 
 
 def _alike(episodes: Sequence[Episode], similarity: float | None) -> Keys | None:
-    """Return keys of similar observations, one a turn; None: the environment's anchors are used."""
+    """Return keys of similar observations, one per turn; None: use the environment's anchors."""
     if similarity is None:
         return None
     turns = [(e.group_id, turn.observation.text) for e in episodes for turn in e.turns]

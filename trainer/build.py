@@ -1,4 +1,7 @@
-"""A run's parts, in this process or on a cluster, as its settings say; Ray is imported where it is asked for alone."""
+"""Builds a run's parts from its settings, in this process or on a cluster.
+
+Ray is imported only by a run that uses a cluster.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,7 @@ def build_recorder(config: RunConfig, path: Path, stack: ExitStack, cluster: Clu
 def build_learner(
     config: RunConfig, policy: Policy, cluster: Cluster | None, on_note: Callable[[str], None]
 ) -> Learner:
-    """Return the policy's learner, at its beginning."""
+    """Return the policy's learner, before its first step."""
     steps = config.trainer.updates * config.learner.epochs * config.learner.minibatches
     if cluster is not None and config.cluster.ranks > 1:
         from cairn.trainer.cluster.ranks import RankedLearner  # ray

@@ -1,4 +1,4 @@
-"""Progress of a training run: the callback of its events, and reports on phases that play episodes."""
+"""Progress of a training run: the callback interface, and progress reports of rollouts."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from cairn.core.records import Episode
 
 @dataclass(frozen=True, kw_only=True)
 class RolloutProgress:
-    """How a phase that plays episodes is going."""
+    """The progress of a phase that plays episodes."""
 
     in_flight: int  # episodes
-    tokens_per_second: float  # computed, since the phase began
-    success: float | None  # of the phase's episodes that ended; None: none has
-    staleness: float | None = None  # updates between their newest weights and the present ones, on average
+    tokens_per_second: float  # measured since the phase began
+    success: float | None  # success rate of the phase's finished episodes; None: none has finished
+    staleness: float | None = None  # mean number of updates since the episodes' newest weights
 
 
 class Callback:
-    """Hears of a run's progress; this one ignores it. Subclasses override what they care about."""
+    """Base callback of a run's events; every method does nothing by default."""
 
     def on_start(self, folder: Path, facts: Mapping[str, str]) -> None:
-        """The run begins, or goes on."""
+        """A run starts or resumes."""
 
     def on_phase(self, name: str, total: int) -> None:
         """A phase of `total` units begins."""
@@ -46,10 +46,10 @@ class Callback:
         """An evaluation is done."""
 
     def on_note(self, text: str) -> None:
-        """Something that a person should know."""
+        """A message for the user is available."""
 
     def counts(self) -> dict[str, float]:
-        """Return what it counts itself, for the run to store with each update."""
+        """Return the callback's own metrics, which the run stores with each update."""
         return {}
 
 
@@ -57,7 +57,7 @@ _EVERY_S = 0.25
 
 
 class RolloutProgressMeter:
-    """Counts what ends and what is computed since its making."""
+    """Measures the progress of a phase from its episodes and its computed tokens."""
 
     def __init__(
         self,
@@ -67,14 +67,14 @@ class RolloutProgressMeter:
         version: int | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Begin to measure.
+        """Start the measurement.
 
         Args:
-            callback: is told.
+            callback: receives the progress.
             in_flight: returns the episodes in flight.
             tokens: returns the tokens computed so far.
-            version: of the present weights; None: staleness is not told.
-            clock: seconds.
+            version: of the current weights; None: staleness is not reported.
+            clock: returns the time in seconds.
         """
         self._callback, self._in_flight, self._tokens, self._version, self._clock = (
             callback, in_flight, tokens, version, clock,
@@ -85,7 +85,7 @@ class RolloutProgressMeter:
         self._behind: list[int] = []
 
     def ended(self, episode: Episode) -> None:
-        """Take note of an episode and move the phase on by one."""
+        """Record an episode and advance the phase by one."""
         if episode.success is not None:
             self._outcomes.append(episode.success)
         versions = [turn.policy_version for turn in episode.turns if turn.policy_version is not None]
@@ -95,7 +95,7 @@ class RolloutProgressMeter:
         self.beat()
 
     def beat(self) -> None:
-        """Tell, if it is time to."""
+        """Report the progress, at most once per interval."""
         now = self._clock()
         if now - self._told < _EVERY_S:
             return

@@ -1,4 +1,4 @@
-"""The configuration of a run, checked whole before anything starts."""
+"""The configuration of a run, validated completely before the run starts."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ class EnvChoice(Config):
     id: str = Field("household", description="Registered id, or package.module:Class.")
     config: dict[str, Any] = Field(
         default_factory=dict, description="The environment's own settings."
-    )  # Any: see its Config
+    )  # Any: its Config validates them
 
 
 class ImitationConfig(Config):
-    """The warm start: imitation of an oracle, before any reinforcement."""
+    """Warm start: imitation of an oracle before reinforcement learning."""
 
     episodes: int = Field(0, ge=0, description="Demonstrations; 0: no warm start.")
     oracle: str = Field("explorer", description="Which oracle of the environment demonstrates.")
     config: dict[str, Any] = Field(
         default_factory=dict, description="Environment settings that differ from training's."
-    )  # Any: the environment's Config checks them
+    )  # Any: the environment's Config validates them
     epochs: int = Field(1, ge=1, description="Passes over the demonstrations.")
     batch: int = Field(32, ge=1, description="Episodes in one optimiser step.")
     optimizer: OptimizerConfig = OptimizerConfig(kind="muon")
@@ -59,7 +59,7 @@ class ImitationConfig(Config):
 
 
 class StoreConfig(Config):
-    """The run's file."""
+    """The run's store file."""
 
     max_gb: float = Field(
         20.0,
@@ -69,12 +69,12 @@ class StoreConfig(Config):
 
     @property
     def max_bytes(self) -> int:
-        """The same in bytes."""
+        """Return the size limit in bytes."""
         return int(self.max_gb * 1e9)
 
 
 class EvalConfig(Config):
-    """Evaluation during training, on tasks that are not trained on."""
+    """Evaluation during training, on tasks outside the training set."""
 
     tasks: int = Field(100, ge=1, description="Most tasks to evaluate on, from the start of those that are eligible.")
     every: int = Field(10, ge=1, description="Updates between evaluations; the first and the last always have one.")
@@ -95,7 +95,7 @@ class EvalConfig(Config):
 
 
 class TrainerConfig(Config):
-    """The loop."""
+    """The training loop."""
 
     updates: int = Field(50, ge=0, description="Policy iterations.")
     groups: int = Field(16, ge=1, description="Tasks in an update.")
@@ -117,25 +117,25 @@ class TrainerConfig(Config):
 
 
 class TrackersConfig(Config):
-    """Who keeps metrics besides the run's store: each tracker's settings in a table of its name, which turns it on."""
+    """Metric trackers besides the run's store; a table with a tracker's name turns it on."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
     tensorboard: dict[str, Any] = Field(
         default_factory=dict, description="On unless `tensorboard.on = false`."
-    )  # Any: its Config checks them
+    )  # Any: its Config validates them
 
     def chosen(self) -> dict[str, TrackerConfig]:
-        """Return the settings of those that are on, by name.
+        """Return the settings of the enabled trackers, by name.
 
         Raises:
-            ConfigError: there is no such tracker, or no such setting of it.
+            ConfigError: the tracker or one of its settings is unknown.
         """
         tables = {"tensorboard": self.tensorboard, **(self.model_extra or {})}
         built = {name: _tracker_config(name, values) for name, values in tables.items()}
         return {name: config for name, config in built.items() if config.on}
 
 
-def _tracker_config(name: str, values: Any) -> TrackerConfig:  # Any: whatever stands in the file
+def _tracker_config(name: str, values: Any) -> TrackerConfig:  # Any: the file's value, unchecked
     where = f"trackers.{name}"
     if not isinstance(values, Mapping):
         raise ConfigError(f"{where}: expected a table of settings, such as {where}.on = true, got {values!r}")
@@ -144,7 +144,7 @@ def _tracker_config(name: str, values: Any) -> TrackerConfig:  # Any: whatever s
 
 
 class RunConfig(Config):
-    """Everything that decides a run."""
+    """The complete configuration of a run."""
 
     name: str = Field("run", pattern=r"^[A-Za-z0-9][\w.-]*$", description="Start of the run folder's name.")
     seed: int = Field(0, ge=0, description="Of everything random.")
@@ -175,13 +175,13 @@ class RunConfig(Config):
         return self
 
     @property
-    def imitation_env(self) -> dict[str, Any]:  # Any: the environment's Config checks them
-        """The demonstrations' environment's settings."""
+    def imitation_env(self) -> dict[str, Any]:  # Any: the environment's Config validates them
+        """Environment settings of the demonstrations."""
         return merge(self.env.config, self.imitation.config)
 
     @property
-    def eval_env(self) -> dict[str, Any]:  # Any: the environment's Config checks them
-        """The evaluation environment's settings."""
+    def eval_env(self) -> dict[str, Any]:  # Any: the environment's Config validates them
+        """Environment settings of the evaluation."""
         return merge(self.env.config, self.eval.config)
 
 
@@ -191,17 +191,19 @@ def load_run_config(
     *,
     is_stored: bool = False,
 ) -> RunConfig:
-    """Return the configuration of `source`, a TOML file or tables, with ``{"trainer.updates": 10}`` and such on top.
+    """Return the configuration of a TOML file or of tables, with overrides on top.
 
-    A file may say ``base = "name"``: it then holds what differs from that run. Where the model is a pretrained one,
-    settings that are not given are those of `trainer.pretrained`, unless `is_stored`: the source is then the
-    configuration that a run has stored, in which no setting is missing.
+    Overrides have dotted names, such as ``{"trainer.updates": 10}``.
+
+    A file may contain ``base = "name"``; it then holds only the differences from that run. With a pretrained model,
+    missing settings come from `trainer.pretrained`, unless `is_stored`: the source is then a configuration that a run
+    has stored, in which no setting is missing.
 
     Raises:
-        ConfigError: it cannot be read, has unknown keys or values of the wrong kind, or its parts exclude each other.
+        ConfigError: it cannot be read, has unknown keys or values of the wrong type, or its parts exclude each other.
     """
     tables, where = _given(source, overrides)
-    # Settings of a method may be given without its name, if it is the default one.
+    # A method's settings may be given without its name if it is the default method.
     methods = RunConfig().model_dump(include={"credit": True, "loss": True, "agent": {"context"}})
     defaults = {} if is_stored else nest(pretrained_defaults(tables))
     config = build(RunConfig, merge(merge(methods, defaults), tables), where)
@@ -236,7 +238,7 @@ def load_run_config(
 
 
 def _given(source: str | Path | Mapping[str, Any], overrides: Mapping[str, Any] | None) -> tuple[dict[str, Any], str]:
-    """Return the settings that the user gave, and the name of their source for messages."""
+    """Return the settings given by the user, and the name of their source for messages."""
     over = nest(as_table(overrides, "overrides"))
     if isinstance(source, Mapping):
         return merge(as_table(source, "configuration"), over), "configuration"
@@ -246,12 +248,15 @@ def _given(source: str | Path | Mapping[str, Any], overrides: Mapping[str, Any] 
 
 
 def defaulted(source: str | Path | Mapping[str, Any], overrides: Mapping[str, Any] | None = None) -> frozenset[str]:
-    """Return the settings, by dotted name, that `load_run_config` takes from the defaults for pretrained models."""
+    """Return the dotted names of settings that `load_run_config` takes from pretrained defaults."""
     return frozenset(pretrained_defaults(_given(source, overrides)[0]))
 
 
 def _read(path: Path, above: tuple[Path, ...] = ()) -> dict[str, Any]:  # Any: TOML
-    """Return a file's tables on top of those of the file that its `base` names, beside it or among those that ship."""
+    """Return a file's tables merged over those of its `base`.
+
+    The base is a file in the same folder, or a shipped run.
+    """
     if path.resolve() in above:
         raise ConfigError(f"{path}: base leads back to itself")
     tables = read_toml(path)
@@ -263,10 +268,10 @@ def _read(path: Path, above: tuple[Path, ...] = ()) -> dict[str, Any]:  # Any: T
 
 
 def find_run(source: str | Path) -> Path:
-    """Return the file of a path, or of the name of a run that ships with Cairn.
+    """Return the configuration file of a path or of a shipped run's name.
 
     Raises:
-        UnknownNameError: neither.
+        UnknownNameError: it is neither an existing path nor a shipped run.
     """
     path, folder = Path(source), Path(str(files("cairn.configs"))) / "runs"
     if os.path.isdir(path):
@@ -281,7 +286,7 @@ def find_run(source: str | Path) -> Path:
 
 
 def _check_env(config: RunConfig) -> EnvMeta:
-    """Check the environment's settings and return its declarations while training."""
+    """Validate the environment's settings and return its declarations for training."""
     from cairn.envs.registry import load
 
     env_class = load(config.env.id)

@@ -1,4 +1,4 @@
-"""Engines that play a run's environment as its settings say, in any process; how many episodes may fail."""
+"""Builds engines that play a run's environment, and checks how many episodes failed."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from cairn.trainer.config import RunConfig
 
 
 class _Stopped(Exception):  # noqa: N818  (a request, not an error)
-    """Nothing more is to be played."""
+    """Stops the play of further episodes."""
 
 
 def build_engine(config: RunConfig, backend: Backend, env_config: Mapping[str, Any], policy: Policy) -> Engine:
-    """Return an engine that plays the run's environment, set up as `env_config` says."""
+    """Return an engine that plays the run's environment, with the settings `env_config`."""
     return Engine(
         backend,
         _pool(config, env_config),
@@ -44,17 +44,20 @@ def play_script(
     on_episode: Callable[[Episode], None] = lambda _: None,
     is_stopped: Callable[[], bool] = lambda: False,
 ) -> list[Episode]:
-    """Play each task once with a scripted agent and return the episodes, failed ones too, in the order of the tasks.
+    """Play each task once with a scripted agent; return the episodes in the order of tasks.
 
-    Environments are kept, limited and retried as in the run's rollouts, at most one for each processor core.
+    The result includes failed episodes.
+
+    Pooling, limits and retries of environments are those of the run's rollouts, with at most one environment per
+    processor core.
 
     Args:
-        config: the run's.
+        config: the run's configuration.
         agent: name of the scripted agent, see `agents.scripted.script`.
         env_config: the environment's settings.
-        tasks: what is played.
+        tasks: the tasks to play.
         on_episode: called with each finished episode.
-        is_stopped: asked after each action; once it returns true, the episodes that have ended are returned.
+        is_stopped: called after each action; once it returns true, the finished episodes are returned.
 
     Raises:
         CairnError: more episodes failed than `trainer.max_failed_share` allows.
@@ -83,10 +86,10 @@ def play_script(
 
 
 def require_few_failures(config: RunConfig, episodes: Sequence[Episode]) -> None:
-    """Refuse to go on with episodes of which too many failed.
+    """Check that at most the allowed share of episodes failed.
 
     Raises:
-        CairnError: more than `trainer.max_failed_share` of them; the message has the first one's fault.
+        CairnError: more than `trainer.max_failed_share` of them failed; the message has the first failure.
     """
     failed = [episode for episode in episodes if episode.is_failed]
     if len(failed) > config.trainer.max_failed_share * len(episodes):
@@ -101,7 +104,7 @@ def _pool(config: RunConfig, env_config: Mapping[str, Any]) -> EnvPool:
 
 
 def _admission(config: RunConfig, backend: Backend) -> CacheAdmission | None:
-    """Return what keeps the sequences in flight within what the back end can hold."""
+    """Return the admission control that keeps active sequences within the back end's cache."""
     sampling = config.sampling
     capacity = sampling.cache_tokens or backend.cache_tokens
     if capacity is None:

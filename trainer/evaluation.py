@@ -18,7 +18,10 @@ from cairn.trainer.engine import build_engine
 
 
 class EvaluationStopped(Exception):  # noqa: N818  (a request of the user, not an error)
-    """The user interrupted an evaluation; its episodes are dropped and played when the run continues."""
+    """The user interrupted an evaluation.
+
+    Its episodes are dropped, and played when the run is resumed.
+    """
 
 
 def play_evaluation(
@@ -28,14 +31,14 @@ def play_evaluation(
     callback: Callback,
     is_stopped: Callable[[], bool] = lambda: False,
 ) -> list[Episode]:
-    """Return an episode of each task, at the temperature of evaluations and with random numbers of their own.
+    """Return one episode of each task, with the evaluation's temperature and random numbers.
 
     Args:
-        config: the run's.
-        policy: with its current weights, whose version is kept with each turn.
+        config: the run's configuration.
+        policy: the policy with its current weights; each turn records their version.
         task_ids: the tasks.
-        callback: hears of progress.
-        is_stopped: asked often while episodes are played.
+        callback: receives the progress.
+        is_stopped: called often while episodes are played.
 
     Raises:
         EvaluationStopped: `is_stopped` returned true.
@@ -61,7 +64,7 @@ def play_evaluation(
 
 
 def report_metrics(report: Report) -> dict[str, float]:
-    """Return the report's numbers by name, as the run store keeps them."""
+    """Return the report's numbers by name, in the form of the run store."""
     return {
         "eval/success": report.success.share,
         "eval/low": report.success.low,

@@ -1,8 +1,7 @@
-"""Signs that a policy is collapsing, read from a run's stored metrics, and what is done about them.
+"""Detects signs of a policy's collapse in a run's metrics, and selects the action.
 
-A sign is a function of the updates' metrics so far, so that a run that goes on from a checkpoint sees what an
-undisturbed one sees. A sign that lasts is told once. Nothing here changes weights: the training loop stops or goes back
-when it is told to.
+A sign is a function of the metrics of all updates so far, so that a resumed run detects the same signs as an
+undisturbed one. A lasting sign is reported once. This module changes no weights: the training loop stops or rolls back.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from cairn.core.errors import CairnError
 Action = Literal["off", "warn", "stop", "roll back"]
 Series = Callable[[str], Sequence[float]]  # a metric's values, oldest first
 
-_SOME = 5  # updates that a usual value is taken from, at least
+_SOME = 5  # minimum number of updates for a usual value
 
 
 class GuardConfig(Config):
-    """What counts as collapse, and what happens then."""
+    """The signs of collapse, and the action on each."""
 
     entropy: Action = Field("warn", description="The policy has all but stopped to choose.")
     min_entropy: float = Field(0.01, ge=0, description="Nats a decided token, over an update, that are too few.")
@@ -46,15 +45,15 @@ class GuardConfig(Config):
 
 @dataclass(frozen=True)
 class Alert:
-    """A sign that has just become one."""
+    """A sign that the newest update shows for the first time."""
 
     guard: str
     action: Action
-    what: str  # for people
+    what: str  # message for users
 
 
-class PolicyCollapse(CairnError):  # noqa: N818  (it is caught by name)
-    """The policy is collapsing, and the settings say to stop or to go back."""
+class PolicyCollapse(CairnError):  # noqa: N818  (callers catch it by name)
+    """The policy is collapsing, and the configured action is to stop or to roll back."""
 
     def __init__(self, update: int, alarm: Alert) -> None:
         self.update, self.alarm = update, alarm
@@ -62,7 +61,7 @@ class PolicyCollapse(CairnError):  # noqa: N818  (it is caught by name)
 
 
 def alerts(config: GuardConfig, series: Series) -> list[Alert]:
-    """Return the signs that the newest update shows and the one before did not yet."""
+    """Return the signs that the newest update shows and the preceding one did not."""
     out = []
     for guard, sign in _SIGNS.items():
         action: Action = getattr(config, guard)
@@ -106,7 +105,10 @@ def _spread(config: GuardConfig, series: Series) -> str | None:
 
 
 def _spikes(config: GuardConfig, series: Series) -> str | None:
-    """The robust score is |x - median| / (1.4826 median |x - median|), over the updates of the window."""
+    """Return a message for a spike of loss or gradient norm.
+
+    The robust score is |x - median| / (1.4826 median |x - median|), over the updates of the window.
+    """
     for name in ("loss", "grad_norm"):
         values = series(name)
         usual = _usual(values, 1, config.window)
@@ -121,7 +123,7 @@ def _spikes(config: GuardConfig, series: Series) -> str | None:
 
 
 class CollapseDetector:
-    """Keeps what the guards look at, update by update."""
+    """Collects the guards' metrics, update by update, and checks them."""
 
     def __init__(self, config: GuardConfig, stored: Callable[[str], Sequence[tuple[int, float]]]) -> None:
         """`stored` returns the (update, value) pairs of a metric so far, by update."""
@@ -129,7 +131,7 @@ class CollapseDetector:
         self._seen = {name: list(stored(name)) for name in _METRICS}
 
     def check(self, update: int, metrics: Mapping[str, float]) -> list[Alert]:
-        """Take note of an update and return the signs that it shows and the one before did not yet."""
+        """Record an update and return the signs that it shows and the preceding one did not."""
         for name, seen in self._seen.items():
             if name in metrics:
                 seen.append((update, metrics[name]))
@@ -152,11 +154,11 @@ _SIGNS: dict[str, Callable[[GuardConfig, Series], str | None]] = {
 
 
 def _last(values: Sequence[float], count: int) -> list[float] | None:
-    """Return the newest values; None: there are not so many."""
+    """Return the newest `count` values; None if there are fewer."""
     return list(values[-count:]) if len(values) >= count else None
 
 
 def _usual(values: Sequence[float], newest: int, window: int) -> list[float] | None:
-    """Return the values of a window before the newest; None: there are too few to tell."""
+    """Return the values of a window before the newest ones; None if there are too few."""
     before = list(values[:-newest][-window:])
     return before if len(before) >= _SOME else None

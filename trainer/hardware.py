@@ -1,4 +1,4 @@
-"""The machine of a training process: torch's settings, and how much of the processor, memory and GPU an update used."""
+"""The machine of a training process: torch's settings, and use of processor, memory and GPU."""
 
 from __future__ import annotations
 
@@ -15,19 +15,21 @@ _GB = 1e9
 
 
 class Hardware:
-    """Counts from when it was made or last asked."""
+    """Measures resource use since construction or the last call of `metrics`."""
 
     def __init__(self) -> None:
-        """Begin to count."""
+        """Start the measurement."""
         self._wall, self._processor = time.monotonic(), time.process_time()
 
     def metrics(self) -> dict[str, float]:
-        """Return what this process used since it was last asked; environments in processes of their own do not count.
+        """Return this process's resource use since the last call.
 
-        hardware/cores: seconds of processor time a second of the clock, of all threads. hardware/memory_gb: the most
-        that was resident since the process began, in 10^9 bytes. With a GPU, hardware/gpu_memory_gb: the most that
-        tensors held since last asked; and where NVIDIA's library is installed (``nvidia-ml-py``), hardware/gpu: the
-        share of the last sampling period, up to a second, in which a kernel ran.
+        Environments in other processes do not count.
+
+        hardware/cores: processor seconds of all threads per second of wall time. hardware/memory_gb: peak resident
+        memory since the start of the process, in 10^9 bytes. With a GPU, hardware/gpu_memory_gb: peak memory of tensors
+        since the last call; and with NVIDIA's library (``nvidia-ml-py``), hardware/gpu: the share of the last sampling
+        period, up to a second, in which a kernel ran.
         """
         wall, processor = time.monotonic(), time.process_time()
         cores = (processor - self._processor) / max(wall - self._wall, 1e-9)
@@ -41,12 +43,12 @@ def _gpu() -> dict[str, float]:
         return {}
     told = {"hardware/gpu_memory_gb": torch.cuda.max_memory_allocated() / _GB}
     torch.cuda.reset_peak_memory_stats()
-    with contextlib.suppress(ModuleNotFoundError):  # nvidia-ml-py is no part of torch
+    with contextlib.suppress(ModuleNotFoundError):  # nvidia-ml-py is not part of torch
         told["hardware/gpu"] = torch.cuda.utilization() / 100
     return told
 
 
 def set_up_torch(threads: int | None, deterministic: bool) -> None:
-    """Set how many CPU threads torch uses, and whether equal inputs must give equal bits."""
+    """Set torch's number of CPU threads, and whether equal inputs must give equal bits."""
     torch.set_num_threads(threads or int(os.environ.get("OMP_NUM_THREADS", 0)) or len(os.sched_getaffinity(0)))
     torch.use_deterministic_algorithms(deterministic)

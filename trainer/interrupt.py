@@ -1,7 +1,7 @@
-"""Signals during training: Ctrl-C once to stop at the next point that can be saved, twice to stop at once.
+"""Signals during training: Ctrl-C stops at the next point that can be saved, twice at once.
 
-SIGTERM, which schedulers and containers send, asks for the same as the first Ctrl-C. Only the main thread receives
-signals; elsewhere nothing changes.
+SIGTERM, which schedulers and containers send, acts like the first Ctrl-C. Only the main thread receives signals;
+elsewhere nothing changes.
 """
 
 from __future__ import annotations
@@ -14,17 +14,20 @@ from typing import Any
 
 
 class Interrupt:
-    """Handles SIGINT and SIGTERM for as long as it is entered; the second SIGINT raises KeyboardInterrupt."""
+    """Context manager that handles SIGINT and SIGTERM.
+
+    The second SIGINT raises KeyboardInterrupt.
+    """
 
     def __init__(self, on_note: Callable[[str], None]) -> None:
-        """`on_note` tells the user what will happen."""
-        self.signal = ""  # name of the first signal; "": none came
+        """Store `on_note`, which receives a message for the user after a signal."""
+        self.signal = ""  # name of the first signal; "": no signal yet
         self._on_note = on_note
-        self._before: dict[signal.Signals, Any] = {}  # Any: handlers, as Python keeps them
+        self._before: dict[signal.Signals, Any] = {}  # Any: signal handlers
 
     @property
     def is_asked(self) -> bool:
-        """Whether the run is to stop."""
+        """Whether a signal has asked the run to stop."""
         return bool(self.signal)
 
     def __enter__(self) -> Interrupt:

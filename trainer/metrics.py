@@ -1,4 +1,4 @@
-"""Numbers about one update's episodes, for people and for plots."""
+"""Metrics of one update's episodes, for logs and charts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SIZES = (1, 2, 4, 8, 16)
 
 
 def episode_metrics(episodes: Sequence[Episode]) -> dict[str, float]:
-    """Return means over scored episodes and counts of the others."""
+    """Return means over scored episodes and counts of failed episodes and endings."""
     scored = [e for e in episodes if not e.is_failed]
     count = max(len(scored), 1)
     replies = [len(t.reply_ids) for e in scored for t in e.turns if t.reply_ids is not None]
@@ -35,9 +35,9 @@ def episode_metrics(episodes: Sequence[Episode]) -> dict[str, float]:
 
 
 def staleness_metrics(episodes: Sequence[Episode], version: int) -> dict[str, float]:
-    """Return by how many updates the weights have moved on since replies were sampled, over the turns of all episodes.
+    """Return the staleness of replies in updates, over the turns of all episodes.
 
-    staleness/mean, staleness/max: in updates. staleness/share: of turns that older weights had a part in.
+    staleness/mean, staleness/max: in updates. staleness/share: of turns with staleness above 0.
     """
     behind = [version - t.policy_version for e in episodes for t in e.turns if t.policy_version is not None]
     return {
@@ -48,13 +48,15 @@ def staleness_metrics(episodes: Sequence[Episode], version: int) -> dict[str, fl
 
 
 def credit_metrics(table: StepTable, advantage: Floats) -> dict[str, float]:
-    """Return how much step-level comparison the episodes allow and what came of it; `advantage` in the table's order.
+    """Return metrics of the step-level comparison and of its advantages.
+
+    `advantage` is in the table's order.
 
     anchor_coverage: share of steps whose anchor occurs at least twice in the group. anchor_size/N: share of steps in
-    anchors of N to twice N steps, the last without end. aliasing: share of the pairs of an anchor and an action seen
-    again that led to different outcomes. loops: steps in an anchor that the episode has already been in, per episode.
-    zero_spread: share of groups whose episodes have one return. zero_advantage: share of steps whose advantage is 0.
-    sign_agreement: of steps with an advantage, in episodes that are not average, the share whose signs are equal.
+    anchors of N to 2 N - 1 steps, the last without upper bound. aliasing: share of repeated pairs of an anchor and an
+    action with different outcomes. loops: steps in an anchor that the episode has already visited, per episode.
+    zero_spread: share of groups with equal returns of all episodes. zero_advantage: share of steps whose advantage is
+    0. sign_agreement: share of equal signs of step advantage and episode advantage, over steps where both are nonzero.
     """
     anchor = segments(table.group, table.anchor)
     size = np.bincount(anchor)[anchor]

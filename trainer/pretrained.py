@@ -1,8 +1,10 @@
-"""Default settings of a run that starts from a pretrained model: below the user's settings, above those of the code.
+"""Default settings of runs from a pretrained model.
 
-The defaults in the code suit the small fresh models of Cairn; at their learning rates a pretrained model forgets its
-language. `docs/decisions.md` has the sources. How the model is shown an episode follows from
-`agents.models.model_files`. A checkpoint of Cairn keeps the settings with which it was trained.
+The user's settings override them; they override the defaults of the code.
+
+The defaults in the code suit Cairn's small, newly initialised models; at their learning rates a pretrained model
+forgets its language. `docs/decisions.md` has the sources. `agents.models.model_files` determines the format in which
+the model sees an episode. A checkpoint of Cairn keeps the settings with which it was trained.
 """
 
 from __future__ import annotations
@@ -34,25 +36,25 @@ if TYPE_CHECKING:
 Leaves = dict[str, Any]  # Any: settings, by dotted name
 
 _DEFAULTS = Path(str(files("cairn.configs"))) / "defaults"
-_OBSERVATION_TOKENS = 128  # of a turn, beside the reply
+_OBSERVATION_TOKENS = 128  # of a turn, without the reply
 _MIN_CONTEXT = 4096  # the default of `SamplingConfig`
 _KEPT = ("agent", "learner.optimizer", "learner.reference", "sampling.max_context", "sampling.max_reply_tokens")
 
 
 def pretrained_defaults(tables: Mapping[str, Any]) -> Leaves:  # Any: the user's settings, not yet checked
-    """Return the settings that the user has not given and that a pretrained model needs to be other than the defaults.
+    """Return the defaults of a pretrained model for settings that the user has not given.
 
-    {}: the model is a fresh one.
+    The result is {} for a newly initialised model.
 
     Raises:
-        UnknownNameError: no such environment.
+        UnknownNameError: the environment is unknown.
     """
     given = flatten(tables)
     if not isinstance(path := given.get("model.path"), str):
         return {}
     folder = local_folder(path)
     if folder is not None and (stored := stored_config(folder)):
-        agent_of(stored.get("agent", {}), tables.get("agent", {}), path)  # refuses modules that the checkpoint names
+        agent_of(stored.get("agent", {}), tables.get("agent", {}), path)  # rejects modules named by the checkpoint
         found = {**_shipped(given), **_stored(stored, given)}
     else:
         found = {**_shipped(given), **_interface(given, _facts(folder, given))}
@@ -60,7 +62,7 @@ def pretrained_defaults(tables: Mapping[str, Any]) -> Leaves:  # Any: the user's
 
 
 def pretrained_notes(config: RunConfig) -> list[str]:
-    """Return the warnings about a run that starts from a pretrained model, for its plan and its log."""
+    """Return the warnings about a run from a pretrained model, for its plan and its log."""
     path, sampling = config.model.path, config.sampling
     folder = None if path is None else local_folder(path)
     if path is None or (folder is not None and stored_config(folder)):
@@ -78,12 +80,12 @@ def pretrained_notes(config: RunConfig) -> list[str]:
 
 
 def check_template(config: RunConfig) -> None:
-    """Refuse the context 'chat' where the files show that the tokenizer has no chat template.
+    """Check that a local model's tokenizer has a chat template if the context is 'chat'.
 
-    That of a model on a hub is checked when it is loaded.
+    The template of a model on a hub is checked when the model is loaded.
 
     Raises:
-        ConfigError: it has none.
+        ConfigError: it has no chat template.
     """
     if config.agent.context.method != "chat" or config.model.chat_template is not None:
         return
@@ -107,7 +109,7 @@ def _table(name: str) -> Leaves:
 
 
 def _stored(stored: Mapping[str, Any], given: Leaves) -> Leaves:  # Any: JSON
-    """Return the settings with which a checkpoint was trained; those of the learner do not suit new adapters."""
+    """Return a checkpoint's training settings; not those of the learner if adapters are new."""
     kept = {name: value for name, value in flatten(stored).items() if name.startswith(_KEPT) and value is not None}
     kind = kept.get("learner.reference.kind")
     other: tuple[str, ...] = ("learner.reference.",) if given.get("learner.reference.kind", kind) != kind else ()
@@ -117,7 +119,10 @@ def _stored(stored: Mapping[str, Any], given: Leaves) -> Leaves:  # Any: JSON
 
 
 def _facts(folder: Path | None, given: Leaves) -> PretrainedFiles:
-    """Return the facts of the model; one on a hub is assumed to have a chat template with tools and any length."""
+    """Return the facts of the model's files.
+
+    A model on a hub is assumed to have a chat template with tools and no length limit.
+    """
     hub = PretrainedFiles(has_template=True, shows_tools=True, max_positions=None)
     facts = read_files(folder) if folder is not None else hub
     if (name := given.get("model.chat_template")) is None:
@@ -126,11 +131,11 @@ def _facts(folder: Path | None, given: Leaves) -> PretrainedFiles:
 
 
 def _interface(given: Leaves, facts: PretrainedFiles) -> Leaves:
-    """Return how the model is shown an episode; a sequence has room for all turns if that is at all possible."""
+    """Return the settings of the model's interface, with a context for all turns if possible."""
     found = interface_defaults(facts, _table("pretrained")["sampling.max_reply_tokens"])
     reply = given.get("sampling.max_reply_tokens", found["sampling.max_reply_tokens"])
     turns = given.get("env.config.turn_limit") or load(str(given.get("env.id", "household"))).meta.turn_limit
-    if isinstance(reply, int) and isinstance(turns, int):  # else building the configuration will report it
+    if isinstance(reply, int) and isinstance(turns, int):  # else the configuration's validation reports it
         wanted = max(_MIN_CONTEXT, turns * (reply + _OBSERVATION_TOKENS))
         found["sampling.max_context"] = min(wanted, found["sampling.max_context"])
     if given.get("agent.context.method", "chat") != "chat":
@@ -139,7 +144,7 @@ def _interface(given: Leaves, facts: PretrainedFiles) -> Leaves:
 
 
 def _grows(config: RunConfig) -> bool:
-    """Return whether a sequence keeps all turns of an episode, with free replies."""
+    """Return whether a sequence keeps all turns of an episode, with unconstrained replies."""
     context = config.agent.context
     is_full = not {"history", "memory"} & context.settings.keys()
     return not config.agent.constrain and context.method in ("chat", "transcript") and is_full

@@ -1,4 +1,4 @@
-"""The warm start: plays an oracle, encodes its episodes as the policy's own, and fits the policy to them."""
+"""The warm start: plays an oracle, encodes its episodes and trains the policy on them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TOKENIZER_EPISODES = 200
 
 
 def expert_tasks(task_ids: Sequence[str], count: int, config: RunConfig, purpose: str) -> list[Task]:
-    """Return `count` tasks for the oracle, chosen by the run's seed; all of them if there are fewer."""
+    """Return `count` tasks for the oracle, chosen by the run's seed, or all if there are fewer."""
     rng = numpy_generator(config.seed, purpose)
     chosen = rng.permutation(len(task_ids))[:count]
     return [
@@ -34,7 +34,9 @@ def expert_tasks(task_ids: Sequence[str], count: int, config: RunConfig, purpose
 
 
 def environment_texts(config: RunConfig, task_ids: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return observations, schemas of tools that prompts show, and actions of oracle episodes: to train a tokenizer.
+    """Return observations with tool schemas, and actions, of oracle episodes for a tokenizer.
+
+    Tool schemas are included if prompts show them.
 
     Raises:
         CairnError: more episodes failed than `trainer.max_failed_share` allows.
@@ -60,14 +62,14 @@ def demonstrations(
     held_out: Collection[str] = (),
     is_stopped: Callable[[], bool] = lambda: False,
 ) -> list[Episode]:
-    """Return the oracle's successful episodes on `config.imitation.episodes` tasks, as token episodes.
+    """Return the oracle's successful episodes as token episodes, for imitation.
 
     Args:
-        config: the run's.
-        new_context: makes a context for an episode.
-        on_episode: called with each episode that the oracle has played, failed ones too.
-        held_out: tasks that are not demonstrated.
-        is_stopped: asked after each action; once it returns true, the episodes so far are returned.
+        config: the run's configuration.
+        new_context: returns a context for an episode.
+        on_episode: called with each episode of the oracle, including failed ones.
+        held_out: tasks to skip.
+        is_stopped: called after each action; once it returns true, the episodes so far are returned.
 
     Raises:
         CairnError: more episodes failed than `trainer.max_failed_share` allows.
@@ -81,9 +83,9 @@ def demonstrations(
 
 
 class Imitation:
-    """Fits a policy to demonstrations, batch by batch; no reference policy holds it back.
+    """Trains a policy on demonstrations, batch by batch, without a reference policy.
 
-    `learner.steps` says how far it is, so that a restored learner continues at the next batch with the same weights as
+    `learner.steps` is the progress, so that a restored learner continues at the next batch and gets the same weights as
     an undisturbed one.
     """
 
@@ -104,7 +106,7 @@ class Imitation:
 
     @property
     def epoch(self) -> int:
-        """Number of passes that are done."""
+        """The number of completed passes."""
         return self.learner.steps // self._num_batches
 
     @property
@@ -128,7 +130,7 @@ class Imitation:
             yield {**means, "grad_norm": sums["grad_norm"] / self._num_batches}
 
     def state_dict(self) -> dict[str, float]:
-        """Return the sums of the current pass; the learner's state is kept by the checkpoint."""
+        """Return the sums of the current pass; the checkpoint stores the learner's state."""
         return dict(self._sums)
 
     def load_state_dict(self, state: Mapping[str, float]) -> None:
@@ -148,14 +150,14 @@ class Imitation:
 
 
 def _settings(config: ImitationConfig, run: RunConfig) -> LearnerConfig:
-    """Return the learner's settings for imitation: the run's, where they do not belong to reinforcement."""
+    """Return the learner's settings for imitation: the run's, without those of reinforcement."""
     own = {
         "optimizer": config.optimizer,
         "warmup": config.warmup,
         "decay_to": config.decay_to,
         "entropy_weight": config.entropy_weight,
         "reference": ReferenceConfig(),
-        "importance_cap": None,  # demonstrations were not sampled: they have no probability to compare with
+        "importance_cap": None,  # demonstrations were not sampled: they have no probability for comparison
         "epochs": 1,
         "minibatches": 1,
     }

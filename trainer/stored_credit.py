@@ -1,6 +1,6 @@
-"""Credit on stored episodes: any method on what a run recorded, and where two methods disagree most.
+"""Credit on stored episodes: any method on a run's records, and where methods disagree.
 
-Stored are anchors, actions, rewards, channels, endings and logprobs; what a critic or a rollout tree would add is not.
+The store has anchors, actions, rewards, channels, endings and logprobs, but no columns from a critic or a rollout tree.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cairn.core.table import Floats, StepTable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredStep:
-    """Where a row of a stored table stood."""
+    """The origin of a row of a stored table."""
 
     update: int
     episode: int  # id in the store
@@ -30,7 +30,7 @@ class StoredStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disagreement:
-    """A step on which two methods disagree; both values in units of their own standard deviation."""
+    """A step on which two methods disagree; values in units of their standard deviation."""
 
     step: StoredStep
     first: float
@@ -38,12 +38,12 @@ class Disagreement:
 
 
 def stored_steps(store: RunStore, update: int | None = None) -> tuple[StepTable, list[StoredStep]]:
-    """Return the training steps of one update, or of all, as a table in the order of the second result.
+    """Return the training steps of one update or of all as a table, with each row's origin.
 
-    Groups are those of training, update by update.
+    Groups are those of training, per update.
 
     Raises:
-        CairnError: nothing is stored.
+        CairnError: the store has no training episodes.
     """
     episodes = [e for e in read.episodes(store, phase="train", step=update) if e.ending != "failed" and e.turns]
     if not episodes:
@@ -53,10 +53,10 @@ def stored_steps(store: RunStore, update: int | None = None) -> tuple[StepTable,
 
 
 def steps_of(store: RunStore, episodes: Sequence[EpisodeRow]) -> tuple[StepTable, list[StoredStep]]:
-    """Return these episodes' steps; those of one update and one group are compared with each other.
+    """Return these episodes' steps; a group combines an update and a group of training.
 
     Raises:
-        CairnError: turns of one were forgotten.
+        CairnError: the store has deleted the turns of an episode.
     """
     turns = read.turns(store, [episode.id for episode in episodes])
     if forgotten := [e.id for e in episodes if len(turns[e.id]) != e.turns]:
@@ -93,9 +93,9 @@ def steps_of(store: RunStore, episodes: Sequence[EpisodeRow]) -> tuple[StepTable
 def compare(
     steps: list[StoredStep], first: Floats, second: Floats, limit: int
 ) -> tuple[float, float, list[Disagreement]]:
-    """Return how far two methods agree: Pearson's correlation, share of equal signs, and the widest disagreements.
+    """Return Pearson's correlation, the share of equal signs and the largest disagreements.
 
-    `first` and `second` stand in the order of `steps`. Signs are compared where both give some credit.
+    `first` and `second` are in the order of `steps`. Signs are compared where both values are nonzero.
     """
     x, y = (a / spread if (spread := float(a.std())) > 0 else np.zeros_like(a) for a in (first, second))
     both = (x != 0) & (y != 0)
@@ -109,20 +109,20 @@ def compare(
 
 
 def _following(episode: EpisodeRow, turns: Sequence[TurnRow]) -> list[int]:
-    """Return the anchor that each turn led to; 0 where it is not known."""
+    """Return the anchor after each turn; 0 if unknown."""
     return [*(turn.anchor for turn in turns[1:]), episode.final_anchor or 0]
 
 
 def _channels(found: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
-    """Return every channel that some turn has; NaN where a turn does not."""
+    """Return every channel of the turns; NaN for turns without it."""
     return {name: [float(each.get(name, np.nan)) for each in found] for name in sorted(set().union(*found))}
 
 
 def _declared(store: RunStore) -> tuple[tuple[str, ...], bool]:
-    """Return the parts of the reward that the run's environment declared, and whether it declared to be deterministic.
+    """Return the environment's declared parts of the reward, and whether it is deterministic.
 
-    A store of before has none of this; only an environment that is registered here is then asked. A stored run may come
-    from a stranger, and a dotted path would import any module.
+    Stores of earlier versions lack these facts; then only an environment that is registered here is loaded. A stored
+    run may come from an untrusted source, and a dotted path could import any module.
     """
     meta = store.meta()
     kept = meta.get("declared")
@@ -137,6 +137,6 @@ def _declared(store: RunStore) -> tuple[tuple[str, ...], bool]:
         if stored["id"] in registry.ids():
             declared = registry.declared(stored["id"], stored["config"])
             return declared.parts, declared.is_deterministic
-    except (KeyError, TypeError, CairnError):  # no configuration, or an environment that cannot be loaded here
+    except (KeyError, TypeError, CairnError):  # no configuration, or an environment that cannot be loaded
         pass
     return (), False

@@ -1,8 +1,10 @@
-"""The same run with one setting varied, over several seeds: final success of each variant, and paired differences.
+"""The same run with one setting varied, over several seeds.
 
-Seeds pair the runs: variants of one seed share warm start, tasks and evaluation. Where the varied setting has no say in
-the warm start, it is made once a seed and copied. Intervals are Student's t over seeds (seeds are the unit; episodes
-within a run are not independent of its training).
+Reports the final success of each variant, and paired differences.
+
+Seeds pair the runs: variants with the same seed share warm start, tasks and evaluation. If the varied setting does not
+affect the warm start, it is made once per seed and copied. Intervals are Student's t over seeds (seeds are the unit;
+episodes within a run are not independent of its training).
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from cairn.trainer.run.history import refuse_another_run
 from cairn.trainer.run.result import Run
 from cairn.trainer.train import train
 
-_AFTER_WARM_START = ("credit.", "loss.")  # sections of which a warm start uses nothing
+_AFTER_WARM_START = ("credit.", "loss.")  # sections without effect on the warm start
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,17 +34,17 @@ class Variant:
     """One value of the varied setting."""
 
     value: str
-    starts: tuple[float, ...]  # success in evaluation before the first update, one for each seed whose run ended well
-    ends: tuple[float, ...]  # after the last
+    starts: tuple[float, ...]  # evaluation success before the first update, for each seed whose run finished
+    ends: tuple[float, ...]  # evaluation success after the last update
     mean: float  # of `ends`; NaN without any
     half_width: float  # of the 95 % interval of the mean over seeds; NaN for one seed
-    difference: float  # mean of (this - the first variant), over the seeds of which both have a run; NaN without any
+    difference: float  # mean of (this - the first variant), over the seeds for which both have a run; NaN without any
     difference_half_width: float
     tasks: str  # name of the evaluation's tasks: held-out tasks or training tasks
     failed: tuple[str, ...] = ()  # seeds whose run stopped with an error, each with the error
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it JSON-ready."""
+        """Return the variant as JSON values."""
         return asdict(self)
 
 
@@ -56,13 +58,13 @@ def sweep(
     overrides: Mapping[str, Any] | None = None,
     callback: Callback | None = None,
 ) -> list[Variant]:
-    """Train every variant with seeds 0, 1, ... under `folder`; finished runs there are not repeated.
+    """Train every variant with seeds 0, 1, ... under `folder`, except runs finished before.
 
     A run that stops with an error, such as one that diverges, does not end the sweep.
 
     Raises:
-        ConfigError: a setting is wrong, or `folder` holds runs with other settings.
-        CairnError: no run of any variant came to its end; with the first error.
+        ConfigError: a setting is invalid, or `folder` holds runs with other settings.
+        CairnError: no run of any variant finished; the message has the first error.
     """
     runs: dict[str, dict[int, Run]] = {value: {} for value in values}  # by value and seed
     failed: dict[str, list[str]] = {value: [] for value in values}
@@ -93,7 +95,7 @@ def _refuse_other_settings(folder: Path, settings: RunConfig) -> None:
 
 
 def _start_together(folders: Sequence[Path], settings: RunConfig, start: Path, callback: Callback | None) -> None:
-    """Make the warm start in `start` and copy it to those of `folders` that hold no run yet."""
+    """Make the warm start in `start` and copy it to those of `folders` that do not exist yet."""
     missing = [folder for folder in folders if not folder.exists()]
     if not missing:
         return
@@ -103,12 +105,12 @@ def _start_together(folders: Sequence[Path], settings: RunConfig, start: Path, c
     train(only_start, folder=start, callback=callback)
     for folder in missing:
         partial = folder.with_name(f".partial-{folder.name}")
-        shutil.rmtree(partial, ignore_errors=True)  # of a comparison that was killed while it copied
+        shutil.rmtree(partial, ignore_errors=True)  # of a sweep that was killed while copying
         shutil.copytree(
             start, partial, ignore=shutil.ignore_patterns("trackers", ".lock")
-        )  # each is a run of its own there
+        )  # each copy becomes a separate run
         with RunStore(partial / "run.sqlite") as store:
-            store.set_meta({"config": None, "configs": []})  # the run that continues from here has its own
+            store.set_meta({"config": None, "configs": []})  # each variant stores its own
         partial.rename(folder)
 
 
@@ -133,7 +135,10 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def half_width(values: Sequence[float]) -> float:
-    """Return half of Student's 95 % interval of the mean (`evaluation.statistics.student`); NaN for one value."""
+    """Return half of Student's 95 % interval of the mean; NaN for one value.
+
+    See `evaluation.statistics.student`.
+    """
     if len(values) < 2:
         return math.nan
     low, high = student(values)

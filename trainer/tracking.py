@@ -1,8 +1,9 @@
-"""Tells trackers of a run, each on a thread of its own, so that none can stop the run or hold it up.
+"""Passes a run's events to trackers, each on its own thread, without delay for the run.
 
-What a tracker cannot take is lost and counted (metric ``trackers_lost``), and its first problem is noted once: it could
-not begin (no login, no server), it raised, or it was so slow that more than `MOST_WAITING` messages waited for it. At
-the end of the run it has `CLOSE_S` seconds to finish; what it does after that, it does until the process ends.
+Messages that a tracker cannot process are dropped and counted (metric ``trackers_lost``). Its first problem is noted
+once: it could not start (no login, no server), it raised an exception, or more than `MOST_WAITING` messages were
+queued. At the end of the run all trackers together have `CLOSE_S` seconds to finish; after that, they work in the
+background until the process ends.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ _Message = Callable[[Tracker], None]
 
 
 def build_trackers(config: RunConfig, folder: Path) -> dict[str, Tracker]:
-    """Return the trackers that a run's settings ask for, by name; none has begun.
+    """Return the trackers that are enabled in the run's settings, by name, before `open`.
 
     Raises:
-        MissingExtraError: the packages of one are not installed.
+        MissingExtraError: a tracker's packages are not installed.
     """
     run = TrackedRun(folder=folder.resolve(), config=config.model_dump(mode="json"), versions=versions())
     found: dict[str, Tracker] = {}
@@ -44,7 +45,7 @@ def build_trackers(config: RunConfig, folder: Path) -> dict[str, Tracker]:
 
 
 class Tracking(Callback):
-    """Passes everything on to a callback, and what is worth keeping to trackers; use as a context manager."""
+    """Passes all events to a callback, and metrics to trackers; use as a context manager."""
 
     def __init__(self, trackers: Mapping[str, Tracker], then: Callback, close_s: float = CLOSE_S) -> None:
         self._apart = [_TrackerThread(name, tracker) for name, tracker in trackers.items()]
@@ -67,44 +68,44 @@ class Tracking(Callback):
                 self._then.on_note(f"tracker {apart.name}: {apart.lost} of {apart.told} messages were lost")
 
     def counts(self) -> dict[str, float]:
-        """Return how many messages trackers have lost so far."""
+        """Return the number of messages that trackers have lost."""
         return {**self._then.counts(), "trackers_lost": float(sum(apart.lost for apart in self._apart))}
 
     def on_start(self, folder: Path, facts: Mapping[str, str]) -> None:
-        """Pass it on."""
+        """Pass the event to the callback."""
         self._then.on_start(folder, facts)
 
     def on_phase(self, name: str, total: int) -> None:
-        """Pass it on, and say what befell a tracker meanwhile."""
+        """Report new problems of trackers, and pass the event to the callback."""
         self._tell_problems()
         self._then.on_phase(name, total)
 
     def on_advance(self, count: int) -> None:
-        """Pass it on."""
+        """Pass the event to the callback."""
         self._then.on_advance(count)
 
     def on_progress(self, pulse: RolloutProgress) -> None:
-        """Pass it on."""
+        """Pass the event to the callback."""
         self._then.on_progress(pulse)
 
     def on_note(self, text: str) -> None:
-        """Pass it on."""
+        """Pass the event to the callback."""
         self._then.on_note(text)
 
     def on_sft_epoch(self, epoch: int, metrics: Mapping[str, float]) -> None:
-        """Tell everyone."""
+        """Pass the event to trackers and callback."""
         kept = dict(metrics)
         self._tell(lambda tracker: tracker.on_sft_epoch(epoch, kept))
         self._then.on_sft_epoch(epoch, metrics)
 
     def on_update(self, update: int, metrics: Mapping[str, float]) -> None:
-        """Tell everyone."""
+        """Pass the event to trackers and callback."""
         kept = dict(metrics)
         self._tell(lambda tracker: tracker.on_update(update, kept))
         self._then.on_update(update, metrics)
 
     def on_evaluation(self, update: int, report: Report) -> None:
-        """Tell everyone."""
+        """Pass the event to trackers and callback."""
         self._tell(lambda tracker: tracker.on_evaluation(update, report))
         self._then.on_evaluation(update, report)
 
@@ -120,29 +121,32 @@ class Tracking(Callback):
 
 
 class _TrackerThread:
-    """A tracker and its thread; counters are written by one thread each, so that they need no lock."""
+    """A tracker and its thread.
+
+    Each counter is written by one thread only, so that it needs no lock.
+    """
 
     def __init__(self, name: str, tracker: Tracker) -> None:
         self.name, self.told = name, 0
         self._tracker = tracker
         self._messages: SimpleQueue[_Message | None] = SimpleQueue()
         self._dropped, self._failed = 0, 0
-        self._problem: str | None = None  # the first
+        self._problem: str | None = None  # the first problem
         self._is_told = False
-        self._has_failed = False  # the run
+        self._has_failed = False  # whether the run failed
         self._thread = threading.Thread(target=self._work, name=f"tracker {name}", daemon=True)
 
     @property
     def lost(self) -> int:
-        """Messages that it did not keep."""
+        """The number of lost messages."""
         return self._dropped + self._failed
 
     def start(self) -> None:
-        """Let it begin."""
+        """Start the thread."""
         self._thread.start()
 
     def send(self, message: _Message) -> None:
-        """Leave a message for it."""
+        """Queue a message for the tracker."""
         self.told += 1
         if self._messages.qsize() < MOST_WAITING:
             self._messages.put(message)
@@ -158,12 +162,12 @@ class _TrackerThread:
         return self._problem
 
     def end(self, *, has_failed: bool) -> None:
-        """Tell it that the run is over."""
+        """Queue the end of the run."""
         self._has_failed = has_failed
         self._messages.put(None)
 
     def wait(self, seconds: float) -> float:
-        """Wait until it is done, so long at most, and return how long that took."""
+        """Wait for the thread, at most `seconds`, and return the time waited."""
         began = time.monotonic()
         self._thread.join(seconds)
         if self._thread.is_alive():
@@ -182,7 +186,7 @@ class _TrackerThread:
     def _try(self, call: Callable[[], None]) -> bool:
         try:
             call()
-        except Exception as error:  # noqa: BLE001  (whatever its package raises is no business of the run)
+        except Exception as error:  # noqa: BLE001  (no exception of a tracker's package may affect the run)
             first_line = str(error).strip().partition("\n")[0]
             self._problem = self._problem or f"{type(error).__name__}: {first_line}"[:300]
             return False

@@ -1,8 +1,8 @@
-"""The training loop: warm start, then episodes -> step table -> credit -> loss -> AdamW, with evaluations between.
+"""The training loop: warm start, then updates of rollout, credit and loss, with evaluations.
 
-Exactly on-policy unless `schedule` lets episodes run ahead: an update's episodes are all sampled with the weights that
-it changes. Everything random follows from the run's seed and the update's number, so a run that goes on from a
-checkpoint draws what it would have drawn.
+Exactly on-policy unless `schedule` allows asynchronous episodes: all episodes of an update are sampled with the weights
+that it changes. All randomness derives from the run's seed and the update's number, so that a resumed run draws the
+same random numbers as an undisturbed one.
 """
 
 from __future__ import annotations
@@ -63,27 +63,27 @@ def train(
     resume: bool = False,
     accept_env_version: bool = False,
 ) -> Run:
-    """Train as the configuration says, in a new folder under ``runs/`` unless `folder` is given.
+    """Train with a configuration, in a new folder under ``runs/`` unless `folder` is given.
 
     A `folder` that already holds a run with this configuration continues from its newest intact checkpoint. Ctrl-C
-    stops at the next point that can be saved (the end of an update, a batch of the warm start); a second one stops at
-    once.
+    stops at the next point that can be saved (the end of an update or of a batch of the warm start); a second Ctrl-C
+    stops at once.
 
     Args:
-        config: a TOML file, the name of a run that ships with Cairn, tables, or a checked configuration.
-        overrides: settings on top of it, by dotted name.
-        folder: where the run is written.
-        callback: is called with progress.
-        resume: continue the run in `folder` although settings have changed. The store keeps each configuration with
-            the update from which it applies. Settings that take effect at the start only may not change.
-        accept_env_version: continue although the environment has another version than the run began with.
+        config: a TOML file, the name of a shipped run, tables, or a checked configuration.
+        overrides: settings that override it, by dotted name.
+        folder: the run's folder.
+        callback: receives the progress.
+        resume: continue the run in `folder` even if settings have changed. The store keeps each configuration with the
+            update from which it applies. Settings that only apply at the start of a run may not change.
+        accept_env_version: continue even if the environment's version has changed since the run began.
 
     Raises:
-        ConfigError: the configuration cannot work, or `folder` holds a run with another one.
+        ConfigError: the configuration is invalid, or `folder` holds a run with another configuration.
         CairnError: too many episodes failed, or a file cannot be written.
     """
     settings = config if isinstance(config, RunConfig) else load_run_config(config, overrides)
-    if not settings.cluster.workers:  # else these have the packages, and this machine may not
+    if not settings.cluster.workers:  # else only the workers need the packages
         check_installed(settings.sampling)
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
     path = Path(folder) if folder is not None else Path("runs") / f"{settings.name}-{stamp}"
@@ -99,7 +99,7 @@ def train(
 
 
 class Trainer:
-    """One run's parts and its loop."""
+    """The parts of one run and its training loop."""
 
     def __init__(
         self,
@@ -129,11 +129,11 @@ class Trainer:
         self.seconds: dict[str, float] = {}
         self.hardware = Hardware()
         self.rollbacks = 0  # times that the run went back to a checkpoint
-        self.num_tokens = 0  # of episodes for updates, so far
+        self.num_tokens = 0  # tokens of the updates' episodes so far
         self.interrupt = Interrupt(callback.on_note)
 
     def run(self) -> Run:
-        """Train to the end, or until interrupted, and return the result; the store notes how the run ended."""
+        """Train to the end or to an interruption, record the end in the store, return the result."""
         with self.interrupt, closing_env(self.env), closing_env(self.eval_env):
             try:
                 run = self._run()
@@ -152,7 +152,7 @@ class Trainer:
                 return self._train_from(checkpoint)
             except PolicyCollapse as collapse:
                 self._roll_back(collapse)
-            except DivergedError as error:  # the strongest spike: the run cannot continue with these weights
+            except DivergedError as error:  # handled like a spike: the run cannot continue with these weights
                 action: Action = "roll back" if self.config.guards.spikes == "roll back" else "stop"
                 update = max((step for step, _ in self.store.series("return")), default=0)
                 self._roll_back(PolicyCollapse(update, Alert("spikes", action, str(error))))
@@ -175,10 +175,10 @@ class Trainer:
             note = f"Nothing is left to do: the run has {done} updates. To continue, set trainer.updates to more"
             self.callback.on_note(note)
             return Run(self.folder, self.reports)
-        learner = self._learner(policy, None if is_new else checkpoint)  # the present weights are its masters
+        learner = self._learner(policy, None if is_new else checkpoint)  # the current weights are its masters
         self.num_tokens = 0
         self.lookout = CollapseDetector(self.config.guards, self.store.series)
-        # The rollout comes before the first evaluation, whose back end may then share what this one starts.
+        # The rollout is built before the first evaluation, so that their back ends can share resources.
         with closing(learner), closing(self._rollout(policy, None if is_new else checkpoint)) as rollout:
             if self._evaluates_after(done) and done not in self.reports:
                 self._evaluate(policy)
@@ -213,7 +213,7 @@ class Trainer:
             )
         learner.policy.version = update + 1
         rollout.sync_weights(update + 1)
-        before, self.num_tokens = self.num_tokens, rollout.tokens_processed  # some were computed since the last update
+        before, self.num_tokens = self.num_tokens, rollout.tokens_processed  # includes tokens since the last update
         tokens = self.num_tokens - before
         metrics = {
             **episode_metrics(episodes),
@@ -237,7 +237,7 @@ class Trainer:
         return metrics
 
     def _note_if_nothing_fits(self, step: int, usable: Sequence[Episode]) -> None:
-        """Note an update without a turn to learn from: its episodes ended before their first reply."""
+        """Note an update without turns to train on: all its episodes ended before their first reply."""
         if usable and not any(episode.turns for episode in usable):
             longest = self.config.sampling.max_context
             self._note(
@@ -253,7 +253,7 @@ class Trainer:
 
     def _evaluate_and_save(self, policy: Policy, learner: Learner, rollout: EpisodeSource) -> None:
         done = policy.version
-        if self._evaluates_after(done) and not self.interrupt.is_asked:  # else when the run continues
+        if self._evaluates_after(done) and not self.interrupt.is_asked:  # else after the run is resumed
             self._evaluate(policy)
         is_last = done == self.config.trainer.updates
         if is_last or self.interrupt.is_asked or done % self.config.trainer.checkpoint_every == 0:
@@ -268,7 +268,11 @@ class Trainer:
             self._note(update, "warning", f"warning: after update {update}: {alarm.what}")
 
     def _roll_back(self, collapse: PolicyCollapse) -> None:
-        """Have the run go on from its newest checkpoint, with other chance and a lower rate; or give up."""
+        """Prepare to resume from the newest checkpoint with other random numbers and a lower rate.
+
+        Raises:
+            CairnError: the action is to stop, there is no checkpoint, or the run has rolled back too often.
+        """
         checkpoint, _ = latest(self.folder / "checkpoints")
         if collapse.alarm.action == "stop" or checkpoint is None or self.rollbacks >= self.config.guards.max_rollbacks:
             back = "" if checkpoint is None else f"; checkpoint {checkpoint.folder.name} is from before it"
@@ -284,10 +288,10 @@ class Trainer:
 
     @property
     def _seed(self) -> int:
-        """The seed of chance while training: another one after each time that the run went back."""
+        """The random seed of training; it changes with each rollback."""
         return derive_seed(self.config.seed, "rollback", self.rollbacks) if self.rollbacks else self.config.seed
 
-    # -- before, between and after ----------------------------------------------------------------------------------
+    # -- set-up, evaluation and checkpoints -------------------------------------------------------------------------
 
     def _split(self, checkpoint: Checkpoint | None) -> TaskSplit:
         meta = None if checkpoint is None else self.store.meta()
@@ -315,9 +319,9 @@ class Trainer:
         return learner
 
     def _warm_start(self, policy: Policy, checkpoint: Checkpoint | None) -> bool:
-        """Imitate the oracle, from the checkpoint of an interrupted warm start if there is one.
+        """Train on demonstrations, from the checkpoint of an interrupted warm start if there is one.
 
-        Return whether it is done: an interruption ends it at the next batch, with a checkpoint.
+        Return whether the warm start is complete: an interruption ends it at the next batch, with a checkpoint.
         """
         config = self.config.imitation
         if config.episodes == 0:
@@ -373,7 +377,7 @@ class Trainer:
         order = self._order()
         rollout = build_rollout(self.config, policy, self.cluster, order)
         if checkpoint is not None and (state := checkpoint.rollout()) is not None:
-            if checkpoint.state.get("order", order.key) != order.key:  # its groups in flight are not this order's
+            if checkpoint.state.get("order", order.key) != order.key:  # its groups in flight belong to another order
                 self._note(
                     checkpoint.update, "dropped", "episodes in flight were dropped: tasks, seed or group size changed"
                 )

@@ -1,6 +1,7 @@
-"""CreditBench: how good and how fast is each credit method? Against exact answers, in one command.
+"""CreditBench: measures the quality and speed of credit methods against exact advantages.
 
-``run`` measures quality and widths; with `speed`, times; with `factorial`, the combinations of the graph family.
+`run` measures quality and widths by default, times with `speed`, and the combinations of the graph family with
+`factorial`.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from cairn.core.errors import CairnError
 from cairn.trainer.credit.kernel.segments import segments
 
 SIZE = 8  # the group size of bars, tables and figure
-SPARSE = 0.5  # share of steps alone in their state from which a problem counts as sparse
+SPARSE = 0.5  # minimum share of steps that are alone in their state, for a sparse problem
 
 
 def run(quick: bool = False, speed: bool = False, factorial: bool = False, out: Path | None = None) -> Measurement:
-    """Measure, and write ``creditbench.json`` and ``creditbench.png`` into `out`; `quick` answers in under 45 s.
+    """Measure, and write ``creditbench.json`` and ``.png`` to `out`; `quick`: under 45 s.
 
     Raises:
-        CairnError: both `speed` and `factorial`, or `out` with one of them.
+        CairnError: more than one of `speed`, `factorial` and `out` is given.
     """
     if speed + factorial + (out is not None) > 1:
         raise CairnError("cairn bench credit: --speed, --factorial and --out exclude each other")
@@ -64,7 +65,7 @@ def _quality(quick: bool, out: Path | None) -> Measurement:
 
 
 def _alone(condition: Condition) -> float:
-    """Return the share of steps whose state nobody else of the group visited."""
+    """Return the share of steps whose state occurs only once in the group."""
     shares = []
     for _, _, rows in episodes(condition):
         anchor = segments(rows.table.group, rows.table.anchor)

@@ -1,6 +1,8 @@
-"""The factorial study: every state key x value backup x credit x normaliser, on equal terms, by the method `graph`.
+"""The factorial study: all combinations of state key, value backup, credit and normaliser.
 
-And what each choice of `closure` is worth: the method with one setting changed at a time.
+They are settings of the method `graph`.
+
+The module also measures `closure` with one setting changed at a time.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ CHANGES: dict[str, dict[str, Any]] = {  # Any: settings of several types
 
 
 def combinations() -> dict[str, tuple[str, dict[str, Any]]]:  # Any: settings of several types
-    """Return all combinations that mean something: a return needs no values, and every other credit does."""
+    """Return all valid combinations: only a return needs no values."""
     out = {}
     for key, backup, credit, normalize in product(KEYS, BACKUPS, CREDITS, NORMALIZERS):
         if (credit == "return") != (backup == "none"):
@@ -44,7 +46,7 @@ def combinations() -> dict[str, tuple[str, dict[str, Any]]]:  # Any: settings of
 
 
 def measure(where: list[Condition]) -> tuple[list[Row], ResultTable]:
-    """Return how many combinations there are, and the table: mean ranks and means of both metrics."""
+    """Return the number of combinations, and a table of mean ranks and means of both metrics."""
     methods = combinations()
     results = [r for r in study(methods, where) if r.method in methods]
     ranks = {metric: mean_ranks(results, metric) for metric in ("cosine", "correlation")}

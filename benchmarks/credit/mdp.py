@@ -1,10 +1,10 @@
-"""Small decision problems whose answers are exact: every reachable state listed, values by dynamic programming.
+"""Small decision problems with exact values: arrays of all states, dynamic programming.
 
-A problem is given as rules (`DecisionRules`); `tabulate` walks all states that can be reached and makes arrays of them.
-The objective is the undiscounted sum of rewards within the turn limit H, so values depend on the turns that are left:
-``V_t(s) = sum_a pi(a|s) Q_t(s,a)``, ``Q_t(s,a) = sum_o p_o (r_o + V_{t+1}(s_o))``, ``V_H = 0``.
+Rules (`DecisionRules`) define a problem; `tabulate` enumerates all reachable states and builds the arrays. The
+objective is the undiscounted sum of rewards within the turn limit H, so values depend on the remaining turns: ``V_t(s)
+= sum_a pi(a|s) Q_t(s,a)``, ``Q_t(s,a) = sum_o p_o (r_o + V_{t+1}(s_o))``, ``V_H = 0``.
 
-Axes: S states, A the most actions that any state has, O the most outcomes of an action, H turns.
+Axes: S states, A the maximum number of actions of a state, O the maximum number of outcomes of an action, H turns.
 """
 
 from __future__ import annotations
@@ -17,41 +17,41 @@ import numpy as np
 
 from cairn.core.table import Flags, Floats, Ids
 
-State = Any  # Any: whatever the problem calls a state; hashable
+State = Any  # Any: the problem's own hashable state type
 Action = Any  # Any: likewise
 Outcome = tuple[float, State, float, bool]  # probability, next state, reward, whether the episode is over
 
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionRules:
-    """A decision problem in words that a person can check."""
+    """The rules of a decision problem, in a readable form."""
 
     start: State
-    actions: Callable[[State], Sequence[Action]]  # what can be done; names are the same action wherever they recur
+    actions: Callable[[State], Sequence[Action]]  # available actions; equal names are the same action in all states
     outcomes: Callable[[State, Action], Sequence[Outcome]]
     horizon: int  # turns after which the episode is cut
-    observe: Callable[[State], Hashable] = lambda state: state  # what the anchor is made of; coarser: aliased states
+    observe: Callable[[State], Hashable] = lambda state: state  # source of the anchor; coarser: aliased states
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MDP:
-    """A decision problem as arrays; state 0 is the start, state S - 1 the end, which is never left."""
+    """A decision problem as arrays; state 0 is the start, state S - 1 the absorbing end."""
 
     next: Ids  # [S, A, O]
     probability: Floats  # [S, A, O]; all 0: the action does not exist
     reward: Floats  # [S, A, O]
     action: Ids  # [S, A] id of the action's name; -1: does not exist
-    anchor: Ids  # [S] id of what is observed
+    anchor: Ids  # [S] id of the observation
     horizon: int
 
     @property
     def exists(self) -> Flags:
-        """Which actions a state has, [S, A]."""
+        """The existing actions of each state, [S, A]."""
         return self.action >= 0
 
     @property
     def end(self) -> int:
-        """The state in which the episode is over."""
+        """The absorbing state of finished episodes."""
         return len(self.action) - 1
 
     @property
@@ -61,15 +61,15 @@ class MDP:
 
 
 def tabulate(rules: DecisionRules, limit: int = 50_000) -> MDP:
-    """Return the arrays of all states that can be reached within the horizon.
+    """Return the arrays of all reachable states.
 
     Raises:
-        ValueError: there are more than `limit`.
+        ValueError: more than `limit` states are reachable.
     """
     states: dict[State, int] = {rules.start: 0}
     frontier, rows = [rules.start], []
     names: dict[Hashable, int] = {}
-    for state in frontier:  # grows while it is walked: breadth first
+    for state in frontier:  # grows during iteration: breadth first
         row = []
         for name in rules.actions(state):
             outcomes = [
@@ -111,16 +111,16 @@ def _arrays(rows: list[list[tuple[int, list[tuple[float, int, float]]]]], anchor
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Exact:
-    """What a policy is worth, exactly."""
+    """The exact values of a policy."""
 
     advantage_HSA: Floats  # Q - V; 0 where the action does not exist
-    visits_HS: Floats  # probability of standing in s before turn t
+    visits_HS: Floats  # probability of state s before turn t
     value: float  # of the start
     gradient_SA: Floats  # of the value by the logits of a softmax policy: sum_t visits pi advantage
 
 
 def evaluate(mdp: MDP, policy_SA: Floats) -> Exact:
-    """Return values, visits and the policy gradient of a policy that does not look at the clock."""
+    """Return values, visits and the policy gradient of a time-independent policy."""
     expected_SA = (mdp.probability * mdp.reward).sum(-1)
     value_S = np.zeros(len(policy_SA))
     advantage_HSA = np.zeros((mdp.horizon, *policy_SA.shape))
@@ -139,7 +139,7 @@ def evaluate(mdp: MDP, policy_SA: Floats) -> Exact:
 
 
 def value_of(mdp: MDP, policy_SA: Floats) -> float:
-    """Return what the start is worth under a policy: `evaluate` without the rest."""
+    """Return the start's value under a policy, without the other results of `evaluate`."""
     expected_SA = (mdp.probability * mdp.reward).sum(-1)
     value_S = np.zeros(len(policy_SA))
     for _ in range(mdp.horizon):
@@ -148,7 +148,7 @@ def value_of(mdp: MDP, policy_SA: Floats) -> float:
 
 
 def best_action_values(mdp: MDP) -> Floats:
-    """Return Q*_0(s, a) for a discount of 0.9 a turn, [S, A]: what the policies of the benchmark lean on."""
+    """Return Q*_0(s, a) for a discount of 0.9 per turn, [S, A], the basis of benchmark policies."""
     expected_SA = (mdp.probability * mdp.reward).sum(-1)
     value_S = np.zeros(len(expected_SA))
     for _ in range(10 * mdp.horizon):

@@ -1,7 +1,7 @@
-"""Policies that score as much as asked: a softmax over best-action values and noise, as sharp as it has to be.
+"""Policies with a given score: a softmax over best-action values and noise.
 
 ``pi(a|s) ~ exp(k gap*(s, a) / spread + noise(s, a))``, with k found by bisection; gap*: Q* less its best. The noise
-differs from state to state, so that a policy is good in some and bad in others, as trained ones are.
+differs between states, so that a policy is good in some and bad in others, like trained policies.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def policy_of_value(mdp: MDP, value: float, seed: int, noise: float = 0.5) -> Fl
     """Return probabilities [S, A] of a policy whose expected score is `value`, to 1e-4.
 
     Raises:
-        ValueError: no sharpness gives it.
+        ValueError: no sharpness reaches the value.
     """
     q_SA = best_action_values(mdp)
     exists = mdp.exists

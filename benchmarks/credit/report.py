@@ -1,4 +1,4 @@
-"""What the study found, for people and programs: mean ranks, tables, bars, a file with every number, and a figure."""
+"""Results of the study: mean ranks, tables, bars, a JSON file and a figure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MIDDLE = 0.4
 
 
 def mean_ranks(results: Sequence[StudyResult], metric: str) -> dict[str, float]:
-    """Return each method's rank, 1 the best, averaged over all conditions; ties share the mean of theirs."""
+    """Return each method's rank (1 is best), averaged over conditions; ties share a mean rank."""
     values, methods, _ = grid([r for r in results if r.method != EXACT], metric)
     ranks = rankdata(-np.round(values, 6), axis=0).mean(1)
     return dict(sorted(zip(methods, ranks.tolist(), strict=True), key=lambda pair: pair[1]))
@@ -36,7 +36,7 @@ def grid(results: Sequence[StudyResult], metric: str) -> tuple[Floats, list[str]
 
 
 def bars(results: Sequence[StudyResult], sparse: Sequence[str], is_claim: bool) -> list[dict[str, object]]:
-    """Return the rows that say whether `OURS` is what it is said to be, at one group size."""
+    """Return the rows with the claims about `OURS`, at one group size."""
     at_middle = {(r.method, r.condition.world): r for r in results if r.condition.level == MIDDLE}
     worlds = list(dict.fromkeys(world for _, world in at_middle))
     rows = []
@@ -66,7 +66,7 @@ def bars(results: Sequence[StudyResult], sparse: Sequence[str], is_claim: bool) 
 
 
 def tables(results: Sequence[StudyResult]) -> list[ResultTable]:
-    """Return one table a metric: methods by mean rank, problems at 40 %."""
+    """Return one table per metric: methods by mean rank, problems at 40 %."""
     out = []
     for metric in SHOWN:
         ranks = mean_ranks(results, metric)
@@ -95,7 +95,10 @@ def write(results: Sequence[StudyResult], facts: dict[str, object], path: Path) 
 
 
 def draw(results: Sequence[StudyResult], path: Path) -> None:
-    """Write the figure: both metrics of all methods under all conditions of one group size, best mean rank on top."""
+    """Write the figure: both metrics of all methods under all conditions of one group size.
+
+    The method with the best mean rank is on top.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

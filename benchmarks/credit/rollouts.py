@@ -1,4 +1,4 @@
-"""Episodes of a policy in a problem, many at once, and the step table that credit gets to see."""
+"""Samples episodes of a policy in a problem, and builds the step table for credit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cairn.core.table import Floats, Ids, StepTable
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Rows:
-    """N steps, episode by episode: what credit sees in `table`, and what only the benchmark knows."""
+    """N steps, episode by episode: the credit's input `table`, and columns hidden from it."""
 
     table: StepTable
     state: Ids  # [N]

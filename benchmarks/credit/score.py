@@ -1,11 +1,11 @@
-"""How good are advantages? Compared with the exact ones, group by group, with bootstrap intervals over groups.
+"""Compares advantages with the exact ones per group, with bootstrap intervals over groups.
 
-cosine       of the group's policy gradient ``sum_rows A (onehot(a) - pi(.|s))`` and the exact one; 0 where it is zero
-snr          mean over groups of that gradient's length along the exact one, divided by its standard deviation
-correlation  Pearson's, over the rows of all groups of a task: what the batch that is trained on sees
-rank         Spearman's, group by group
-sign         share of rows with an exact advantage (above 1e-9) whose estimate has its sign; an estimate of 0 is wrong
-error        mean squared distance to the exact advantages after the one scale that fits best, as a share of theirs
+cosine of the group's policy gradient ``sum_rows A (onehot(a) - pi(.|s))`` and the exact one; 0 where it is zero snr
+mean over groups of that gradient's length along the exact one, divided by its standard deviation correlation Pearson's,
+over the rows of all groups of a task: as in a training batch
+rank Spearman's, per group
+sign share of rows with an exact advantage (above 1e-9) whose estimate has its sign; an estimate of 0 is wrong error
+mean squared distance to the exact advantages after the best common scaling, as a share of their mean square
 
 Every metric is a function of sums over groups, so that a bootstrap over groups is one matrix product.
 """
@@ -28,7 +28,7 @@ RESAMPLES = 1000
 
 
 def summands(policy_SA: Floats, exact: Exact, rows: Rows, advantage: Floats) -> Floats:
-    """Return what the metrics of one task are made of, [groups, 12]; `advantage` stands in the table's row order."""
+    """Return the summands of a task's metrics, [groups, 12]; `advantage` in the table's order."""
     order, group = rows.table.order, rows.table.group
     state, choice = rows.state[order], rows.choice[order]
     truth = truths(exact, rows)
@@ -66,7 +66,7 @@ def metrics(sums: Floats, groups: int) -> Floats:
 
 
 def summary(tasks: list[Floats], seed: int) -> tuple[Floats, Floats, Floats]:
-    """Return the metrics' means over tasks and the ends of their 95 % bootstrap intervals, [6] each."""
+    """Return metrics' means over tasks and ends of 95 % bootstrap intervals, [6] each."""
     rng = np.random.default_rng(seed)
     drawn, found = np.zeros((RESAMPLES, len(METRICS))), np.zeros(len(METRICS))
     for values in tasks:
@@ -79,7 +79,7 @@ def summary(tasks: list[Floats], seed: int) -> tuple[Floats, Floats, Floats]:
 
 
 def _divided(x: npt.NDArray[Any], by: npt.NDArray[Any]) -> Floats:  # Any: of either number type
-    """Return x / by; 0 where `by` is as good as 0."""
+    """Return x / by; 0 where `by` is nearly 0."""
     out: Floats = np.divide(x, by, out=np.zeros(np.shape(x)), where=by > 1e-12)
     return out
 
@@ -101,7 +101,7 @@ def _gradient(
 
 
 def _ranks(x: Floats, group: Ids) -> Floats:
-    """Return ranks within groups; ties, to nine digits, share the mean of theirs."""
+    """Return ranks within groups; ties, to nine digits, share the mean rank."""
     rounded = np.round(x, 9) + 0.0
     position = np.empty(len(x))
     position[np.lexsort((rounded, group))] = np.arange(len(x))

@@ -1,7 +1,7 @@
-"""How fast is credit, and does its cost grow with the rows alone? Timed against `stock.gigpo` in the same run.
+"""Measures the time of credit methods and its growth with rows, against `stock.gigpo`.
 
-The rows are random walks: groups of 8 episodes of 50 steps over 200 states, rewards at the end, so that most states are
-met again. Times are the least of three runs, without building the table, which has a row of its own.
+The rows are random walks: groups of 8 episodes of 50 steps over 200 states, rewards at the end, so that most states
+recur. Times are the minimum of three runs, without the construction of the table, which has its own row.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TEXT = "You are in the middle of a room. Looking quickly around you, you see a n
 
 
 def columns(rows: int, seed: int = 0) -> dict[str, Any]:
-    """Return the columns of random walks, `rows` in all."""
+    """Return the columns of random walks, `rows` in total."""
     rng = np.random.default_rng(seed)
     episodes = rows // STEPS
     state, walk = np.zeros(episodes, np.int64), np.zeros((episodes, STEPS), np.int64)
@@ -62,7 +62,7 @@ def measure(quick: bool) -> list[Row]:
 
 
 def least(run: Callable[[], object], times: int = 3) -> float:
-    """Return the least wall time of some runs, in seconds."""
+    """Return the minimum wall time of some runs, in seconds."""
     found = []
     for _ in range(times):
         began = time.perf_counter()

@@ -1,8 +1,8 @@
-"""GiGPO as simply as public code computes it: the baseline of speed claims, and a reference for the values.
+"""GiGPO in the simple style of public code: the baseline of speed claims and a reference.
 
-Written from a description of its shape, not from the code: episode and state ids are strings in object arrays, found
-again by comparing all of them for every row; statistics are kept in dictionaries of lists; anchors are whole texts.
-Averaging over step rows, mean only (`averaging = "step"`, `normalize = "none"`), no invalid replies.
+Written from a description of that code, not copied: episode and state ids are strings in object arrays, and every row
+compares all of them; statistics are dictionaries of lists; anchors are full texts. Averaging over step rows, mean only
+(`averaging = "step"`, `normalize = "none"`), no invalid replies.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Names = npt.NDArray[Any]  # Any: Python strings
 def gigpo(
     group: Names, episode: Names, anchor: Names, reward: Floats, *, gamma: float = 0.95, weight: float = 1.0
 ) -> Floats:
-    """Return one advantage a row, float64 [N]; rows of an episode stand in the order of its turns."""
+    """Return one advantage per row, float64 [N]; an episode's rows are in the order of turns."""
     returns = _returns(episode, reward, gamma)
     scores = np.zeros(len(reward))
     for name in np.unique(episode):
@@ -32,7 +32,7 @@ def gigpo(
 
 
 def _returns(episode: Names, reward: Floats, gamma: float) -> Floats:
-    """Discounted returns of each episode, then scattered back row by row."""
+    """Return the discounted returns of each episode, assigned row by row."""
     by_episode = {}
     for name in np.unique(episode):
         total, found = 0.0, []
@@ -48,7 +48,7 @@ def _returns(episode: Names, reward: Floats, gamma: float) -> Floats:
 
 
 def _clusters(group: Names, anchor: Names) -> Names:
-    """One new name for each different text of a group."""
+    """Return a new name for each distinct text of a group."""
     out = np.empty(len(group), object)
     for name in np.unique(group):
         rows = np.where(group == name)[0]

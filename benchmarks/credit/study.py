@@ -1,7 +1,7 @@
 """The study: every estimator on the same episodes of every problem, policy and group size.
 
-Settings are each method's defaults. What credit sees besides the rows: lengths (one token a step) and exact logprobs;
-methods that need a critic, roles or reward channels are not measured, and listed.
+Settings are each method's defaults. Credit also gets lengths (one token per step) and exact logprobs. Methods that need
+a critic, roles or reward channels are listed but not measured.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Condition:
 
     world: str
     level: float  # expected score of the policy
-    size: int  # episodes a group
+    size: int  # episodes per group
     tasks: int = 4
-    groups: int = 300  # a task
+    groups: int = 300  # per task
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -59,7 +59,7 @@ class StudyResult:
 
 
 def measurable() -> tuple[Methods, list[str]]:
-    """Return all methods that can be measured, with their defaults, and the others."""
+    """Return all measurable methods, with their defaults, and the names of the others."""
     names = CREDITS.ids()
     can = [name for name in names if set(CREDITS.load(name).needs) <= set(GIVEN)]
     return {name: (name, {}) for name in can}, [name for name in names if name not in can]
@@ -73,7 +73,7 @@ def conditions(quick: bool, sizes: tuple[int, ...] = SIZES) -> list[Condition]:
 
 
 def episodes(condition: Condition) -> Iterator[tuple[Floats, Exact, Rows]]:
-    """Yield policy, exact answers and sampled rows of each task."""
+    """Yield policy, exact values and sampled rows of each task."""
     for task in range(condition.tasks):
         mdp, policy_SA, exact = _task(condition.world, condition.level, task)
         rows = sample(mdp, policy_SA, condition.groups, condition.size, seed=1000 * condition.size + task)
@@ -83,7 +83,7 @@ def episodes(condition: Condition) -> Iterator[tuple[Floats, Exact, Rows]]:
 
 
 def study(methods: Methods, where: list[Condition]) -> Iterator[StudyResult]:
-    """Yield one result per condition and method, and one of the exact advantages themselves."""
+    """Yield one result per condition and method, and one for the exact advantages themselves."""
     for condition in watched(f"credit: {len(methods)} methods under each condition", where):
         sums: dict[str, list[Floats]] = {name: [] for name in (*methods, EXACT)}
         for policy_SA, exact, rows in episodes(condition):
@@ -103,7 +103,7 @@ def _problem(world: str, task: int) -> MDP:
 
 @cache
 def _task(world: str, level: float, task: int) -> tuple[MDP, Floats, Exact]:
-    """Return problem, policy and answers of one task; the same for every group size."""
+    """Return problem, policy and exact values of one task; the same for every group size."""
     mdp = _problem(world, task)
     policy_SA = policy_of_value(mdp, level, seed=task)
     return mdp, policy_SA, evaluate(mdp, policy_SA)

@@ -1,4 +1,7 @@
-"""Are closure's widths calibrated, and do they tell much? How often does ``A +- 1.645 width`` hold the exact value?"""
+"""Measures the calibration of closure's widths: the coverage of ``A +- 1.645 width``.
+
+Also measures the correlation of width and error.
+"""
 
 from __future__ import annotations
 

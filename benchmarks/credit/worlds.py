@@ -1,15 +1,15 @@
-"""The six problems of CreditBench, each a few tasks of one kind; every rule is written out in `DecisionRules`.
+"""The six problems of CreditBench, each with several random tasks, as `DecisionRules`.
 
 ===========  ==========================================================  ==========================================
 fetch        find an object in a closed place, bring it to another; a    sparse: most states are seen once
-             radio plays no part, but its station is seen
+             radio has no effect, but its station is visible
 shop         search, page, open, choose options, buy; part scores        graded rewards, many states
-doors        a grid with a key, a door and pits that are never left      irreversible dead ends
-chain        ten turns, one of which decides                             all else is noise
+doors a grid with a key, a door and inescapable pits irreversible dead ends
+chain ten turns, one of which is decisive the rest is noise
 slippery     the fetch problem with fewer places; one action in five     stochastic outcomes
              does nothing
-aliased      fetch in which whatever does nothing looks the same         equal anchors, different states
-===========  ==========================================================  ==========================================
+aliased fetch with one observation for all actions without effect equal anchors, different states ===========
+========================================================== ==========================================
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ def slippery(seed: int) -> DecisionRules:
 
 
 def aliased(seed: int) -> DecisionRules:
-    """Five places, two of them closed; of an action without effect all that is seen is that nothing happened."""
+    """Five places, two of them closed.
+
+    All actions without effect give the same observation.
+    """
     return _fetch(seed, places=5, closed=2, horizon=24, is_aliased=True)
 
 
@@ -46,10 +49,12 @@ def _fetch(
     failure: float = 0.0,
     is_aliased: bool = False,
 ) -> DecisionRules:
-    """Bring the object from its place to its target, opening what is closed; the radio matters to nobody.
+    """Bring the object from its place to its target, opening closed places on the way.
 
-    State: where the agent stands, which places are open, where the object is (-1: in hand), the radio's station, and
-    whether the last action did nothing. Such actions are offered where the problem is to be aliased.
+    The radio has no effect on the score.
+
+    State: the agent's place, the open places, the object's place (-1: in hand), the radio's station, and whether the
+    last action had no effect. Actions without effect only exist in the aliased problem.
     """
     rng = np.random.default_rng([seed, places])
     target, home = (int(i) for i in rng.permutation(places)[:2])
@@ -88,7 +93,9 @@ def _fetch(
 
 
 def shop(seed: int) -> DecisionRules:
-    """Four queries of two pages of three items, two options of three values; 15 turns; the score is what matches.
+    """Four queries of two pages of three items, two options of three values; 15 turns.
+
+    The score depends on the matching attributes.
 
     State: ("search",), ("page", query, page), ("item", query, page, item, first option, second option).
     """
@@ -129,7 +136,7 @@ def shop(seed: int) -> DecisionRules:
 
 
 def _score(item: tuple[int, ...], chosen: tuple[int, ...], wanted: tuple[int, ...], options: tuple[int, ...]) -> float:
-    """1 for the item wanted with its options; half of it for the item; a little for its query."""
+    """Return 1 for the wanted item with its options, 0.5 for the item, less for its query."""
     matches = sum(x == y for x, y in zip(chosen, options, strict=True))
     if item == wanted:
         return 0.5 + 0.25 * matches
@@ -137,7 +144,7 @@ def _score(item: tuple[int, ...], chosen: tuple[int, ...], wanted: tuple[int, ..
 
 
 def doors(seed: int) -> DecisionRules:
-    """A grid of 6 x 5 cut by a wall with a door; the key lies on this side; pits hold for ever; 30 turns.
+    """A grid of 6 x 5 with a wall, a door, a key on the start's side, and pits; 30 turns.
 
     State: (x, y, has key), or "pit".
     """
@@ -169,9 +176,11 @@ def doors(seed: int) -> DecisionRules:
 
 
 def chain(seed: int) -> DecisionRules:
-    """Ten turns of three actions; at one of them, one action is right; what was done elsewhere changes the view only.
+    """Ten turns of three actions; at one turn, one action is right.
 
-    State: turn, last action but one, last action, whether the right one was taken.
+    All other actions only change the observation.
+
+    State: turn, last two actions, whether the right action was taken.
     """
     rng = np.random.default_rng(seed)
     decisive, right = int(rng.integers(2, 8)), int(rng.integers(3))

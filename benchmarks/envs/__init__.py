@@ -1,7 +1,7 @@
-"""Does an environment play by the original's rules, fast enough, and can it be solved? One row per question.
+"""Environments: conformance to the original, speed and solvability, one row per question.
 
-One module an environment, which measures on one core. A question that could not be asked has a row without a value that
-says why.
+One module per environment, which measures on one core. An unanswered question has a row without a value, with the
+reason.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from cairn.core.errors import UnknownNameError
 
 
 def run(env: str = "household", quick: bool = False) -> Measurement:
-    """Measure an environment; `quick` takes samples and answers in under 45 s.
+    """Measure an environment; `quick` uses samples and takes under 45 s.
 
     Raises:
-        UnknownNameError: there is no benchmark for this environment.
+        UnknownNameError: the environment has no benchmark.
     """
     known = [module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")]
     if env not in known:

@@ -1,7 +1,8 @@
-"""BrowserGym's MiniWoB++ in a virtual environment of its own, which is made once: it pins another Playwright.
+"""BrowserGym's MiniWoB++ in a separate virtual environment, as it pins another Playwright.
 
-It runs on the Chromium that we run on. Its Playwright would look for one of its own in a folder, and it starts a second
-browser for its chat that cannot be told otherwise, so a script that starts ours stands in that folder.
+The virtual environment is created once. BrowserGym uses the same Chromium as our environments. Its Playwright expects
+its own browser in a folder, and the second browser for its chat cannot be configured, so a script in that folder starts
+our Chromium.
 """
 
 from __future__ import annotations
@@ -22,44 +23,44 @@ from cairn.envs.webshop.shop import cache_folder
 from cairn.sandboxes.browser.find import find_browser
 
 _INSTALL = (("browsergym-miniwob==0.14.3",), ("--no-deps", "miniwob==1.1.0"))  # miniwob: only for its pages
-_MADE = "made"  # a file that says that all of it is there
-_PLACE = "chromium-1117/chrome-linux/chrome"  # where its Playwright, 1.44.0, has its browser
+_MADE = "made"  # a file that marks a complete installation
+_PLACE = "chromium-1117/chrome-linux/chrome"  # location of the browser of its Playwright, 1.44.0
 _PLAYS = Path(__file__).with_name("_plays_browsergym.py")
 _MOST_S = 1800
 
 
 @dataclass(frozen=True, kw_only=True)
 class Played:
-    """What came of playing one environment for a while."""
+    """The measurements of playing for a while."""
 
     steps: int
     step_s: float
     resets: int
     reset_s: float
     characters: float  # of the accessibility tree as text, mean
-    memory_mb: float  # of its Chromium processes, each's own, at most
+    memory_mb: float  # peak private memory of its Chromium processes
 
     @property
     def step_rate(self) -> float:
-        """Steps a second, resets not counted."""
+        """Steps per second, without resets."""
         return self.steps / self.step_s
 
     @property
     def reset_rate(self) -> float:
-        """Resets a second."""
+        """Resets per second."""
         return self.resets / self.reset_s
 
     @property
     def episode_rate(self) -> float:
-        """Episodes a second."""
+        """Episodes per second."""
         return self.resets / (self.step_s + self.reset_s)
 
 
 def python() -> Path:
-    """Return the interpreter of the virtual environment, which is made if it is not there.
+    """Return the interpreter of the virtual environment, which is created if it does not exist.
 
     Raises:
-        CairnError: it cannot be made; the text says why.
+        CairnError: it cannot be created; the message has the reason.
     """
     folder = cache_folder() / "browsergym-0.14.3"
     program = folder / "bin" / "python"
@@ -72,10 +73,10 @@ def python() -> Path:
 
 
 def play(python: Path, pages: Sequence[str], seconds: float, *, hurried: bool = False) -> Played:
-    """Play the pages in turn for so long; `hurried`: with its fixed waits set to nothing.
+    """Play the pages in turn for `seconds`; `hurried`: without BrowserGym's fixed waits.
 
     Raises:
-        CairnError: it does not run; the text says why.
+        CairnError: it does not run; the message has the reason.
     """
     with tempfile.TemporaryDirectory() as folder:
         chrome = Path(folder) / _PLACE

@@ -1,4 +1,4 @@
-"""Who wins in an environment in a browser: the oracle, an agent that does nothing, one that acts at random."""
+"""Success of agents in a browser environment: the oracle, a passive agent, a random agent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cairn.envs.gui.browsing import GuiEnv
 from cairn.envs.registry import make
 
 Policy = Callable[[GuiEnv, random.Random], str]
-_FEW, _QUICK = 120, 3  # tasks that an agent plays, spread over those of the split
+_FEW, _QUICK = 120, 3  # tasks per agent, spread over the split
 _AT_ONCE, _AT_RANDOM = 8, 20
 _TRIES = 3
 _TOLD_EVERY_S = 30.0
@@ -24,9 +24,11 @@ _DONE = "send_msg_to_user('Done.')"
 
 
 def rows(env_id: str, most_by_chance: str | None, quick: bool) -> Iterator[Row]:
-    """Play tasks of the split `valid`; the oracle plays 20 seeds of every kind, 4 where less than all is promised.
+    """Play tasks of the split `valid`.
 
-    `most_by_chance`: the bar of agents without sense; None where some tasks are done by any click.
+    The oracle plays 20 seeds of every kind, or 4 if its promised success is below 1.
+
+    `most_by_chance`: the bar for the passive and the random agent; None if any click solves some tasks.
     """
     with make(env_id, split="valid") as env:
         tasks, promised = env.tasks(), env.meta.oracle_success
@@ -45,9 +47,9 @@ def rows(env_id: str, most_by_chance: str | None, quick: bool) -> Iterator[Row]:
 
 
 def share(env_id: str, agent: str, tasks: Sequence[str]) -> tuple[float, float, int]:
-    """Return which share of tasks an agent solves, its mean score, and how many episodes failed and were tried again.
+    """Return the share of solved tasks, the mean score and the number of retried failures.
 
-    Several pages play at once.
+    Several pages play concurrently.
     """
     envs = [made(env_id) for _ in range(min(_AT_ONCE, len(tasks)))]
     found: list[tuple[bool, float]] = []
@@ -76,7 +78,7 @@ def _play(
             try:
                 found.append(_episode(env, policy, task))
                 break
-            except EpisodeFailure as failure:  # a fault of ours is no result; again and again it is the benchmark's end
+            except EpisodeFailure as failure:  # an infrastructure failure; repeated ones end the benchmark
                 failed.append(task)
                 say(f"{task}: {failure}")
                 if tries == _TRIES - 1:
@@ -101,7 +103,7 @@ def _nothing(env: GuiEnv, _: random.Random) -> str:
 
 
 def _at_random(env: GuiEnv, rng: random.Random) -> str:
-    """Do what can be done, so many turns long."""
+    """Return a random admissible action, and end the episode after `_AT_RANDOM` turns."""
     if env.turn >= _AT_RANDOM:
         return _nothing(env, rng)
     return rng.choice(env.admissible() or ("noop()",))

@@ -1,6 +1,6 @@
-"""How fast an environment in a browser is: one page, several at once, beginnings beside a bare `page.goto`.
+"""Speed of a browser environment: one page, several pages, and resets against `page.goto`.
 
-For a process that does nothing else. Everything else on the machine counts too: run it alone.
+Run it in a fresh process on an idle machine, because other load affects the results.
 """
 
 from __future__ import annotations
@@ -18,58 +18,58 @@ from cairn.core.errors import CairnError, SandboxFailure
 from cairn.envs.gui.browsing import GuiEnv
 from cairn.envs.registry import make
 
-TURNS = 6  # of an episode: in turn nothing and a click
-_TIMES, _WARM = 7, 2  # of a beginning; the first ones are not counted
+TURNS = 6  # of an episode: alternately no action and a click
+_TIMES, _WARM = 7, 2  # of a reset; the first ones are not counted
 
 
 @dataclass(frozen=True, kw_only=True)
 class TimedPlay:
-    """What came of playing for a while."""
+    """The measurements of playing for a while."""
 
-    pages: int  # at once
+    pages: int  # concurrent
     seconds: float
     steps: int
     episodes: int
     step_s: float  # in steps, of all pages together
-    failed: int  # episodes that the browser failed; their steps until then count
-    cores: Mapping[str, float]  # processor seconds a second, by program
+    failed: int  # episodes with a browser failure; their steps until then count
+    cores: Mapping[str, float]  # processor seconds per second, by program
 
     @property
     def step_rate(self) -> float:
-        """Steps a second, resets counted."""
+        """Steps per second, including resets."""
         return self.steps / self.seconds
 
     @property
     def episode_rate(self) -> float:
-        """Episodes a second."""
+        """Episodes per second."""
         return self.episodes / self.seconds
 
     @property
     def step_ms(self) -> float:
-        """A step's mean time."""
+        """The mean time of a step."""
         return self.step_s / self.steps * 1000
 
 
 @dataclass(frozen=True, kw_only=True)
 class Start:
-    """A task's beginning, medians."""
+    """The reset of a task: median times."""
 
     task: str
     reset_ms: float
-    goto_ms: float  # a bare one to the same address
+    goto_ms: float  # a plain goto to the same address
     look_ms: float
     tell_ms: float
     characters: int  # of the observation, with the goal and the actions
 
     @property
     def over_goto(self) -> float:
-        """A reset's time over that of a bare goto."""
+        """The time of a reset, relative to that of a plain goto."""
         return self.reset_ms / self.goto_ms
 
 
 @dataclass(frozen=True, kw_only=True)
 class Speed:
-    """What was measured of an environment."""
+    """The measurements of an environment."""
 
     one: TimedPlay
     many: TimedPlay
@@ -79,27 +79,27 @@ class Speed:
 
     @property
     def reset_ms(self) -> float:
-        """The median of tasks."""
+        """The median over tasks."""
         return statistics.median(each.reset_ms for each in self.starts)
 
     @property
     def goto_ms(self) -> float:
-        """The median of tasks."""
+        """The median over tasks."""
         return statistics.median(each.goto_ms for each in self.starts)
 
     @property
     def over_goto(self) -> float:
-        """The median of tasks."""
+        """The median over tasks."""
         return statistics.median(each.over_goto for each in self.starts)
 
     @property
     def look_ms(self) -> float:
-        """The median of tasks."""
+        """The median over tasks."""
         return statistics.median(each.look_ms for each in self.starts)
 
     @property
     def tell_ms(self) -> float:
-        """The median of tasks."""
+        """The median over tasks."""
         return statistics.median(each.tell_ms for each in self.starts)
 
     @property
@@ -109,9 +109,9 @@ class Speed:
 
 
 def measure(env_id: str, tasks: Sequence[str], pages: int, seconds: float, keeps: bool = True) -> Speed:
-    """Play on one page and on so many at once, for so long each; then begin every task several times.
+    """Play on one page and on `pages` pages, for `seconds` each, then reset every task.
 
-    `keeps`: whether the browser keeps what a site says never changes, as it does by default.
+    `keeps`: whether the browser caches immutable files, which is the default.
     """
     from cairn.sandboxes.browser.browser import Browser
 
@@ -133,14 +133,14 @@ def measure(env_id: str, tasks: Sequence[str], pages: int, seconds: float, keeps
 
 
 def end(envs: Sequence[GuiEnv]) -> None:
-    """Close environments, and the browser that they share."""
+    """Close the environments, and their shared browser."""
     for env in envs:
         env.close()
     envs[0]._browser.close()
 
 
 def play(envs: Sequence[GuiEnv], tasks: Sequence[str], seconds: float) -> TimedPlay:
-    """Play on all at once, each in a thread, after a reset of each that is not counted."""
+    """Play in all environments at once, each in a thread, after an uncounted reset."""
     found = [_Player(env, random.Random(place)) for place, env in enumerate(envs)]
     with ThreadPoolExecutor(len(envs)) as threads:
         list(threads.map(lambda env: env.reset(options={"task": tasks[0]}), envs))
@@ -166,7 +166,7 @@ def play(envs: Sequence[GuiEnv], tasks: Sequence[str], seconds: float) -> TimedP
 
 @dataclass
 class _Player:
-    """One page's part."""
+    """Plays on one page, and counts."""
 
     env: GuiEnv
     rng: random.Random
@@ -180,7 +180,7 @@ class _Player:
             self.episodes += 1
             try:
                 self._episode(next(tasks))
-            except SandboxFailure:  # the environment takes another page
+            except SandboxFailure:  # the environment continues with a new page
                 self.failed += 1
 
     def _episode(self, task: str) -> None:
@@ -197,9 +197,9 @@ class _Player:
 
 
 def _starts(env: GuiEnv, tasks: Sequence[str]) -> list[Start]:
-    """Begin each task several times, then go to its page as often in a plain context: each clears up after itself."""
+    """Measure repeated resets of each task, then as many gotos to its page in a plain context."""
     assert env._page is not None
-    browser, env._page.leases = env._browser, 0  # it stays until all are measured, and with it what answers
+    browser, env._page.leases = env._browser, 0  # the page, and its server, stay until the end of the measurements
     context = browser.run(browser.new_context(env._page.gate))
     try:
         driven = browser.run(context.new_page())
@@ -209,7 +209,7 @@ def _starts(env: GuiEnv, tasks: Sequence[str]) -> list[Start]:
 
 
 async def _gone(goto: Callable[[str], Awaitable[object]], url: str) -> float:
-    """Go to an address without more ado; return the milliseconds."""
+    """Go to an address and return the time in milliseconds."""
     began = time.perf_counter()
     await goto(url)
     return (time.perf_counter() - began) * 1000

@@ -1,4 +1,4 @@
-"""Does an environment in a browser keep its size over many resets?"""
+"""Measures the memory growth of a browser environment over many resets."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from cairn.benchmarks.envs._measure import memory_mb, open_files
 from cairn.benchmarks.outcome import Row, row
 from cairn.benchmarks.process import in_fresh_process
 
-RESETS, SETTLED = 1_000, 200  # memory is compared with what it was after so many
+RESETS, SETTLED = 1_000, 200  # memory is compared with that after `SETTLED` resets
 _GROWTH, _QUICK = 1.1, 20
 
 
 def rows(env_id: str, tasks: Sequence[str], quick: bool) -> Iterator[Row]:
-    """Reset one page many times, with a click after each; `quick` takes few, and holds them against no bar."""
+    """Reset one page many times, with a click after each; `quick` makes few, without a bar."""
     resets = _QUICK if quick else RESETS
     settled = resets * SETTLED // RESETS
     (mb, own_mb, files), (later_mb, later_own_mb, later_files) = in_fresh_process(
@@ -32,7 +32,7 @@ def rows(env_id: str, tasks: Sequence[str], quick: bool) -> Iterator[Row]:
 
 
 def grown(env_id: str, tasks: Sequence[str], after: Sequence[int]) -> list[tuple[float, float, int]]:
-    """Return the browser's memory, this process's, and its open files, after so many resets."""
+    """Return the browser's memory, this process's memory and its open files, after given resets."""
     env, found = made(env_id), []
     try:
         for count in range(1, max(after) + 1):

@@ -1,4 +1,4 @@
-"""A generated shop as large as the original's full set: building its index, searching it, and sharing it."""
+"""A generated shop as large as the original's full set: index, search and sharing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SEARCHES = 200
 
 
 def measure(num_products: int) -> list[Row]:
-    """Measure in processes of their own, with the catalogue in a folder that is removed at the end."""
+    """Measure in separate processes, with the catalogue in a temporary folder."""
     where = f"webshop: {num_products:,} products"
     with tempfile.TemporaryDirectory() as folder:
         built_s, built_mb = in_fresh_process(_build, folder, num_products)
@@ -49,11 +49,14 @@ def _open(folder: str, num_products: int) -> Any:  # Any: WebShopEnv, imported h
 
 
 def _search(folder: str, num_products: int, searches: int = _SEARCHES) -> tuple[float, float]:
-    """Return the median and the 95th percentile of searches for instructions spread over all goals, in ms."""
+    """Return the median and the 95th percentile of search times in ms.
+
+    The queries are instructions spread over all goals.
+    """
     env = _open(folder, num_products)
     goals, catalogue = env.shop.goals, env.shop.catalogue
     queries = [goals[i * len(goals) // searches].instruction for i in range(searches)]
-    catalogue.search(queries[0])  # the first word that no index knows loads the stemmer
+    catalogue.search(queries[0])  # the first unknown word loads the stemmer
     spent = []
     for query in queries:
         start = time.perf_counter()
@@ -64,7 +67,7 @@ def _search(folder: str, num_products: int, searches: int = _SEARCHES) -> tuple[
 
 
 def _share(folder: str, num_products: int) -> float:
-    """Return the memory of all workers at once, pages that they share counted once, in MB."""
+    """Return the total memory of all concurrent workers in MB; shared pages count once."""
     context = multiprocessing.get_context("spawn")
     ready, found = context.Barrier(_WORKERS), context.Queue()
     workers = [context.Process(target=_work, args=(folder, num_products, ready, found)) for _ in range(_WORKERS)]

@@ -1,4 +1,4 @@
-"""What the benchmarks of environments share: data files, memory and open files."""
+"""Helpers of the environments' benchmarks: data files, memory and open files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def data_file(folder: str, name: str) -> Path | None:
-    """Return a file of the benchmark data under CAIRN_DATA; None where there is none."""
+    """Return a file of the benchmark data under CAIRN_DATA; None if it does not exist."""
     root = Path(os.environ.get("CAIRN_DATA", "nowhere"))
     return next((path for path in (root / folder / name, root / name) if path.is_file()), None)
 
@@ -30,11 +30,11 @@ def memory_mb() -> float:
 
 
 def shared_memory_mb() -> float:
-    """Return this process's part of its memory: what it shares counts by the share (Linux's Pss)."""
+    """Return this process's proportional memory: shared pages are divided (Linux's Pss)."""
     lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
     return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
 
 
 def open_files() -> int:
-    """Return how many files this process has open (Linux)."""
+    """Return the number of open files of this process (Linux)."""
     return len(os.listdir("/proc/self/fd"))

@@ -1,8 +1,8 @@
-"""Plays MiniWoB++ with BrowserGym: a program for BrowserGym's own virtual environment, where nothing of ours is.
+"""Plays MiniWoB++ with BrowserGym, in BrowserGym's own virtual environment, without Cairn.
 
-Takes one argument, JSON (`pages`, `seconds`, `turns`, `hurried`), and prints the fields of `_browsergym.Played`.
-An observation is what BrowserGym makes of it, and its accessibility tree as text. A reset is counted with the end of
-the browser before it.
+Takes one argument, JSON (`pages`, `seconds`, `turns`, `hurried`), and prints the fields of `_browsergym.Played`. The
+time of an observation includes BrowserGym's observation and the accessibility tree as text. The time of a reset
+includes the end of the preceding browser.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CHROMIUM = ("chrome", "chromium")
 
 
 def main(asked: dict[str, Any]) -> None:  # Any: JSON
-    """Play, and print."""
+    """Play, and print the results."""
     spec = importlib.util.find_spec("miniwob")
     assert spec is not None
     assert spec.origin is not None
@@ -43,11 +43,11 @@ def main(asked: dict[str, Any]) -> None:  # Any: JSON
         played.episode(env)
     print(json.dumps(played.found()))
     sys.stdout.flush()
-    os._exit(0)  # its Playwright does not end well in every version of Python
+    os._exit(0)  # its Playwright does not exit cleanly in all Python versions
 
 
 class Player:
-    """Plays episodes and counts."""
+    """Plays episodes and measures them."""
 
     def __init__(self, turns: int) -> None:
         self._text = importlib.import_module("browsergym.utils.obs").flatten_axtree_to_str
@@ -56,8 +56,8 @@ class Player:
         self._characters: list[int] = []
         self._memory_mb = 0.0
 
-    def episode(self, env: Any) -> None:  # Any: BrowserGym is not where this is checked
-        """Play one, in turn nothing and a click."""
+    def episode(self, env: Any) -> None:  # Any: BrowserGym is not installed for type checks
+        """Play one episode, alternately without an action and with a click."""
         began = time.perf_counter()
         seen, _ = env.reset(seed=0)
         text = self._text(seen["axtree_object"])
@@ -76,11 +76,11 @@ class Player:
             if terminated or truncated:
                 break
         began = time.perf_counter()
-        env.unwrapped.close()  # as its own reset would
+        env.unwrapped.close()  # as in its own reset
         self._reset_s += time.perf_counter() - began
 
     def found(self) -> dict[str, float]:
-        """Return what was counted."""
+        """Return the measurements."""
         return {
             "steps": self._steps,
             "step_s": self._step_s,
@@ -91,20 +91,20 @@ class Player:
         }
 
 
-def _in_sight(seen: dict[str, Any], text: str) -> list[str]:  # Any: BrowserGym's
+def _in_sight(seen: dict[str, Any], text: str) -> list[str]:  # Any: BrowserGym's observation
     known = seen["extra_element_properties"]
     return [bid for bid in re.findall(r"\[(\w+)\]", text) if known.get(bid, {}).get("visibility", 0) >= 0.5]
 
 
 def chromium_mb() -> float:
-    """Return the memory of this process's Chromium processes: what each has for itself."""
+    """Return the memory of this process's Chromium processes: their private memory."""
     parents, sizes = {}, {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             try:
                 name, _, rest = (folder / "stat").read_text().partition("(")[2].rpartition(")")
                 _, resident, shared, *_ = (folder / "statm").read_text().split()
-            except OSError:  # it has ended
+            except OSError:  # the process has ended
                 continue
             parents[int(folder.name)] = int(rest.split()[1])
             if name.startswith(_CHROMIUM):

@@ -1,4 +1,4 @@
-"""How much processor time the processes below this one have taken, by program (Linux)."""
+"""Processor time of this process's descendants, by program (Linux)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def descendants_seconds() -> dict[str, float]:
-    """Return user and system time by program's name; with each, what its own ended children took.
+    """Return user and system time by program name, including ended children of each process.
 
-    A process that ended and left no such record (its parent does not wait for it) is not counted.
+    An ended process whose parent does not wait for it is not counted.
     """
     parents: dict[int, int] = {}
     found: dict[int, tuple[str, float]] = {}
@@ -31,7 +31,7 @@ def _processes() -> Iterator[tuple[int, str, int, int]]:
         if folder.name.isdigit():
             try:
                 text = (folder / "stat").read_text()
-            except OSError:  # it has ended
+            except OSError:  # the process has ended
                 continue
             name, _, rest = text.partition("(")[2].rpartition(")")
             fields = rest.split()

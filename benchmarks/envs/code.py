@@ -1,6 +1,6 @@
-"""Is every coding task solved by its reference, and none by doing nothing? And how fast is a turn, and a judgement?
+"""Coding tasks: success of the reference and of trivial agents, and the speed of turns.
 
-Kinds whose data is not there have a row that says so. Two environments play at once, each with sessions of its own.
+Kinds without data have a row with the reason. Two environments play at once, each with its own sessions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cairn.envs.base import TextEnv
 from cairn.envs.code import tasks
 from cairn.envs.registry import make
 
-_GENERATED = {"repair": 500, "tools": 500}  # seeds of kinds that have no end
+_GENERATED = {"repair": 500, "tools": 500}  # seeds of kinds with unlimited tasks
 _QUICK = 6
 _AT_ONCE = 2
 _SENSELESS = ("list_files", "run_tests", "shell true", "run_python\n1", "write_file notes\nx", "dance")
@@ -55,7 +55,7 @@ def _kind(kind: str, quick: bool) -> Iterator[Row]:
 
 
 def _share(kind: str, ids: list[str], policy: Callable[[TextEnv, random.Random], str]) -> tuple[float, float]:
-    """Return which share of tasks succeeds, and the median time of an episode."""
+    """Return the share of solved tasks, and the median time of an episode."""
     parts = [ids[i::_AT_ONCE] for i in range(_AT_ONCE)]
     with ThreadPoolExecutor(_AT_ONCE) as threads:
         found = [pair for part in threads.map(partial(_played, kind, policy), parts) for pair in part]
@@ -89,7 +89,7 @@ def _stub(env: TextEnv, _: random.Random) -> str:
 
 
 def _emptied(source: str) -> str:
-    """Return a module whose functions do nothing."""
+    """Return a module with empty function bodies."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):

@@ -1,7 +1,7 @@
-"""Environments in a browser: how fast, how large, how steady, and who wins? MiniWoB++ also beside BrowserGym.
+"""Browser environments: speed, memory, stability and success; MiniWoB++ and BrowserGym.
 
-Every part runs in a process of its own with a browser of its own. Both sides play the same pages, one after the other,
-on the same Chromium: in turn nothing and a click on something in sight, at most `_gui_speed.TURNS` turns an episode.
+Each part runs in a separate process with its own browser. Both sides play the same pages in sequence, on the same
+Chromium: alternately no action and a click on a visible element, at most `_gui_speed.TURNS` turns per episode.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SECONDS, _QUICK_SECONDS = 20.0, 2.0
 
 
 def measure(quick: bool) -> Measurement:
-    """Measure both; `quick` takes samples, leaves BrowserGym out, and answers in under 45 s."""
+    """Measure both; `quick` uses samples, skips BrowserGym, and takes under 45 s."""
     seconds = _QUICK_SECONDS if quick else _SECONDS
     rows: list[Row] = []
     tables: list[ResultTable] = []
@@ -53,7 +53,10 @@ def measure(quick: bool) -> Measurement:
 
 
 def tasks_for_speed(env_id: str) -> tuple[str, ...]:
-    """Return the tasks that are played for speed; raises what keeps the environment from being made."""
+    """Return the tasks for speed measurements.
+
+    An environment that cannot start raises its error.
+    """
     with make(env_id) as env:
         if env_id == MINIWOB:
             return tuple(f"{page}/0" for page in PAGES)
@@ -64,7 +67,7 @@ def tasks_for_speed(env_id: str) -> tuple[str, ...]:
 
 
 def speed_rows(env_id: str, speed: Speed) -> Iterator[Row]:
-    """Return what was measured of speed, against a bare `page.goto` and one page against several."""
+    """Return the rows of speed: against a plain `page.goto`, and several pages against one."""
 
     def name(what: str) -> str:
         return f"{env_id}: {what}"
@@ -95,10 +98,10 @@ def speed_rows(env_id: str, speed: Speed) -> Iterator[Row]:
 
 
 def anew_rows(speed: Speed) -> Iterator[Row]:
-    """Return the rows of MiniWoB++ with nothing kept in the browser's cache, neither by us nor by the bare goto.
+    """Return the rows of MiniWoB++ without the browser's cache, for resets and plain gotos.
 
-    From the cache a bare goto of such a page takes half the time. A reset has an empty page, an episode's start, a
-    frame and an observation besides.
+    With the cache, a plain goto of such a page takes half the time. A reset also includes an empty page, the start of
+    an episode, a frame and an observation.
     """
     where = f"{MINIWOB}, nothing kept in the cache"
     told = f"a bare page.goto: {speed.goto_ms:.4g} ms"
@@ -109,7 +112,7 @@ def anew_rows(speed: Speed) -> Iterator[Row]:
 
 
 def speed_table(env_id: str, speed: Speed) -> ResultTable:
-    """Return a line for every task."""
+    """Return a table with a line per task."""
     lines = tuple(
         (each.task, f"{each.reset_ms:.1f}", f"{each.goto_ms:.1f}", f"{each.over_goto:.2f}", str(each.characters))
         for each in speed.starts
@@ -118,7 +121,7 @@ def speed_table(env_id: str, speed: Speed) -> ResultTable:
     return ResultTable(title=f"{env_id}: beginnings, medians", columns=columns, rows=lines)
 
 
-# -- beside BrowserGym -------------------------------------------------------------------------------------------------
+# -- against BrowserGym ------------------------------------------------------------------------------------------------
 
 
 def _beside(ours: Speed, quick: bool, seconds: float) -> Sequence[Row]:
@@ -135,7 +138,7 @@ def _beside(ours: Speed, quick: bool, seconds: float) -> Sequence[Row]:
 
 
 def beside_rows(ours: Speed, theirs: _browsergym.Played, hurried: _browsergym.Played) -> Iterator[Row]:
-    """Return ours against theirs, as they are and with their fixed waits set to nothing."""
+    """Return the rows of Cairn against BrowserGym, with and without its fixed waits."""
     where = f"{MINIWOB}: against BrowserGym"
     resets = 1000 / ours.reset_ms
     for name, peer, step_bar, reset_bar in (

@@ -1,7 +1,7 @@
-"""The household: conformance with ALFWorld's engine, speed on one core, oracles and senseless agents.
+"""The household: conformance with ALFWorld, speed on one core, oracles, trivial agents.
 
-On real games where their files are at hand (CAIRN_DATA), on generated houses always; the original engine is timed in
-the same run where the extra ``alfworld`` is installed.
+It uses generated houses, and real games if their files are available (CAIRN_DATA). The original engine is timed in the
+same run if the extra ``alfworld`` is installed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _REFERENCES = (("ref_valid_seen", "valid_seen"), ("ref_train40", "train"))
 
 
 def measure(quick: bool) -> Measurement:
-    """Measure; `quick` takes samples and answers in under 45 s."""
+    """Measure; `quick` uses samples and takes under 45 s."""
     rows = [*_generated(quick), *_steadiness()]
     try:
         open_split("valid_unseen")
@@ -47,11 +47,11 @@ def _skipped(name: str, reason: str) -> Row:
     return row(f"household: {name} not measured: {reason}", None, "")
 
 
-# -- the same game as the original's? ----------------------------------------------------------------------------------
+# -- conformance -------------------------------------------------------------------------------------------------------
 
 
 def _conformance() -> list[Row]:
-    """Replay the original engine's transcripts and count what comes out the same."""
+    """Replay the original engine's transcripts and count equal results."""
     same: Counter[str] = Counter()
     total: Counter[str] = Counter()
     for reference, split in _REFERENCES:
@@ -81,11 +81,11 @@ def _compare(env: HouseholdEnv, game: dict[str, Any]) -> Iterator[tuple[str, boo
                 break
 
 
-# -- how fast? ---------------------------------------------------------------------------------------------------------
+# -- speed -------------------------------------------------------------------------------------------------------------
 
 
 def _speed(quick: bool) -> list[Row]:
-    """Time `step` under a random policy on real games, and the original engine on some of them."""
+    """Time `step` under a random policy on real games, and that of the original engine."""
     env = HouseholdEnv(split="valid_unseen")
     rates = sorted(_steps_per_second(env, seconds=1.0 if quick else 5.0, seed=seed) for seed in range(3))
     original = _original_rate(seconds=6.0 if quick else 40.0)
@@ -101,7 +101,7 @@ def _speed(quick: bool) -> list[Row]:
 
 
 def _steps_per_second(env: HouseholdEnv, seconds: float, seed: int) -> float:
-    """Return steps per second of stepping, resets not counted; the policy's own choice is."""
+    """Return steps per second, with the policy's time and without resets."""
     rng = random.Random(seed)
     steps, spent = 0, 0.0
     while spent < seconds:
@@ -113,7 +113,7 @@ def _steps_per_second(env: HouseholdEnv, seconds: float, seed: int) -> float:
 
 
 def _play(env: HouseholdEnv, info: dict[str, Any], policy: Callable[[dict[str, Any]], str]) -> list[float]:
-    """Play an episode to its end; return its rewards."""  # Any: info's values are of many types
+    """Play an episode to its end and return its rewards."""  # Any: info's values are of many types
     rewards = []
     is_done = False
     while not is_done:
@@ -124,7 +124,7 @@ def _play(env: HouseholdEnv, info: dict[str, Any], policy: Callable[[dict[str, A
 
 
 def _original_rate(seconds: float) -> float | None:
-    """Return the original engine's steps per second with admissible commands, resets not counted."""
+    """Return the original engine's steps per second with admissible commands, without resets."""
     domain, grammar = data_file("alfworld", "alfred.pddl"), data_file("alfworld", "alfred.twl2")
     games = data_file("alfworld", "valid_unseen.jsonl.gz")
     if importlib.util.find_spec("alfworld") is None or domain is None or grammar is None or games is None:
@@ -166,7 +166,7 @@ def _time_original(env: Any, seconds: float) -> float:  # Any: TextWorld has no 
 
 
 def _loading() -> list[Row]:
-    """Time a game from its text in memory to its first observation and admissible list."""
+    """Time a game from its text in memory to its first observation and admissible actions."""
     path = data_file("alfworld", "valid_unseen.jsonl.gz")
     if path is None:
         return [_skipped("loading a game", "no compact valid_unseen.jsonl.gz")]
@@ -180,11 +180,11 @@ def _loading() -> list[Row]:
     return [_row("loading a game, mean over valid_unseen", mean_ms, "ms", "< 5")]
 
 
-# -- does it leak, can it be solved, can it be won without sense? ------------------------------------------------------
+# -- leaks, oracles and trivial agents ---------------------------------------------------------------------------------
 
 
 def _steadiness() -> list[Row]:
-    """Reset ten thousand times, after a tenth of that to fill the caches, which are bounded."""
+    """Measure memory growth over ten thousand resets, with caches filled before."""
     resets = 10_000
     env = HouseholdEnv(num_tasks=resets)
     tasks = env.tasks()
@@ -244,7 +244,7 @@ def _senseless(env: HouseholdEnv, where: str, tasks: Sequence[str]) -> list[Row]
 def _evaluate(
     env: HouseholdEnv, tasks: Sequence[str], policy: Callable[[dict[str, Any]], str]
 ) -> tuple[float, float]:  # Any: info's values are of many types
-    """Return the share of tasks solved and the mean number of turns."""
+    """Return the share of solved tasks and the mean number of turns."""
     solved = turns = 0
     for task in tasks:
         _, info = env.reset(options={"task": task})

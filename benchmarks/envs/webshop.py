@@ -1,8 +1,8 @@
-"""The web shop: conformance with WebShop's own outputs, speed and memory, agents with and without sense, a large shop.
+"""The web shop: conformance with WebShop's outputs, speed, memory, agents, and a large shop.
 
-On the 1,000-product set where its files are at hand (CAIRN_DATA), on generated shops always. The reference episodes
-were made with a stand-in for the original's search, which cuts at a fraction slash where Lucene does not; so they are
-compared twice, with this index and with one that is cut in the stand-in's way.
+It uses generated shops, and the 1,000-product set if its files are available (CAIRN_DATA). The reference episodes were
+recorded with a substitute for the original's search, which splits words at a fraction slash where Lucene does not; so
+they are compared twice, with this index and with one that splits like the substitute.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Info = dict[str, Any]  # Any: info's values are of many types
 
 
 def measure(quick: bool) -> Measurement:
-    """Measure; `quick` takes samples and answers in under 45 s."""
+    """Measure; `quick` uses samples and takes under 45 s."""
     rows, tables = [*_many_shops(), *_agents("generated", 50 if quick else 200)], []
     rows += _large_shop.measure(20_000 if quick else 1_000_000)
     try:
@@ -55,13 +55,13 @@ def _row(name: str, value: float, unit: str, bar: str | None = None, baseline: s
     return row(f"webshop: {name}", value, unit, bar, baseline)
 
 
-# -- the same shop as the original's? ----------------------------------------------------------------------------------
+# -- conformance -------------------------------------------------------------------------------------------------------
 
 
 def _episodes(env: WebShopEnv) -> tuple[list[Row], ResultTable]:
-    """Replay the original's episodes, with Lucene's tokens and with those of the references' search."""
+    """Replay the original's episodes, with Lucene's tokens and with the reference search's."""
     path = data_file("webshop", "ref_transcripts.jsonl.gz")
-    assert path is not None  # the set is there
+    assert path is not None  # the data set exists
     episodes = list(json_lines(path))
     differ = [(episode, found) for episode in episodes if (found := first_difference(env, episode))]
     with tempfile.TemporaryDirectory() as folder, mock.patch.object(build, "tokens", _cut_as_the_references):
@@ -84,7 +84,7 @@ def _cut_as_the_references(text: str) -> list[str]:
 
 
 def first_difference(env: WebShopEnv, episode: dict[str, Any]) -> tuple[str, ...] | None:  # Any: a line of JSON
-    """Return where a replayed episode first differs from the reference: action, what, and what only one side has."""
+    """Return the first difference from the reference: action, kind, and each side's parts."""
     text, _ = env.reset(seed=0, options={"task": f"goal/{episode['goal_index']}"})
     first = {"a": "reset", "obs": episode["obs0"], "avail": episode["avail0"], "r": 0.0, "done": False}
     reward, terminated = 0.0, False
@@ -105,14 +105,14 @@ def _available(env: WebShopEnv) -> dict[str, object]:
 
 
 def _only(ours: str, theirs: str) -> tuple[str, str]:
-    """Return the pieces of each text that the other has not at this place, cut short."""
+    """Return the pieces of each text that differ at the same position, truncated."""
     pairs = list(zip(ours.split(" [SEP] "), theirs.split(" [SEP] "), strict=False))
     return ", ".join(a for a, b in pairs if a != b)[:60], ", ".join(b for a, b in pairs if a != b)[:60]
 
 
 def _goals(env: WebShopEnv, quick: bool) -> list[Row]:
     path = data_file("webshop", "ref_goals_6910_seed0_shuffle233.json.gz")
-    assert path is not None  # the set is there
+    assert path is not None  # the data set exists
     with gzip.open(path, "rt") as file:
         reference = json.load(file)
     goals, catalogue = env.shop.goals, env.shop.catalogue
@@ -144,7 +144,7 @@ def _same_goal(goal: Any, reference: dict[str, Any]) -> bool:  # Any: a Goal, an
 def _ranking(catalogue: Catalogue) -> list[Row]:
     """Compare rankings and terms with Lucene's."""
     path, vectors = data_file("webshop", "ref_bm25_queries_top50.jsonl.gz"), _term_vectors()
-    assert path is not None  # the set is there
+    assert path is not None  # the data set exists
     queries = list(json_lines(path))
     start = time.perf_counter()
     found = [[catalogue.asin(number) for number in catalogue.search(query["q"])] for query in queries]
@@ -163,17 +163,17 @@ def _ranking(catalogue: Catalogue) -> list[Row]:
 
 def _term_vectors() -> list[Counter[str]]:
     path = data_file("webshop", "lucene_termvectors_1k.tsv.gz")
-    assert path is not None  # the set is there
+    assert path is not None  # the data set exists
     with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
         lines = [line.rstrip("\n").split("\t") for line in file]
     return [Counter({line[i]: int(line[i + 1]) for i in range(0, len(line) - 1, 2)}) for line in lines]
 
 
-# -- how fast, how large? ----------------------------------------------------------------------------------------------
+# -- speed and memory --------------------------------------------------------------------------------------------------
 
 
 def _speed(env: WebShopEnv, quick: bool) -> list[Row]:
-    """Time `step` under a random policy; the policy's own choice and resets are not counted."""
+    """Time `step` under a random policy; without the policy's time and without resets."""
     rates = sorted(_steps_per_second(env, 1.0 if quick else 5.0, seed) for seed in range(3))
     return [
         _row("steps/s on 1,000 products, random policy, median of 3", rates[1], "steps/s", ">= 2000", _ORIGINAL),
@@ -201,7 +201,7 @@ def _random_action(info: Info, rng: random.Random) -> str:
 
 
 def _start_up() -> list[Row]:
-    """Time a fresh process up to the first observation, with the catalogue made before."""
+    """Time a fresh process up to the first observation, with an existing catalogue."""
     rows = []
     for source in ("webshop-1000", "generated"):
         program = [sys.executable, "-c", _START.format(source=source)]
@@ -229,11 +229,11 @@ def _memory_of(count: int) -> float:
     return memory_mb()
 
 
-# -- who wins? ---------------------------------------------------------------------------------------------------------
+# -- agents ------------------------------------------------------------------------------------------------------------
 
 
 def _agents(source: str, count: int) -> list[Row]:
-    """Play the first test goals with the oracle and with agents that have no sense."""
+    """Play the first test goals with the oracle and with trivial agents."""
     env = WebShopEnv(source=source, split="test", splits="original" if source == "webshop-1000" else "by-product")
     tasks = env.tasks()[:count]
     ceiling = sum(map(env.can_solve, tasks)) / len(tasks)
@@ -254,7 +254,7 @@ def _agents(source: str, count: int) -> list[Row]:
 
 
 def first_result(env: WebShopEnv, info: Info) -> str:
-    """Search for the instruction, open the first result, buy it as it is."""
+    """Return the next action: search for the instruction, open the first result, buy it."""
     if env.session.page == "search":
         return f"search[{env.goal(info['task_id']).instruction}]"
     products = [label for label, piece in env.links.items() if piece.kind == "product"]

@@ -1,8 +1,8 @@
-"""Does a run that is killed at random moments end as if it had not been? `cairn bench resume`.
+"""Checks that a killed and resumed run ends like an undisturbed one: `cairn bench resume`.
 
-The quick start, shortened so that twenty kills fit into minutes, deterministic, and with episodes that go on over
-updates: once undisturbed, and again killed with SIGKILL and started again until it ends; where one ends before all
-kills were made, another begins. Kills fall anywhere: into the warm start, evaluations, updates, the writing of
+The quick start is shortened so that twenty kills take minutes, deterministic, and has episodes that continue over
+updates. One run is undisturbed; another is killed with SIGKILL and resumed until it ends. If it ends before all kills
+were made, a further run starts. Kills happen at any time: during the warm start, evaluations, updates and writing of
 checkpoints. Weights, episodes with their advantages, and metrics are compared bit for bit.
 """
 
@@ -28,7 +28,7 @@ _CLOCKS = ("seconds/", "tokens_per_second")
 
 @dataclass(frozen=True)
 class ResumePlan:
-    """How much of the quick start is run, and how often it is killed."""
+    """The size of the run, and the number of kills."""
 
     kills: int
     settings: dict[str, object]
@@ -57,7 +57,7 @@ _ALWAYS = {
 
 
 def run(*, quick: bool = False) -> Measurement:
-    """Return how the killed run compares."""
+    """Return the comparison of the killed runs with the undisturbed one."""
     plan = QUICK if quick else FULL
     with tempfile.TemporaryDirectory() as folder:
         calm = Path(folder) / "calm"
@@ -88,7 +88,7 @@ def _undisturbed(folder: Path, plan: ResumePlan) -> float:
 
 
 def _killed(folder: Path, plan: ResumePlan, seconds: float) -> list[Path]:
-    """Kill runs at random moments, as often as planned, let the last one end, and return their folders."""
+    """Kill runs at random moments as planned, finish the last one, and return the folders."""
     rng, runs, kills = random.Random(0), [folder / "killed-0"], 0
     while kills < plan.kills:
         process = subprocess.Popen(_command(runs[-1], plan), stdout=subprocess.DEVNULL)
@@ -117,7 +117,7 @@ def _check(code: int, folder: Path, plan: ResumePlan) -> None:
 
 @dataclass(frozen=True)
 class _Ended:
-    """What a run that has ended leaves: equal for two runs in which the same has happened."""
+    """The results of a finished run, which are equal for two equal runs."""
 
     weights: bytes
     episodes: list[tuple[object, ...]]

@@ -1,8 +1,9 @@
-"""How fast replies are sampled: the `hf` back end against `model.generate` on the whole prompt at every turn.
+"""Sampling speed: the `hf` back end against `model.generate` on full prompts at every turn.
 
-The same 64 household episodes with the quick start's model (fresh weights) and as many sampled tokens a turn, on one
-thread: once with its own context, whose prompts extend each other, once with the published window.
-`generate` gets all episodes of a turn as one padded batch, which is what it can do best.
+Both sides sample the same 64 household episodes with the quick start's model (newly initialised) and equal numbers of
+tokens per turn, on one thread: once with the quick start's context, whose prompts extend each other, and once with the
+published window.
+`generate` gets all episodes of a turn as one padded batch, its most efficient mode.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ EPISODES, REPLY_TOKENS = 64, 8
 
 
 def run(quick: bool = False) -> Measurement:
-    """Measure, each way in a process of its own; `quick` plays fewer turns and answers in under 45 s."""
+    """Measure each side in a separate process; `quick` plays fewer turns and takes under 45 s."""
     return Measurement(rows=[line for name in CONTEXTS for line in _context(name, 2 if quick else 10)])
 
 
@@ -45,7 +46,7 @@ def _context(name: str, turns: int) -> list[Row]:
 
 
 def _sample(context: str, turns: int, is_ours: bool) -> Timed:
-    """Sample one way; for a process that does nothing else."""
+    """Sample with one side; run it in a separate process."""
     torch.set_num_threads(1)
     policy = fresh_policy()
     episodes = prompts(policy, environment(), context, EPISODES, turns)

@@ -1,6 +1,6 @@
-"""The work: what a context asks at each turn of episodes, half of whose actions are an oracle's and half at random.
+"""The workload: the prompts of episodes, with half oracle and half random actions.
 
-So they are as long as those of a policy in training: many come to the limit of turns, some end early.
+So the episodes have the lengths of those in training: many reach the turn limit, some end early.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from cairn.core.plugin_config import PluginConfig
 from cairn.core.seeding import python_generator
 from cairn.envs.base import TextEnv
 
-_REPLY = 0  # stands for each of a reply's ids, which no prompt depends on
+_REPLY = 0  # placeholder for the ids of a reply, which do not affect prompts
 
 
 def prompts(policy: Policy, env: TextEnv, context: str, episodes: int, turns: int) -> list[list[Prompt]]:
-    """Return the prompts of each episode, `turns` at most."""
+    """Return the prompts of each episode, at most `turns`."""
     return [_episode(policy, env, context, task, turns) for task in env.tasks()[:episodes]]
 
 
@@ -44,7 +44,7 @@ def _episode(policy: Policy, env: TextEnv, context: str, task: str, turns: int) 
 
 
 def whole(asked: Sequence[Prompt], replies: Sequence[Sequence[int]]) -> list[int]:
-    """Return the whole prompt of the turn after `replies`."""
+    """Return the full prompt of the turn after `replies`."""
     ids: list[int] = []
     for turn, prompt in enumerate(asked[: len(replies) + 1]):
         if not prompt.extends:

@@ -1,4 +1,4 @@
-"""Two ways to sample the same replies, timed."""
+"""The two samplers under comparison, with timing."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from cairn.benchmarks.rollout.episodes import whole
 
 @dataclass(frozen=True)
 class Timed:
-    """What a way did."""
+    """The measurements of a sampler."""
 
     seconds: float
     sampled: int  # tokens
-    computed: int  # tokens that went through the model, padding included
-    peak_mb: float  # most memory of the process
+    computed: int  # tokens processed by the model, including padding
+    peak_mb: float  # peak memory of the process
 
     @property
     def rate(self) -> float:
-        """Sampled tokens a second."""
+        """Sampled tokens per second."""
         return self.sampled / self.seconds
 
 
 def by_backend(policy: Policy, episodes: Sequence[Sequence[Prompt]], reply_tokens: int) -> Timed:
-    """Sample with the hf back end: a slot an episode, each at its own pace."""
+    """Sample with the hf back end: one slot per episode, asynchronously."""
     longest = max(sum(len(prompt.ids) + reply_tokens for prompt in asked) for asked in episodes)
     config = SamplingConfig(slots=len(episodes), max_reply_tokens=reply_tokens, max_context=max(longest + 1, 64))
     backend = HFBackend(policy, config)
@@ -62,7 +62,7 @@ def _request(prompt: Prompt, seed: int) -> Request:
 
 
 def by_generate(policy: Policy, episodes: Sequence[Sequence[Prompt]], reply_tokens: int) -> Timed:
-    """Sample with transformers' generate: at every turn the whole prompts of all episodes that have one, padded."""
+    """Sample with transformers' generate: padded full prompts of all unfinished episodes."""
     model = _plain(policy)
     replies: list[list[list[int]]] = [[] for _ in episodes]
     sampled = computed = 0
@@ -84,8 +84,8 @@ def by_generate(policy: Policy, episodes: Sequence[Sequence[Prompt]], reply_toke
     return Timed(time.perf_counter() - start, sampled, computed, peak_memory_mb())
 
 
-def _plain(policy: Policy) -> Any:  # Any: transformers picks the class
-    """Return the same weights with transformers' own attention."""
+def _plain(policy: Policy) -> Any:  # Any: transformers selects the class
+    """Return a model with the same weights and transformers' own attention."""
     settings = policy.model.config.__class__(**policy.model.config.to_dict())
     build: Any = AutoModelForCausalLM.from_config  # Any: transformers has no types
     model = build(settings, attn_implementation="sdpa").eval()

@@ -1,7 +1,7 @@
-"""How long does a sandbox take to start and to answer? `cairn bench sandbox`.
+"""Measures the start and response times of sandboxes: `cairn bench sandbox`.
 
-Warm means: a session that is there. A cell in its interpreter is compared with `exec` of the same source in this
-process; a fork and a fresh interpreter are told besides, and a container where a Docker engine answers.
+Warm means an existing session. A cell in its interpreter is compared with `exec` of the same source in this process.
+The rows also include a fork, a fresh interpreter, and a container if a Docker engine answers.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from cairn.sandboxes.registry import new_sandbox
 
 _SOURCE = "total = sum(i * i for i in range(100))\nprint(total)"
 _MOST_MS = 3.0  # over an exec in this process
-# Of the barest hardened worker of each kind with a first program, measured by hand before there was any of this: root
-# dropped, seccomp, control group; for Docker, starting a hardened container.
+# Times of a minimal hardened worker of each kind with a first program, measured manually before this implementation:
+# dropped root, seccomp, control group; for Docker, the start of a hardened container.
 _FLOORS_MS = {"bubblewrap": 60.0, "landlock": 74.0, "docker": 423.0}
 _IMAGE = "cairn-sandbox-bench"
 
 
 def run(*, quick: bool = False) -> Measurement:
-    """Measure every kind that works here, the one that isolates nothing too."""
+    """Measure every kind that works on this machine, including the one without isolation."""
     times, image = 5 if quick else 30, _image()
     plain = _median_ms(_plainly, 200)
     rows = [row("sandbox: exec in this process", plain, "ms"), *_bare(times)]
@@ -44,13 +44,13 @@ def run(*, quick: bool = False) -> Measurement:
         sandbox = new_sandbox(name, **settings.get(name, {}))
         if (problem := sandbox.problem()) is None:
             rows += _kind(sandbox, plain, times)
-        elif name != "remote":  # it is whatever its server has, and the way there
+        elif name != "remote":  # its time depends on the server and the network
             rows.append(row(f"sandbox: {name}, not measured: {problem[:80]}", None, ""))
     return Measurement(rows=[*rows, *_containers(image, 3 if quick else 10)])
 
 
 def _bare(times: int) -> Iterator[Row]:
-    """Time what every start has at least: an interpreter, by itself and in bubblewrap's plainest sandbox."""
+    """Time the minimum of a start: an interpreter, alone and in a minimal bubblewrap sandbox."""
     python = ["/usr/bin/python3", "-I", "-S", "-c", _SOURCE]
     yield row("sandbox: a plain interpreter starts and ends", _median_ms(lambda: _quietly(python), times), "ms")
     if shutil.which("bwrap"):
@@ -89,7 +89,7 @@ def _kind(sandbox: Sandbox, plain: float, times: int) -> Iterator[Row]:
 
 
 def _rate(sandbox: Sandbox, count: int, seconds: float) -> float:
-    """Return how many cells a second so many sessions run together."""
+    """Return the cells per second of `count` concurrent sessions in total."""
     done, until = [0] * count, time.monotonic() + seconds
 
     def work(place: int, session: Session) -> None:
@@ -109,7 +109,7 @@ def _rate(sandbox: Sandbox, count: int, seconds: float) -> float:
 
 
 def _containers(image: str | None, times: int) -> Iterator[Row]:
-    """Time a fresh `docker run` and a `docker exec`, where an engine answers and has an image with Python."""
+    """Time a fresh `docker run` and a `docker exec` if an image with Python is available."""
     if image is None:
         yield row("sandbox: docker run and exec, not measured: no engine with an image that has Python", None, "")
         return
@@ -124,7 +124,7 @@ def _containers(image: str | None, times: int) -> Iterator[Row]:
 
 
 def _image() -> str | None:
-    """Return an image with Python; None: no engine answers, or it has none."""
+    """Return an image with Python; None: no engine answers, or no such image exists."""
     if shutil.which("docker") is None:
         return None
     listed = subprocess.run(

@@ -1,8 +1,8 @@
-"""What scheduling is worth: lock-step, whole updates, partial ones and fully asynchronous ones, up to 10,000 episodes.
+"""The benefit of schedules: lock-step, whole updates, partial and fully asynchronous ones.
 
-A discrete-event simulation (`simulator`) with heavy-tailed replies, environments and episodes, in which the rules are
-the real ones (`agents.rollout.schedule`); and the real engine, on environments and a back end that sleep, to see that
-the simulation tells the truth.
+A discrete-event simulation (`simulator`) with heavy-tailed replies, environments and episodes uses the real scheduling
+rules (`agents.rollout.schedule`), with up to 10,000 episodes. The real engine, with environments and a back end that
+sleep, validates the simulation.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MODES = {
 
 
 def run(quick: bool = False) -> Measurement:
-    """Simulate and compare; `quick` takes 1,000 episodes in flight at most and answers in under 45 s."""
+    """Simulate and compare; `quick` has at most 1,000 episodes in flight and takes under 45 s."""
     rows: list[Row] = []
     lines = []
     for in_flight in (128, 1000) if quick else (128, 1000, 10_000):

@@ -1,4 +1,4 @@
-"""The real engine on environments and a back end that only sleep, beside the simulation of the same episodes."""
+"""The real engine with environments and a back end that sleep, against its simulation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Plan = list[tuple[float, float]]  # an episode's turns: tokens of the reply, sec
 
 
 def compare(modes: dict[str, Mode], quick: bool) -> list[Row]:
-    """Return by which share the real engine's episodes a second are off from those of its simulation, by schedule."""
+    """Return the relative error of the simulated episodes per second, for each schedule."""
     world = replace(WORLD, updates=3 if quick else 8)
     rows = []
     for name, mode in modes.items():
@@ -40,7 +40,7 @@ def compare(modes: dict[str, Mode], quick: bool) -> list[Row]:
 
 
 def played(world: SimulatedWorld, mode: Mode) -> float:
-    """Return the episodes a second of the real engine, without the first update, which only fills the pipe."""
+    """Return the real engine's episodes per second, without the first update (start-up)."""
     source = world.episodes()
     backend = _Sleeper(world)
     pool = _Pool(source, backend.num_slots)
@@ -64,7 +64,7 @@ def _jobs(number: int, size: int) -> list[Job]:
 
 
 class _Pool:
-    """Environments that take as long as their plan says."""
+    """A pool of environments that sleep for the times of their plan."""
 
     def __init__(self, source: Iterator[Plan], threads: int) -> None:
         self._source, self._lock, self.threads = source, threading.Lock(), threads
@@ -75,10 +75,10 @@ class _Pool:
             return _Env(next(self._source))
 
     def release(self, handle: Any) -> None:
-        """Forget it."""
+        """Do nothing: environments are not reused."""
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: the pool has no resources."""
 
 
 class _Env:
@@ -102,7 +102,7 @@ class _Env:
 
 
 class _Silent:
-    """A context whose prompt is the number of tokens that the reply will have."""
+    """A context whose prompt is the length of the reply in tokens."""
 
     def prompt(self, observation: Observation) -> Prompt:
         return Prompt((int(observation.text),), extends=False)
@@ -118,7 +118,7 @@ class _Silent:
 
 
 class _Sleeper:
-    """A back end whose replies take as long as they are long."""
+    """A back end whose replies take time in proportion to their length."""
 
     def __init__(self, world: SimulatedWorld) -> None:
         self.num_slots, self.version, self.tokens_processed = world.in_flight, 0, 0

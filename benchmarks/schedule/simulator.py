@@ -1,12 +1,14 @@
-"""Rollouts as events on a virtual clock: replies share a GPU, environments work beside it, updates take whole groups.
+"""Simulates rollouts as events on a virtual clock.
 
-Drawn from heavy tails: the time of an environment's step and the length of a reply are lognormal, the number of turns
-too (cut at `most_turns`). The GPU gives each of n replies min(`one_rate`, `all_rate` / n) tokens a second. An update of
-as many episodes as are in flight takes `learn_s` seconds of all devices: rollouts stand still meanwhile, but for
-environments that are at work; or, where the learner has devices of its own (a quarter), four times as long beside
-rollouts that have three quarters.
+Replies share a GPU, environments run in parallel, and updates take whole groups.
 
-Not modelled: prompts (they count as part of replies), the time of a weight update, failures.
+Distributions are heavy-tailed: the time of an environment's step, the length of a reply and the number of turns (at
+most `most_turns`) are lognormal. The GPU gives each of n replies min(`one_rate`, `all_rate` / n) tokens per second. An
+update with the number of episodes in flight takes `learn_s` seconds on all devices; meanwhile sampling pauses, but
+running environment steps continue. If the learner has separate devices (a quarter), an update takes four times as long,
+and sampling continues on the other three quarters.
+
+Not modelled: prompts (included in replies), the time of a weight update, failures.
 """
 
 from __future__ import annotations
@@ -28,19 +30,19 @@ _LEARNER_SHARE = 0.25
 
 @dataclass(frozen=True)
 class Mode:
-    """How rollouts and updates follow each other."""
+    """A schedule of rollouts and updates."""
 
-    batches: float = 1.0  # batches that the episodes in flight are enough for
+    batches: float = 1.0  # number of batches in flight
     over_provision: float = 0.0
     staleness: int = 0
-    is_apart: bool = False  # the learner has devices of its own
+    is_apart: bool = False  # the learner has separate devices
 
 
 @dataclass(frozen=True, kw_only=True)
 class SimulatedWorld:
-    """Machines and tasks."""
+    """The simulated machines and tasks."""
 
-    in_flight: int  # episodes at once: environments, and slots of the back end
+    in_flight: int  # concurrent episodes: environments, and slots of the back end
     group: int = 8
     updates: int = 8
     env_s: float = 1.0  # median
@@ -50,14 +52,14 @@ class SimulatedWorld:
     turns: float = 10.0  # median
     turns_spread: float = 0.6
     most_turns: int = 30
-    one_rate: float = 60.0  # tokens a second of a reply that has the GPU to itself
-    busy_at: float = 0.25  # share of the episodes in flight whose replies together take all of the GPU
-    learn_s: float = 0.5  # of an update with as many episodes as are in flight, on all devices
+    one_rate: float = 60.0  # tokens per second of a single reply on the GPU
+    busy_at: float = 0.25  # share of the episodes in flight whose replies saturate the GPU
+    learn_s: float = 0.5  # of an update with `in_flight` episodes on all devices
     seed: int = 0
 
     @property
     def all_rate(self) -> float:
-        """Tokens a second of the whole GPU."""
+        """Tokens per second of the saturated GPU."""
         return self.one_rate * max(self.in_flight * self.busy_at, 1.0)
 
     @property
@@ -71,7 +73,7 @@ class SimulatedWorld:
         return self.reply_tokens * math.exp(_Z99 * self.reply_spread)
 
     def episodes(self) -> Iterator[list[tuple[float, float]]]:
-        """Yield episodes without end: each turn's tokens and seconds of the environment."""
+        """Yield an infinite sequence of episodes: each turn's tokens and environment seconds."""
         rng = np.random.default_rng(self.seed)
         while True:
             count = int(min(max(round(rng.lognormal(math.log(self.turns), self.turns_spread)), 1), self.most_turns))
@@ -82,21 +84,24 @@ class SimulatedWorld:
 
 @dataclass(frozen=True)
 class SimulationResult:
-    """What a simulation came to."""
+    """The result of a simulation."""
 
-    rate: float  # episodes trained on a second
-    gpu_use: float  # share of the GPU's tokens, learning included
-    env_use: float  # share of the environments' time in which they work
+    rate: float  # training episodes per second
+    gpu_use: float  # share of the GPU's capacity in use, including learning
+    env_use: float  # share of the environments' time spent in steps
     staleness: int  # largest, in updates
 
 
 def simulate(world: SimulatedWorld, mode: Mode | None) -> SimulationResult:
-    """Return what `world.updates` updates come to; None: lock-step."""
+    """Return the simulated result of `world.updates` updates; `mode` None: lock-step."""
     return _LockStep(world).run() if mode is None else _Events(world, mode).run()
 
 
 class _LockStep:
-    """All episodes of an update take their turns together: every reply waits for the longest, every step too."""
+    """All episodes of an update take their turns together.
+
+    Each reply waits for the longest one, and so does each step.
+    """
 
     def __init__(self, world: SimulatedWorld) -> None:
         self.world = world
@@ -123,7 +128,7 @@ class _LockStep:
         )
 
     def _sampling_time(self, tokens: list[float]) -> float:
-        """Return how long replies take together; `tokens` rising. The shortest leaves first."""
+        """Return the time of concurrent replies with ascending lengths `tokens`."""
         spent = done = 0.0
         for i, length in enumerate(tokens):
             spent += (length - done) / min(self.world.one_rate, self.world.all_rate / (len(tokens) - i))
@@ -133,7 +138,7 @@ class _LockStep:
 
 @dataclass
 class _Gpu:
-    """Replies that share a GPU; each has had `served` tokens more than when it began."""
+    """Replies that share a GPU; each receives equally many tokens, counted by `served`."""
 
     one_rate: float
     all_rate: float
@@ -144,14 +149,14 @@ class _Gpu:
     replies: list[tuple[float, int]] = field(default_factory=list)  # heap of (served at its end, episode)
 
     def advance(self, now: float) -> None:
-        """Serve until now."""
+        """Serve tokens until `now`."""
         more = (now - self.seen) * self._speed()
         self.served += more
         self.total += more * len(self.replies)
         self.seen = now
 
     def next_end(self) -> float:
-        """Return when the next reply ends if nothing changes."""
+        """Return the end time of the next reply if nothing changes."""
         if not self.replies or self.is_paused:
             return math.inf
         return self.seen + max(self.replies[0][0] - self.served, 0.0) / self._speed()
@@ -161,7 +166,7 @@ class _Gpu:
 
 
 class _Events:
-    """Episodes go their own way; batches are taken by the real rules."""
+    """Asynchronous episodes; the real scheduling rules select batches."""
 
     def __init__(self, world: SimulatedWorld, mode: Mode) -> None:
         self.world, self.is_apart = world, mode.is_apart
@@ -172,9 +177,9 @@ class _Events:
         self.gpu = _Gpu(world.one_rate, world.all_rate * share)
         self.source = world.episodes()
         self.numbers = itertools.count()
-        self.active: dict[int, tuple[int, deque[tuple[float, float]]]] = {}  # episode -> group, turns to come
-        self.left: dict[int, int] = {}  # of a group: episodes that have not ended
-        self.queue: list[int] = []  # groups of episodes that may begin
+        self.active: dict[int, tuple[int, deque[tuple[float, float]]]] = {}  # episode -> group, remaining turns
+        self.left: dict[int, int] = {}  # group -> number of unfinished episodes
+        self.queue: list[int] = []  # groups of the episodes that may start
         self.working: list[tuple[float, int]] = []  # heap of (end, episode) in environments
         self.learning_until = math.inf
         self.published = 0
@@ -185,7 +190,7 @@ class _Events:
         world = self.world
         start, trained, env_before, tokens_before = 0.0, 0, 0.0, 0.0
         while self.published < world.updates + 1:
-            if self.published == 1 and start == 0.0:  # the first update only fills the pipe
+            if self.published == 1 and start == 0.0:  # the first update is the start-up phase
                 start, env_before, tokens_before = self.now, self.env_done, self.gpu.total
             self._begin()
             self._take()
@@ -201,7 +206,7 @@ class _Events:
         )
 
     def _learn_s(self) -> float:
-        """Return how long an update takes: in proportion to its episodes and to the learner's devices."""
+        """Return the time of an update, by its number of episodes and the learner's devices."""
         whole = self.world.learn_s * self.batch * self.world.group / self.world.in_flight
         return whole / _LEARNER_SHARE if self.is_apart else whole
 

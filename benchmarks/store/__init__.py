@@ -1,7 +1,8 @@
-"""How fast is a run stored, and does the trainer notice? `cairn bench store`.
+"""Measures the speed of the run store and its share of training: `cairn bench store`.
 
-Turns as the household's are: a page of text shown, a short reply with its tokens; 64 episodes of 20 turns an update.
-The baseline is plain SQLite: a row a turn with the texts as they are, no index but the key, the same transactions.
+Turns are like the household's: a page of text as observation and a short reply with its tokens; 64 episodes of 20 turns
+per update. The baseline is plain SQLite: a row per turn with uncompressed texts, no index except the key, the same
+transactions.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ CREATE TABLE turns (episode, turn, anchor, observation, reply, action, reward, v
 
 
 def run(*, quick: bool = False) -> Measurement:
-    """Return turns written in a second, what they take, and the share of a training update."""
+    """Return turns written per second, their size, and the store's share of a training update."""
     with tempfile.TemporaryDirectory() as folder:
         rows = storing(Path(folder), 4 if quick else 40)
         return Measurement(rows=[*rows, _share_of_training(Path(folder) / "run", 1 if quick else 4)])
 
 
 def storing(folder: Path, updates: int) -> list[Row]:
-    """Return how fast so many updates are written and read again, and what they take, beside plain rows."""
+    """Return the speed of writing and reading updates, and their size, against plain rows."""
     episodes = _played()
     plain = _best(lambda number: _write_plain(folder / f"plain{number}", episodes, updates))
     ours = _best(lambda number: _write(folder / f"ours{number}", episodes, updates))
@@ -144,10 +145,10 @@ def _reading(path: Path) -> Row:
 
 
 def _share_of_training(folder: Path, updates: int) -> Row:
-    """Return how much of the quick start's updates is spent on storing them."""
+    """Return the share of the quick start's update time that the store takes."""
     spent, add = [0.0], RunStore.add
 
-    def timed(*arguments: Any, **options: Any) -> None:  # Any: those of `add`
+    def timed(*arguments: Any, **options: Any) -> None:  # Any: the arguments of `add`
         began = time.perf_counter()
         add(*arguments, **options)
         spent[0] += time.perf_counter() - began

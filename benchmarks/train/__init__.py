@@ -1,10 +1,10 @@
-"""What does an update cost: against TRL's, on a GPU's arithmetic, and for tokens that episodes share?
+"""The cost of an update: against TRL's, relative to a GPU's peak, and with shared prefixes.
 
-`side_by_side` plays and learns from whole updates, Cairn's and TRL's; `utilisation` tells how busy a step keeps a GPU.
-The rest is one optimiser step, two or three ways, for every context. It is that of a group: episodes of one generated
-household task, played by an explorer that often does something at random instead; the model is the quick start's,
-untrained. Each way is measured in a process of its own, on one thread: processor time is the median of some steps,
-memory is the first one's. All ways must come to one gradient.
+`side_by_side` runs complete updates of Cairn and TRL; `utilisation` measures the GPU utilisation of a step. The rest
+measures one optimiser step with two or three layouts of the sequences, for each context. The step trains on a group:
+episodes of one generated household task, played by an explorer with frequent random actions; the model is the untrained
+one of the quick start. Each layout is measured in a separate process on one thread: processor time is the median of
+some steps, memory is that of the first step. All layouts must give the same gradient.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FEWER_TOKENS, FASTER, PADDING = 3.0, 2.0, 0.05
 
 
 def run(quick: bool = False) -> Measurement:
-    """Measure; `quick` takes fewer and shorter episodes and one step, no TRL, and answers in under 45 s."""
+    """Measure; `quick` has fewer and shorter episodes, one step, no TRL, and takes under 45 s."""
     shared, tables = _shared_prefixes(quick)
     compared, more = side_by_side.compare(quick)
     return Measurement(rows=[*compared, *in_forked_process(utilisation.rows, quick), *shared], tables=[*more, *tables])

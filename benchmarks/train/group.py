@@ -1,6 +1,6 @@
-"""A group's episodes as sequences to train on, in each context and in each way of cutting them.
+"""A group's episodes as sequences to train on, in each context and each layout.
 
-Advantages and behaviour logprobs are made up: what a step costs does not depend on them.
+Advantages and behaviour logprobs are random: the cost of a step does not depend on them.
 """
 
 from __future__ import annotations
@@ -31,15 +31,16 @@ CONTEXTS: dict[str, dict[str, Any]] = {
     "published window": {"method": "window"},
     "published window, all turns": {"method": "window", "window": {"history": 50}},
 }
-# Its prompts count the turns before their history, so that two turns share little more than the task: no bar.
+# Prompts of the published window have no bar: they number the turns before their history, so that two turns share
+# little more than the task.
 PUBLISHED = ("published window", "published window, all turns")
-_TASK, _RANDOM = 5, 0.7  # one that is not solved within 20 turns; share of turns that are played at random
+_TASK, _RANDOM = 5, 0.7  # a task that is not solved within 20 turns; share of random turns
 
 
 def ways(folder: str, num_episodes: int, num_turns: int) -> dict[str, dict[str, list[Sample]]]:
-    """Return the sequences of each way for each context, and save the quick start's model, untrained, in `folder`.
+    """Return the sequences of each layout and context, and save the untrained model in `folder`.
 
-    The tree takes the sequences that are fewest, and shares what is left to share.
+    The tree uses the merged sequences, and shares their remaining common prefixes.
     """
     env, policy = environment(turn_limit=num_turns), fresh_policy()
     policy.save(Path(folder))
@@ -59,7 +60,7 @@ def _play(env: Any, number: int) -> Episode:  # Any: an environment with an orac
 
 def _ways(
     episodes: Sequence[Episode], context: Mapping[str, Any], policy: Policy
-) -> dict[str, list[Sample]]:  # Any: settings, which AgentConfig checks
+) -> dict[str, list[Sample]]:  # Any: settings, validated by AgentConfig
     config = AgentConfig.model_validate({"context": context})
     played = [demonstrate(e, new_context(config, policy), constrain=True) for e in episodes]
     rng = numpy_generator("train benchmark", "advantages")
@@ -71,7 +72,7 @@ def _ways(
 
 
 def _whole(turns: Sequence[Turn]) -> Iterator[Turn]:
-    """Yield every turn with its whole prompt."""
+    """Yield every turn with its full prompt."""
     before = np.empty(0, np.int32)
     for turn in turns:
         assert turn.prompt_ids is not None

@@ -1,6 +1,8 @@
-"""Updates of the quick start's household task, end to end: Cairn's and TRL's in turn, each in a fresh process.
+"""Complete updates of the quick start's household task: Cairn and TRL in alternation.
 
-The bar is on processor time, which on one thread is what wall time is on a machine that does nothing else.
+Each runs in a fresh process.
+
+The bar is on processor time, which on one thread equals the wall time of an idle machine.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from cairn.benchmarks.train import with_cairn, with_trl
 from cairn.benchmarks.train.updates import PHASES, UpdateTimes, Workload, save_policy
 
 FASTER = 3.0
-_DEMONSTRATIONS, _EPOCHS = 400, 3  # enough that most replies are actions
+_DEMONSTRATIONS, _EPOCHS = 400, 3  # enough for mostly valid actions
 _ROUNDS = 3
 OURS, THEIRS, HELD = "Cairn", "TRL", "Cairn, actions only"
 
@@ -23,7 +25,7 @@ Measured = Mapping[str, Sequence[UpdateTimes]]  # by side, in the order of the r
 
 
 def compare(quick: bool) -> tuple[list[Row], list[ResultTable]]:
-    """Return rows and a table; `quick` measures nothing and says so."""
+    """Return rows and a table; `quick` measures nothing and returns a row with the reason."""
     if quick:
         return [row("train: side by side with TRL, not measured: takes minutes; leave --quick out", None, "")], []
     with tempfile.TemporaryDirectory() as folder:
@@ -47,7 +49,7 @@ def _measured(folder: str, work: Workload, rounds: int) -> Measured:
 
 
 def rows(measured: Measured) -> list[Row]:
-    """Return what each side did, and how they compare."""
+    """Return the rows of each side, and of their comparison."""
     out = [line for side, updates in measured.items() for line in _alone(side, updates)]
     if THEIRS not in measured:
         return [*out, row(f"train: TRL not measured: not installed; {with_trl.INSTALL}", None, "")]
@@ -83,7 +85,7 @@ def _ratio(
     of: Callable[[UpdateTimes], float],
     bar: str | None = None,
 ) -> Row:
-    """Return the median of the rounds' ratios, in each of which both sides ran one after the other."""
+    """Return the median of the rounds' ratios; in each round both sides run in sequence."""
     ratios = [of(a) / of(b) for a, b in zip(ours, theirs, strict=True)]
     spread = f"rounds: {', '.join(f'{r:.2f}' for r in ratios)}"
     baseline = f"TRL's GRPOTrainer, {_median(theirs, of):,.4g}; {spread}"
@@ -95,7 +97,7 @@ def _median(updates: Sequence[UpdateTimes], of: Callable[[UpdateTimes], float]) 
 
 
 def table(measured: Measured) -> ResultTable:
-    """Return a line for every update."""
+    """Return a table with a line per update."""
     columns = ("side", "seconds", "processor", "episodes/s", "tokens/s", *PHASES, "turns", "tokens", "solved", "MB")
     lines = tuple(_line(side, update) for side, updates in measured.items() for update in updates)
     some = next(iter(measured.values()))[0]

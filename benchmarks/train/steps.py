@@ -1,7 +1,7 @@
-"""One optimiser step on sequences, as a tree or as rows of their own, and what it takes.
+"""One optimiser step on sequences, as a tree or as separate rows, with its cost.
 
-Rows are what training computes where it knows nothing of shared prefixes: sequences of like length, end to end, each
-token once for every sequence that holds it.
+Rows are the layout of training without shared prefixes: concatenated sequences of similar length, in which each
+sequence computes all of its tokens.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from cairn.trainer.losses.clip import ClipConfig, compute
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """What a step took."""
+    """The measurements of a step."""
 
     sequences: int
     tokens: int  # computed
-    padding: float  # share of attention's queries that are no token
+    padding: float  # share of attention queries without a token
     seconds: float  # of the processor, median
-    megabytes: float  # most memory in use during the first step, above what was in use before
+    megabytes: float  # peak memory during the first step, above that before it
     grad_norm: float  # of the first step
 
 
 def measure(folder: str, samples: Sequence[Sample], is_tree: bool, times: int) -> Measured:
-    """Make steps with the policy in `folder`; for a process that does nothing else."""
+    """Measure steps with the policy in `folder`; run it in a separate process."""
     torch.set_num_threads(1)
     policy = load_pretrained(folder)
     policy.model.train()
@@ -62,7 +62,7 @@ def measure(folder: str, samples: Sequence[Sample], is_tree: bool, times: int) -
 def _step(
     policy: Policy, samples: Sequence[Sample], is_tree: bool, optimizer: PolicyOptimizer
 ) -> tuple[int, int, float]:
-    """Return computed tokens, padding and the gradient's norm."""
+    """Make a step, and return computed tokens, padding and the gradient's norm."""
     weights = loss_weights(samples, "token")
     budget = LearnerConfig().micro_batch_tokens
     cut, make = (micro_batches, make_batch) if is_tree else (by_length, make_rows)
@@ -79,7 +79,7 @@ def _step(
 
 
 def make_rows(samples: Sequence[Sample], weights: Sequence[np.ndarray], device: torch.device) -> Batch:
-    """Lay whole samples end to end; nothing is shared."""
+    """Return a batch of concatenated samples without sharing."""
     lengths = [len(s.ids) for s in samples]
     firsts = np.cumsum([0, *lengths[:-1]])
     places = np.concatenate([s.positions + first for s, first in zip(samples, firsts, strict=True)])
@@ -106,7 +106,7 @@ def make_rows(samples: Sequence[Sample], weights: Sequence[np.ndarray], device: 
 
 
 def by_length(samples: Sequence[Sample], budget: int) -> Iterator[list[int]]:
-    """Yield indices of samples of like length, at most `budget` tokens together."""
+    """Yield indices of samples of similar length, with at most `budget` tokens in total."""
     chunk: list[int] = []
     num_tokens = 0
     for i in sorted(range(len(samples)), key=lambda i: len(samples[i].ids)):

@@ -1,7 +1,7 @@
-"""What one update took, on either side: episodes of one batch of tasks are played, then learned from.
+"""The times of one update, and the workload of both sides: rollout of a batch, then a step.
 
-`work` fixes what both sides do: one policy, saved; the same tasks; replies drawn from the whole vocabulary at
-temperature 1 and cut after as many tokens; one AdamW step on all episodes of the update; float32; one thread.
+Both sides use the same saved policy and the same tasks. Replies are sampled from the whole vocabulary at temperature 1,
+with an equal limit of tokens. An update makes one AdamW step on all its episodes, in float32, on one thread.
 """
 
 from __future__ import annotations
@@ -17,56 +17,56 @@ from cairn.trainer.samplers.shuffled import TaskSampler
 from cairn.trainer.sft import Imitation
 from cairn.trainer.sft import demonstrations as demonstrations_of
 
-RATE = 1e-5  # of AdamW: nearly the same policy plays every update
+RATE = 1e-5  # of AdamW: small, so that the policy hardly changes between updates
 PHASES = ("rollout", "environment", "logprobs", "learn", "other")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
-    """How much both sides do."""
+    """The workload of both sides."""
 
-    tasks: int = 16  # of an update
+    tasks: int = 16  # per update
     group: int = 8  # episodes of each task
-    turns: int = 20  # at most
+    turns: int = 20  # maximum
     reply_tokens: int = 16  # at most; actions have up to 8
-    updates: int = 1  # the last one counts
+    updates: int = 1  # the last one is measured
 
     @property
     def episodes(self) -> int:
-        """Episodes of an update."""
+        """Episodes per update."""
         return self.tasks * self.group
 
 
 @dataclass(frozen=True, kw_only=True)
 class UpdateTimes:
-    """What the last update of a process took, and what was played in it."""
+    """The times and counts of the last update of a process."""
 
     seconds: float  # wall time
     cpu_seconds: float  # processor time
     phases: Mapping[str, float]  # wall seconds by phase; they add up to `seconds`
     episodes: int
-    turns: int  # replies that the environment answered
+    turns: int  # replies to which the environment responded
     sampled: int  # tokens of all replies
     solved: int
-    peak_mb: float  # of the process, from its beginning
+    peak_mb: float  # of the process, since its start
 
     @property
     def episode_rate(self) -> float:
-        """Episodes a second, end to end."""
+        """Episodes per second, end to end."""
         return self.episodes / self.seconds
 
     @property
     def token_rate(self) -> float:
-        """Sampled tokens a second of rollout."""
+        """Sampled tokens per second of rollout."""
         return self.sampled / (self.phases["rollout"] + self.phases["environment"])
 
     def share(self, phase: str) -> float:
-        """Share of the wall time."""
+        """Return a phase's share of the wall time."""
         return self.phases[phase] / self.seconds
 
 
 def run_config(work: Workload, folder: str, constrain: bool) -> RunConfig:
-    """Return the quick start, on this much work and the policy in `folder`."""
+    """Return the quick start's configuration with this workload and the policy in `folder`."""
     return settings(
         {
             "env.config.turn_limit": work.turns,
@@ -97,10 +97,10 @@ def task_ids(work: Workload) -> list[str]:
 
 
 def save_policy(folder: str, demonstrations: int, epochs: int) -> None:
-    """Save a policy that answers in the right form: the quick start's, after some passes over demonstrations.
+    """Save a policy with well-formed replies: the quick start's, trained on demonstrations.
 
-    Without the quick start's entropy bonus: replies are not held to the admissible actions here, and few that are drawn
-    from nearly uniform distributions are short.
+    Training has no entropy bonus, unlike the quick start: replies are unconstrained here, and replies from nearly
+    uniform distributions are rarely short.
     """
     plan = {"episodes": demonstrations, "epochs": epochs, "entropy_weight": 0.0}
     config, policy = settings({"agent.constrain": False, "imitation": plan}), fresh_policy()

@@ -1,8 +1,8 @@
-"""How much of a GPU's arithmetic an optimiser step uses: model FLOPs a second over the device's bf16 peak.
+"""Model FLOP utilisation of an optimiser step, relative to the device's bf16 peak.
 
-A Qwen2-shaped model of 1.5 billion random weights in bfloat16 learns from sequences laid end to end, through the same
-pass as training's. Needs a CUDA device whose peak is in the table, and no network. Work that is done twice because
-activations were not kept counts once, as the measure's name demands.
+A Qwen2-shaped model with 1.5 billion random weights in bfloat16 trains on concatenated sequences, with the same code as
+training. It needs a CUDA device whose peak is in the table, and no network. Recomputed activations count once, as the
+metric requires.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from cairn.trainer.learner.samples import Sample
 from cairn.trainer.losses.clip import ClipConfig, compute
 
 LEAST = 0.40
-# Dense bfloat16 FLOPs a second, from the makers' data sheets; the first name that is part of the device's counts.
+# Dense bfloat16 FLOPs per second, from the vendors' data sheets; the first name contained in the device's name applies.
 PEAKS = {
     "B200": 2250e12,
     "H100 PCIe": 756e12,
@@ -42,11 +42,11 @@ PEAKS = {
     "A10G": 70e12,
     "RTX 4090": 165e12,
 }
-_LENGTH, _SEQUENCES, _STEPS = 4096, 2, 5  # with activations kept, twice as many would not fit 80 GB
-_DECIDED = 4  # one token in so many is a reply's
+_LENGTH, _SEQUENCES, _STEPS = 4096, 2, 5  # twice as many would not fit into 80 GB without recomputed activations
+_DECIDED = 4  # one in `_DECIDED` tokens belongs to a reply
 
 # Qwen2.5-1.5B's shape.
-LARGE: dict[str, Any] = {  # Any: as transformers takes them
+LARGE: dict[str, Any] = {  # Any: the arguments of transformers
     "hidden_size": 1536,
     "intermediate_size": 8960,
     "num_hidden_layers": 28,
@@ -60,16 +60,16 @@ LARGE: dict[str, Any] = {  # Any: as transformers takes them
 
 @dataclass(frozen=True, kw_only=True)
 class StepShape:
-    """What the arithmetic of a step follows from."""
+    """The sizes that determine the operations of a step."""
 
-    hidden_weights: int  # every token meets them: all but embeddings and output layer
-    output_weights: int  # only states that decide a token meet them
+    hidden_weights: int  # used by every token: all except embeddings and output layer
+    output_weights: int  # used only by states that decide a token
     layers: int
     width: int  # of attention: heads x head width
 
 
 def rows(quick: bool) -> list[Row]:
-    """Return the utilisation with and without recomputed activations, or why there is none."""
+    """Return the utilisation with and without recomputed activations, if it can be measured."""
     name = "train: model FLOP utilisation, 1.5 B weights, packed 4k sequences"
     if not torch.cuda.is_available():
         return [row(f"{name}, not measured: no CUDA device", None, "")]
@@ -92,17 +92,17 @@ def rows(quick: bool) -> list[Row]:
 
 
 def peak_of(device: str) -> float | None:
-    """Return a device's peak; None: not known."""
+    """Return a device's peak, or None if it is unknown."""
     return next((peak for name, peak in PEAKS.items() if name in device.replace("-", " ").split(" (")[0]), None)
 
 
 def measure(
     config: dict[str, Any], lengths: list[int], recompute: bool, steps: int, device: str
 ) -> tuple[float, float]:  # Any: as above
-    """Return model FLOPs a second and seconds of a step, the first step not counted."""
+    """Return model FLOPs per second and seconds per step, without the first step."""
     model, samples = build(config, recompute, device), _samples(lengths, config["vocab_size"])
     optimizer = PolicyOptimizer(model, OptimizerConfig(lr=1e-6))
-    policy = Policy(model=model, encoder=None)  # type: ignore[arg-type]  # nothing is encoded
+    policy = Policy(model=model, encoder=None)  # type: ignore[arg-type]  # the encoder is not used
     weights = [np.full(len(s.positions), 1.0) for s in samples]
     batch = make_rows(samples, weights, torch.device(device))
     _step(policy, batch, optimizer)
@@ -124,7 +124,7 @@ def build(config: dict[str, Any], recompute: bool, device: str) -> Any:  # Any: 
     with torch.device(device):
         model: Any = Qwen2ForCausalLM(settings)  # Any: transformers has no types
     model = model.to(torch.bfloat16)
-    if recompute:  # the newer name of this is not in the oldest transformers that is allowed
+    if recompute:  # the newer name of this method does not exist in the oldest supported transformers
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
     return model.train()
 
@@ -146,10 +146,11 @@ def shape_of(model: Any) -> StepShape:  # Any: as above
 
 
 def step_flops(shape: StepShape, lengths: list[int], decided: int) -> float:
-    """Return the model FLOPs of a step forward and backward; two for each multiply-add, backward twice the forward.
+    """Return the model FLOPs of a forward and backward pass; a multiply-add counts 2.
 
-    6 x weights x tokens, the output layer's weights for `decided` tokens only; and in attention, where token t of a
-    sequence looks at t keys, 12 x layers x width x t: a product with the keys and one with the values.
+    The backward pass costs twice the forward pass: 6 x weights x tokens, with the output layer's weights for `decided`
+    tokens only. Token t of a sequence attends to t keys, which adds 12 x layers x width x t: one product with the keys
+    and one with the values.
     """
     weights = 6.0 * (shape.hidden_weights * sum(lengths) + shape.output_weights * decided)
     pairs = sum(n * (n + 1) // 2 for n in lengths)

@@ -1,4 +1,4 @@
-"""Updates by the training loop as it is, run store included."""
+"""Updates by Cairn's training loop, including the run store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cairn.trainer.train import train
 
 
 class _Clock(Callback):
-    """Notes when an update begins and ends."""
+    """Records the start and the end of an update."""
 
     def __init__(self) -> None:
         self.began = self.ended = (0.0, 0.0)  # wall and processor
@@ -23,18 +23,18 @@ class _Clock(Callback):
         self.peak_mb = 0.0
 
     def on_phase(self, name: str, total: int) -> None:
-        """Note when episodes begin to be played."""
+        """Record the start of the rollout."""
         if name == "rollout":
             self.began = (time.perf_counter(), time.process_time())
 
     def on_update(self, update: int, metrics: Mapping[str, float]) -> None:
-        """Note when the policy has changed and the episodes are stored."""
+        """Record the end of the update, after the policy step and the store."""
         self.ended = (time.perf_counter(), time.process_time())
         self.metrics, self.peak_mb = metrics, peak_memory_mb()
 
 
 def measure(folder: str, work: Workload, constrain: bool) -> UpdateTimes:
-    """Train the policy in `folder`; for a process that does nothing else."""
+    """Train the policy in `folder`; run it in a separate process."""
     clock = _Clock()
     with tempfile.TemporaryDirectory() as run:
         train(run_config(work, folder, constrain), folder=run, callback=clock)

@@ -1,13 +1,13 @@
-"""The same updates by TRL's GRPOTrainer and its own hook for environments, `environment_factory`.
+"""The same updates by TRL's GRPOTrainer with its `environment_factory`.
 
-An environment's method is a tool that the model calls. The chat template and the reading of replies are made so that
-the model sees and says what it does on our side, token for token: a reply is the argument of the one tool, what the
-tool returns is the observation and the task. So TRL pays for no wrapping. An environment cannot end an episode there;
-one that is over returns more text than an episode may hold, upon which TRL takes it out of play at once, without a
-further reply: its environments play the same turns as ours.
+An environment's method is a tool for the model. The chat template and the response template make the model's input and
+output equal to Cairn's, token for token: a reply is the argument of the only tool, and the tool's result is the
+observation with the task. So TRL has no overhead from wrappers. An environment cannot end an episode in TRL. When an
+episode is over, it returns a text above the length limit, and TRL then ends the episode at once, without a further
+reply: both sides play the same turns.
 
-As fast as it can be set on a CPU: transformers' generate over all episodes at once with a cache, no gradient
-checkpointing, no second pass for logprobs (one optimiser step a generation), nothing logged or saved.
+TRL has its fastest settings on a CPU: transformers' generate over all episodes at once with a cache, no gradient
+checkpointing, no second pass for logprobs (one optimiser step per generation), no logs and no checkpoints.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ from cairn.benchmarks.quickstart import environment, settings
 from cairn.benchmarks.train.updates import RATE, UpdateTimes, Workload, task_ids
 
 INSTALL = "pip install -c constraints.txt -e '.[trl]'"
-_MOST_TOKENS = 2048  # of an episode after its first prompt: more than 20 turns have
+_MOST_TOKENS = 2048  # limit of an episode after its first prompt: more than 20 turns need
 _TOO_LONG = " a" * (_MOST_TOKENS + 1)
 _MICRO_BATCH = 32  # episodes of one backward pass
 
-# `content` of the user is an episode's first text, that of a tool is an observation; a call of `act` is its action.
+# The user's `content` is the first observation, a tool's `content` is a later observation, and a call of `act` is
+# rendered as its action.
 _TEMPLATE = """\
 {%- for message in messages -%}
 {%- if message.role == 'assistant' -%}
@@ -52,7 +53,7 @@ _TEMPLATE = """\
 {%- endfor -%}
 {%- if add_generation_prompt -%}<|act|>{%- endif -%}"""
 
-# Every reply is a call, an empty one too.
+# Every reply is a call, even an empty one.
 _READING = {
     "defaults": {"role": "assistant"},
     "start_anchor": "<|act|>",
@@ -69,12 +70,12 @@ _READING = {
 
 
 def is_installed() -> bool:
-    """Return whether TRL can be measured here."""
+    """Return whether TRL and datasets are installed."""
     return find_spec("trl") is not None and find_spec("datasets") is not None
 
 
 class Household:
-    """The quick start's environment as TRL wants environments to be."""
+    """The quick start's environment with TRL's interface."""
 
     seconds: ClassVar[float] = 0.0  # of all environments' steps
     turns: ClassVar[int] = 0
@@ -87,7 +88,7 @@ class Household:
         self._task, self._score = "", 0.0
 
     def reset(self, task: str, **_: object) -> str:
-        """Begin an episode; what is returned ends the prompt."""
+        """Start an episode and return the text that ends the prompt."""
         text, _info = self._env.reset(seed=0, options={"task": task})
         self._task = " " + text.partition(self._mark)[2].partition("\n")[0].strip()
         self._score = 0.0
@@ -111,12 +112,12 @@ class Household:
         return _TOO_LONG if terminated or truncated else text + self._task
 
     def get_reward(self) -> float:
-        """Return what the episode earned."""
+        """Return the episode's score."""
         return self._score
 
 
 class _Clock:
-    """Wall seconds by phase of the update under way, which begins with its episodes."""
+    """Wall seconds by phase of the current update, which starts with its rollout."""
 
     def __init__(self) -> None:
         self.spent: defaultdict[str, float] = defaultdict(float)
@@ -124,21 +125,21 @@ class _Clock:
         self.sampled = 0
 
     def begin(self) -> None:
-        """Forget the update before."""
+        """Clear the measurements of the preceding update."""
         self.spent.clear()
         self.began = (time.perf_counter(), time.process_time())
         Household.seconds, Household.turns, Household.solved = 0.0, 0, 0
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:
-        """Add what the block takes."""
+        """Add the time of the block to a phase."""
         began = time.perf_counter()
         yield
         self.spent[phase] += time.perf_counter() - began
 
 
 def measure(folder: str, work: Workload) -> UpdateTimes:
-    """Train the policy in `folder`; for a process that does nothing else."""
+    """Train the policy in `folder`; run it in a separate process."""
     torch.set_num_threads(1)
     Household.turn_limit = work.turns
     clock = _Clock()
@@ -166,7 +167,7 @@ def measure(folder: str, work: Workload) -> UpdateTimes:
     )
 
 
-def _trainer(folder: str, work: Workload, run: str) -> Any:  # Any: TRL may not be installed where this is checked
+def _trainer(folder: str, work: Workload, run: str) -> Any:  # Any: TRL may not be installed for type checks
     trl, datasets = importlib.import_module("trl"), importlib.import_module("datasets")
     load: Any = AutoModelForCausalLM.from_pretrained  # Any: transformers has no types
     rows = [{"prompt": [{"role": "user", "content": ""}], "task": task} for task in task_ids(work)]
@@ -211,7 +212,7 @@ def _config(trl: Any, work: Workload, run: str) -> Any:  # Any: as above
 
 
 def _watch(trainer: Any, clock: _Clock) -> None:  # Any: as above
-    """Have the parts of an update timed."""
+    """Wrap the trainer's methods with timers."""
     made, played, logprobs = (
         trainer._generate_and_score_completions,
         trainer._generate,

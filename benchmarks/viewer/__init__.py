@@ -1,10 +1,12 @@
-"""How long does the viewer take for its pages, on a run and on an evaluation of 100,000 turns? `cairn bench viewer`.
+"""Measures the viewer's page times on a run and an evaluation of 100,000 turns.
 
-The run is as a household training leaves one: groups of eight episodes of up to 20 turns, played by an oracle that
-errs, with texts, ids of tokens, rewards, anchors and advantages. What is timed is the server: from a request to the
-last byte of its page, in one process, in processor time, which says the same on a busy machine: pages wait for nothing
-but a file that is in memory. Wall time stands beside it. What is worked out of an evaluation once, is worked out for
-each request here. Not timed: the network, and what the browser does.
+Command: `cairn bench viewer`.
+
+The run resembles a household training: groups of eight episodes of up to 20 turns, played by an oracle with errors,
+with texts, token ids, rewards, anchors and advantages. The server is timed from a request to the last byte of its page,
+in one process. The bar is on processor time, which other load on the machine does not affect: pages only wait for a
+cached file. Wall time is also reported. Cached results of an evaluation are recomputed for each request. Not timed: the
+network and the browser.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ from cairn.viewer.catalog import find_runs
 
 TURNS, BAR_MS = 100_000, 300
 _GROUPS, _SIZE, _LIMIT = 8, 8, 20
-_ERRS = 0.45  # share of the oracle's actions that are replaced by chance
+_ERRS = 0.45  # share of the oracle's actions that are replaced by random ones
 
 
 def run(*, quick: bool = False) -> Measurement:
@@ -62,14 +64,14 @@ def page_times(place: Path, repetitions: int) -> dict[str, tuple[float, float]]:
 
 
 def evaluation_times(place: Path, repetitions: int) -> dict[str, tuple[float, float]]:
-    """Return the same of the pages that tell an evaluation's results, which are worked out anew each time."""
+    """Return the same medians for an evaluation's pages, with results recomputed each time."""
     (found,) = find_runs([place])
     app, pages = make_app([found]), {"evaluations": "/", "evaluation": f"/runs/{found.slug}"}
     return {name: _median(app, path, repetitions, evaluated.forget) for name, path in pages.items()}
 
 
 def make_run(folder: Path, num_turns: int, played: Sequence[Episode]) -> Path:
-    """Write a run of at least so many turns, with updates of 64 episodes, and return its folder."""
+    """Write a run of at least `num_turns` turns, 64 episodes per update; return its folder."""
     folder.mkdir(parents=True)
     config = {"name": "large", "seed": 0, "env": {"id": "household"}, "credit": {"method": "gigpo"}}
     with RunStore(folder / "run.sqlite") as store:
@@ -90,7 +92,7 @@ def make_run(folder: Path, num_turns: int, played: Sequence[Episode]) -> Path:
 
 
 def play(rng: random.Random) -> list[Episode]:
-    """Return an update's episodes: groups of one task each."""
+    """Return an update's episodes: one group per task."""
     with make("household", split="gen-train", size="tiny", num_tasks=100, turn_limit=_LIMIT) as env:
         tasks = env.tasks()[:_GROUPS]
         played = [_episode(env, rng, task, group) for group, task in enumerate(tasks) for _ in range(_SIZE)]
@@ -133,7 +135,7 @@ def _turn(rng: random.Random, seen: Observation, action: str, reward: float) -> 
 
 
 def _pages(place: Path) -> dict[str, str]:
-    """Return the address of each kind of page, for the last update."""
+    """Return the URL path of each kind of page, for the last update."""
     at = f"/runs/{find_runs([place])[0].slug}"
     with RunStore.read(place) as store:
         step, group = store.rows("SELECT step, group_id FROM episodes ORDER BY id DESC LIMIT 1")[0]
@@ -156,9 +158,9 @@ def _pages(place: Path) -> dict[str, str]:
 def _median(
     app: ASGIApp, path: str, repetitions: int, before: Callable[[], None] = lambda: None
 ) -> tuple[float, float]:
-    """Return the medians of the milliseconds that a page takes; the first time, which imports, does not count.
+    """Return the median times of a page, without the first request, which imports modules.
 
-    `before`: called before each request.
+    `before` is called before each request.
     """
     times = []
     for _ in range(repetitions + 1):
@@ -169,7 +171,7 @@ def _median(
 
 
 def _ask(app: ASGIApp, path: str) -> tuple[float, float]:
-    """Return the milliseconds of one request, which must give a page: processor time and wall time."""
+    """Return processor time and wall time of one successful request, in milliseconds."""
     route, _, query = path.partition("?")
     scope = {
         "type": "http", "method": "GET", "path": route, "raw_path": route.encode(), "query_string": query.encode(),

@@ -1,4 +1,4 @@
-"""A kept evaluation of many turns: each task once, with episodes that were played before under other names."""
+"""An evaluation of many turns: copies of played episodes under other task names."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from cairn.agents.evaluation.panel import Panel, PanelSection
 from cairn.core.records import Episode
 from cairn.core.store import RunStore
 
-_AT_ONCE = 64  # episodes of a transaction
+_AT_ONCE = 64  # episodes per transaction
 
 
 def make_evaluation(folder: Path, num_turns: int, played: Sequence[Episode]) -> Path:
-    """Write an evaluation of at least so many turns, and return its folder."""
+    """Write an evaluation of at least `num_turns` turns, and return its folder."""
     folder.mkdir(parents=True)
     repeats = -(-num_turns // sum(len(each.turns) for each in played))
     episodes = [

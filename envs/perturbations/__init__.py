@@ -1,1 +1,4 @@
-"""Perturbations: the same task told otherwise. Each is a file that exports `PERTURBATION`, a class and its Config."""
+"""Perturbations: changed wordings, names or orders of the same task.
+
+Each is a file that exports `PERTURBATION`, a class and its Config.
+"""

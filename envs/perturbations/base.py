@@ -1,8 +1,8 @@
-"""What a perturbation may change: what an agent is told, and what its actions are called; never what is true.
+"""The interface of perturbations: they change texts and names of actions, never the world.
 
-The world, its rules, its anchors and its scores stay as they are; so does what the oracle does, in other words. What is
-drawn follows from the perturbation's own seed and the task's id, and not from the seed that `reset` gets: attempts at a
-task are told alike, in every process, and equal anchors go on having equal texts.
+The world, its rules, its anchors and its scores do not change; the oracle's actions are the same, in other words.
+Random choices depend on the perturbation's own seed and the task's id, not on the seed of `reset`: all attempts at a
+task have the same wording, in every process, and equal anchors still have equal texts.
 """
 
 from __future__ import annotations
@@ -17,44 +17,44 @@ from cairn.envs.base import TextEnv
 
 
 class PerturbationConfig(Config):
-    """What every perturbation can be told."""
+    """Settings of every perturbation."""
 
     seed: int = Field(0, description="Of the random choices for each task.")
 
 
 class Perturbation:
-    """Leaves everything as it is. Subclasses change what they are about, and say so in `PERTURBATION`."""
+    """A perturbation without effect. Subclasses override the methods that they change."""
 
-    violates: ClassVar[tuple[str, ...]] = ()  # properties of environments that do not hold under it, by intent
+    violates: ClassVar[tuple[str, ...]] = ()  # properties of environments that it violates intentionally
 
     def __init__(self, config: PerturbationConfig, env: TextEnv) -> None:
-        """Prepare `env`.
+        """Store the settings and the environment.
 
         Raises:
-            ConfigError: it cannot be told otherwise in this respect.
+            ConfigError: the environment does not support this perturbation.
         """
         self.config, self.env, self.task_id = config, env, ""
 
     def begin(self, task_id: str) -> None:
-        """Draw what holds for a task."""
+        """Draw the random choices for a task."""
         self.task_id = task_id
 
     def text(self, text: str) -> str:
-        """Return what the agent is shown for a text of the environment's."""
+        """Return the agent's version of a text of the environment."""
         return text
 
     def admissible(self, actions: tuple[str, ...]) -> tuple[str, ...]:
-        """Return admissible actions as the agent is told of them."""
+        """Return the agent's version of the admissible actions."""
         return actions
 
     def tools(self, tools: tuple[Schema, ...]) -> tuple[Schema, ...]:
-        """Return functions as the agent is told of them."""
+        """Return the agent's version of the tool schemas."""
         return tools
 
     def to_env(self, action: str) -> str:
-        """Return what the environment is sent for an action of the agent's."""
+        """Return the environment's version of an agent's action."""
         return action
 
     def to_agent(self, action: str) -> str:
-        """Return what an agent says to have the environment sent this action."""
+        """Return the agent's version of an action of the environment."""
         return action

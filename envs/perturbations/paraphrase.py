@@ -1,6 +1,7 @@
-"""Instructions in other words, with every name, number and constraint; the ways to say them are the environment's.
+"""Paraphrased instructions with all names, numbers and constraints, from the environment.
 
-An environment whose instruction is not its own to say, as where a page of somebody else's states it, is refused.
+Environments that cannot change their instruction, such as those whose instruction is part of a third-party page, are
+rejected.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from cairn.envs.rephrasable import Rephrasable
 
 
 class ParaphraseConfig(PerturbationConfig):
-    """Which of the ways to say an instruction."""
+    """Settings of paraphrases."""
 
 
 class Paraphrase(Perturbation):
-    """Says each task's instruction in another way, drawn for the task."""
+    """Replaces each task's instruction by a paraphrase, drawn per task."""
 
     def __init__(self, config: PerturbationConfig, env: TextEnv) -> None:
-        """Ask the environment to choose by `config`."""
+        """Set the environment's choice of instructions to `choose`."""
         super().__init__(config, env)
         if not (env.meta.can_reword and isinstance(env, Rephrasable)):
             raise ConfigError(
@@ -32,10 +33,10 @@ class Paraphrase(Perturbation):
         env.choose_instruction = self.choose
 
     def choose(self, task_id: str, others: Sequence[str]) -> str:
-        """Return one of the other ways to say a task.
+        """Return one of the task's paraphrases, drawn per task.
 
         Raises:
-            CairnError: there is none for this task.
+            CairnError: the task has no paraphrase.
         """
         if not others:
             raise CairnError(

@@ -1,8 +1,8 @@
-"""Commands and functions under other names, drawn for each task; the old names are refused as unknown ones are.
+"""Renamed commands and functions, drawn for each task; the original names become unknown.
 
-A command changes places with one of the other names that the environment has for it: both in what is told of commands
-and in what actions begin with, as text or as a JSON call. So a name that is out of use reaches the environment as one
-that it does not know, and its answer comes back with the name that was said.
+A command is swapped with one of its alternative names, both in texts about commands and at the start of actions, as
+text or as a JSON call. So an unused name reaches the environment as an unknown name, and the reply contains the name
+from the action.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from cairn.envs.rephrasable import Rephrasable
 
 
 class RenameConfig(PerturbationConfig):
-    """Which of the other names."""
+    """Settings of renaming."""
 
 
 class Rename(Perturbation):
-    """Gives every command another name."""
+    """Replaces the name of every command."""
 
     def __init__(self, config: PerturbationConfig, env: TextEnv) -> None:
-        """Ask the environment for its commands."""
+        """Read the environment's command names."""
         super().__init__(config, env)
         self._rephrasable = env if isinstance(env, Rephrasable) else Rephrasable()
         self._others = self._rephrasable.command_names()
@@ -39,36 +39,36 @@ class Rename(Perturbation):
             )
         _check(self._others, env.meta.name)
         every = sorted([*self._others, *(name for names in self._others.values() for name in names)], key=len)
-        either = "|".join(map(re.escape, every[::-1]))  # the longest first
+        either = "|".join(map(re.escape, every[::-1]))  # longest first
         self._head = re.compile(rf"\s*({either})(?!\w)")
         self._anywhere = re.compile(rf"(?<!\w)({either})(?!\w)")
         self._swap: dict[str, str] = {}
 
     def begin(self, task_id: str) -> None:
-        """Draw the task's names."""
+        """Draw the names for the task."""
         super().begin(task_id)
         rng = python_generator("rename", self.config.seed, task_id)
         drawn = {name: rng.choice(others) for name, others in self._others.items()}
         self._swap = {**drawn, **{new: old for old, new in drawn.items()}}
 
     def text(self, text: str) -> str:
-        """Return a text whose passages about commands have the names in use."""
+        """Return a text with the new names in passages about commands."""
         return self._rephrasable.rename_commands(
             text, lambda passage: self._anywhere.sub(lambda found: self._other(found[0]), passage)
         )
 
     def admissible(self, actions: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the actions under the names in use, sorted."""
+        """Return the actions with the new names, sorted."""
         return tuple(sorted(map(self.to_agent, actions)))
 
     def tools(self, tools: tuple[Schema, ...]) -> tuple[Schema, ...]:
-        """Return the functions under the names in use."""
+        """Return the tool schemas with the new names."""
         return tuple(
             {**each, "function": {**each["function"], "name": self._other(each["function"]["name"])}} for each in tools
         )
 
     def to_env(self, action: str) -> str:
-        """Return an action with the name that it begins with, or that its JSON calls, exchanged."""
+        """Return an action with its first name, or the name of its JSON call, swapped."""
         called = _json_call(action)
         if called is not None:
             other = self._other(called["name"])
@@ -77,7 +77,7 @@ class Rename(Perturbation):
         return action if found is None else f"{action[: found.start(1)]}{self._other(found[1])}{action[found.end(1) :]}"
 
     def to_agent(self, action: str) -> str:
-        """Return what is said for an action: names change places, so the way back is the way there."""
+        """Return the agent's version of an action; the swap of names is its own inverse."""
         return self.to_env(action)
 
     def _other(self, name: str) -> str:
@@ -85,12 +85,12 @@ class Rename(Perturbation):
 
 
 def _json_call(action: str) -> dict[str, Any] | None:  # Any: JSON
-    """Return the object that an action is, if it is one with a name."""
+    """Return the JSON object of an action if it is one with a name, else None."""
     if not action.lstrip().startswith("{"):
         return None
     try:
         said = json.loads(action)
-    except (ValueError, RecursionError):  # of hostile text, which the environment answers
+    except (ValueError, RecursionError):  # hostile text; the environment replies to it
         return None
     return said if isinstance(said, dict) and isinstance(said.get("name"), str) else None
 

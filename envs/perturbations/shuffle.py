@@ -1,7 +1,7 @@
-"""Lists in another order, where order has no meaning: admissible actions, functions, and what texts enumerate.
+"""Shuffled lists without a meaningful order: admissible actions, functions, lists in texts.
 
-Which lists of its texts have no order the environment says; ranked results, pages and programs' outputs stay as they
-are. What is shown alike is shuffled alike, so that a state looks the same whenever an episode comes to it.
+The environment declares which lists of its texts have no order; ranked results, pages and programs' outputs are
+unchanged. Equal lists are shuffled equally, so that a state looks the same on every visit.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ T = TypeVar("T")
 
 
 class ShuffleConfig(PerturbationConfig):
-    """Which order."""
+    """Settings of shuffling."""
 
 
 class Shuffle(Perturbation):
-    """Puts what is listed into an order drawn for the task and for what is listed."""
+    """Shuffles lists, in an order drawn per task and list."""
 
-    violates = ("admissible",)  # which asks for a sorted list
+    violates = ("admissible",)  # which requires a sorted list
 
     def __init__(self, config: PerturbationConfig, env: TextEnv) -> None:
-        """See to it that there is something to shuffle."""
+        """Check that the environment has lists to shuffle."""
         super().__init__(config, env)
         self._rephrasable = env if isinstance(env, Rephrasable) else Rephrasable()
         is_unlisted = all(getattr(type(env), name) is getattr(TextEnv, name) for name in ("admissible", "tools"))
@@ -40,15 +40,15 @@ class Shuffle(Perturbation):
             )
 
     def text(self, text: str) -> str:
-        """Return a text whose lists are shuffled."""
+        """Return a text with shuffled lists."""
         return self._rephrasable.shuffle_lists(text, lambda listed: self._shuffled("text", listed, listed))
 
     def admissible(self, actions: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the actions in another order."""
+        """Return the actions in shuffled order."""
         return tuple(self._shuffled("admissible", actions, actions))
 
     def tools(self, tools: tuple[Schema, ...]) -> tuple[Schema, ...]:
-        """Return the functions in another order."""
+        """Return the functions in shuffled order."""
         return tuple(self._shuffled("tools", tools, [each["function"]["name"] for each in tools]))
 
     def _shuffled(self, what: str, listed: Sequence[T], named: Sequence[str]) -> list[T]:

@@ -1,6 +1,6 @@
-"""One environment behind one `call`: what a pool does to it, with every fault told apart from a wrong request.
+"""One environment behind one `call` method that separates faults from invalid requests.
 
-Used directly by a pool inside the process, and by the worker process on the far side of the wire.
+A pool uses it inside the process, and a worker process uses it at its end of the connection.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from cairn.envs import registry
 
 
 class Failure(Exception):  # noqa: N818  (an outcome that the pool turns into an EpisodeFailure)
-    """A call ended through a fault.
+    """A call failed because of a fault.
 
-    `cause`: raised, hung, died, memory, garbage, interrupted; sandbox and reward where the fault was theirs.
+    `cause`: raised, hung, died, memory, garbage, interrupted; sandbox and reward if the fault was in a sandbox or in
+    scoring.
     """
 
     def __init__(self, cause: str, message: str) -> None:
@@ -27,24 +28,24 @@ class Failure(Exception):  # noqa: N818  (an outcome that the pool turns into an
 
 
 class EnvHost:
-    """An environment with its snapshots; every operation is a method of the same name."""
+    """An environment with its snapshots; each operation is a method of the same name."""
 
     def __init__(self, address: str, config: Mapping[str, Any]) -> None:
         with _faults_apart("__init__"):
             self.env = registry.make(address, **config)
         self.meta = self.env.meta
         self.turn_limit = self.env.turn_limit
-        self._snapshots: list[Any] = []  # Any: the environment's own form
-        self._is_at_work = False  # from the beginning of a call to its end
+        self._snapshots: list[Any] = []  # Any: the environment's own format
+        self._is_at_work = False  # True during a call
 
-    def call(self, operation: str, **arguments: Any) -> Any:  # Any: each operation has its own
-        """Carry out one operation.
+    def call(self, operation: str, **arguments: Any) -> Any:  # Any: depends on the operation
+        """Execute one operation.
 
         Raises:
-            CairnError: the request was wrong; the environment is well.
-            gymnasium.error.ResetNeeded: the episode is over; the environment is well.
-            Failure: the environment is not to be used again: it failed, or an exception from outside, such as
-                KeyboardInterrupt, ended the call before in the middle.
+            CairnError: the request was invalid; the environment is intact.
+            gymnasium.error.ResetNeeded: the episode is over; the environment is intact.
+            Failure: the environment must not be used again: it failed, or an external exception, such as
+                KeyboardInterrupt, interrupted the preceding call.
         """
         if self._is_at_work:
             raise Failure("interrupted", f"the call before {operation!r} was interrupted; take another environment")
@@ -52,18 +53,18 @@ class EnvHost:
         try:
             with _faults_apart(operation):
                 answer = getattr(self, operation)(**arguments)
-        except Exception:  # what the environment raised; raised again
+        except Exception:  # exceptions of the environment; raised again
             self._is_at_work = False
             raise
         self._is_at_work = False
         return answer
 
     def kill(self) -> None:
-        """Close the environment; a fault of its `close` is a warning, since it is not used again."""
+        """Close the environment; an error in its `close` is only a warning, as it is not used again."""
         registry.close(self.env)
 
     def begin(self) -> None:
-        """Forget the snapshots of the lease before."""
+        """Delete the snapshots of the preceding lease."""
         self._snapshots.clear()
 
     def tasks(self) -> list[str]:
@@ -73,46 +74,46 @@ class EnvHost:
     def reset(self, seed: int | None, options: dict[str, Any] | None) -> tuple[Any, ...]:
         """Start an episode."""
         answer = self.env.reset(seed=seed, options=options)
-        checked_text(answer[0])  # bytes would not reach another process, and the error would be another one
+        checked_text(answer[0])  # bytes cannot be sent to another process, and would cause a different error
         return answer
 
     def step(self, action: str) -> tuple[Any, ...]:
-        """Carry out an action."""
+        """Execute an action."""
         answer = self.env.step(action)
         checked_text(answer[0])
         return answer
 
     def oracle(self, name: str | None) -> str:
-        """Ask an oracle."""
+        """Return an oracle's next action."""
         return self.env.oracle(name)
 
     def snapshot(self) -> int:
-        """Keep a snapshot here and return its number."""
+        """Store a snapshot and return its number."""
         self._snapshots.append(self.env.snapshot())
         return len(self._snapshots) - 1
 
     def restore(self, number: int) -> None:
-        """Go back to a snapshot."""
+        """Restore a snapshot."""
         if not 0 <= number < len(self._snapshots):
             raise CairnError(f"This lease has {len(self._snapshots)} snapshots, no snapshot {number!r}")
         self.env.restore(self._snapshots[number])
 
 
-def checked_text(answer: Any) -> str:  # Any: it is what we check
-    """Return the text."""
+def checked_text(answer: Any) -> str:  # Any: unchecked value
+    """Return the answer if it is text, else raise a `Failure`."""
     if not isinstance(answer, str):
         raise garbage("expected text", answer)
     return answer
 
 
 def garbage(expected: str, got: object) -> Failure:
-    """Return the failure of an environment that returned something else than expected."""
+    """Return the failure for an unexpected return value of an environment."""
     return Failure("garbage", f"{expected}, got {got!r:.200}")
 
 
 @contextlib.contextmanager
 def _faults_apart(operation: str) -> Iterator[None]:
-    """Let wrong requests pass; turn everything else that an environment raises into a `Failure`.
+    """Let invalid requests pass, and convert all other exceptions to a `Failure`.
 
     KeyboardInterrupt passes: in this process it cannot be distinguished from Ctrl-C.
     """

@@ -1,10 +1,10 @@
-"""Leases environments to episodes, inside the process or each in a worker process, and replaces those that fail.
+"""Leases environments to episodes, in this process or in workers, and replaces failed ones.
 
-A leased environment that raises, hangs, dies, outgrows its memory or returns garbage raises `EnvironmentFailure`, and
-one whose sandbox or scoring failed a failure of that; its episode is the caller's to mark as failed, and the next lease
-gets a fresh environment. Results do not depend on the kind of pool. Time and memory are limited only in worker
-processes: nothing inside the process can be interrupted.
-Not a sandbox: an environment is trusted code that may have faults.
+If a leased environment raises, hangs, dies, exceeds its memory limit or returns garbage, the call raises
+`EnvironmentFailure`; failures of its sandbox or scoring raise `SandboxFailure` or `RewardFailure`. The caller must mark
+the episode as failed, and the next lease gets a new environment. Results do not depend on the kind of pool. Time and
+memory are limited only in worker processes, because calls inside the process cannot be interrupted.
+This is not a sandbox: environments are trusted code that may have bugs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _OF_OTHERS: dict[str, type[EpisodeFailure]] = {"sandbox": SandboxFailure, "rewar
 
 
 class KeepConfig(Config):
-    """How environments are kept."""
+    """Settings for the processes, threads and limits of a pool."""
 
     kind: Literal["inside", "processes"] = Field(
         "inside", description="Inside this process (fast, trusting), or each in a process of its own (slower, limited)."
@@ -52,7 +52,7 @@ class KeepConfig(Config):
 
 
 class PoolConfig(KeepConfig):
-    """How many environments are kept, and how."""
+    """Settings of a pool: its size, processes, threads and limits."""
 
     size: int = Field(
         1, ge=1, description="Environments that may be leased at the same time; each starts when it is first needed."
@@ -60,20 +60,20 @@ class PoolConfig(KeepConfig):
 
 
 class Slot(Protocol):
-    """One environment that can be leased, wherever it runs."""
+    """An environment for leases, in this or in another process."""
 
     meta: EnvMeta
     turn_limit: int
 
-    def call(self, operation: str, **arguments: Any) -> Any:  # Any: each operation has its own
-        """Carry out one operation; see `_world.World.call`."""
+    def call(self, operation: str, **arguments: Any) -> Any:  # Any: depends on the operation
+        """Execute one operation; see `EnvHost.call`."""
 
     def kill(self) -> None:
-        """End it, with everything that it started."""
+        """End the environment and all its processes."""
 
 
 class EnvHandle:
-    """A leased environment: the calls of a `TextEnv`, with its faults turned into `EpisodeFailure`."""
+    """A leased environment: the calls of a `TextEnv`, with faults raised as `EpisodeFailure`."""
 
     def __init__(self, pool: EnvPool, slot: Slot) -> None:
         self.meta = slot.meta
@@ -87,11 +87,11 @@ class EnvHandle:
         return self._call(lambda answer: [checked_text(name) for name in answer], "tasks")
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
-        """Start an episode, as `TextEnv.reset` does."""
+        """Start an episode; see `TextEnv.reset`."""
         return self._call(lambda answer: checked_reset(answer, self._scores), "reset", seed=seed, options=options)
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Carry out one action, as `TextEnv.step` does."""
+        """Execute one action; see `TextEnv.step`."""
         if not isinstance(action, str):
             raise TypeError(f"{self.meta.name}: an action is text, got {type(action).__name__}")
         return self._call(lambda answer: checked_step(answer, self._scores), "step", action=action)
@@ -101,15 +101,15 @@ class EnvHandle:
         return self._call(checked_text, "oracle", name=name)
 
     def snapshot(self) -> int:
-        """Keep a snapshot of the environment and return its number; it is forgotten with the lease."""
+        """Store a snapshot of the environment until the lease ends, and return its number."""
         return self._call(int, "snapshot")
 
     def restore(self, snapshot: int) -> None:
-        """Go back to a snapshot of this lease."""
+        """Restore a snapshot of this lease."""
         self._call(lambda answer: None, "restore", number=snapshot)
 
     def close(self) -> None:
-        """Give the environment back to its pool; again is allowed."""
+        """Return the environment to its pool; repeated calls have no effect."""
         self._pool.release(self)
 
     def __enter__(self) -> EnvHandle:
@@ -130,7 +130,7 @@ class EnvHandle:
 
 
 class EnvPool:
-    """Environments of one kind and configuration; safe to use from several threads."""
+    """A pool of environments with one id and configuration; thread-safe."""
 
     def __init__(
         self,
@@ -139,9 +139,9 @@ class EnvPool:
         pool: PoolConfig | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> None:
-        """Start nothing yet. `environ` holds extra environment variables for worker processes."""
+        """Create an empty pool; `environ` has extra environment variables for worker processes."""
         self.config = pool or PoolConfig()
-        self.failures: Counter[str] = Counter()  # by cause: raised, hung, ...; see `_world.Failure`
+        self.failures: Counter[str] = Counter()  # by cause: raised, hung, ...; see `Failure`
         self.restarts = 0
         self._env_id = env_id
         self._address = registry.address(env_id) if self.config.kind == "processes" else env_id
@@ -149,14 +149,14 @@ class EnvPool:
         self._environ = dict(environ or {})
         self._lock = threading.Lock()
         self._slots: set[Slot] = set()
-        self._free: queue.LifoQueue[Slot | None] = queue.LifoQueue()  # None: a place whose environment is yet to start
+        self._free: queue.LifoQueue[Slot | None] = queue.LifoQueue()  # None: a slot whose environment has not started
         for _ in range(self.config.size):
             self._free.put(None)
         self._finalizer = weakref.finalize(self, _kill_all, self._slots)
 
     @property
     def threads(self) -> int:
-        """How many environments may be at work at once, each in a thread; 0: one after another, in the caller's own."""
+        """The maximum number of environments at work in threads; 0: all in the caller's thread."""
         if self.config.threads is not None:
             return self.config.threads
         if self.config.kind == "processes":
@@ -164,11 +164,12 @@ class EnvPool:
         return len(os.sched_getaffinity(0)) if registry.load(self._env_id).meta.is_blocking else 0
 
     def lease(self, timeout_s: float | None = None) -> EnvHandle:
-        """Return an environment, warm if there is one; waits while all are leased.
+        """Return a free environment or start one; waits while all are leased.
 
         Raises:
-            CairnError: none came free in `timeout_s`, the pool is closed or gave up, or the configuration is wrong.
-            EpisodeFailure: the environment could not be built.
+            CairnError: no environment became free in `timeout_s`, the pool is closed or gave up, or the configuration
+                is invalid.
+            EpisodeFailure: the environment could not start.
         """
         try:
             slot = self._free.get(timeout=timeout_s)
@@ -178,21 +179,21 @@ class EnvPool:
             ) from None
         try:
             slot = self._ready(slot)
-        except BaseException:  # interrupts too: the place must be free again; raised again
+        except BaseException:  # including interrupts: the slot must become free; raised again
             self._free.put(None)
             raise
         return EnvHandle(self, slot)
 
     def release(self, handle: EnvHandle) -> None:
-        """Take an environment back; one that failed is not there any more."""
+        """Take an environment back, unless it has failed."""
         slot, handle._slot = handle._slot, None
         if slot is not None:
             self._free.put(slot)
 
     def close(self) -> None:
-        """Kill every environment, leased ones too; further leases are refused."""
+        """Kill all environments, including leased ones; further leases raise an error."""
         self._finalizer()
-        self._free.put(None)  # wakes a waiting lease, which is refused and wakes the next
+        self._free.put(None)  # wakes a waiting lease, which fails and wakes the next
 
     def __enter__(self) -> EnvPool:
         return self
@@ -203,7 +204,7 @@ class EnvPool:
         self.close()
 
     def _ready(self, slot: Slot | None) -> Slot:
-        """Return an environment without snapshots: this one, or a new one if this one failed between two leases."""
+        """Return an environment without snapshots: `slot`, or a new one if `slot` has failed."""
         if not self._finalizer.alive:
             raise CairnError(f"The pool of {self._env_id!r} is closed")
         if slot is not None:
@@ -235,7 +236,7 @@ class EnvPool:
         return slot
 
     def _lose(self, handle: EnvHandle, failure: Failure) -> EpisodeFailure:
-        """End a lease whose environment failed; its place is free again at once."""
+        """End a lease whose environment failed; its slot is free again at once."""
         slot, handle._slot = handle._slot, None
         error = self._failed(slot, failure)
         self._free.put(None)

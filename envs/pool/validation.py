@@ -1,4 +1,4 @@
-"""Checks what an environment answered before anyone relies on it; what does not fit is garbage, a failure of ours."""
+"""Validates an environment's return values; invalid values are failures of kind "garbage"."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from cairn.envs.pool.host import checked_text, garbage
 _INFO_TYPES: dict[str, type] = {"task_id": str, "anchor": int, "success": bool}
 
 
-Range = tuple[float, float]  # of scores, as the environment declares it
-_ROUNDING = 1e-9  # of a sum of floats
+Range = tuple[float, float]  # of scores, declared by the environment
+_ROUNDING = 1e-9  # tolerance for sums of floats
 
 
-def checked_reset(answer: Any, scores: Range) -> tuple[str, dict[str, Any]]:  # Any: it is what we check
-    """Return ``(text, info)``."""
+def checked_reset(answer: Any, scores: Range) -> tuple[str, dict[str, Any]]:  # Any: unchecked value
+    """Return a validated ``(text, info)``, else raise a `Failure`."""
     if not isinstance(answer, (tuple, list)) or len(answer) != 2:
         raise garbage("reset must return (text, info)", answer)
     text, info = answer
     return checked_text(text), _checked_info(info, scores)
 
 
-def checked_step(
-    answer: Any, scores: Range
-) -> tuple[str, float, bool, bool, dict[str, Any]]:  # Any: it is what we check
-    """Return ``(text, reward, terminated, truncated, info)``."""
+def checked_step(answer: Any, scores: Range) -> tuple[str, float, bool, bool, dict[str, Any]]:  # Any: unchecked value
+    """Return a validated step result, else raise a `Failure`.
+
+    The result is ``(text, reward, terminated, truncated, info)``.
+    """
     if not isinstance(answer, (tuple, list)) or len(answer) != 5:
         raise garbage("step must return (text, reward, terminated, truncated, info)", answer)
     text, reward, terminated, truncated, info = answer
@@ -80,7 +81,7 @@ def _checked_info(info: Any, scores: Range) -> dict[str, Any]:
     }
 
 
-def _checked_box(box: Any) -> tuple[int, ...] | None:  # Any: it is what we check
+def _checked_box(box: Any) -> tuple[int, ...] | None:  # Any: unchecked value
     if box is None:
         return None
     if not isinstance(box, (tuple, list)) or len(box) != 4 or not all(type(each) is int for each in box):
@@ -88,8 +89,8 @@ def _checked_box(box: Any) -> tuple[int, ...] | None:  # Any: it is what we chec
     return tuple(box)
 
 
-def _checked_image(image: Any) -> bytes | None:  # Any: it is what we check
-    """Return the picture; another process sends it as base64."""
+def _checked_image(image: Any) -> bytes | None:  # Any: unchecked value
+    """Return the picture; a worker process sends it as base64."""
     if image is None or isinstance(image, bytes):
         return image
     try:
@@ -98,8 +99,8 @@ def _checked_image(image: Any) -> bytes | None:  # Any: it is what we check
         raise garbage("info['image'] must be bytes, or None", image) from None
 
 
-def _plain(value: Any) -> Any:  # Any: it is what we check
-    """Return a NumPy scalar as Python's, anything else as it is."""
+def _plain(value: Any) -> Any:  # Any: unchecked value
+    """Return a NumPy scalar as a Python scalar, and anything else unchanged."""
     return value.item() if isinstance(value, np.generic) else value
 
 

@@ -1,6 +1,6 @@
-"""Messages between a pool and its worker processes: four bytes of length, then JSON. No pickle.
+"""Messages between a pool and its worker processes: four bytes of length, then JSON.
 
-Text keeps lone surrogates. Tuples arrive as lists and bytes as base64; whoever needs tuples or bytes restores them.
+Text keeps lone surrogates. Tuples arrive as lists and bytes as base64; the receiver restores them.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ _HEADER = struct.Struct("!I")
 
 
 class WireError(Exception):
-    """The other side is gone, or sent what is no message."""
+    """The other process closed the connection, or sent an invalid message."""
 
 
 def send(sock: socket.socket, message: dict[str, Any]) -> None:  # Any: JSON
     """Send one message.
 
     Raises:
-        TypeError, ValueError: it is not JSON (an object, NaN).
-        TimeoutError, OSError: the other side does not read, or is gone.
+        TypeError, ValueError: the message is not JSON (an object, NaN).
+        TimeoutError, OSError: the other process does not read, or has ended.
     """
     text = json.dumps(message, ensure_ascii=False, allow_nan=False, default=_encoded)
     body = text.encode("utf-8", "surrogatepass")
@@ -34,11 +34,11 @@ def send(sock: socket.socket, message: dict[str, Any]) -> None:  # Any: JSON
 
 
 def receive(sock: socket.socket, max_bytes: int, timeout_s: float | None) -> dict[str, Any]:  # Any: JSON
-    """Return the next message; the length is checked before anything is read.
+    """Return the next message; its length is checked before the content is read.
 
     Raises:
-        WireError: the other side is gone, or the message is too long or not a JSON object.
-        TimeoutError: it did not arrive whole in `timeout_s` seconds.
+        WireError: the other process has ended, or the message is too long or not a JSON object.
+        TimeoutError: the message was incomplete after `timeout_s` seconds.
     """
     deadline = None if timeout_s is None else time.monotonic() + timeout_s
     (length,) = _HEADER.unpack(_read(sock, _HEADER.size, deadline))
@@ -54,7 +54,7 @@ def receive(sock: socket.socket, max_bytes: int, timeout_s: float | None) -> dic
 
 
 def _encoded(value: object) -> object:
-    """Return bytes as base64, and a NumPy scalar as Python's."""
+    """Return bytes as base64, and a NumPy scalar as a Python scalar."""
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, np.generic):

@@ -1,8 +1,7 @@
-"""One environment in a process of its own: reads requests from a socket, answers each, ends when the socket closes.
+"""A worker process for one environment: answers requests from a socket until it closes.
 
 Run by `envs.pool.worker_process` as ``python -m cairn.envs.pool.worker FD``. Standard output belongs to the
-environment, not to the protocol. The process limits its own memory and dies when its parent does, even in the middle of
-a call.
+environment, not to the protocol. The process limits its own memory and ends with its parent, even during a call.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _MAX_REQUEST = 1 << 28
 
 
 def serve(sock: socket.socket) -> None:
-    """Answer requests until the other side is gone; the first one opens the environment."""
+    """Answer requests until the connection closes; the first request opens the environment."""
     worlds: list[EnvHost] = []
     while True:
         try:
@@ -38,7 +37,7 @@ def serve(sock: socket.socket) -> None:
         answer = _answer(worlds, request)
         try:
             _send(sock, {**answer, "request_id": request_id})
-        except OSError:  # the other side is gone
+        except OSError:  # the parent has closed the connection
             return
 
 
@@ -79,9 +78,9 @@ def _die_with(parent: int) -> None:
 
 
 def main() -> None:
-    """Serve on the socket whose number is the first argument.
+    """Serve on the socket whose file descriptor is the first argument.
 
-    Ctrl-C is for the process that asks: it ends this one.
+    The worker ignores Ctrl-C: the parent process handles it and ends the worker.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sock = socket.socket(fileno=int(sys.argv[1]))

@@ -1,4 +1,4 @@
-"""The parent's side of one worker process: start it, call it within limits, kill it."""
+"""The parent's side of one worker process: start, calls within limits, kill."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cairn.envs.pool.host import Failure
 
 
 class WorkerLimits(Config):
-    """What one environment may use."""
+    """Limits of one environment in a worker process."""
 
     seconds_per_call: float | None = None
     """Longest wait for an answer to one call; None: what the environment declares (`EnvMeta.call_timeout_s`)."""
@@ -34,7 +34,7 @@ class WorkerLimits(Config):
 
 
 class WorkerProcess:
-    """One environment in a process and a process group of its own."""
+    """One environment in its own process and process group."""
 
     def __init__(
         self, address: str, config: Mapping[str, Any], limits: WorkerLimits, environ: Mapping[str, str]
@@ -51,7 +51,7 @@ class WorkerProcess:
             env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path, **environ},
         )
         theirs.close()
-        self._asked = self._answered = 0  # numbers of the last request sent and of the last answer read
+        self._asked = self._answered = 0  # number of the last request and of the last answer
         hello = self._open(address, config)
         self.meta = _meta(hello["meta"])
         self.turn_limit = int(hello["turn_limit"])
@@ -60,9 +60,9 @@ class WorkerProcess:
         """Return the answer to one request.
 
         Raises:
-            CairnError: the request was wrong; the worker is well.
-            gymnasium.error.ResetNeeded: the episode is over; the worker is well.
-            Failure: the worker is not to be used again.
+            CairnError: the request was invalid; the worker is intact.
+            gymnasium.error.ResetNeeded: the episode is over; the worker is intact.
+            Failure: the worker must not be used again.
         """
         answer = self._exchange(
             {"do": operation, **arguments}, timeout_s or self._limits.seconds_per_call or self.meta.call_timeout_s
@@ -72,9 +72,9 @@ class WorkerProcess:
         raise _error(str(answer.get("error")), str(answer.get("message")))
 
     def kill(self) -> None:
-        """End the process and all that it started, and reap it."""
+        """Kill the process group, and reap the process."""
         self._socket.close()
-        with contextlib.suppress(ProcessLookupError):  # it ended by itself
+        with contextlib.suppress(ProcessLookupError):  # it has already ended
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
@@ -87,7 +87,7 @@ class WorkerProcess:
                 config=dict(config),
                 memory_bytes=self._limits.memory_bytes,
             )
-        except BaseException:  # interrupts too: a worker must not outlive a failed start; raised again
+        except BaseException:  # including interrupts: a worker must not outlive a failed start; raised again
             self.kill()
             raise
         return hello
@@ -95,8 +95,8 @@ class WorkerProcess:
     def _exchange(self, request: dict[str, Any], timeout_s: float) -> dict[str, Any]:
         """Send a request and return its answer.
 
-        After a call that an exception from outside interrupted, such as KeyboardInterrupt, the worker is not used
-        again: the next answer would be the one to that call.
+        If an external exception, such as KeyboardInterrupt, interrupted a call, the worker must not be used again: the
+        next answer would belong to that call.
         """
         if self._asked != self._answered:
             raise Failure("interrupted", f"the call before {request['do']!r} was interrupted; take another environment")
@@ -118,7 +118,7 @@ class WorkerProcess:
         return answer
 
     def _still_runs(self) -> bool:
-        """Whether the process runs; one that just closed its socket gets a moment to end."""
+        """Return whether the process runs; a process that closed its socket gets 0.2 s to end."""
         try:
             self.process.wait(0.2)
         except subprocess.TimeoutExpired:
@@ -132,7 +132,7 @@ def _meta(fields: dict[str, Any]) -> EnvMeta:  # Any: JSON
 
 
 def _error(kind: str, message: str) -> Exception:
-    """Return the exception that a worker's answer stands for."""
+    """Return the exception for a worker's error answer."""
     if kind == "ResetNeeded":
         return gymnasium.error.ResetNeeded(message)
     if kind in ("raised", "memory", "garbage", "sandbox", "reward"):

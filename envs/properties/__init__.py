@@ -1,1 +1,1 @@
-"""The properties that every environment has, as functions; `envs.checker` lists and runs them."""
+"""Properties of environments as check functions; `envs.checker` lists and runs them."""

@@ -1,4 +1,4 @@
-"""Properties of the contract: declarations, Gymnasium's rules, limits, scores, channels, admissible actions, errors."""
+"""Properties of the contract: declarations, limits, scores, channels, actions and errors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from cairn.envs.properties.subject import (
 
 
 def declaration(subject: Subject) -> str:
-    """Name, version, limits, reward range, tasks and tools are declared and make sense."""
+    """Name, version, limits, reward range, tasks and tools are declared and valid."""
     env = subject.env
     meta = env.meta
     low, high = meta.reward_range
@@ -57,7 +57,7 @@ def declaration(subject: Subject) -> str:
 
 
 def gymnasium_check(subject: Subject) -> str:
-    """Gymnasium's own checker has nothing to say."""
+    """Gymnasium's own checker reports no warnings."""
     env = subject.make()
     env.spec = EnvSpec(
         id=name_of(env.meta.name),
@@ -75,7 +75,10 @@ def gymnasium_check(subject: Subject) -> str:
 
 
 def budget(subject: Subject) -> str:
-    """Episodes end at the turn limit, as terminated if they are judged there; no step works before or after them."""
+    """Episodes end at the turn limit; a step before the reset or after the end raises an error.
+
+    An episode that is judged at its turn limit is terminated, not truncated.
+    """
     limits = sorted({1, 3, subject.env.meta.turn_limit})
     num_at_limit = sum(_ended_at(subject, limit) for limit in limits)
     require(num_at_limit > 0, f"no episode lasted until one of the limits {limits}")
@@ -86,7 +89,7 @@ def budget(subject: Subject) -> str:
 
 
 def _ended_at(subject: Subject, limit: int) -> int:
-    """Return how many of some episodes lasted until the limit."""
+    """Return the number of sampled episodes that lasted until the limit."""
     env = subject.make(turn_limit=limit)
     count = 0
     for index, (task, seed) in enumerate(subject.episodes(4)):
@@ -105,7 +108,10 @@ def _ended_at(subject: Subject, limit: int) -> int:
 
 
 def _check_last_turn_of_oracle(subject: Subject) -> None:
-    """Play an oracle with one turn less than it takes: a success at the limit must be a terminated episode."""
+    """Play an oracle with one turn less than it needs.
+
+    A success at the limit must be a terminated episode.
+    """
     if not subject.env.meta.oracles:
         return
     policy = oracle(subject.env.meta.oracles[0])
@@ -132,7 +138,7 @@ def _needs_reset(env: gymnasium.Env[str, str]) -> bool:
 
 
 def score_range(subject: Subject) -> str:
-    """Scores stay in the declared range, rewards are finite numbers, texts are texts, and success ends an episode."""
+    """Scores stay in range, rewards are finite numbers, and success ends an episode."""
     env = subject.env
     low, high = env.meta.reward_range
     scores: list[float] = []
@@ -160,7 +166,7 @@ def _check_frame(frame: Frame, task: str) -> None:
     )
     require(isinstance(frame.info["success"], (bool, np.bool_)), f"{where}: success is {frame.info['success']!r}")
     require(frame.info["task_id"] == task, f"{where}: info says task {frame.info['task_id']!r}")
-    for name, value in frame.info.items():  # vector environments keep integers as NumPy's int64
+    for name, value in frame.info.items():  # vector environments store integers as NumPy's int64
         is_whole = isinstance(value, int) or name == "anchor"
         fits = not is_whole or (isinstance(value, int) and -(1 << 63) <= value < 1 << 63)
         require(fits, f"{where}: info[{name!r}] is {value!r:.80}, expected a signed integer of 64 bits")
@@ -168,7 +174,7 @@ def _check_frame(frame: Frame, task: str) -> None:
 
 
 def channels(subject: Subject) -> str:
-    """Every turn has the declared parts, which add up to its reward, and no channel that is not declared."""
+    """Every turn has the declared parts, which add up to its reward, and no undeclared channel."""
     meta = subject.env.meta
     require(len(set(meta.parts)) == len(meta.parts), f"meta.parts names a part twice: {meta.parts}")
     both = [name for name in meta.parts if _is_declared(name, meta.channels)]
@@ -211,7 +217,7 @@ def _is_declared(name: str, patterns: Sequence[str]) -> bool:
 
 
 def admissible(subject: Subject) -> str:
-    """Admissible actions come sorted and once each, and each does something that nonsense does not."""
+    """Admissible actions are sorted and unique, and their effect differs from that of nonsense."""
     env = subject.env
     count = 0
     for task, seed in subject.episodes(6):
@@ -251,7 +257,7 @@ def _outcome(subject: Subject, task: str, seed: int, actions: list[str]) -> Fram
 
 
 def errors(subject: Subject) -> str:
-    """Unknown tasks, options, settings and oracles are refused with an error that says what is known."""
+    """Unknown tasks, options, settings and oracles raise an error that lists the known ones."""
     env = subject.env
     task = subject.tasks(1)[0]
     _refused(UnknownNameError, "an unknown task", lambda: env.reset(options={"task": "no such task \ud800"}))
@@ -268,7 +274,7 @@ def _refused(kind: type[CairnError], what: str, request: Callable[[], object]) -
         request()
     except kind as error:
         require(bool(str(error)), f"{what}: the error says nothing")
-    except Exception as error:  # any other error violates the property; the report says which
+    except Exception as error:  # any other error violates the property, and is part of the report
         raise PropertyViolation(f"{what} must raise {kind.__name__}, got {error!r}") from error
     else:
         raise PropertyViolation(f"{what} must raise {kind.__name__}; nothing happened")

@@ -1,4 +1,7 @@
-"""A search for what `state` leaves out: actions that seem to change nothing, put between those of a good play."""
+"""Searches for information that `state` omits, with actions that do not change the anchor.
+
+Such actions are inserted between the actions of a good play.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,14 @@ from cairn.envs.properties.sameness import Future, actions_of, compare_futures
 from cairn.envs.properties.subject import Frame, Policy, Subject, best, explore, play, script
 
 _STEPS = 12
-_TRIED = 6  # actions at each place
+_TRIED = 6  # actions per position
 
 
 def hidden_state(subject: Subject) -> str:
-    """An action after which the anchor is that of before changes nothing that comes later.
+    """An action that does not change the anchor does not affect later results.
 
-    Where the environment has an oracle, its play is what later actions are taken from; the actions put in between are
-    those of plays of other tasks, of random plays, and admissible ones.
+    The later actions are those of an oracle's play, if the environment has an oracle. The inserted actions come from
+    plays of other tasks, from random plays and from lists of admissible actions.
     """
     env = subject.env
     if not env.meta.is_deterministic:
@@ -41,12 +44,12 @@ def hidden_state(subject: Subject) -> str:
 def _played(subject: Subject, task: str, seed: int, policy: Policy, max_steps: int = _STEPS) -> list[Frame]:
     frames = list(play(subject.env, task, seed, policy, max_steps))
     if subject.env.turn >= subject.env.turn_limit:
-        frames.pop()  # an environment may judge its last turn; anchors leave the number of turns out
+        frames.pop()  # an environment may judge its last turn; anchors do not include the number of turns
     return frames
 
 
 def _actions(plays: Iterable[list[Frame]]) -> Iterable[str]:
-    """Yield the actions of plays, and some that were admissible on the way."""
+    """Yield the actions of plays, and some of their admissible actions."""
     for frames in plays:
         yield from actions_of(frames)
         for frame in frames:

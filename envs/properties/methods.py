@@ -1,6 +1,6 @@
-"""The contract of an environment's methods: they are there, take what they are given and return what they should.
+"""Checks an environment's methods: existence, parameters and types of results.
 
-This comes before all other properties, and what it finds names the file and the line.
+This check runs before all other properties; its messages have the file and the line.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _RETURNS: dict[str, tuple[Kinds, str]] = {
 
 
 def methods(subject: Subject) -> str:
-    """The methods of the contract are there, take its arguments, and return what it says."""
+    """The methods of the contract exist, take its arguments, and return its types."""
     env = subject.env.plain if isinstance(subject.env, Perturbed) else subject.env
     kind = type(env)
     needed = [*_ALWAYS, *(["oracle_action"] if env.meta.oracles else [])]
@@ -57,7 +57,7 @@ def _check_parameters(kind: type[TextEnv], name: str, count: int) -> None:
 
 
 def _check_results(env: TextEnv, task: str) -> None:
-    """Play two actions, and look at what the methods return meanwhile."""
+    """Play two actions, and check the types of all results."""
     tasks = env.tasks()
     is_list = (
         isinstance(tasks, Sequence) and not isinstance(tasks, str) and all(isinstance(name, str) for name in tasks)
@@ -79,9 +79,9 @@ def _check_results(env: TextEnv, task: str) -> None:
 
 
 def _checked(method: Callable[..., Any], kinds: Kinds, rule: str) -> Callable[..., Any]:  # Any: checked here
-    """Return a method that requires something of its results."""
+    """Return a method that checks the type of its results."""
 
-    def call(*given: Any) -> Any:  # Any: the method's
+    def call(*given: Any) -> Any:  # Any: the method's arguments
         found = method(*given)
         text = found.text if isinstance(found, Outcome) else ""
         require(isinstance(found, kinds), f"{rule}, got {type(found).__name__} ({_place(method)})")
@@ -96,7 +96,7 @@ def _parameters(method: Callable[..., Any]) -> str:  # Any: of any method
 
 
 def _place(thing: Any) -> str:  # Any: a class or a function
-    """Return the file and the line of a definition; its module where there is no file."""
+    """Return the file and the line of a definition; or its module without a file."""
     try:
         file, line = inspect.getsourcefile(thing), inspect.getsourcelines(thing)[1]
     except (OSError, TypeError):

@@ -1,4 +1,4 @@
-"""Properties that need other processes or many resets: the same episode elsewhere, and nothing that grows."""
+"""Properties that need other processes or many resets: equal episodes, and no leaks."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from cairn.envs.properties.sameness import actions_of, require_equal
 from cairn.envs.properties.subject import Frame, Subject, explore, play, require
 
 NUM_RESETS = 1000
-RESETS_PER_FILE = 50  # connections come and go: what leaks is left by more of them
+RESETS_PER_FILE = 50  # resets per file descriptor that may stay open: connections vary, but leaks exceed this
 MAX_GROWTH_BYTES = 8 << 20  # over NUM_RESETS
 
 
 def other_process(subject: Subject) -> str:
-    """Another process, under another PYTHONHASHSEED, gives the same episode."""
+    """Another process, under another PYTHONHASHSEED, plays the same episode."""
     if not subject.env.meta.is_deterministic:
         return "not promised by this environment"
     here = {
@@ -55,10 +55,13 @@ def _play_there(env: EnvHandle, task: str, seed: int, actions: list[str]) -> lis
 
 
 def leaks(subject: Subject) -> str:
-    """Resets (all told a thousand), each followed by an action, leave no memory, files or threads behind."""
+    """Resets, each followed by an action, leak no memory, files or threads.
+
+    A full check makes a thousand resets.
+    """
     episodes = subject.episodes(8)
     num_resets = subject.scaled(NUM_RESETS)
-    for round_ in range(num_resets // 4):  # what is loaded once and kept is no leak
+    for round_ in range(num_resets // 4):  # data that is loaded once and kept is not a leak
         _touch(subject, episodes[round_ % len(episodes)])
     memory, files, threads = _resident_bytes(), _open_files(), threading.active_count()
     for round_ in range(num_resets):
@@ -78,9 +81,9 @@ def _touch(subject: Subject, episode: tuple[str, int]) -> None:
 
 
 def _resident_bytes() -> int:
-    """Memory in use; 0 where the system has no /proc.
+    """Return the resident memory in bytes; 0 on systems without /proc.
 
-    What was freed goes back to the system first (glibc): else it would take up a later leak without growing.
+    Freed memory is first returned to the system (glibc): otherwise a later leak could reuse it without growth.
     """
     gc.collect()
     if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):

@@ -1,4 +1,7 @@
-"""Properties of reproducibility: one task, seed and action list give one episode, at any time and from a snapshot."""
+"""Properties of reproducibility: task, seed and actions determine the episode.
+
+This holds at any time and from a snapshot.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +30,12 @@ from cairn.envs.properties.subject import (
 )
 
 _STEPS = 25
-_WALKS = 4  # of a task, to compare equal anchors
-_SHOWN = 6  # actions of a history, where it differs from another
+_WALKS = 4  # walks per task, to compare equal anchors
+_SHOWN = 6  # actions of a history in messages, from the first difference
 
 
 def replay(subject: Subject) -> str:
-    """The same actions give the same episode again: on this instance, later, and on a new one."""
+    """The same actions give the same episode on the same instance and on a new one."""
     if not subject.env.meta.is_deterministic:
         return "not promised by this environment"
     count = 0
@@ -47,7 +50,7 @@ def replay(subject: Subject) -> str:
 
 
 def global_random_state(subject: Subject) -> str:
-    """The process's own random state is neither used nor changed."""
+    """The global random state of the process is neither used nor changed."""
     before = _global_state()
     for task, seed in subject.episodes(4):
         list(play(subject.make(), task, seed, explore("global", seed), _STEPS))
@@ -67,7 +70,10 @@ def _global_state() -> tuple[str, str]:
 
 
 def anchors(subject: Subject) -> str:
-    """A declared `is_deterministic` is true: equal anchors and actions give equal results. Tasks share no anchor."""
+    """With `is_deterministic`, equal anchors and actions give equal results.
+
+    Tasks share no anchor.
+    """
     if not subject.env.meta.is_deterministic:
         return "not promised by this environment"
     future: Future = {}
@@ -83,7 +89,10 @@ def anchors(subject: Subject) -> str:
 
 
 def _plays(env: TextEnv, task: str) -> Iterator[tuple[int, list[Frame]]]:
-    """Yield plays of a task with their seeds: walks; one again with other seeds; one again with senseless actions."""
+    """Yield plays of a task with their seeds.
+
+    They are random walks, one of them with other seeds, and one with additional nonsense actions.
+    """
     known: dict[int, list[str]] = {}
     walks = []
     for walk in range(_WALKS):
@@ -101,20 +110,20 @@ def _plays(env: TextEnv, task: str) -> Iterator[tuple[int, list[Frame]]]:
 def _played(env: TextEnv, task: str, seed: int, policy: Policy, max_steps: int) -> list[Frame]:
     frames = list(play(env, task, seed, policy, max_steps))
     if env.turn >= env.turn_limit:
-        frames.pop()  # an environment may judge its last turn; anchors leave the number of turns out
+        frames.pop()  # an environment may judge its last turn; anchors do not include the number of turns
     return frames
 
 
 @dataclass(frozen=True, slots=True)
 class StepVisit:
-    """A step of a play: how it was reached and the results of its action."""
+    """A step of a play: its history and the results of its action."""
 
     frames: list[Frame]  # of the play
-    at: int  # of these, the one after the action
+    at: int  # index in `frames` of the frame after the action
     seed: int
 
     def results(self) -> dict[str, object]:
-        """Return everything that equal anchors and actions determine."""
+        """Return all results that must be equal for equal anchors and actions."""
         frame = self.frames[self.at]
         return {
             "text": frame.text,
@@ -133,10 +142,11 @@ Future = dict[tuple[int, str], StepVisit]  # (anchor, action) -> the first step 
 
 
 def compare_futures(future: Future, frames: list[Frame], where: str, seed: int) -> int:
-    """Record the first results of each (anchor, action), compare later ones, and return their number.
+    """Record first results of each (anchor, action), compare later ones; return their number.
 
     Raises:
-        PropertyViolation: equal anchors and actions gave different results; with the difference of the two histories.
+        PropertyViolation: equal anchors and actions gave different results; the message has the difference of the two
+            histories.
     """
     revisits = 0
     for at, (before, after) in enumerate(pairwise(frames), 1):
@@ -154,7 +164,7 @@ def compare_futures(future: Future, frames: list[Frame], where: str, seed: int) 
 
 
 def _difference(one: StepVisit, two: StepVisit) -> str:
-    """Say how the histories of two visits differ."""
+    """Return the difference of two visits' histories as text."""
     first, second = one.history(), two.history()
     if first == second:
         return f"Both came after the same {len(first)} actions, with seeds {one.seed} and {two.seed}"
@@ -167,7 +177,7 @@ def _difference(one: StepVisit, two: StepVisit) -> str:
 
 
 def retrace(known: dict[int, list[str]], task: str, walk: int) -> Policy:
-    """Explore; where an anchor is known, do again what was done there half of the time."""
+    """Return a policy that explores, and at known anchors often repeats an earlier action."""
     rng = python_generator("retrace", task, walk)
     wanders = explore("anchors", task, walk)
 
@@ -181,7 +191,7 @@ def retrace(known: dict[int, list[str]], task: str, walk: int) -> Policy:
 
 
 def snapshot(subject: Subject) -> str:
-    """After `restore`, here or on another instance, the same actions lead to the same frames."""
+    """After `restore`, on this or another instance, the same actions lead to the same frames."""
     if not subject.env.meta.can_snapshot:
         return _cannot_snapshot(subject)
     for task, seed in subject.episodes(6):

@@ -1,4 +1,4 @@
-"""The input of a property check: one environment with its configuration, ways to act in it, and what they led to."""
+"""The subject of a property check: an environment, policies for it, and recorded frames."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from cairn.core.seeding import python_generator
 from cairn.envs import registry
 from cairn.envs.base import EnvMeta, TextEnv
 
-Info = Mapping[str, Any]  # Any: what `TextEnv.step` reports
+Info = Mapping[str, Any]  # Any: the `info` of `TextEnv.step`
 Policy = Callable[[TextEnv, str, Info], str]  # the environment, its last text and info -> the next action
 
 
-FEWEST = 2  # episodes, of a share of them
-NONSENSE = "xyzzy frobnicate"  # an action that does nothing anywhere
+FEWEST = 2  # minimum number of episodes with a share below 1
+NONSENSE = "xyzzy frobnicate"  # an action without effect in all environments
 
 
-class PropertyViolation(Exception):  # noqa: N818  (it is a finding, not an error of the checker)
-    """An environment violates a property; the message says where, what was expected and what was found."""
+class PropertyViolation(Exception):  # noqa: N818  (a finding, not an error of the checker)
+    """A violated property; the message has the place, the expected and the actual result."""
 
 
 def require(holds: bool, broken: str) -> None:
@@ -36,9 +36,9 @@ def require(holds: bool, broken: str) -> None:
 
 @contextmanager
 def in_time(env: TextEnv, call: str) -> Iterator[None]:
-    """End a call that takes longer than the environment declares, and say which; in the main thread alone.
+    """Raise `PropertyViolation` if a call exceeds its declared time; in the main thread only.
 
-    Code that does not return to Python is ended as soon as it does.
+    A call in native code is interrupted on its return to Python.
     """
     limit = env.meta.call_timeout_s
     if threading.current_thread() is not threading.main_thread():
@@ -55,25 +55,25 @@ def in_time(env: TextEnv, call: str) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, handler)
-        if left:  # somebody else's limit goes on
+        if left:  # continue a previous timer
             signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - began), 1e-3), interval)
 
 
 @dataclass(frozen=True)
 class Subject:
-    """One environment under examination."""
+    """The environment under test."""
 
     env_id: str  # registered id or dotted path
     config: Mapping[str, Any] = field(default_factory=dict)
-    share: float = 1.0  # of the episodes and resets of a check; less for a quicker one
+    share: float = 1.0  # share of the episodes and resets of a check; below 1 for a faster check
 
     @cached_property
     def env(self) -> TextEnv:
-        """An instance that checks may share."""
+        """An instance that checks share."""
         return self.make()
 
     def make(self, **over: Any) -> TextEnv:  # Any: fields of the environment's Config
-        """Return a fresh instance, with some settings changed."""
+        """Return a fresh instance, with some changed settings."""
         return registry.make(self.env_id, **{**self.config, **over})
 
     def tasks(self, limit: int) -> list[str]:
@@ -83,22 +83,22 @@ class Subject:
         return [names[i * len(names) // count] for i in range(count)]
 
     def scaled(self, count: int) -> int:
-        """Return the examination's share of so many, but no fewer than two."""
+        """Return `count` scaled by the share, but at least two (or `count`, if that is less)."""
         return max(min(count, FEWEST), round(count * self.share))
 
     def episodes(self, count: int) -> list[tuple[str, int]]:
-        """Return the share of `count` pairs of task and seed; tasks come again, with other seeds, where too few."""
+        """Return the share of `count` pairs of task and seed; tasks repeat with other seeds."""
         return self.all_episodes(self.scaled(count))
 
     def all_episodes(self, count: int) -> list[tuple[str, int]]:
-        """Return `count` such pairs, whatever the share: for what is promised of so many."""
+        """Return `count` such pairs regardless of the share, for promises about many episodes."""
         names = self.tasks(count)
         return [(names[i % len(names)], i) for i in range(count)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """What one action led to; the first frame of an episode is what `reset` returned."""
+    """The result of one action; an episode's first frame is the result of `reset`."""
 
     action: str | None  # None: reset
     text: str
@@ -123,7 +123,7 @@ def play(env: TextEnv, task: str, seed: int, policy: Policy, max_steps: int = 1 
 
 
 def play_on(env: TextEnv, start: Frame, policy: Policy, max_steps: int) -> Iterator[Frame]:
-    """Yield what follows `start`, where the environment stands now; not `start` itself."""
+    """Yield the frames after `start`, the environment's current frame."""
     frame = start
     for _ in range(max_steps):
         action = policy(env, frame.text, frame.info)
@@ -144,34 +144,37 @@ def last(env: TextEnv, task: str, seed: int, policy: Policy) -> Frame:
 
 
 def constant(action: str) -> Policy:
-    """A policy that always says the same."""
+    """Return a policy that always returns the same action."""
     return lambda env, text, info: action
 
 
 def oracle(name: str) -> Policy:
-    """The environment's own oracle."""
+    """Return the policy of the environment's own oracle."""
     return lambda env, text, info: env.oracle(name)
 
 
 def best(meta: EnvMeta, *seed: int | str) -> Policy:
-    """The environment's default oracle; a random policy where it has none."""
+    """Return the environment's default oracle, or a random policy without one."""
     return oracle(meta.oracles[0]) if meta.oracles else wander(*seed)
 
 
 def script(actions: list[str]) -> Policy:
-    """A policy that says these actions in order."""
+    """Return a policy that returns these actions in order."""
     remaining = iter(actions)
     return lambda env, text, info: next(remaining)
 
 
 def wander(*seed: int | str) -> Policy:
-    """A random policy: any admissible action; where none are named, words that the text just used."""
+    """Return a random policy.
+
+    It selects any admissible action, or words of the last text if none are listed.
+    """
     rng = python_generator("wander", *seed)
     return lambda env, text, info: _random_action(rng, text, info)
 
 
 def explore(*seed: int | str) -> Policy:
-    """A random policy that follows the oracle now and then, to come far into a task."""
+    """Return a random policy that follows the oracle half of the time, to get far in a task."""
     rng = python_generator("explore", *seed)
 
     def choose(env: TextEnv, text: str, info: Info) -> str:

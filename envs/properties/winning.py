@@ -1,4 +1,4 @@
-"""Properties of who wins: the oracle does; hostile text, one constant word and chance do not."""
+"""Properties of success: oracles succeed; hostile text, constant and random actions do not."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from cairn.envs.properties.subject import (
 )
 
 NUM_TASKS = 64
-MAX_CONSTANT_SHARE = 0.05  # of tasks that an agent may solve by always saying the same
-MAX_RANDOM_SHARE = 0.5  # of tasks that an agent may solve by choosing at random
+MAX_CONSTANT_SHARE = 0.05  # maximum share of tasks that a constant action may solve
+MAX_RANDOM_SHARE = 0.5  # maximum share of tasks that random actions may solve
 CONSTANTS = ("", "look", "0", "yes")
 
 HOSTILE = (
@@ -47,11 +47,11 @@ HOSTILE = (
 
 
 def oracle_succeeds(subject: Subject) -> str:
-    """Every oracle succeeds, or reaches the best score there is, by the public actions, on the promised share."""
+    """Every oracle solves the promised share of tasks, or reaches their best score."""
     if not subject.env.meta.oracles:
         return "no oracle is declared; that tasks can be solved is not shown"
     promised = subject.env.meta.oracle_success
-    chosen = subject.episodes if promised == 1 else subject.all_episodes  # few episodes say little of 0.8
+    chosen = subject.episodes if promised == 1 else subject.all_episodes  # few episodes cannot verify 0.8
     episodes = chosen(NUM_TASKS)
     shares = []
     for name in subject.env.meta.oracles:
@@ -64,7 +64,7 @@ def oracle_succeeds(subject: Subject) -> str:
 
 
 def constant_agent(subject: Subject) -> str:
-    """An agent that always says the same solves almost nothing."""
+    """A constant action solves almost no tasks."""
     episodes = subject.episodes(NUM_TASKS)
     shares = {word: _share(subject, partial(_same, constant(word)), episodes)[0] for word in CONSTANTS}
     word, share = max(shares.items(), key=lambda item: item[1])
@@ -75,7 +75,7 @@ def constant_agent(subject: Subject) -> str:
 
 
 def random_agent(subject: Subject) -> str:
-    """An agent that acts at random solves less than half."""
+    """Random actions solve less than half of the tasks."""
     share, _ = _share(subject, lambda task, seed: wander("random agent", task, seed), subject.episodes(NUM_TASKS))
     require(share < MAX_RANDOM_SHARE, f"acting at random solves {share:.0%}, allowed below {MAX_RANDOM_SHARE:.0%}")
     return f"{share:.0%} solved"
@@ -88,7 +88,7 @@ def _same(policy: Policy, task: str, seed: int) -> Policy:
 def _share(
     subject: Subject, policy: Callable[[str, int], Policy], episodes: list[tuple[str, int]]
 ) -> tuple[float, str | None]:
-    """Return the share of episodes solved, or played as well as they can be, and the first task that was not."""
+    """Return the share of episodes with success or best score, and the first lost task."""
     env = subject.env
     lost = []
     for task, seed in episodes:
@@ -99,7 +99,10 @@ def _share(
 
 
 def hostile_text(subject: Subject) -> str:
-    """Text of any kind never raises, never wins and never ends a task unless it is an answer; the oracle can go on."""
+    """Hostile text never raises, never wins and never ends a task unless it is an answer.
+
+    The oracle can still win afterwards.
+    """
     env = subject.env
     count = 0
     for task, seed in subject.episodes(8):
@@ -117,7 +120,7 @@ def hostile_text(subject: Subject) -> str:
 
 
 def _attacks(env: TextEnv, actions: tuple[str, ...] | None) -> Iterator[str]:
-    """Yield the fixed texts, then some that look like admissible actions but are not."""
+    """Yield the fixed texts, then texts that resemble admissible actions."""
     yield from HOSTILE
     for action in (actions or ())[:3]:
         yield f"{action}\x00"
@@ -127,27 +130,30 @@ def _attacks(env: TextEnv, actions: tuple[str, ...] | None) -> Iterator[str]:
 
 
 def _attack(env: TextEnv, task: str, action: str) -> bool:
-    """Return whether the episode is over."""
+    """Send one hostile text, check the result, and return whether the episode is over."""
     said = f"task {task!r}, hostile text {action!r:.60}"
     try:
         with in_time(env, f"step({action!r:.80}), of task {task!r},"):
             text, reward, is_terminated, is_truncated, info = env.step(action)
     except PropertyViolation:
         raise
-    except Exception as error:  # any error violates the property; the report says which
+    except Exception as error:  # any error violates the property, and is part of the report
         raise PropertyViolation(f"{said}: raised {type(error).__name__}: {error}") from error
     require(
         isinstance(text, str) and isinstance(reward, (int, float)), f"{said}: got {text!r:.80} and reward {reward!r}"
     )
     require(len(text) <= 1 << 20, f"{said}: answered with {len(text)} characters")
     require(not info["success"], f"{said}: it won")
-    may_end = env.meta.turn_limit == 1 or env.meta.takes_text  # any text is an answer there
+    may_end = env.meta.turn_limit == 1 or env.meta.takes_text  # any text is an answer in these environments
     require(not is_terminated or may_end, f"{said}: it ended the task")
     return is_terminated or is_truncated
 
 
 def _check_goes_on(env: TextEnv, task: str, seed: int) -> None:
-    """After three hostile texts that are no answers the oracle, if there is one, must win, unless the turns run out."""
+    """Check that the oracle wins after three hostile texts that are not answers.
+
+    Exceptions: there is no oracle, or the turns run out.
+    """
     if not env.meta.oracles or env.meta.turn_limit == 1 or env.meta.takes_text:
         return
     hostile = iter(HOSTILE[5:8])

@@ -1,1 +1,1 @@
-"""A run on more than one machine, with Ray: rollout workers, learner ranks and the store's writer as actors."""
+"""Runs on several machines with Ray: rollout workers, learner ranks and the store's writer."""

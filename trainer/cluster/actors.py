@@ -1,8 +1,9 @@
-"""A run's connection to Ray: starts actors where the settings say, reads their answers, and counts those that died.
+"""Connection of a run to Ray: starts actors, reads their results, and counts lost ones.
 
-An actor that died, that Ray cannot reach or that is silent for too long is *lost*: it is killed, a note says so, and
-whoever needs it starts another. Ray restarts nothing by itself, for only the owner of an actor knows what it held.
-Errors that an actor's method raises are no losses: they are raised here as they are.
+An actor is *lost* if it died, if Ray cannot reach it or if it did not answer in time. It is then killed and a note is
+logged. The caller that needs the actor starts another one: Ray restarts no actor by itself, because only the owner of
+an actor knows its contents. Errors that an actor's method raises do not count as losses: they are raised here
+unchanged.
 """
 
 from __future__ import annotations
@@ -25,19 +26,19 @@ except ImportError:
     raise MissingExtraError("A run with [cluster] settings", "ray") from None
 
 Actor = Any  # Any: Ray's handles have the methods of the class behind them
-Ref = Any  # Any: Ray's references have the types of what they will be
+Ref = Any  # Any: Ray's references have the types of their future results
 _REACH_S = 20.0
 
 
-class ActorLost(Exception):  # noqa: N818  (an event that is dealt with, as EpisodeFailure is)
-    """An actor that died, or that does not answer."""
+class ActorLost(Exception):  # noqa: N818  (an event that callers handle, as EpisodeFailure is)
+    """An actor that died, or does not answer."""
 
 
 class Cluster:
-    """The actors of one run. Use as a context manager: leaving it kills them."""
+    """The actors of one run. Use as a context manager: its exit kills them."""
 
     def __init__(self, config: ClusterConfig, on_note: Callable[[str], None]) -> None:
-        """Join the cluster at the configured address, or the one on this machine; else start one.
+        """Join the cluster at the configured address, or the one on this machine, or start one.
 
         Raises:
             ConfigError: no cluster answers at that address.
@@ -61,11 +62,11 @@ class Cluster:
 
     def start(
         self, kind: type, place: ActorResources, *arguments: Any, is_local: bool = False
-    ) -> Actor:  # Any: kind's own
-        """Return a new actor, which begins as soon as a machine has what it asks for.
+    ) -> Actor:  # Any: arguments of `kind`
+        """Return a new actor; it starts as soon as a machine has its resources.
 
-        Actors are spread over machines; one that `is_local` stands on the trainer's, unless it asks for resources that
-        only some machines have.
+        Actors are spread over machines; an `is_local` actor runs on the trainer's machine, unless it requests custom
+        resources.
         """
         where: Any = "SPREAD"  # Any: Ray takes names and objects
         if is_local and not place.resources:
@@ -80,11 +81,11 @@ class Cluster:
         self._actors.append(actor)
         return actor
 
-    def answer(self, ref: Ref, timeout_s: float | None = None) -> Any:  # Any: what the method returned
-        """Return what a call brought; a call that takes too long is a loss, `cluster.silence_s` by default.
+    def answer(self, ref: Ref, timeout_s: float | None = None) -> Any:  # Any: the method's result
+        """Return a call's result; the timeout is `cluster.silence_s` by default.
 
         Raises:
-            ActorLost: there will be no answer.
+            ActorLost: the actor died or did not answer within the timeout.
         """
         try:
             return ray.get(ref, timeout=timeout_s or self.config.silence_s)
@@ -98,22 +99,22 @@ class Cluster:
             raise ActorLost(_reason(error)) from error
 
     def free(self) -> str:
-        """Return what no actor has taken, in words."""
+        """Return the resources that no actor uses, as text."""
         there: dict[str, float] = ray.available_resources()
         there = {name: count for name, count in there.items() if not name.startswith("node:")}
         return ", ".join(f"{count:g} {name}" for name, count in sorted(there.items())) + " free"
 
     def stop(self, actor: Actor) -> None:
-        """End an actor that is not needed any more; one that is lost already is left alone."""
+        """Kill an actor that is not needed any more; does nothing for a lost actor."""
         if actor in self._actors:
             ray.kill(actor)
             self._actors.remove(actor)
 
     def lost(self, actor: Actor, name: str, why: object) -> None:
-        """End what is left of an actor and take note of its loss.
+        """Kill a lost actor and record its loss.
 
         Raises:
-            CairnError: more have been lost than may be replaced.
+            CairnError: more actors were lost than may be replaced.
         """
         self.stop(actor)
         if self.replaced >= self.config.replacements:
@@ -127,7 +128,10 @@ class Cluster:
 
 @contextmanager
 def own_errors() -> Iterator[None]:
-    """Raise what is told to users as a plain `CairnError` that says where: not all kinds can be carried elsewhere."""
+    """Re-raise an error for users as a plain `CairnError` that names this process.
+
+    Not every error class can be pickled to another process.
+    """
     try:
         yield
     except CairnError as error:
@@ -135,7 +139,7 @@ def own_errors() -> Iterator[None]:
 
 
 def pid_and_host() -> str:
-    """Return what a person needs to find this process."""
+    """Return this process's id and host name, as text for users."""
     return f"process {os.getpid()} on {socket.gethostname()}"
 
 
@@ -143,7 +147,7 @@ def _join(address: str | None) -> None:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_worker_niceness", "0")  # 15 by default: actors wait for every other program
     try:
-        if address is not None:  # Ray itself would look for minutes
+        if address is not None:  # Ray itself would retry for minutes
             host, _, port = address.partition(":")
             socket.create_connection((host, int(port)), timeout=_REACH_S).close()
         ray.init(address=address, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
@@ -155,6 +159,6 @@ def _join(address: str | None) -> None:
 
 
 def _reason(error: RayError) -> str:
-    """Return Ray's last line, which says what happened, without the advice that follows it."""
+    """Return the last line of Ray's message, which names the cause, without the advice after it."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return (lines[-1] if lines else type(error).__name__).partition(" Some common causes")[0][:300]

@@ -1,4 +1,4 @@
-"""Which parts of a run are actors of a Ray cluster, where each kind stands, and what is done about those that die."""
+"""Cluster settings: which parts of a run are Ray actors, and the resources of each kind."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cairn.core.config import Config
 
 
 class ActorResources(Config):
-    """What an actor asks of the machine that it runs on."""
+    """The resources of an actor."""
 
     cpus: float = Field(1.0, ge=0, description="Processor cores.")
     gpus: float = Field(0.0, ge=0, description="GPUs; a part of one is allowed.")
@@ -26,7 +26,7 @@ class PlacementConfig(Config):
 
 
 class ClusterConfig(Config):
-    """More than one machine: nothing of Ray is started or imported while all of this is as it is by default."""
+    """Settings of a run on several machines; the defaults neither import nor start Ray."""
 
     workers: int = Field(0, ge=0, description="Rollout workers; 0: episodes are played in the trainer's process.")
     ranks: int = Field(1, ge=1, description="Processes that share the learning; 1: the trainer's process learns.")
@@ -53,5 +53,5 @@ class ClusterConfig(Config):
 
     @property
     def is_used(self) -> bool:
-        """Whether any part of the run is an actor."""
+        """Whether at least one part of the run is an actor."""
         return self.workers > 0 or self.ranks > 1 or self.writer

@@ -1,11 +1,12 @@
-"""Learning shared out over ranks on several machines: the face of `trainer.learner.learner.Learner` over Ray actors.
+"""Learning on several machines: a `Learner` whose updates run on Ray actors, one per rank.
 
-The trainer's own learner stays whole and makes no step: it holds weights, moments and reference as they were after the
-last update, for checkpoints, evaluation and rollout. Each update's samples go to all ranks, and the first one's new
-state comes back. If a rank is lost on the way, all are built anew from that state and the update is made again with the
-same samples: its metrics and weights are those of an update in which nothing happened.
+The trainer's own learner stays complete and takes no step. It holds weights, moments and reference as they were after
+the last update, for checkpoints, evaluation and rollout. All ranks receive each update's samples, and the first rank
+returns the new state. If a rank is lost during an update, all ranks are rebuilt from the trainer's state, and the
+update is repeated with the same samples: its metrics and weights equal those of an undisturbed update.
 
-Not covered: a state that does not fit into the trainer's memory, and ranks that come and go without a restart of all.
+Not covered: a state that does not fit into the trainer's memory, and changes of the number of ranks without a restart
+of all ranks.
 """
 
 from __future__ import annotations
@@ -29,22 +30,22 @@ from cairn.trainer.learner.distributed import full_weights, join, open_meeting, 
 from cairn.trainer.learner.learner import Learner
 from cairn.trainer.learner.samples import Sample
 
-_GRACE_S = 15.0  # a rank that fails because another died may say so before the death is known
+_GRACE_S = 15.0  # a rank that fails because another rank died may report its error before the death is detected
 _POLL_S = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnerState:
-    """A learner between two updates, whole."""
+    """The complete state of a learner between two updates."""
 
-    weights: Weights  # those that training changes
+    weights: Weights  # the trained weights
     optimizer: Mapping[str, Tensor]
     reference: Mapping[str, Tensor] | None
     steps: int
     rate_scale: float
 
     def put(self, learner: Learner) -> None:
-        """Give it to a learner, whose weights are its own already."""
+        """Load the state into a learner; its weights must be loaded separately."""
         learner.optimizer.load_tensors(self.optimizer)
         learner.steps, learner.rate_scale = self.steps, self.rate_scale
         if learner.reference is not None and self.reference is not None:
@@ -52,7 +53,7 @@ class LearnerState:
 
 
 def state_of(learner: Learner) -> LearnerState:
-    """Return a learner's state; every rank must ask."""
+    """Return a learner's state; a collective operation that every rank must call."""
     whole = full_weights(learner.policy.model)
     return LearnerState(
         weights=weights_of({name: whole[name] for name in trained(learner.policy.model)}),
@@ -67,23 +68,26 @@ def state_of(learner: Learner) -> LearnerState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateArguments:
-    """The arguments of `Learner.update`, besides the samples."""
+    """The arguments of `Learner.update`except the samples."""
 
     loss: str
-    settings: dict[str, Any]  # Any: the loss's Config checks them
+    settings: dict[str, Any]  # Any: the loss's Config validates them
     seed: int
     version: int | None
 
 
 class LearnerRank:
-    """One of the processes that learn together; `host`, `meet` of the first and `start` come first, in this order."""
+    """One of the processes that learn together.
+
+    Call `host`, then `meet` on the first rank, then `start`.
+    """
 
     def host(self) -> str:
         """Return this machine's address."""
         return str(ray.util.get_node_ip_address())
 
     def meet(self, host: str) -> int:
-        """Open the place where the ranks meet, on this machine, and return its port."""
+        """Open the rendezvous of the ranks on this machine and return its port."""
         self._meeting = open_meeting(host)
         return self._meeting.port
 
@@ -96,7 +100,7 @@ class LearnerRank:
         state: LearnerState,
         total_steps: int,
     ) -> str:
-        """Join the others with a part of the weights, and return what names this process."""
+        """Join the ranks with a shard of the weights, and return the process's id and host name."""
         set_up_torch(config.trainer.threads, config.trainer.deterministic)
         ranks = join(rank, config.cluster.ranks, *place, timeout_s=config.cluster.silence_s)
         policy = policy_of(files, config.model.dtype)
@@ -107,7 +111,7 @@ class LearnerRank:
         return pid_and_host()
 
     def update(self, samples: Sequence[Sample], asked: UpdateArguments) -> tuple[dict[str, float], LearnerState | None]:
-        """Make an update together with the others; the first one returns the state after it too."""
+        """Make an update together with the others; the first rank also returns the state after it."""
         with own_errors():
             metrics = self._learner.update(samples, asked.loss, asked.settings, asked.seed, asked.version)
         state = state_of(self._learner)
@@ -115,10 +119,10 @@ class LearnerRank:
 
 
 class RankedLearner(Learner):
-    """A learner whose updates are made by ranks elsewhere."""
+    """A learner whose updates are computed by other processes."""
 
     def __init__(self, cluster: Cluster, config: RunConfig, policy: Policy, total_steps: int) -> None:
-        """Start nothing yet: the first update does, from the state as it is then."""
+        """Store the arguments; the first update starts the ranks from the learner's current state."""
         super().__init__(policy, config.learner, total_steps, config.sampling.temperature)
         self._cluster, self._settings, self._num_steps = cluster, config, total_steps
         self._actors: list[Actor] = []
@@ -132,10 +136,10 @@ class RankedLearner(Learner):
         seed: int,
         version: int | None = None,
     ) -> dict[str, float]:
-        """Make an update, see `Learner.update`, with as many ranks built anew as it takes.
+        """Make an update as `Learner.update` does, and rebuild all ranks whenever one is lost.
 
         Raises:
-            CairnError: as there; or too many actors died.
+            CairnError: see `Learner.update`; or too many actors died.
         """
         given = ray.put(list(samples))
         asked = UpdateArguments(loss=loss, settings=loss_config, seed=seed, version=version)
@@ -160,7 +164,7 @@ class RankedLearner(Learner):
         self._actors = []
 
     def _start(self) -> None:
-        """Build all ranks from the state as it is."""
+        """Start all ranks from the current state."""
         settings = self._settings.cluster
         self._names = [f"Learner rank {rank}" for rank in range(settings.ranks)]
         self._actors = [self._cluster.start(LearnerRank, settings.placement.learner) for _ in self._names]
@@ -174,8 +178,11 @@ class RankedLearner(Learner):
             self._cluster.on_note(f"{self._names[rank]} is {process}")
             self._names[rank] += f" ({process})"
 
-    def _all(self, calls: Sequence[Ref]) -> list[Any]:  # Any: what the method returns
-        """Return all ranks' answers. That a rank was lost counts before errors which others raised because of it."""
+    def _all(self, calls: Sequence[Ref]) -> list[Any]:  # Any: the methods' results
+        """Return all ranks' results.
+
+        A lost rank has priority over the errors that it caused in others.
+        """
         answers: dict[int, Any] = {}  # Any: as above
         errors: list[Exception] = []
         until = time.monotonic() + self._settings.cluster.silence_s
@@ -198,7 +205,7 @@ class RankedLearner(Learner):
         return [answers[rank] for rank in range(len(calls))]
 
     def _end(self, lost: _RankLost) -> None:
-        """End all ranks, of which one is lost."""
+        """Stop all ranks and record the one that is lost."""
         for rank, actor in enumerate(self._actors):
             if rank != lost.rank:
                 self._cluster.stop(actor)
@@ -207,7 +214,7 @@ class RankedLearner(Learner):
 
 
 class _RankLost(ActorLost):
-    """A rank that is no more, or silent."""
+    """A rank that died or does not answer."""
 
     def __init__(self, rank: int, why: str) -> None:
         super().__init__(why)

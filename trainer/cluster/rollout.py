@@ -1,12 +1,13 @@
-"""Group rollouts on workers of a Ray cluster; the interface is that of `agents.rollout.source.Rollout`.
+"""Group rollouts on workers of a Ray cluster, with the interface of `Rollout`.
 
-A thread of the trainer keeps every worker busy, while the policy learns too: it deals jobs one by one to the worker
-with the most room, a few ahead of free slots, and asks for those back that another could begin at once. So machines of
-different speed get what they can play. New weights go to the object store once, by version, and reach each worker with
-its next call; a group begins under the weights that are published, which keeps the bound on staleness.
+A thread of the trainer keeps every worker busy, also while the policy learns. It assigns each job to the worker with
+the most free capacity, and gives workers a few jobs more than they have slots. It takes unstarted jobs back when
+another worker could start them at once. So faster machines receive more jobs. New weights enter the object store once
+per version, and each worker receives them with its next call. A group begins under the published weights, which keeps
+the bound on staleness.
 
-A worker that is lost is replaced, and its jobs are the next to be dealt: each job comes to one end. A slow worker, or a
-replacement that no machine has room for, holds up nothing but its own jobs.
+A lost worker is replaced, and its jobs are the next to be assigned: each job ends exactly once. A slow worker, or a
+replacement that waits for a machine, delays only its own jobs.
 """
 
 from __future__ import annotations
@@ -34,22 +35,22 @@ from cairn.trainer.cluster.weights import files_of, weights_of
 from cairn.trainer.cluster.worker import RolloutWorker, WorkerCommand, WorkerInit, WorkerReply
 from cairn.trainer.config import RunConfig
 
-_POLL_S = 0.1  # how often silence is looked for while nothing else happens
+_POLL_S = 0.1  # interval of checks for silent workers while no reply arrives
 
 
 @dataclass(kw_only=True, eq=False)
 class _Worker:
-    """What the trainer knows of a worker."""
+    """The trainer's record of a worker."""
 
     number: int
     actor: Actor
-    call: Ref | None  # the one outstanding: `start` at first
+    call: Ref | None  # the outstanding call; at first `start`
     version: int  # of the weights that it was last sent
     called: float = field(default_factory=time.monotonic)
     process: str = ""  # where it runs; empty: it has not started yet
-    jobs: dict[Key, Job] = field(default_factory=dict)  # dealt to it, not ended
-    outbox: list[Job] = field(default_factory=list)  # of those, the ones to go with the next call
-    num_waiting: int = 0  # of those, the ones that it had not begun when it last answered
+    jobs: dict[Key, Job] = field(default_factory=dict)  # assigned to it, not ended
+    outbox: list[Job] = field(default_factory=list)  # those of `jobs` that the next call sends
+    num_waiting: int = 0  # those of `jobs` that it had not started when it last answered
     tokens_processed: int = 0
 
     @property
@@ -68,19 +69,19 @@ class ClusterRollout:
         new_group: Callable[[int], Sequence[Job]],
         version: int = 0,
     ) -> None:
-        """Begin nothing yet; `version`: of the policy's weights as they are.
+        """Create the source without workers; `version` is that of the policy's current weights.
 
         Raises:
-            CairnError: another process could not find the environment.
+            CairnError: another process could not import the environment.
         """
         self.groups = Groups(config.trainer.groups, config.schedule, new_group)
-        self.restarted = 0  # episodes that began anew, after an interruption or with a worker's end
+        self.restarted = 0  # episodes that began again, after an interruption or after the loss of a worker
         self.cluster, self._policy, self._slots = cluster, policy, config.sampling.slots
         self._config = config.model_copy(update={"env": config.env.model_copy(update={"id": address(config.env.id)})})
         self._files, self._files_version = ray.put(files_of(policy)), version
         self._version = version
-        self._weights: Ref = None  # in the object store; None: the files have them
-        self._past_tokens = 0  # of workers that are no more
+        self._weights: Ref = None  # in the object store; None: `_files` have them
+        self._past_tokens = 0  # of lost workers
         self._heard: list[Episode] = []
         self._changed = threading.Condition()  # guards all of this
         self._is_closing = False
@@ -88,11 +89,11 @@ class ClusterRollout:
         self._serving: Future[None] | None = None
         self._workers: list[_Worker] = []
 
-    # -- the face of a rollout --------------------------------------------------------------------------------------
+    # -- the interface of a rollout ---------------------------------------------------------------------------------
 
     @property
     def tokens_processed(self) -> int:
-        """Tokens that the workers' back ends have computed so far, as far as they have told."""
+        """Tokens that the workers' back ends have computed, as of their last replies."""
         return self._past_tokens + sum(worker.tokens_processed for worker in self._workers)
 
     def next_batch(
@@ -117,14 +118,14 @@ class ClusterRollout:
             return episodes
 
     def sync_weights(self, version: int) -> None:
-        """Publish the policy's new weights; workers go on with them, in replies under way too."""
+        """Publish the policy's new weights; workers continue with them, also within partial replies."""
         weights = ray.put(weights_of(trained(self._policy.model)))
         with self._changed:
             self._version, self._weights = version, weights
             self._changed.notify_all()
 
     def metrics(self) -> dict[str, float]:
-        """Return how many episodes are dealt, and how many began anew."""
+        """Return the number of assigned episodes and of restarted ones."""
         with self._changed:
             in_flight = sum(len(worker.jobs) for worker in self._workers)
         return {
@@ -149,7 +150,7 @@ class ClusterRollout:
     # -- the thread -------------------------------------------------------------------------------------------------
 
     def _serve(self) -> None:
-        """Deal and listen until the end; what goes wrong is raised in `batch`."""
+        """Assign jobs and read replies until `close`; `next_batch` raises this thread's errors."""
         while True:
             with self._changed:
                 if self._is_closing:
@@ -168,7 +169,7 @@ class ClusterRollout:
                 self._changed.notify_all()
 
     def _deal(self) -> None:
-        """Give the workers what may begin, and call those that have something to do."""
+        """Assign the jobs that may start, and call the workers that have jobs."""
         there = [worker for worker in self._workers if worker.process]
         while there and (emptiest := max(there, key=self._room)) and self._room(emptiest) > 0:
             job = self.groups.next_job(self._version)
@@ -181,7 +182,7 @@ class ClusterRollout:
                 self._call(worker)
 
     def _room(self, worker: _Worker) -> int:
-        """Return how many jobs more a worker may have: as many as it plays at once, and as many again to go on with."""
+        """Return the number of further jobs for a worker: it may hold twice as many as it has slots."""
         return 2 * self._slots - len(worker.jobs)
 
     def _call(self, worker: _Worker) -> None:
@@ -201,7 +202,7 @@ class ClusterRollout:
         worker.outbox, worker.version = [], self._version
 
     def _receive(self, worker: _Worker) -> None:
-        """Take in the answer to the outstanding call."""
+        """Process the reply to the outstanding call."""
         try:
             answer = self.cluster.answer(worker.call)
         except ActorLost as lost:
@@ -222,10 +223,10 @@ class ClusterRollout:
         self.groups.requeue([worker.jobs.pop(key) for key in progress.given_back])
         worker.num_waiting, worker.tokens_processed = progress.num_waiting, progress.tokens_processed
 
-    # -- workers come and go ----------------------------------------------------------------------------------------
+    # -- starting and replacing workers -----------------------------------------------------------------------------
 
     def _launch(self, kept: Sequence[State | None] = ()) -> None:
-        """Start the workers, unless they have been, without waiting for them; `kept`: what each goes on from."""
+        """Start the workers, once and without waiting; `kept` has the states that they resume from."""
         if not self._workers:
             count = self._config.cluster.workers
             self._workers = [self._new_worker(i, kept[i] if kept else None) for i in range(count)]
@@ -238,7 +239,7 @@ class ClusterRollout:
         return _Worker(number=number, actor=actor, call=call, version=self._files_version, jobs=jobs)
 
     def _replace(self, worker: _Worker, why: ActorLost) -> None:
-        """Put another in a worker's place, and its jobs back before all others."""
+        """Replace a lost worker, and requeue its jobs before all others."""
         self.restarted += len(worker.jobs) - len(worker.outbox) - worker.num_waiting
         self.groups.requeue(worker.jobs.values())
         self._past_tokens += worker.tokens_processed
@@ -260,10 +261,13 @@ class ClusterRollout:
     # -- checkpoints ------------------------------------------------------------------------------------------------
 
     def state_dict(self) -> State:
-        """Return all that is needed to go on, as JSON; what a worker that is lost had under way begins anew."""
+        """Return the state for a checkpoint, as JSON.
+
+        Episodes in progress on a lost worker start again.
+        """
         with self._changed:
             there = [worker for worker in self._workers if worker.process]
-            asked = [worker.actor.state.remote() for worker in there]  # answered after the call that is outstanding
+            asked = [worker.actor.state.remote() for worker in there]  # answered after the outstanding call
             engines: list[State | None] = [None] * len(self._workers)
             for worker, ref in zip(there, asked, strict=True):
                 engines[worker.number] = self._state_of(worker, ref)
@@ -278,14 +282,14 @@ class ClusterRollout:
         try:
             answer: tuple[WorkerReply, State] = self.cluster.answer(ref)
         except ActorLost as lost:
-            if worker in self._workers:  # else it has been replaced while the call before was heard
+            if worker in self._workers:  # else `_receive` has replaced it
                 self._replace(worker, lost)
             return None
         self._note(worker, answer[0])
         return answer[1]
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state; nothing may have begun."""
+        """Resume from a state; no worker may have started."""
         self.groups.load_state_dict(state)
         mine, anew = split_engines(state["engines"], self._config.cluster.workers)
         self.groups.requeue(map(self.groups.job, anew))

@@ -1,8 +1,8 @@
-"""The run's store behind an actor: the trainer goes on while its episodes are written.
+"""The run's store behind an actor: the trainer continues while its episodes are written.
 
-Writes have numbers and are sent in order. Those that are not acknowledged are sent again to the next writer if this one
-is lost; the file says which it has (see `RunStore.once`), so nothing is written twice, and nothing is lost. A writer
-that was given up and yet lives can write no more once its successor has claimed the file. Readers open it as ever.
+Writes are numbered and sent in order. If the writer is lost, the unacknowledged writes are sent to the next writer. The
+file records the number of its last write (see `RunStore.once`), so that no write is repeated or lost. A writer that was
+replaced while it was still alive cannot write after its successor has claimed the file. Readers open the file as usual.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from cairn.core.store import RunStore
 from cairn.trainer.cluster.actors import Actor, ActorLost, Cluster, Ref, pid_and_host
 
 T = TypeVar("T")
-_AHEAD = 4  # writes on their way before the trainer waits
+_AHEAD = 4  # unacknowledged writes before the trainer waits
 
 
 class StoreWriter:
-    """Owns the file; `open` comes first."""
+    """The actor that owns the file; call `open` first."""
 
     def open(self, path: Path, max_bytes: int) -> tuple[str, int]:
-        """Claim the file and return what names this process, and the number of the last write that is in it."""
+        """Claim the file; return this process's id and host name, and the number of the last write."""
         self._store, self._name = RunStore(path, max_bytes), uuid.uuid4().hex
         return pid_and_host(), self._store.claim(self._name)
 
     def write(self, number: int, method: str, *arguments: Any, **options: Any) -> None:  # Any: the method's
-        """Carry out a write, unless it is in the file."""
+        """Carry out a write, unless it is in the file already."""
         self._store.once(self._name, number, lambda store: getattr(store, method)(*arguments, **options))
 
-    def meta(self) -> dict[str, Any]:  # Any: whatever JSON can hold
+    def meta(self) -> dict[str, Any]:  # Any: JSON values
         """Return the facts about the run."""
         return self._store.meta()
 
@@ -45,7 +45,7 @@ class StoreWriter:
 
 @dataclass(kw_only=True)
 class _Write:
-    """A write on its way."""
+    """An unacknowledged write."""
 
     number: int
     call: tuple[str, tuple[Any, ...], dict[str, Any]]  # Any: the method's arguments
@@ -56,17 +56,19 @@ class RemoteStore:
     """`core.store.Recorder` over a `StoreWriter`, for the trainer."""
 
     def __init__(self, cluster: Cluster, path: Path, max_bytes: int) -> None:
-        """Start the writer, on this machine unless its placement says otherwise: the path must lead to the file there.
+        """Start the writer, on this machine unless its placement names custom resources.
+
+        The path must lead to the file on the writer's machine.
 
         Raises:
-            CairnError: it cannot open the file.
+            CairnError: the writer cannot open the file.
         """
         self.process = ""  # where the writer runs
         self._cluster, self._path, self._max_bytes = cluster, path.absolute(), max_bytes
         self._pending: deque[_Write] = deque()
         self._actor, self._last = self._opened()
 
-    def set_meta(self, values: Mapping[str, Any]) -> None:  # Any: whatever JSON can hold
+    def set_meta(self, values: Mapping[str, Any]) -> None:  # Any: JSON values
         """Store facts about the run."""
         self._send("set_meta", dict(values))
 
@@ -84,8 +86,8 @@ class RemoteStore:
         more = {"phase": phase, "task_types": task_types, "advantages": advantages}
         self._send("add", step, dict(metrics), list(episodes), **more)
 
-    def environment(self, env: str, version: int, config: Mapping[str, Any]) -> None:  # Any: whatever JSON can hold
-        """Store which version of an environment is played."""
+    def environment(self, env: str, version: int, config: Mapping[str, Any]) -> None:  # Any: JSON values
+        """Store the version of an environment."""
         self._send("environment", env, version, dict(config))
 
     def checkpoint(self, step: int, folder: str) -> None:
@@ -93,27 +95,27 @@ class RemoteStore:
         self._send("checkpoint", step, folder)
 
     def event(self, step: int, kind: str, text: str) -> None:
-        """Store that something happened."""
+        """Store an event."""
         self._send("event", step, kind, text)
 
     def forget_after(self, step: int) -> None:
         """Delete everything later than `step`."""
         self._send("forget_after", step)
 
-    def meta(self) -> dict[str, Any]:  # Any: whatever JSON can hold
-        """Return the facts about the run, those on their way included."""
+    def meta(self) -> dict[str, Any]:  # Any: JSON values
+        """Return the facts about the run, including those of pending writes."""
         self.flush()
         found: dict[str, Any] = self._sure(lambda: self._cluster.answer(self._actor.meta.remote()))
         return found
 
     def series(self, name: str) -> list[tuple[int, float]]:
-        """Return (step, value) pairs of one metric, by step, those on their way included."""
+        """Return (step, value) pairs of one metric, by step, including those of pending writes."""
         self.flush()
         found: list[tuple[int, float]] = self._sure(lambda: self._cluster.answer(self._actor.series.remote(name)))
         return found
 
     def flush(self) -> None:
-        """Return when all of it is in the file.
+        """Wait until every write is in the file.
 
         Raises:
             CairnError: a write failed.
@@ -131,13 +133,13 @@ class RemoteStore:
         write.ref = self._actor.write.remote(write.number, method, *arguments, **options)
 
     def _settle(self, most: int) -> None:
-        """Wait until at most so many writes are on their way."""
+        """Wait until at most `most` writes are unacknowledged."""
         while len(self._pending) > most:
             self._sure(lambda: self._cluster.answer(self._pending[0].ref))
             self._pending.popleft()
 
     def _sure(self, ask: Callable[[], T]) -> T:
-        """Return the answer, of this writer or of those that replace it."""
+        """Return the result of a call, repeated on a new writer whenever the writer is lost."""
         while True:
             try:
                 return ask()

@@ -1,7 +1,7 @@
-"""A policy on its way to another process: its files once, then only its trained weights, as bytes by name.
+"""Transfer of a policy to another process: first its files, then only its trained weights.
 
-Bytes, for numpy has no bfloat16, and Ray hands arrays over without a copy. Both sides have the same model, so that
-names and shapes agree; an error says where they do not.
+Weights are sent as bytes because numpy has no bfloat16, and Ray shares arrays without a copy. Both sides must have the
+same model, so that names and shapes agree; otherwise an error names the difference.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def policy_of(files: Mapping[str, bytes], dtype: str) -> Policy:
 
 
 def weights_of(weights: Mapping[str, Tensor]) -> Weights:
-    """Return weights by name, such as `agents.models.lora.trained` returns them, as bytes."""
+    """Return the bytes of weights by name, such as those of `agents.models.lora.trained`."""
     return {
         name: weight.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy() for name, weight in weights.items()
     }
@@ -44,10 +44,10 @@ def weights_of(weights: Mapping[str, Tensor]) -> Weights:
 
 @torch.no_grad()
 def put_weights(policy: Policy, weights: Weights) -> None:
-    """Give the policy these weights, in place.
+    """Copy these weights into the policy, in place.
 
     Raises:
-        CairnError: they are another model's.
+        CairnError: they belong to another model.
     """
     mine = dict(policy.model.named_parameters())
     if strange := sorted(set(weights) - set(mine)):

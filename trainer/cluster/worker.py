@@ -1,7 +1,7 @@
-"""A rollout worker: environments and back end on one machine, which play the jobs that the trainer deals.
+"""A rollout worker: environments and a back end on one machine that play the trainer's jobs.
 
-It does nothing between calls: the trainer keeps one call of `advance` outstanding for as long as there is something to
-play. Weights come with a call, as a reference into the object store and only when they are new.
+The worker is idle between calls: the trainer keeps one call of `advance` outstanding while the worker has jobs. A call
+carries new weights as a reference into the object store.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from cairn.trainer.config import RunConfig
 from cairn.trainer.engine import build_engine
 from cairn.trainer.hardware import set_up_torch
 
-_SLICE_S = 0.1  # of a call in which no episode ends
+_SLICE_S = 0.1  # longest duration of a call in which no episode ends
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerInit:
-    """What a worker begins with, besides the policy's files."""
+    """The initial data of a worker, except the policy's files."""
 
     config: RunConfig
     version: int  # of the policy's weights
-    kept: State | None  # what it goes on from; None: nothing
-    jobs: Sequence[Job]  # that this speaks of
+    kept: State | None  # the state that it resumes from; None: it starts empty
+    jobs: Sequence[Job]  # the jobs of `kept`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,41 +42,41 @@ class WorkerReady:
     """A worker that has started."""
 
     process: str  # where it runs
-    restarted: int  # episodes that could not be taken up and began anew
+    restarted: int  # episodes that could not be resumed and started again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerCommand:
-    """What a worker is told with a call."""
+    """A call's input."""
 
-    jobs: Sequence[Job] = ()  # to be played besides those that it has
-    weights: tuple[int, Sequence[Ref]] | None = None  # version and a reference; None: those that it has
-    cut: Sequence[int] = ()  # groups whose time is over
-    return_jobs: int = 0  # jobs that others have room for: so many that have not begun are wanted back
+    jobs: Sequence[Job] = ()  # new jobs, in addition to those that it has
+    weights: tuple[int, Sequence[Ref]] | None = None  # version and a reference; None: no change
+    cut: Sequence[int] = ()  # groups whose time limit has passed
+    return_jobs: int = 0  # number of unstarted jobs to return, as other workers have room for them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerReply:
-    """What came of a call."""
+    """A call's result."""
 
     ended: Sequence[tuple[Key, Episode]]
     given_back: Sequence[Key]
-    num_waiting: int  # jobs that it has and that have not begun
+    num_waiting: int  # jobs that it has and has not started
     tokens_processed: int  # computed since its start
 
 
 class RolloutWorker:
-    """Plays jobs; `start` comes first."""
+    """Plays jobs; call `start` first."""
 
     def start(self, start: WorkerInit, files: Mapping[str, bytes]) -> WorkerReady:
-        """Build everything and take up what was under way.
+        """Build the engine and resume the episodes in progress.
 
         Raises:
-            CairnError: something that the configuration names is not on this machine.
+            CairnError: this machine lacks something that the configuration names.
         """
         config = start.config
         set_up_torch(config.trainer.threads, config.trainer.deterministic)
-        self._jobs: deque[Job] = deque()  # not begun
+        self._jobs: deque[Job] = deque()  # not started
         with own_errors():
             self._policy = policy_of(files, config.model.dtype)
             self._policy.version = start.version
@@ -87,7 +87,7 @@ class RolloutWorker:
         return WorkerReady(process=pid_and_host(), restarted=restarted)
 
     def advance(self, order: WorkerCommand) -> WorkerReply:
-        """Play until an episode ends, or for a moment."""
+        """Play until an episode ends, or for a tenth of a second."""
         if order.weights is not None:
             version, (ref,) = order.weights
             weights: Weights = ray.get(ref)
@@ -102,7 +102,7 @@ class RolloutWorker:
         return self._progress(ended, given_back)
 
     def state(self) -> tuple[WorkerReply, State]:
-        """Return what came of it, and what is under way as JSON."""
+        """Return the new results, and the episodes in progress as JSON."""
         progress = self._progress(self._engine.drain_envs())
         return progress, engine_state(self._engine)
 

@@ -1,4 +1,7 @@
-"""Credit assignment: one advantage a step, from a `StepTable`. One file a method; `advantages` calls any of them."""
+"""Credit assignment: computes one advantage per step from a `StepTable`.
+
+Each method is one file; `advantages` calls a method by its name.
+"""
 
 from __future__ import annotations
 
@@ -17,20 +20,20 @@ __all__ = ["Credit", "advantage_std", "advantages", "learned"]
 
 
 def advantages(table: StepTable, method: str, **config: Any) -> Floats:
-    """Return one advantage a step, float64 [N], in the row order in which the caller gave the table.
+    """Return one advantage per step, float64 [N], in the caller's row order.
 
-    Steps that are not trained on (`table.trained` False), those of earlier updates (`table.past`) and those of
-    unscorable episodes get 0.
+    Untrained steps (`table.trained` False), steps of earlier updates (`table.past`) and steps of unscorable episodes
+    get 0.
 
     Args:
-        table: the steps; groups are never mixed, unless the method says that it normalises over the batch.
+        table: the steps; groups are never mixed, unless the method normalises over the batch.
         method: a registered credit method, such as "grpo", "gigpo" or "closure".
         config: fields of the method's `Config`.
 
     Raises:
-        UnknownNameError: no such method.
-        ConfigError: a field that the method does not have, or a value that it does not take.
-        CairnError: the method needs a column or a part of the reward that the table does not have, or would take
+        UnknownNameError: the method is unknown.
+        ConfigError: a field is unknown to the method, or a value is invalid.
+        CairnError: the method needs a column or a part of the reward that is missing from the table, or would mistake
             earlier updates for this one.
     """
     credit, settings = _load(table, method, config)
@@ -38,10 +41,10 @@ def advantages(table: StepTable, method: str, **config: Any) -> Floats:
 
 
 def learned(table: StepTable, method: str, **config: Any) -> Flags:
-    """Return which steps count in the loss and its normaliser, bool [N], in the caller's row order.
+    """Return flags of the steps in the loss and its normaliser, bool [N], in the caller's order.
 
-    Takes what `advantages` takes. Left out are steps that are not trained on, those of earlier updates, those of
-    unscorable episodes, and those that the method drops.
+    The arguments are those of `advantages`. Untrained steps, steps of earlier updates, steps of unscorable episodes and
+    steps that the method drops are False.
 
     Raises:
         CairnError: as `advantages`.
@@ -52,12 +55,12 @@ def learned(table: StepTable, method: str, **config: Any) -> Flags:
 
 
 def advantage_std(table: StepTable, method: str = "closure", **config: Any) -> Floats:
-    """Return how uncertain each advantage is, as a standard deviation, float64 [N], in the caller's row order.
+    """Return the standard deviation of each advantage, float64 [N], in the caller's row order.
 
-    Takes what `advantages` takes, of a method that has widths.
+    The arguments are those of `advantages`; the method must define `width`.
 
     Raises:
-        CairnError: it has none; and what `advantages` raises.
+        CairnError: the method has no widths; or an error of `advantages`.
     """
     credit, settings = _load(table, method, config)
     if credit.width is None:

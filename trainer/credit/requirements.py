@@ -1,4 +1,4 @@
-"""Checks, when a run's configuration is loaded, that training has all that its credit method needs."""
+"""Checks at configuration time that training has the data its credit method needs."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from cairn.core.errors import ConfigError
 from cairn.core.plugins import CREDITS
 from cairn.trainer.credit.base import Credit
 
-PROVIDED = ("length", "logprob")  # optional columns that training fills; channels and parts are the environment's
-_MISSING = {  # column: its content, and the reason why training has none
+PROVIDED = ("length", "logprob")  # optional columns that training fills; channels and parts come from the environment
+_MISSING = {  # column: its content, and the reason why training lacks it
     "value": ("state values", "no value source exists in training yet"),
     "final_value": ("state values", "no value source exists in training yet"),
     "role": ("the agent of each turn", "no environment of several agents exists yet"),
@@ -25,7 +25,7 @@ _MISSING = {  # column: its content, and the reason why training has none
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DeclaredEnv:
-    """What an environment declares that credit methods depend on; see `EnvMeta`."""
+    """The declarations of an environment that credit methods depend on; see `EnvMeta`."""
 
     env_id: str
     parts: Collection[str]  # channels that are parts of the reward
@@ -36,20 +36,21 @@ class DeclaredEnv:
 
 def check_training(
     method: str,
-    settings: Mapping[str, Any],  # Any: the method's Config checks them
+    settings: Mapping[str, Any],  # Any: the method's Config validates them
     env: DeclaredEnv,
     group_size: int,
 ) -> None:
-    """Check that training provides all the data that a credit method needs, and that its assumptions hold.
+    """Check that training has the data of a credit method, and that its assumptions hold.
 
     Args:
         method: a registered credit method.
         settings: fields of its Config.
-        env: the environment that is trained on.
+        env: the training environment.
         group_size: episodes of each task.
 
     Raises:
-        ConfigError: naming the method, the missing data or the assumption, the reason and other methods.
+        ConfigError: the check failed; the message names the method, the missing data or the false assumption, the
+            reason, and other methods.
     """
     credit: Credit[Any] = CREDITS.load(method)
     if missing := _missing(credit, build(credit.config, settings, f"credit {method!r}"), env):
@@ -67,13 +68,16 @@ def check_training(
 
 
 def _trainable(env: DeclaredEnv) -> list[str]:
-    """Return the methods that lack nothing with their default settings."""
+    """Return the methods whose needs the environment fulfils with their default settings."""
     loaded: dict[str, Credit[Any]] = {name: CREDITS.load(name) for name in CREDITS.ids()}
     return [name for name, each in loaded.items() if not _missing(each, each.config(), env)]
 
 
 def _missing(credit: Credit[Any], settings: Config, env: DeclaredEnv) -> str:
-    """Return the missing data or the false assumption with the reason, for a message; empty if nothing is missing."""
+    """Return the missing data or the false assumption with its reason, for a message.
+
+    Empty if nothing is missing.
+    """
     for column in (*credit.needs, *credit.needs_in_training):
         if column not in ("parts", "channels", *PROVIDED):
             content, reason = _MISSING.get(column, (f"the column {column!r}", "training does not fill it"))

@@ -1,7 +1,7 @@
-"""The trajectory graph of one group: its states, the steps between them, and what a person wants to know of both.
+"""The trajectory graph of one group: states, the steps between them, and queries on both.
 
-It counts what was recorded. It gives no credit (`cairn.trainer.credit` does), draws nothing and knows no text: labels
-are what the caller has for keys. A recorded path is any chain of edges, also of edges from different episodes.
+It only counts recorded steps. It computes no credit (see `cairn.trainer.credit`), draws nothing and holds no texts: the
+caller provides labels for keys. A recorded path is any chain of edges, including edges from different episodes.
 
 Worked example, an episode ``hall go kitchen, kitchen open WIN`` and one ``hall go kitchen, kitchen wait LOSE``::
 
@@ -9,7 +9,7 @@ Worked example, an episode ``hall go kitchen, kitchen open WIN`` and one ``hall 
     visits      2      2        1        1           visits           2                1                1
     rate       1/2    1/2       1        0           rate            1/2               1                0
 
-Building costs O(N log N) in N steps. Records are made when they are first asked for, one Python object each.
+Building costs O(N log N) in N steps. `Node` and `Edge` objects are created on first use.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from cairn.trainer.credit.kernel.segments import segments
 
 Kind = Literal["state", "open", "success", "failure"]
 
-_STOPPED = np.uint64(0x0FE2)  # scope of the keys of open ends that the state key says nothing about
-_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "&": "&amp;", "\n": "\\n"})  # of a quoted label in DOT
+_STOPPED = np.uint64(0x0FE2)  # scope of the keys of open ends with unknown state keys
+_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "&": "&amp;", "\n": "\\n"})  # escapes of a quoted label in DOT
 _SHAPES = {"state": "box", "open": "box, style=dashed", "success": "doublecircle", "failure": "octagon"}
 
 
@@ -43,61 +43,63 @@ _SHAPES = {"state": "box", "open": "box, style=dashed", "success": "doublecircle
 class Node:
     """A state, or one of the two ends."""
 
-    id: int  # its place in `TrajectoryGraph.nodes`
-    kind: Kind  # open: only ever the place where a budget ended an episode; no step leaves it
+    id: int  # its index in `TrajectoryGraph.nodes`
+    kind: Kind  # open: the last state of an episode that a budget cut, without outgoing steps
     key: int | None  # 64 bits; None: one of the two ends
-    label: str  # the caller's name of the key, else its 16 hex digits; of the two ends, the kind
+    label: str  # the caller's name of the key, else its 16 hex digits; for the two ends, the kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
     """All steps that took one action in one state and led to one state."""
 
-    id: int  # its place in `TrajectoryGraph.edges`
+    id: int  # its index in `TrajectoryGraph.edges`
     tail: Node
     head: Node
     action: int  # 64-bit key
     label: str  # the caller's name of the action, else its 16 hex digits
-    occurrences: tuple[tuple[int, int], ...]  # (episode, turn), ascending, at least one; episode: the table's number
+    occurrences: tuple[tuple[int, int], ...]  # (episode, turn), ascending, at least one; episode: number in the table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Divergence:
-    """A state from which episodes that succeed and episodes that do not leave by different edges."""
+    """A state at which successful and unsuccessful episodes leave by different edges."""
 
     node: Node
-    edges: tuple[Edge, ...]  # all that leave it, highest success rate first
+    edges: tuple[Edge, ...]  # all outgoing edges, highest success rate first
     spread: float  # highest success rate minus lowest, 0..1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loop:
-    """An episode that came back to a state."""
+    """A repeated visit of one episode to a state."""
 
     node: Node
-    episode: int  # the table's number
-    turns: tuple[int, ...]  # every turn at which it was there, two or more; its length: a budget ended it there
+    episode: int  # number in the table
+    turns: tuple[int, ...]  # turns of the visits, two or more; the episode's length: a budget ended it there
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TrajectoryGraph:
-    """The N steps of one group over V states; node V is the success end, node V + 1 the failure end.
+    """The N steps of one group over V states.
 
-    An episode that succeeded leads to the success end, any other that terminated to the failure end. One that a budget
-    ended without success stops in the state that its last step led to: if no step ever left that, it is an open end.
+    Node V is the success end, node V + 1 the failure end.
+
+    A successful episode leads to the success end, any other terminated episode to the failure end. An unsuccessful
+    episode cut by a budget stops in the state after its last step; a state without outgoing steps is an open end.
     """
 
     steps: StepTable  # the group's N rows, its episodes counted from 0
-    first_episode: int  # the table's number of its first episode; the others follow
-    tail: Ids  # [N] node that a step was taken in
-    head: Ids  # [N] node that it led to
+    first_episode: int  # table number of the group's first episode; the others follow
+    tail: Ids  # [N] node before the step
+    head: Ids  # [N] node after the step
     edge: Ids  # [N] dense ids of (tail, action, head), ascending by tail
     keys: Keys  # [V] ascending
     labels: Mapping[int, str]  # names of state keys and action keys; empty: none
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
-        """States in the order of their keys, then the success end and the failure end, which are always there."""
+        """States in the order of their keys, then the success end and the failure end."""
         num_steps = np.bincount(self.tail, minlength=len(self.keys)).tolist()
         states = [
             Node(id=i, kind="state" if n else "open", key=key, label=self._label(key))
@@ -108,7 +110,7 @@ class TrajectoryGraph:
 
     @cached_property
     def edges(self) -> tuple[Edge, ...]:
-        """Edges in the order of the states that they leave."""
+        """Edges, ordered by their tail states."""
         rows, nodes = np.argsort(self.edge, kind="stable"), self.nodes
         stop = np.cumsum(np.bincount(self.edge))
         start = np.append(0, stop[:-1])
@@ -127,43 +129,47 @@ class TrajectoryGraph:
 
     @property
     def starts(self) -> tuple[Node, ...]:
-        """The states that episodes began in, in the order of `nodes`."""
+        """The initial states of episodes, in the order of `nodes`."""
         return self._nodes(np.unique(self.tail[self.steps.turn == 0]))
 
     def state(self, key: int) -> Node:
-        """Return the node of a state key; one that no episode of the group was in is a CairnError."""
+        """Return the node of a state key.
+
+        Raises:
+            CairnError: no episode of the group visited the state.
+        """
         found = int(np.searchsorted(self.keys, np.uint64(key))) if 0 <= key < 1 << 64 else len(self.keys)
         if found == len(self.keys) or int(self.keys[found]) != key:
             raise CairnError(f"TrajectoryGraph: no episode of the group was in a state of key {key!r}")
         return self.nodes[found]
 
     def edges_from(self, node: Node) -> tuple[Edge, ...]:
-        """Return the edges that leave a node, in the order of `edges`; of an end or an open end, none."""
+        """Return the outgoing edges of a node, in the order of `edges`; ends have none."""
         begin, end = np.searchsorted(self._tail_of_edge, [self._id(node), self._id(node) + 1])
         return self.edges[begin:end]
 
     def visits(self, part: Node | Edge) -> int:
-        """Return how often episodes were in a node, or took an edge; each time counts.
+        """Return the number of visits to a node, or of traversals of an edge, with repetitions.
 
-        An episode of T steps makes T + 1 visits to nodes: one a step, and one to the node that the last step led to.
-        At least 1, but for an end that no episode reached: 0.
+        An episode of T steps makes T + 1 visits to nodes: one per step, and one to the node after the last step. The
+        result is at least 1, except 0 for an end that no episode reached.
         """
         return int(self._tallies[type(part)][0][self._id(part)])
 
     def success_rate(self, part: Node | Edge) -> float:
-        """Return the share of the distinct episodes through a node or an edge that succeed, 0..1.
+        """Return the success rate of the distinct episodes through a node or an edge, 0..1.
 
-        An episode that comes by twice counts once; one that a budget ended counts as the table says, mostly as no
-        success. The success end has 1 and the failure end 0, also where no episode reached them.
+        An episode counts once, even with repeated visits. An episode cut by a budget counts by its `success` in the
+        table, which is usually False. The success end has 1 and the failure end 0, even if no episode reached them.
         """
         return float(self._tallies[type(part)][1][self._id(part)])
 
     def divergence_points(self) -> tuple[Divergence, ...]:
-        """Return the states where one episode leaves by one edge and succeeds, and another by another and does not.
+        """Return the states where successful and unsuccessful episodes leave by different edges.
 
-        Ordered by spread, the highest success rate of the edges that leave minus the lowest, largest first; then by
-        visits, most first. Edges that all saw both outcomes equally often have a spread of 0. Empty where all episodes
-        have one outcome.
+        Ordered by spread, the highest success rate of the outgoing edges minus the lowest, largest first; then by
+        visits, most first. The spread is 0 if all edges have equal success rates. Empty where all episodes have one
+        outcome.
         """
         rate = self._tallies[Edge][1]
         wins, losses = rate > 0, rate < 1  # an edge is taken by at least one episode
@@ -177,10 +183,10 @@ class TrajectoryGraph:
         return tuple(sorted(found, key=lambda at: (-at.spread, -self.visits(at.node), at.node.id)))
 
     def loops(self) -> tuple[Loop, ...]:
-        """Return every pair of an episode and a state that it was in more than once, by episode, then by turns.
+        """Return every repeated visit of an episode to a state, by episode, then by turns.
 
-        A step that leaves the state as it was is a loop too. A budget that ends an episode in a state that it had been
-        in makes one, whose last turn is the episode's length.
+        A step that does not change the state is also a loop. So is the end of an episode, by a budget, in a state that
+        it had visited: the last turn is then the episode's length.
         """
         node, episode, turn, _ = self._stays
         own = segments(episode, node.astype(np.uint64))
@@ -194,18 +200,18 @@ class TrajectoryGraph:
         return tuple(sorted(found, key=lambda loop: (loop.episode, loop.turns)))
 
     def dead_ends(self) -> tuple[Node, ...]:
-        """Return the states from which no recorded path leads to a success, in the order of `nodes`.
+        """Return the states without a recorded path to a success, in the order of `nodes`.
 
-        Open ends are among them, for nothing recorded leaves them; the failure end is not. All states where no episode
-        succeeded.
+        The result includes open ends, which have no outgoing steps, but not the failure end. It contains all states if
+        no episode succeeded.
         """
         return self._nodes(np.flatnonzero(self._next_to_success[: len(self.keys)] < 0))
 
     def shortest_success(self, node: Node) -> tuple[Edge, ...] | None:
-        """Return the edges of a recorded path to success of the fewest steps; None where there is no path.
+        """Return the edges of a shortest recorded path to success; None if no path exists.
 
-        Of several such paths one, the same each time; of several edges between two of its nodes the most visited. From
-        the success end: no edge.
+        The choice among several such paths is deterministic; among several edges between two nodes it is the most
+        visited one. The path from the success end is empty.
         """
         here, path = self._id(node), []
         while here != len(self.keys):
@@ -218,10 +224,10 @@ class TrajectoryGraph:
         return tuple(path)
 
     def cut_states(self) -> tuple[Node, ...]:
-        """Return the states that every recorded path from any start to success passes, in the order of passing.
+        """Return the states on every recorded path to success from any start, in order.
 
-        They are the dominators of the success end, itself left out. One start is a cut state, of several none need be.
-        Empty where no episode succeeded.
+        They are the dominators of the success end, without the end itself. A single start is a cut state; with several
+        starts, none may be one. The result is empty if no episode succeeded.
         """
         success, root = len(self.keys), len(self.keys) + 2
         starts = self.tail[self.steps.turn == 0]
@@ -235,11 +241,11 @@ class TrajectoryGraph:
         return self._nodes(_unavoidable(onward, path[::-1])[1:-1])
 
     def to_networkx(self) -> nx.MultiDiGraph[int]:
-        """Return the graph for networkx, its nodes and edges under their ids.
+        """Return the graph for networkx, with the ids of nodes and edges.
 
         Attributes of both: label, visits, success_rate. Of nodes: key (hex digits; empty for the two ends), kind. Of
-        edges: action (hex digits), occurrences ("episode:turn", separated by blanks). Characters that cannot be printed
-        are written as \\x and their hex digits: XML, and so GraphML, has no place for some of them.
+        edges: action (hex digits), occurrences ("episode:turn", separated by blanks). Unprintable characters are
+        written as \\x and their hex digits, because XML, and so GraphML, does not allow some of them.
         """
         out: nx.MultiDiGraph[int] = nx.MultiDiGraph()
         for node in self.nodes:
@@ -252,10 +258,10 @@ class TrajectoryGraph:
         return out
 
     def to_dot(self) -> str:
-        """Return the graph in Graphviz's language, with labels, visits and success rates.
+        """Return the graph in Graphviz's DOT language, with labels, visits and success rates.
 
-        Labels are shown as they are, line breaks too, whatever they contain; what cannot be printed, as \\x and its hex
-        digits.
+        Labels are escaped, so that they appear unchanged, with line breaks; unprintable characters appear as \\x and
+        their hex digits.
         """
         lines = [f"  {node.id} [shape={_SHAPES[node.kind]}, label={self._dot_label(node)}];" for node in self.nodes]
         lines += [f"  {edge.tail.id} -> {edge.head.id} [label={self._dot_label(edge)}];" for edge in self.edges]
@@ -263,7 +269,10 @@ class TrajectoryGraph:
 
     @cached_property
     def _stays(self) -> tuple[Ids, Ids, Ids, Flags]:
-        """Node, episode, turn and success of every visit to a node: N rows, then E places where an episode stopped."""
+        """Node, episode, turn and success of every visit to a node.
+
+        First the N rows, then E rows for the nodes in which episodes stopped.
+        """
         steps, last = self.steps, self.steps.is_last
         episode = steps.episode + self.first_episode
         return (
@@ -288,7 +297,7 @@ class TrajectoryGraph:
 
     @cached_property
     def _next_to_success(self) -> Ids:
-        """The next node of a shortest path to success, [V + 2]; negative at the success end and where no path is."""
+        """The next node of a shortest path to success, [V + 2]; negative if there is no such node."""
         back = _arcs(self.head, self.tail, len(self.keys) + 2)
         return np.asarray(csgraph.breadth_first_order(back, len(self.keys))[1], np.int64)
 
@@ -320,12 +329,12 @@ def trajectory_graph(
     Args:
         table: the steps.
         group: the table's dense number of the group.
-        key: name of the state key, as in `cairn.trainer.credit.kernel.keys`. Where a budget stopped an episode is known
-            to the key "anchor" only; with others, each such episode has an open end of its own.
+        key: name of the state key, as in `cairn.trainer.credit.kernel.keys`. Only the key "anchor" identifies the state
+            in which a budget stopped an episode; with others, each such episode has its own open end.
         labels: names of state keys and of action keys.
 
     Raises:
-        CairnError: there is no such group, or no such key.
+        CairnError: the group does not exist, or the key is unknown.
     """
     num_groups = int(table.group.max(initial=-1)) + 1
     if not 0 <= group < num_groups:
@@ -359,7 +368,7 @@ def _only(table: StepTable, rows: slice) -> StepTable:
 
 
 def _tally(of: Ids, episode: Ids, is_success: Flags, count: int) -> tuple[Ids, Floats]:
-    """Return how often each of `count` ids occurs, and which share of its distinct episodes succeed; of none, 0."""
+    """Return the count of each id and the success rate of its distinct episodes (0 if none)."""
     first = np.unique(of * (int(episode.max()) + 1) + episode, return_index=True)[1]
     episodes = np.bincount(of[first], minlength=count)
     wins = np.bincount(of[first], is_success[first], count)
@@ -371,10 +380,12 @@ def _arcs(tail: Ids, head: Ids, count: int) -> sparse.csr_matrix:
 
 
 def _unavoidable(onward: sparse.csr_matrix, path: list[int]) -> list[int]:
-    """Return the nodes of a path that every path from its first node to its last passes, in order; O(V + E).
+    """Return the nodes of a path that every path between its ends passes, in order.
 
-    Sweep along the path and follow all that leaves it to where it comes back: a node is passed by all exactly if
-    nothing that left before it comes back behind it.
+    Cost: O(V + E).
+
+    The sweep along the path follows every branch that leaves the path up to its return. All paths pass a node if and
+    only if no branch that left before it returns behind it.
     """
     bounds, heads = onward.indptr.tolist(), onward.indices.tolist()
     place = dict(zip(path, range(len(path)), strict=True))

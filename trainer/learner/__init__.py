@@ -1,1 +1,1 @@
-"""The learner: samples to batches, forward and backward passes, the objective, optimizers and process groups."""
+"""The learner: batches, forward and backward passes, objective, optimizers, process groups."""

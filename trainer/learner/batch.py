@@ -1,9 +1,10 @@
-"""Samples as tensors, their shared prefixes laid down once: the only records that hold tensors.
+"""Samples as tensors, with shared prefixes stored once: the only records that hold tensors.
 
-A state is a node of the samples' forest, and what the policy says there about the allowed ids is a prediction. Samples
-that decide at one state under one constraint share a prediction, each with its own target, advantage and weight.
+A state is a node of the samples' forest. A prediction is the policy's distribution over the allowed ids at a state.
+Samples with a decision at the same state under the same constraint share a prediction, each with its own target,
+advantage and weight.
 
-Letters: N nodes of a micro-batch, P predictions, C allowed ids of all predictions together, D decided places.
+Letters: N nodes of a micro-batch, P predictions, C allowed ids of all predictions together, D decided positions.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class Batch:
 
     ids_N: Tensor
     ragged: Ragged
-    states_P: Tensor  # index into N of the state that predicts
+    states_P: Tensor  # index into N of the predicting state
     choice_rows_C: Tensor  # prediction of each allowed id
     choice_ids_C: Tensor
     free_rows: Tensor  # predictions where the whole vocabulary was allowed
@@ -36,13 +37,13 @@ class Batch:
     old_logprobs_D: Tensor  # float32
     advantages_D: Tensor  # float32
     loss_weights_D: (
-        Tensor  # float32; share of each place in the loss; all places of all micro-batches of a step sum to 1
+        Tensor  # float32; share of each position in the loss; the shares of all micro-batches of a step sum to 1
     )
-    tokens_unshared: int  # tokens of the samples, each by itself
+    tokens_unshared: int  # tokens of the samples without sharing
 
 
 def make_batch(samples: Sequence[Sample], weights: Sequence[np.ndarray], device: torch.device) -> Batch:
-    """Lay samples down as a forest; `weights` has one array [D] a sample."""
+    """Return samples as a forest; `weights` has one array [D] per sample."""
     tree = make_tree([s.context for s in samples])
     states = np.concatenate([nodes[s.positions - 1] for s, nodes in zip(samples, tree.nodes, strict=True)])
     rows, allowed = _predictions(states, [choice for s in samples for choice in s.choices()])
@@ -68,10 +69,10 @@ def make_batch(samples: Sequence[Sample], weights: Sequence[np.ndarray], device:
 
 
 def micro_batches(samples: Sequence[Sample], budget: int) -> Iterator[list[int]]:
-    """Yield indices of samples in micro-batches of at most `budget` nodes; those that share prefixes go together.
+    """Yield indices of samples in micro-batches of at most `budget` nodes.
 
-    The cut between two samples makes both sides pay for what they share. A sample longer than the budget gets a
-    micro-batch of its own.
+    Samples with shared prefixes are neighbours. A cut between two samples computes their shared prefix twice. A sample
+    longer than the budget gets its own micro-batch.
     """
     contexts = [s.context for s in samples]
     chunk: list[int] = []
@@ -88,10 +89,10 @@ def micro_batches(samples: Sequence[Sample], budget: int) -> Iterator[list[int]]
 
 
 def rank_micro_batches(samples: Sequence[Sample], budget: int, rank: int, world: int) -> list[list[int]]:
-    """Return one rank's micro-batches, as `by_tokens` has them; every rank gets the same number.
+    """Return one rank's micro-batches, cut as by `micro_batches`; all ranks get the same number.
 
-    Each rank has one stretch of the samples in order, so that those that share prefixes meet, and about the same number
-    of tokens. A rank with fewer micro-batches than another gets empty ones at the end.
+    Each rank gets a contiguous range of the sorted samples, so that samples with shared prefixes stay together, with
+    about the same number of tokens. A rank with fewer micro-batches than another gets empty ones at the end.
     """
     shares = _split_by_prefix(samples, world)
     cuts = [
@@ -101,7 +102,7 @@ def rank_micro_batches(samples: Sequence[Sample], budget: int, rank: int, world:
 
 
 def _split_by_prefix(samples: Sequence[Sample], world: int) -> list[list[int]]:
-    """Return `world` stretches of the samples in order, each with about the same number of nodes."""
+    """Return `world` contiguous ranges of the sorted samples, each with about the same nodes."""
     contexts = [s.context for s in samples]
     order = in_order(contexts)
     sizes = [
@@ -114,7 +115,7 @@ def _split_by_prefix(samples: Sequence[Sample], world: int) -> list[list[int]]:
 
 
 def _predictions(states: IntArray, choices: Sequence[IntArray]) -> tuple[list[int], list[tuple[int, IntArray]]]:
-    """Return the prediction of each place, and state and allowed ids of each prediction."""
+    """Return the prediction of each position, and each prediction's state and allowed ids."""
     rows: list[int] = []
     known: dict[tuple[int, bytes], int] = {}
     predictions: list[tuple[int, IntArray]] = []

@@ -1,10 +1,12 @@
-"""Several processes that train one policy: they meet, share its weights out (FSDP2), and add up what each computed.
+"""Training by several processes: rendezvous, sharded weights (FSDP2) and reductions.
 
-A rank is one process with its part of every weight, gradient and moment. Samples are dealt so that the step is that of
-one rank: see `batch.dealt`. Gradients are summed, never averaged, for every place's share of the loss is fixed before.
-One rank needs no process group, and every function here then does nothing.
+A rank is one process with its shard of every weight, gradient and moment. Samples are distributed so that the step
+equals that of a single rank: see `batch.rank_micro_batches`. Gradients are summed, never averaged, because every
+position's share of the loss is fixed in advance. A single rank needs no process group, and every function here then
+does nothing.
 
-Not covered: several meshes, pipeline or tensor parallelism, ranks that come and go. A rank that fails ends the group.
+Not covered: several meshes, pipeline or tensor parallelism, changes of the number of ranks. A rank that fails ends the
+group.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from typing import Any, TypeVar
 import torch
 import torch.distributed as dist
 from torch import Tensor
-from torch.distributed import TCPStore  # type: ignore[attr-defined]  # torch does not say that it exports it
+from torch.distributed import TCPStore  # type: ignore[attr-defined]  # torch does not declare the export
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
@@ -34,7 +36,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class ProcessGroup:
-    """Which of how many processes this is."""
+    """The rank of this process and the number of ranks."""
 
     rank: int = 0
     world: int = 1
@@ -44,7 +46,7 @@ class ProcessGroup:
         return self._reduced(values, dist.ReduceOp.SUM)
 
     def max(self, values: Sequence[float]) -> list[float]:
-        """Return the largest of all ranks' values."""
+        """Return the largest over all ranks."""
         return self._reduced(values, dist.ReduceOp.MAX)
 
     def _reduced(self, values: Sequence[float], how: Any) -> list[float]:  # Any: torch has no type for it
@@ -60,10 +62,11 @@ SINGLE = ProcessGroup()
 
 
 def shard(policy: Policy, ranks: ProcessGroup) -> None:
-    """Share the policy's weights out over the ranks, in place; each must hold the same ones.
+    """Shard the policy's weights over the ranks, in place; all ranks must hold equal weights.
 
-    Every layer is gathered by itself; embeddings, last norm and output layer, which may share weights, together. What
-    was gathered is let go after every pass, so that weights changed between passes are the ones that the next uses.
+    Each layer is gathered separately; embeddings, last norm and output layer, which may share weights, are gathered
+    together. Gathered weights are released after every pass, so that the next pass uses weights that changed in
+    between.
     """
     if ranks.world == 1:
         return
@@ -78,29 +81,29 @@ def shard(policy: Policy, ranks: ProcessGroup) -> None:
 
 
 def gather(tensor: Tensor) -> Tensor:
-    """Return the tensor in one piece; every rank must ask."""
+    """Return the full tensor; a collective operation that every rank must call."""
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
 def shared_like(tensor: Tensor, model: Tensor) -> Tensor:
-    """Return this rank's part of a tensor that every rank holds whole, cut as `model` is."""
+    """Return this rank's shard of a full tensor, sharded like `model`."""
     if not isinstance(model, DTensor):
         return tensor
     return distribute_tensor(tensor.to(model.device), model.device_mesh, model.placements)
 
 
 def full_weights(model: Any) -> dict[str, Tensor]:  # Any: see Policy
-    """Return the state dict in one piece, as transformers loads it; every rank must ask."""
+    """Return the full state dict in transformers' format; every rank must call it."""
     stored: dict[str, Tensor] = model.state_dict(keep_vars=True)
     parts = {id(tensor): gather(tensor.detach()) for tensor in stored.values()}  # tied weights stay one tensor
     return {name: parts[id(tensor)] for name, tensor in stored.items()}
 
 
 def clip(weights: Iterable[Tensor], max_norm: float) -> float:
-    """Scale the gradients down to `max_norm` together and return the norm that they had, over all ranks.
+    """Clip the gradients to a total norm of `max_norm`; return the norm before, over all ranks.
 
     Raises:
-        DivergedError: it is not finite; nothing has been changed.
+        DivergedError: the norm is not finite; the gradients are unchanged.
     """
     given = [weight for weight in weights if weight.grad is not None]
     norm = gather(torch.nn.utils.get_total_norm([weight.grad for weight in given if weight.grad is not None]))
@@ -111,12 +114,12 @@ def clip(weights: Iterable[Tensor], max_norm: float) -> float:
 
 
 def open_meeting(host: str = "127.0.0.1") -> TCPStore:
-    """Return the place where ranks meet, at a free port (see its `port`); it is there while the object is."""
+    """Return the ranks' rendezvous store on a free port (its `port`); it must stay referenced."""
     return TCPStore(host, 0, is_master=True, wait_for_workers=False)
 
 
 def join(rank: int, world: int, host: str, port: int, timeout_s: float = 600.0) -> ProcessGroup:
-    """Become one of `world` ranks that meet there: what is on a GPU goes over nccl, all else over gloo."""
+    """Join `world` ranks at a rendezvous; GPU tensors use nccl, all others gloo."""
     wait = timedelta(seconds=timeout_s)
     if host == "127.0.0.1":
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # else the machine's name must resolve
@@ -130,18 +133,19 @@ def join(rank: int, world: int, host: str, port: int, timeout_s: float = 600.0) 
 
 
 def leave(ranks: ProcessGroup) -> None:
-    """End this process's membership."""
+    """Leave the process group."""
     if ranks.world > 1:
         dist.destroy_process_group()
 
 
 def run_ranks(world: int, function: Callable[..., T], *args: object, timeout_s: float = 600.0) -> list[T]:
-    """Return what `function(ranks, *args)` returns in each of `world` new processes on this machine.
+    """Return the results of `function(ranks, *args)` in `world` new processes on this machine.
 
-    Function, arguments and results are pickled between our own processes; the function must be importable.
+    Function, arguments and results are pickled between these processes only; the function must be importable.
 
     Raises:
-        CairnError: it raised in one of them, or they took longer than `timeout_s`; all of them have ended.
+        CairnError: the function raised in one process, or the processes took longer than `timeout_s`; all processes
+            have ended.
     """
     meeting = open_meeting()
     context = torch.multiprocessing.get_context("spawn")
@@ -154,7 +158,7 @@ def run_ranks(world: int, function: Callable[..., T], *args: object, timeout_s: 
         while len(out) < world:
             if not results.empty():
                 rank, result, error_text = results.get()
-                if error_text is not None:  # the first to fail; the others fail for want of it
+                if error_text is not None:  # the first failure; the others fail as a consequence
                     raise CairnError(f"Rank {rank} failed: {error_text}")
                 out[rank] = result
             elif processes.join(0.05) and results.empty() and len(out) < world:
@@ -179,8 +183,8 @@ def _become_rank(
     ranks = join(rank, world, "127.0.0.1", port, timeout_s)
     try:
         result = function(ranks, *args)
-    except Exception:  # of another process: what it was goes to the one that waits, and this one ends
-        results.put((rank, None, traceback.format_exc()))  # before the others see that this one is gone
+    except Exception:  # the waiting process receives the traceback, and this process ends
+        results.put((rank, None, traceback.format_exc()))  # before the other ranks notice the exit
         raise
     leave(ranks)
     results.put((rank, result, None))

@@ -1,7 +1,7 @@
-"""Gradient steps on samples: micro-batches with one divisor for all of them, a loss, an optimiser step.
+"""Gradient steps on samples: micro-batches with a common divisor, a loss, an optimiser step.
 
-The gradient of a step does not depend on how its samples are cut into micro-batches, except for rounding: every place's
-share of the loss is fixed before the cut.
+The gradient of a step does not depend on the division into micro-batches, except for rounding: every position's share
+of the loss is fixed in advance.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from cairn.trainer.learner.update_metrics import UpdateReport
 
 
 class LearnerConfig(Config):
-    """How the policy's weights change."""
+    """Settings of the policy's updates."""
 
     optimizer: OptimizerConfig = OptimizerConfig()
     warmup: int = Field(0, ge=0, description="Steps over which the rates rise to their peak.")
@@ -68,11 +68,11 @@ class LearnerConfig(Config):
 
 
 class Learner:
-    """Owns the optimiser and the reference; the policy's weights are changed in place.
+    """Updates the policy's weights in place; owns the optimiser and the reference.
 
-    One of several `ranks` must make every call that the others make, with the same arguments; weights, metrics and
-    errors are then equal on all, and equal to one rank's up to rounding. Where memory runs out is a rank's own affair,
-    so tokens are halved with one rank only.
+    With several `ranks`, each must make the same calls with the same arguments; weights, metrics and errors are then
+    equal on all ranks, and equal to those of a single rank up to rounding. Ranks may run out of memory at different
+    times, so that tokens are halved with a single rank only.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Learner:
         self.temperature = temperature
         self.ranks = ranks
         self.steps = 0
-        self.rate_scale = 1.0  # of all rates
+        self.rate_scale = 1.0  # factor of all learning rates
         self.budget = TokenBudget(config.micro_batch_tokens, ranks.world == 1, on_note)
         self._total_steps = max(total_steps, 1)
         self.optimizer = PolicyOptimizer(policy.model, config.optimizer)
@@ -105,13 +105,13 @@ class Learner:
         seed: int,
         version: int | None = None,
     ) -> dict[str, float]:
-        """Make `epochs x minibatches` optimiser steps on `samples` and return metrics, averaged over the steps.
+        """Make `epochs x minibatches` optimiser steps on `samples` and return mean metrics.
 
-        `version`: of the weights as they are; tokens sampled under it are held against the first step's logprobs.
+        `version`: of the current weights; tokens sampled with it are compared with the first step's logprobs.
 
         Raises:
-            CairnError: the trainer's logprobs are not those that were sampled from; no step has been made. Or the GPU
-                ran out of memory for good.
+            CairnError: the trainer's logprobs differ from the sampled ones; no step has been made. Or the GPU
+                ran out of memory with halved micro-batches too.
         """
         objective = Objective(loss, loss_config, self.config.entropy_weight, self.config.reference)
         report = UpdateReport(version=version)
@@ -130,7 +130,7 @@ class Learner:
         return {**report.means(), **report.mismatch.metrics(), **metrics, **halvings}
 
     def close(self) -> None:
-        """Give back what is held beside memory: nothing here."""
+        """Release external resources; this learner has none."""
 
     def _step(self, samples: Sequence[Sample], objective: Objective, before: UpdateReport) -> UpdateReport:
         weights = loss_weights(samples, self.config.average)
@@ -152,7 +152,7 @@ class Learner:
         report.grad_norm += clip(trained(self.policy.model).values(), self.config.max_grad_norm)
         try:
             self.optimizer.step(self.rate_scale * self._rate())
-        except torch.OutOfMemoryError as error:  # some weights may have been changed: it cannot be repeated
+        except torch.OutOfMemoryError as error:  # some weights may have been changed: the step cannot be repeated
             raise self.budget.exceeded(str(error)) from error
         if self.reference is not None:
             self.reference.update_ema()
@@ -169,7 +169,7 @@ class Learner:
         *,
         has_gradient: bool,
     ) -> UpdateReport:
-        """Return the report with the samples' sums added; `before` stays as it is.
+        """Return the report with the samples' sums added; `before` is not changed.
 
         With `has_gradient`, add the samples' gradient to the weights' gradients; else only measure.
         """
@@ -185,13 +185,14 @@ class Learner:
                 value, sums = objective.compute(batch, logprobs_D, entropy_D, reference_D)
                 if has_gradient:
                     torch.autograd.backward(value)
-                report.add(len(batch.targets_D) if chosen else 0, sums)  # else another rank reports these tokens
+                report.add(len(batch.targets_D) if chosen else 0, sums)  # else other ranks report these tokens
         return report
 
     def _batches(self, samples: Sequence[Sample], weights: Sequence[Floats]) -> Iterator[tuple[list[int], Batch]]:
         """Yield this rank's micro-batches, each with the indices of its samples.
 
-        One without indices has no weight: it is computed because other ranks, which have more, need this one's part.
+        A micro-batch without indices has zero weight: it is computed because ranks with more micro-batches need this
+        rank's shard of the weights.
         """
         for chosen in rank_micro_batches(samples, self.budget.tokens, self.ranks.rank, self.ranks.world):
             rows = chosen or [min(range(len(samples)), key=lambda i: len(samples[i].ids))]
@@ -200,7 +201,7 @@ class Learner:
 
     @torch.no_grad()
     def _reference_logprobs(self, samples: Sequence[Sample], weights: Sequence[Floats]) -> list[Tensor]:
-        """Return the reference's logprobs [D] for each micro-batch; none if there is no reference."""
+        """Return the reference's logprobs [D] for each micro-batch; empty without a reference."""
         if self.reference is None:
             return []
         with self.reference.swapped_in():
@@ -208,7 +209,7 @@ class Learner:
             return [logprobs_and_entropy(self.policy, batch, self.temperature)[0] for _, batch in batches]
 
     def _corrected(self, samples: Sequence[Sample], cap: float, report: UpdateReport) -> list[Sample]:
-        """Return the samples with logprobs of the weights as they are, and each token's truncated importance."""
+        """Return the samples with logprobs of the current weights and truncated importance weights."""
         now = self.budget.retry_on_oom(lambda: self._logprobs(samples), self.policy.model.zero_grad)
         report.compare(samples, torch.as_tensor(np.concatenate([np.zeros(0), *now])))
         out = []
@@ -220,7 +221,7 @@ class Learner:
 
     @torch.no_grad()
     def _logprobs(self, samples: Sequence[Sample]) -> list[Floats]:
-        """Return what the present weights give each place of each sample, whichever rank computes it."""
+        """Return the current weights' logprobs of each sample's positions, from all ranks."""
         found = [np.zeros(len(s.positions)) for s in samples]
         for chosen, batch in self._batches(samples, [s.loss_factors for s in samples]):
             logprobs_D = logprobs_and_entropy(self.policy, batch, self.temperature)[0].double().cpu().numpy()
@@ -231,7 +232,7 @@ class Learner:
         return np.split(everywhere, np.cumsum([len(s.positions) for s in samples])[:-1]) if samples else []
 
     def _rate(self) -> float:
-        """Return the share of the peak rate for the coming step."""
+        """Return the share of the peak rate for the next step."""
         if self.steps < self.config.warmup:
             return (self.steps + 1) / (self.config.warmup + 1)
         span = max(self._total_steps - self.config.warmup, 1)
@@ -240,13 +241,13 @@ class Learner:
 
 
 def _split_by_advantage(samples: Sequence[Sample], objective: Objective) -> tuple[list[int], list[int]]:
-    """Return the indices of samples that have a gradient, and of those that are only measured."""
+    """Return the indices of samples with a gradient, and of those that are only measured."""
     has_gradient = [not objective.needs_advantage or bool(s.advantages.any()) for s in samples]
     return [i for i, has in enumerate(has_gradient) if has], [i for i, has in enumerate(has_gradient) if not has]
 
 
 def loss_weights(samples: Sequence[Sample], average: str) -> list[np.ndarray]:
-    """Return each place's share of the loss; all shares sum to 1."""
+    """Return each position's share of the loss; all shares sum to 1."""
     if average == "token":
         total = sum(len(s.positions) for s in samples)
         return [np.full(len(s.positions), 1.0 / total) for s in samples]
@@ -254,9 +255,9 @@ def loss_weights(samples: Sequence[Sample], average: str) -> list[np.ndarray]:
 
 
 def logprobs_and_entropy(policy: Policy, batch: Batch, temperature: float) -> tuple[Tensor, Tensor]:
-    """Return log-probability of each decided token and entropy of its distribution, both [D], float32.
+    """Return the log-probability of each decided token and the entropy there, both [D], float32.
 
-    The distribution is the one that sampling uses: temperature applied, renormalised over the allowed ids.
+    The distribution is that of sampling: temperature applied, renormalised over the allowed ids.
     """
     logits_PV = logits_after(policy.model, batch.ids_N, batch.ragged, batch.states_P) / temperature
     if len(batch.choice_rows_C):

@@ -1,4 +1,4 @@
-"""How many tokens are computed at once, and what happens when the GPU's memory does not hold them."""
+"""The number of tokens of a micro-batch, and the reaction to a full GPU memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class TokenBudget:
-    """Tokens of a micro-batch; halved once for the rest of the run when memory runs out, and no further."""
+    """The tokens of a micro-batch; halved at most once in a run, when memory runs out."""
 
     def __init__(self, tokens: int, can_halve: bool, on_note: Callable[[str], None]) -> None:
         self.tokens = tokens
@@ -22,15 +22,15 @@ class TokenBudget:
         self._on_note = on_note
 
     def retry_on_oom(self, compute: Callable[[], T], clear: Callable[[], None]) -> T:
-        """Return what `compute` does; if memory runs out, `clear` what it left and compute again with half the tokens.
+        """Return the result of `compute`; if memory runs out, retry it with half the tokens.
 
         Raises:
-            CairnError: memory ran out once more, or where the tokens cannot be halved.
+            CairnError: memory ran out again, or the tokens cannot be halved.
         """
         try:
             return compute()
         except torch.OutOfMemoryError as error:
-            reason = str(error)  # beyond this block the error is gone, and the tensors that its traceback held
+            reason = str(error)  # after this block the error is freed, with the tensors in its traceback
         clear()
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
@@ -45,7 +45,7 @@ class TokenBudget:
         return self.retry_on_oom(compute, clear)
 
     def exceeded(self, reason: str) -> CairnError:
-        """Return the error that says what can be changed."""
+        """Return the error that lists the settings to change."""
         return CairnError(
             f"The GPU ran out of memory with micro-batches of at most {self.tokens} tokens: lower "
             "learner.micro_batch_tokens, set learner.checkpointing, or train adapters with model.lora "

@@ -1,10 +1,11 @@
-"""What a step descends: the loss, less the entropy bonus, plus the divergence from the reference policy.
+"""The objective of a step: the loss, minus the entropy bonus, plus the reference divergence.
 
 ::
 
     sum over places of  w (loss - entropy_weight entropy + reference.weight divergence)
 
-with each place's share w from the batch. It adds nothing up over micro-batches or ranks: the shares see to that.
+The sum is over positions, with each position's share w from the batch. The shares make the sums over micro-batches and
+ranks correct without further scaling.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from cairn.trainer.learner.reference import ReferenceConfig, divergence
 
 
 class Objective:
-    """One loss with its settings, and what is added to it."""
+    """A loss with its settings, the entropy bonus and the reference divergence."""
 
     def __init__(
         self,
         loss: str,
-        settings: Mapping[str, Any],  # Any: the loss's Config checks them
+        settings: Mapping[str, Any],  # Any: the loss's Config validates them
         entropy_weight: float,
         reference: ReferenceConfig,
     ) -> None:
@@ -38,13 +39,13 @@ class Objective:
 
     @property
     def needs_advantage(self) -> bool:
-        """Whether a place whose advantage is 0 has no gradient."""
+        """Whether a position with an advantage of 0 has no gradient."""
         return self._entropy_weight == self._reference.weight == 0
 
     def compute(
         self, batch: Batch, logprobs_D: Tensor, entropy_D: Tensor, reference_D: Tensor | None
     ) -> tuple[Tensor, dict[str, float]]:
-        """Return the batch's part of the objective, and each metric's sum over its tokens, every token counted once."""
+        """Return the batch's part of the objective, and each metric's unweighted sum over tokens."""
         loss_D, is_clipped_D = self._method.compute(
             logprobs_D, batch.old_logprobs_D, batch.advantages_D, self._settings
         )

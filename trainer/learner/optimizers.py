@@ -1,10 +1,10 @@
-"""The optimisers behind the learner: AdamW for everything, or Muon for hidden matrices and AdamW for the rest.
+"""The learner's optimisers: AdamW for all weights, or Muon for hidden matrices and AdamW.
 
-Muon (torch.optim.Muon) makes each matrix's momentum orthogonal before it is applied. Small models that learn from
-little need far fewer samples with it; embeddings, norms and the output layer stay with AdamW, as its authors say.
+Muon (torch.optim.Muon) orthogonalises each matrix's momentum before the step. Small models with little data need far
+fewer samples with it; embeddings, norms and the output layer use AdamW, as its authors advise.
 
-Weights of less than 32 bits have a float32 master: steps change the master, and the weight is the master rounded. A
-step smaller than the weight's last bit would be lost otherwise. Adapters are float32 and need none.
+Weights of less than 32 bits have a float32 master: steps change the master, and the weight is the rounded master.
+Otherwise, steps smaller than the weight's last bit would be lost. Adapters are float32 and need no master.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from cairn.core.config import Config
 from cairn.core.errors import CairnError
 from cairn.trainer.learner.distributed import gather, shared_like
 
-_MUON, _ADAMW = {"momentum_buffer"}, {"step", "exp_avg", "exp_avg_sq"}  # what each keeps for a parameter
+_MUON, _ADAMW = {"momentum_buffer"}, {"step", "exp_avg", "exp_avg_sq"}  # state of each optimiser per parameter
 _MASTER = "master"
 
 
 class OptimizerConfig(Config):
-    """Which optimiser, and how fast."""
+    """The optimiser and its learning rates."""
 
     kind: Literal["adamw", "muon"] = Field("adamw", description="muon: for hidden matrices, with AdamW for the rest.")
     lr: float = Field(1e-3, gt=0, description="Peak learning rate of AdamW.")
@@ -37,7 +37,7 @@ class OptimizerConfig(Config):
 
 
 class PolicyOptimizer:
-    """One or two torch optimisers that step together; its state has a name for every tensor."""
+    """One or two torch optimisers that step together, with a state of named tensors."""
 
     def __init__(self, model: Any, config: OptimizerConfig) -> None:  # Any: a transformers model
         self._weights = trained(model)
@@ -72,7 +72,7 @@ class PolicyOptimizer:
         self._round()
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return the state, whole, by ``<parameter>/<what>``."""
+        """Return the full state by ``<parameter>/<slot>``."""
         out = {f"{name}/{_MASTER}": gather(master.detach()) for name, master in self._masters.items()}
         for optimizer, names, _ in self._parts:
             for index, slots in optimizer.state_dict()["state"].items():
@@ -80,7 +80,7 @@ class PolicyOptimizer:
         return out
 
     def load_tensors(self, tensors: Mapping[str, Tensor]) -> None:
-        """Put back what `tensors` returned.
+        """Load a state that `tensors` returned.
 
         Raises:
             CairnError: the state belongs to another model, another kind of optimiser or another precision.
@@ -120,12 +120,12 @@ class PolicyOptimizer:
             self._weights[name].copy_(master)
 
     def _cut(self, name: str, slots: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return this rank's part of what an optimiser keeps for a weight; a count has no parts."""
+        """Return this rank's shard of an optimiser's state of a weight; scalars are not sharded."""
         weight = self._weights[name]
         return {what: shared_like(value, weight) if value.ndim else value for what, value in slots.items()}
 
 
 def _hidden_matrices(model: Any, weights: Mapping[str, Tensor]) -> set[str]:  # Any: a transformers model
-    """Return the names of two-dimensional weights inside the layers: all but embeddings and output layer."""
+    """Return the names of matrices inside the layers, without embeddings and output layer."""
     edges = {id(p) for m in (model.get_input_embeddings(), model.get_output_embeddings()) for p in m.parameters()}
     return {name for name, p in weights.items() if p.ndim == 2 and id(p) not in edges}

@@ -1,8 +1,8 @@
-"""Sequences that share prefixes as a forest in which each shared token stands once.
+"""Sequences with shared prefixes as a forest that stores each shared token once.
 
-Knows token ids only: what a model computes at a node is equal for every sequence that runs through it.
+The forest only uses token ids: a model's output at a node is equal for every sequence through it.
 
-Worked example, three sequences (the longer branch comes first, so that a trunk lies in one piece)::
+Worked example, three sequences (the longer branch comes first, so that a trunk is contiguous)::
 
     sequences   5 6 7 8 | 5 6 9 | 5 6           nodes   0 1 2 3 | 0 1 4 | 0 1
     ids         5 6 7 8 9
@@ -23,10 +23,10 @@ from cairn.core.records import IntArray
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tree:
-    """Distinct prefixes, parents before children, every subtree in one piece."""
+    """Distinct prefixes, parents before children, every subtree contiguous."""
 
     ids_N: IntArray  # last token of each prefix
-    positions_N: IntArray  # tokens before it
+    positions_N: IntArray  # number of tokens before it
     nodes: tuple[IntArray, ...]  # S arrays [T]: the node of each token of each sequence
 
 
@@ -34,8 +34,8 @@ class Tree:
 class _Branch:
     """Nodes between two forks, or between a fork and a leaf."""
 
-    stop: int  # depth behind the last node
-    row: int  # a sequence that runs through it
+    stop: int  # depth after the last node
+    row: int  # a sequence through it
     tallest: int  # largest depth below it
     ending: list[int] = field(default_factory=list)  # sequences whose last token is its last node
     children: list[_Branch] = field(default_factory=list)
@@ -46,20 +46,23 @@ class _Branch:
 
 
 def in_order(sequences: Sequence[IntArray]) -> list[int]:
-    """Return indices of sequences, sorted by their ids: those that share most are neighbours."""
+    """Return indices of sequences, sorted by ids: long common prefixes become neighbours."""
     keys = [np.asarray(ids, ">u4").tobytes() for ids in sequences]  # bytes of this order sort like the ids
     return sorted(range(len(sequences)), key=keys.__getitem__)
 
 
 def shared_prefix(one: IntArray, other: IntArray) -> int:
-    """Return how many ids two sequences share from their start."""
+    """Return the length of the common prefix of two sequences."""
     length = min(len(one), len(other))
     differs = one[:length] != other[:length]
     return int(differs.argmax()) if differs.any() else length
 
 
 def make_tree(sequences: Sequence[IntArray]) -> Tree:
-    """Return the forest of one or more sequences, none of them empty; they may be equal or begin with each other."""
+    """Return the forest of one or more nonempty sequences.
+
+    Sequences may be equal or prefixes of others.
+    """
     ids, positions = [], []
     nodes = list(sequences)
     path = np.empty(max(map(len, sequences)), np.int32)
@@ -76,7 +79,10 @@ def make_tree(sequences: Sequence[IntArray]) -> Tree:
 
 
 def _branches(sequences: Sequence[IntArray]) -> _Branch:
-    """Return the root, which has no node: sequences in order are leaves, neighbours fork where they begin to differ."""
+    """Return the root, which has no node.
+
+    Sorted sequences are leaves; neighbours fork at their first difference.
+    """
     root = _Branch(stop=0, row=0, tallest=0)
     stack, before = [root], np.empty(0, np.int32)
     for row in in_order(sequences):
@@ -90,7 +96,7 @@ def _branches(sequences: Sequence[IntArray]) -> _Branch:
 
 
 def _close(stack: list[_Branch], depth: int) -> None:
-    """Put what ends below `depth` under what it forked from."""
+    """Attach all branches that end below `depth` to the branches from which they fork."""
     while stack[-1].stop > depth:
         done = stack.pop()
         if stack[-1].stop < depth:
@@ -99,7 +105,7 @@ def _close(stack: list[_Branch], depth: int) -> None:
 
 
 def _in_preorder(root: _Branch) -> Iterator[tuple[int, _Branch]]:
-    """Yield branches and the depths at which they start; of siblings the tallest comes first."""
+    """Yield branches and the depths at which they start; the tallest sibling comes first."""
     waiting = [(0, root)]
     while waiting:
         start, branch = waiting.pop()

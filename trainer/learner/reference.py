@@ -1,23 +1,23 @@
-"""The policy that the trained one is held close to, and the divergence from it.
+"""The reference policy, and the divergence of the trained policy from it.
 
-A reference is a second set of those weights that training changes: of all of them, or of the adapters alone. For its
-forward pass the two sets are exchanged in place, so no second model is ever built. It costs one set in the weights'
-precision; a moving average costs one in float32, and where weights are bfloat16 a rounded set during the pass.
+A reference is a second copy of the trained weights: all weights, or the adapters only. For its forward pass the two
+sets are swapped in place, so that no second model is built. It needs the memory of one set in the weights' precision. A
+moving average needs one set in float32, and with bfloat16 weights a rounded set during the pass.
 
-With x = lp - lp_ref, both of the distribution that sampling uses (temperature applied, renormalised over the allowed
-ids), the divergence KL(policy || reference) of a sampled token is estimated as::
+With x = lp - lp_ref, both of the sampling distribution (temperature applied, renormalised over the allowed ids), the
+divergence KL(policy || reference) of a sampled token is estimated as::
 
     k1 = x        k2 = x^2 / 2        k3 = exp(-x) + x - 1
 
-k1 has the right mean and may be negative; k2 is never negative and off by terms of third order; k3 has the right mean
-and is never negative. The gradient is that of the divergence itself, the same for all three::
+k1 is unbiased and may be negative; k2 is never negative and has an error of third order; k3 is unbiased and never
+negative. The gradient is that of the divergence itself, the same for all three::
 
     rho x grad lp,    rho = min(exp(lp - lp_old), 10)
 
 where rho corrects for tokens that an older policy sampled: its mean under the old policy is the exact gradient, up to
-the cap. Departure: GRPO (2402.03300, eq. 4) derives k3 itself, (1 - exp(-x)) grad lp, which is the gradient of another
-divergence; deriving k1 gives grad lp, whose mean is 0. Source of the estimators: Schulman 2020, "Approximating KL
-divergence". x and lp - lp_old are cut to +-20.
+the cap. Departure: GRPO (2402.03300, eq. 4) differentiates k3 itself, (1 - exp(-x)) grad lp, which is the gradient of
+another divergence; the derivative of k1 is grad lp, whose mean is 0. Source of the estimators: Schulman 2020,
+"Approximating KL divergence". x and lp - lp_old are clipped to +-20.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from cairn.core.config import Config
 from cairn.core.errors import CairnError
 from cairn.trainer.learner.distributed import gather, shared_like
 
-_MOST = 10.0  # what a token that an older policy sampled counts at most
+_MOST = 10.0  # maximum importance weight of a token that an older policy sampled
 
 
 class ReferenceConfig(Config):
-    """Which policy the trained one is held close to, and how firmly."""
+    """The reference policy and the weight of its divergence."""
 
     kind: Literal["none", "initial", "ema"] = Field(
         "none", description="initial: the policy that reinforcement began with; ema: the trained one's moving average."
@@ -63,7 +63,7 @@ class ReferenceConfig(Config):
 
 
 class Reference:
-    """The second set of weights; it begins as the policy's present ones."""
+    """The second set of weights; initially a copy of the policy's current weights."""
 
     def __init__(self, model: Any, config: ReferenceConfig) -> None:  # Any: see Policy
         self.config = config
@@ -73,13 +73,13 @@ class Reference:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether it stays as it is for the whole run."""
+        """Whether the reference is constant for the whole run."""
         return self.config.kind == "initial"
 
     @contextmanager
     def swapped_in(self) -> Iterator[None]:
-        """Have the model compute what the reference does; gradients must not be pending."""
-        swapped = {name: self._tensors[name].to(p.dtype) for name, p in self._weights.items()}  # itself, or rounded
+        """Swap the reference's weights into the model; gradients must not be pending."""
+        swapped = {name: self._tensors[name].to(p.dtype) for name, p in self._weights.items()}  # same or rounded
         self._exchange(swapped)
         try:
             yield
@@ -88,21 +88,21 @@ class Reference:
 
     @torch.no_grad()
     def update_ema(self) -> None:
-        """Move on after a step of the policy."""
+        """Update the moving average after a step of the policy."""
         if self.config.decay is not None:
             for name, weight in self._weights.items():
                 self._tensors[name].lerp_(weight.float(), 1 - self.config.decay)
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return its weights by name, whole."""
+        """Return the reference's full weights by name."""
         return {name: gather(tensor) for name, tensor in self._tensors.items()}
 
     @torch.no_grad()
     def load_tensors(self, tensors: Mapping[str, Tensor]) -> None:
-        """Put back what `tensors` returned.
+        """Load weights that `tensors` returned.
 
         Raises:
-            CairnError: it belongs to another model.
+            CairnError: the weights belong to another model.
         """
         shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
         expected = {name: tuple(tensor.shape) for name, tensor in self._tensors.items()}
@@ -116,7 +116,10 @@ class Reference:
 
     @torch.no_grad()
     def _exchange(self, others: Mapping[str, Tensor]) -> None:
-        """Swap contents in place: whoever holds on to a weight sees it change. Takes no memory, so it cannot fail."""
+        """Swap contents in place.
+
+        It needs no extra memory, so that it cannot fail. All references to a weight see the change.
+        """
         for name, weight in self._weights.items():
             one, two = _bits(weight), _bits(others[name])
             one.bitwise_xor_(two)
@@ -127,7 +130,7 @@ class Reference:
 def divergence(
     logprobs_D: Tensor, reference_D: Tensor, old_logprobs_D: Tensor, estimator: Literal["k1", "k2", "k3"]
 ) -> Tensor:
-    """Return each place's estimate of the divergence, with the gradient that the module's docstring gives."""
+    """Return each position's estimate of the divergence, with the gradient described above."""
     x_D = (logprobs_D.detach() - reference_D).clamp(-20, 20)
     values = {"k1": x_D, "k2": x_D**2 / 2, "k3": torch.exp(-x_D) + x_D - 1}
     rho_D = torch.exp((logprobs_D.detach() - old_logprobs_D).clamp(-20, 20)).clamp(max=_MOST)
@@ -135,6 +138,6 @@ def divergence(
 
 
 def _bits(tensor: Tensor) -> Tensor:
-    """Return this rank's part of the tensor as integers, in the same memory."""
+    """Return this rank's shard of the tensor as integers that share its memory."""
     local = tensor.to_local() if isinstance(tensor, DTensor) else tensor
     return local.detach().view({2: torch.int16, 4: torch.int32, 8: torch.int64}[local.dtype.itemsize])

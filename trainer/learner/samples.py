@@ -1,9 +1,9 @@
-"""Episodes and their step advantages as token sequences: what to compute, at which places, with what weight.
+"""Episodes and step advantages as token sequences with trained positions and weights.
 
-Turns whose prompts extend the one before become one sequence, so that each token is computed once. Places where the
-constraint left a single choice carry no gradient and are left out.
+Turns whose prompts extend the preceding turn become one sequence, so that each token is computed once. Positions with a
+single allowed id have no gradient and are left out.
 
-Worked example, two turns of one transcript (p: prompt, r: reply, f: a reply token that was forced)::
+Worked example, two turns of one transcript (p: prompt, r: reply, f: a forced reply token)::
 
     ids      p0 p1 r0 f0 | p2 r1 r2
     places         2            5  6      tokens that were decided
@@ -24,38 +24,38 @@ from cairn.core.table import Flags, Floats
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """One token sequence with D decided places."""
+    """A token sequence with D decided positions."""
 
     ids: IntArray  # [T]
     positions: IntArray  # [D] rising indices into ids, each at least 1
-    old_logprobs: Floats  # [D] when sampled
+    old_logprobs: Floats  # [D] at sampling time
     advantages: Floats  # [D]
-    choice_ids: IntArray  # [sum of choices] ids that were allowed
-    choice_offsets: IntArray  # [D + 1]; an empty stretch: the whole vocabulary was
-    versions: IntArray | None = None  # [D] of the weights when sampled; None: not sampled from a policy of ours
-    is_weights: Floats | None = None  # [D] what a token counts because other weights sampled it; None: 1
+    choice_ids: IntArray  # [sum of choices] allowed ids
+    choice_offsets: IntArray  # [D + 1]; an empty range: the whole vocabulary was allowed
+    versions: IntArray | None = None  # [D] weight versions at sampling time; None: not sampled from the trained policy
+    is_weights: Floats | None = None  # [D] importance weights of tokens sampled by other weights; None: 1
 
     @property
     def loss_factors(self) -> Floats:
-        """[D] what each place's share of the loss is multiplied by."""
+        """[D] The factor of each position's share of the loss."""
         return np.ones(len(self.positions)) if self.is_weights is None else self.is_weights
 
     @property
     def context(self) -> IntArray:
-        """What has to be computed: the ids before the last decided one."""
+        """The model's input: the ids before the last decided one."""
         return self.ids[: self.positions[-1]]
 
     def choices(self) -> list[IntArray]:
-        """Return the ids that were allowed at each place."""
+        """Return the allowed ids at each position."""
         ends = self.choice_offsets.tolist()
         return [self.choice_ids[start:stop] for start, stop in itertools.pairwise(ends)]
 
 
 def make_samples(episodes: Sequence[Episode], advantages: Floats, learned: Flags | None = None) -> list[Sample]:
-    """Return the sequences of `episodes`; `advantages` has one value a turn, in the episodes' order.
+    """Return the sequences of `episodes`; `advantages` has one value per turn.
 
-    Turns that are not `learned`, one flag a turn, have no places: they are context of later turns alone. None: all
-    are. Sequences without a decided place are left out: they have no gradient.
+    Turns whose flag in `learned` is False have no positions: they are only context of later turns. None: all turns are
+    learned. Sequences without a decided position are left out, because they have no gradient.
     """
     num_turns = sum(len(episode.turns) for episode in episodes)
     if len(advantages) != num_turns:
@@ -73,7 +73,7 @@ def make_samples(episodes: Sequence[Episode], advantages: Floats, learned: Flags
 
 
 def merged(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
-    """Yield runs of turns in which each extends the one before."""
+    """Yield runs of turns in which each turn extends the preceding one."""
     run: list[Turn] = []
     for turn in turns:
         if run and not turn.extends_previous:

@@ -1,6 +1,8 @@
-"""Metrics of one update: sums over trained tokens, each counted once, and the mismatch with sampled logprobs.
+"""Metrics of one update: sums over trained tokens, and the mismatch with sampled logprobs.
 
-The mismatch compares tokens that sampling and training computed with equal weights.
+Each token counts once.
+
+The mismatch only compares tokens for which sampling and training used equal weights.
 """
 
 from __future__ import annotations
@@ -21,16 +23,16 @@ from cairn.trainer.learner.samples import Sample
 
 
 class Mismatch:
-    """Sums over tokens; the worst one is remembered."""
+    """Differences of sampled and trained logprobs: sums over tokens, and the worst token."""
 
     def __init__(self) -> None:
         self.count = 0
         self._absolute = self._k3 = 0.0
         self._worst = 0.0
-        self._where: tuple[list[int], float, float] = ([], 0.0, 0.0)  # ids up to it, sampled, trained
+        self._where: tuple[list[int], float, float] = ([], 0.0, 0.0)  # the worst token: ids up to it, logprobs
 
     def add(self, sampled_D: Tensor, trained_D: Tensor, context: Callable[[int], list[int]]) -> None:
-        """Add tokens; `context` returns the ids up to the i-th of them, itself included."""
+        """Add tokens; `context` returns the ids up to the i-th of them, inclusive."""
         if not len(sampled_D):
             return
         change_D = (trained_D - sampled_D).double().clamp(-20, 20)
@@ -43,18 +45,18 @@ class Mismatch:
             self._where = context(worst), float(sampled_D[worst]), float(trained_D[worst])
 
     def gather(self, ranks: ProcessGroup) -> None:
-        """Add up what the ranks found; each remembers the worst token of its own."""
+        """Sum over the ranks; each rank keeps its own worst token."""
         count, self._absolute, self._k3 = ranks.sum([self.count, self._absolute, self._k3])
         self.count = int(count)
         (self._worst,) = ranks.max([self._worst])
 
     @property
     def mean(self) -> float:
-        """Mean of |d|."""
+        """Mean of |d|, the absolute difference of logprobs."""
         return self._absolute / max(self.count, 1)
 
     def metrics(self) -> dict[str, float]:
-        """Return the three numbers, and of how many tokens."""
+        """Return mean, maximum and k3 of the mismatch, and the number of tokens."""
         return {
             "mismatch/mean": self.mean,
             "mismatch/max": self._worst,
@@ -63,11 +65,11 @@ class Mismatch:
         }
 
     def check(self, bound: float, decode: Callable[[Sequence[int]], str]) -> None:
-        """See to it that the mean is within the bound.
+        """Check that the mean is within the bound.
 
         Raises:
-            DivergedError: it is NaN.
-            CairnError: it is above; with the token of this process that is furthest off.
+            DivergedError: the mean is NaN.
+            CairnError: the mean is above the bound; the message has this process's worst token.
         """
         if math.isnan(self.mean):
             raise DivergedError("the policy's log-probabilities are NaN")
@@ -87,22 +89,22 @@ class Mismatch:
 
 @dataclass
 class UpdateReport:
-    """Sums over trained tokens, with a gradient or without; `means` gives one number each."""
+    """Sums over trained tokens, with or without a gradient; `means` returns the metrics."""
 
     totals: dict[str, float] = field(default_factory=dict)
-    tokens: int = 0  # trained tokens summed over; a token that is used in two epochs counts twice
+    tokens: int = 0  # trained tokens; a token in two epochs counts twice
     steps: int = 0
     grad_norm: float = 0.0
     skipped: int = 0  # sequences without a gradient
     computed_tokens: int = 0
-    tokens_unshared: int = 0  # the same sequences' tokens, each sequence by itself
-    padding: int = 0  # queries of attention that are no token
+    tokens_unshared: int = 0  # tokens of the same sequences without sharing
+    padding: int = 0  # attention queries without a token
     version: int | None = None  # of the weights before the update
     mismatch: Mismatch = field(default_factory=Mismatch)
-    is_weights: Floats | None = None  # of all places
+    is_weights: Floats | None = None  # of all positions
 
     def compare(self, samples: Sequence[Sample], logprobs_D: Tensor) -> None:
-        """Hold the logprobs of samples' places against those stored, where the weights were the same."""
+        """Compare logprobs at the samples' positions with stored ones from the same weights."""
         if not samples:
             return
         stops = np.cumsum([len(s.positions) for s in samples])
@@ -118,26 +120,29 @@ class UpdateReport:
         self.mismatch.add(torch.as_tensor(old[fresh]), logprobs_D[rows].cpu(), context)
 
     def gather(self, ranks: ProcessGroup) -> None:
-        """Add up what the ranks computed; mismatch and importance weights are gathered where they are found."""
+        """Sum over the ranks; mismatch and importance weights are gathered elsewhere."""
         counts = [self.tokens, self.computed_tokens, self.tokens_unshared, self.padding]
         self.tokens, self.computed_tokens, self.tokens_unshared, self.padding = map(int, ranks.sum(counts))
         totals = ranks.sum(list(self.totals.values()))
         self.totals = dict(zip(self.totals, totals, strict=True))
 
     def count(self, batch: Batch) -> None:
-        """Add what one micro-batch computes."""
+        """Count the nodes, tokens and padding of a micro-batch."""
         self.computed_tokens += len(batch.ids_N)
         self.tokens_unshared += batch.tokens_unshared
         self.padding += batch.ragged.padding
 
     def add(self, tokens: int, values: dict[str, float]) -> None:
-        """Add one micro-batch's sums over its trained tokens; 0 tokens: the sums are another rank's."""
+        """Add one micro-batch's sums over its trained tokens.
+
+        With 0 tokens, the values are ignored: another rank has them.
+        """
         self.tokens += tokens
         for name, value in values.items():
             self.totals[name] = self.totals.get(name, 0.0) + (value if tokens else 0.0)
 
     def importance_metrics(self, cap: float | None) -> dict[str, float]:
-        """Return the tokens' mean importance weight and the share of weights that were cut to the cap, if any."""
+        """Return the tokens' mean importance weight and the share of weights at the cap, if any."""
         if self.is_weights is None or not len(self.is_weights):
             return {}
         is_capped = self.is_weights == cap
@@ -146,9 +151,9 @@ class UpdateReport:
     def means(self) -> dict[str, float]:
         """Return the metrics.
 
-        loss, entropy, clipped, kl, kl_reference: mean over all trained tokens, each counted once, whether its
-        advantage is 0 or not, and without the weights of the objective. grad_norm: mean over optimiser steps.
-        padding: share of attention's queries that are not a token. The others are counts.
+        loss, entropy, clipped, kl, kl_reference: mean over all trained tokens, each counted once, including tokens with
+        an advantage of 0, and without the weights of the objective. grad_norm: mean over optimiser steps. padding:
+        share of attention queries without a token. The others are counts.
         """
         return {
             **{name: value / max(self.tokens, 1) for name, value in self.totals.items()},
@@ -161,7 +166,7 @@ class UpdateReport:
 
 
 def _fresh(sample: Sample, version: int | None) -> np.ndarray:
-    """Return [D] whether each place was sampled under these weights."""
+    """Return [D] whether each position was sampled with these weights."""
     if version is None or sample.versions is None:
         return np.zeros(len(sample.positions), bool)
     return np.equal(sample.versions, version)

@@ -1,1 +1,1 @@
-"""Policy losses: one value a decided token, to be minimised. One file a loss."""
+"""Policy losses, one file per loss: one value to minimise per decided token."""

@@ -1,4 +1,4 @@
-"""What a loss module exports: a configuration and a function from token columns to one loss a token."""
+"""The interface of a loss module: its configuration and its `compute` function."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ C = TypeVar("C", bound=Config)
 
 @dataclass(frozen=True)
 class Loss(Generic[C]):
-    """One loss. `compute(logprobs_D, old_logprobs_D, advantages_D, config)` returns loss_D and is_clipped_D."""
+    """A loss: its configuration and its function.
+
+    `compute(logprobs_D, old_logprobs_D, advantages_D, config)` returns loss_D and is_clipped_D.
+    """
 
     config: type[C]
     compute: Callable[[Tensor, Tensor, Tensor, C], tuple[Tensor, Tensor]]

@@ -1,4 +1,4 @@
-"""PPO's clipped objective, with separate bounds (clip-higher) and an optional second bound for negative advantages.
+"""PPO's clipped objective, with separate bounds (clip-higher) and an optional dual clip.
 
 ::
 
@@ -39,7 +39,7 @@ class ClipConfig(Config):
 def compute(
     logprobs_D: Tensor, old_logprobs_D: Tensor, advantages_D: Tensor, config: ClipConfig
 ) -> tuple[Tensor, Tensor]:
-    """Return the loss of each token and whether its gradient was clipped away."""
+    """Return the loss of each token and whether the clip removed its gradient."""
     ratio = torch.exp((logprobs_D - old_logprobs_D).clamp(-20, 20))
     plain = -advantages_D * ratio
     bounded = -advantages_D * ratio.clamp(1 - config.low, 1 + config.high)

@@ -1,4 +1,4 @@
-"""Negative log-likelihood of what was done, weighted by the advantage: imitation, where every advantage is 1.
+"""Negative log-likelihood of the actions, weighted by the advantage; 1 for imitation.
 
 ::
 
@@ -15,7 +15,7 @@ from cairn.trainer.losses.base import Loss
 
 
 class ImitateConfig(Config):
-    """Imitation has nothing to set."""
+    """Settings of imitation (none)."""
 
 
 def compute(

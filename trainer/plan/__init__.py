@@ -1,1 +1,1 @@
-"""What a run will need of its machines, before it starts: memory by part, expected speed, and what does not fit."""
+"""Estimates a run's needs before it starts: memory by part, speed, and problems."""

@@ -1,4 +1,4 @@
-"""What a device can hold and do: from a table of known ones, or measured on the one at hand."""
+"""Memory and speed of a device: from a table of known devices, or measured on this machine."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ GIB = 1 << 30
 
 @dataclass(frozen=True, kw_only=True)
 class Device:
-    """One of a kind of device."""
+    """A type of device and the number of devices."""
 
     name: str
     memory: float  # bytes
-    flops: float  # a second, of dense matrix products
-    bandwidth: float  # bytes a second from memory
+    flops: float  # per second, of dense matrix products
+    bandwidth: float  # memory bytes per second
     count: int = 1
     is_gpu: bool = True
 
 
-# Dense bf16 and memory bandwidth as their makers state them; a tenth of the memory is left to the driver and allocator.
+# Dense bf16 and memory bandwidth from the vendors' data sheets. The plan leaves part of the memory to driver and
+# allocator (`trainer.plan.plan`).
 KNOWN = {
     "a100-40": Device(name="a100-40", memory=40 * GIB, flops=312e12, bandwidth=1.56e12),
     "a100": Device(name="a100", memory=80 * GIB, flops=312e12, bandwidth=2.04e12),
@@ -39,10 +40,12 @@ KNOWN = {
 
 
 def device(name: str | None) -> Device:
-    """Return the device called ``h100``, or eight of them: ``h100x8``; None: what is at hand, measured.
+    """Return a known device such as ``h100``, or eight of them, ``h100x8``.
+
+    None: this machine's device, measured.
 
     Raises:
-        UnknownNameError: there is none of that name.
+        UnknownNameError: no known device has that name.
     """
     if name is None:
         return at_hand()
@@ -54,7 +57,7 @@ def device(name: str | None) -> Device:
 
 
 def at_hand() -> Device:
-    """Return this machine's GPUs, or else its processor, with speeds as measured now."""
+    """Return this machine's GPUs, or else its processor, with measured speeds."""
     where = "cuda" if torch.cuda.is_available() else "cpu"
     kind = torch.bfloat16 if where == "cuda" else torch.float32
     size = 8192 if where == "cuda" else 1024
@@ -72,7 +75,7 @@ def at_hand() -> Device:
 
 
 def _seconds(work: Callable[[], object], where: str) -> float:
-    """Return the shortest of a few times."""
+    """Return the shortest of several run times."""
     best = float("inf")
     for _ in range(4):
         began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""The settings of a run that decide how and what it learns, with the source of each."""
+"""The settings of a run that determine its learning, with the source of each."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _SHOWN = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearningSetting:
-    """One setting as the run will have it."""
+    """A setting's final value and its source."""
 
     name: str  # dotted
-    value: Any  # Any: whatever TOML can hold
-    source: Literal["configuration", "pretrained default"]  # the former has the defaults of the code beneath it
+    value: Any  # Any: TOML values
+    source: Literal["configuration", "pretrained default"]  # "configuration" includes the defaults of the code
 
 
 def learning_settings(config: RunConfig, defaulted: Collection[str]) -> list[LearningSetting]:
-    """Return the settings that decide how the run learns; `defaulted`: see `trainer.config.defaulted`."""
+    """Return the settings that determine learning; `defaulted`: see `trainer.config.defaulted`."""
     values = flatten(config.model_dump())
     unused = set()
     if config.learner.optimizer.kind != "muon":

@@ -1,6 +1,6 @@
 """Memory of a learner's rank and of a rollout worker, by part, in bytes.
 
-Not covered: fragmentation, which the reserve of `trainer.plan.plan` stands for.
+Not covered: fragmentation, which the reserve in `trainer.plan.plan` covers.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from cairn.trainer.plan.shape import ModelShape
 
 Parts = dict[str, float]
 
-_CONTEXT = 1.0 * GIB  # that a process with CUDA holds before it has done anything
-_OBSERVATION = 128  # tokens that the environment is taken to say a turn: what replies are weighed against
+_CONTEXT = 1.0 * GIB  # memory of an idle CUDA process
+_OBSERVATION = 128  # assumed tokens of an observation, relative to those of a reply
 _LOGIT_COPIES = 7  # float32 arrays [predictions, V]: logits, over temperature, logprobs, exp, finite, product, gradient
 
 
 def learner_parts(config: RunConfig, shape: ModelShape, is_gpu: bool) -> Parts:
-    """Return what one rank of the learner holds at its peak."""
+    """Return the peak memory of one learner rank, by part."""
     ranks, learner = config.cluster.ranks, config.learner
     is_mixed = shape.bytes == 2 and not shape.adapters  # float32 master weights beside bf16 ones
     trained_bytes = 4 if shape.adapters else shape.bytes
-    moments = 1 if learner.optimizer.kind == "muon" else 2  # matrices dominate; Muon keeps one moment of those
+    moments = 1 if learner.optimizer.kind == "muon" else 2  # matrices dominate; Muon keeps one moment per matrix
     a_copy = shape.trained * (trained_bytes if learner.reference.kind == "initial" else 4.0)
     tokens = learner.micro_batch_tokens
     gathered = 2 * shape.parameters / shape.layers * shape.bytes if ranks > 1 else 0.0  # two layers at a time
@@ -40,7 +40,7 @@ def learner_parts(config: RunConfig, shape: ModelShape, is_gpu: bool) -> Parts:
 
 
 def rollout_parts(config: RunConfig, shape: ModelShape, device: Device) -> Parts:
-    """Return what one rollout worker holds on each of its devices; empty where replies come from elsewhere."""
+    """Return a rollout worker's memory per device, by part; empty with an external back end."""
     sampling = config.sampling
     is_apart = config.cluster.workers > 0  # else it samples with the learner's weights
     if sampling.method == "hf":
@@ -60,13 +60,13 @@ def tensor_parallel(config: RunConfig) -> int:
 
 
 def cached_sequences(config: RunConfig, shape: ModelShape, parts: Parts) -> float | None:
-    """Return how many sequences of full length the rollout's cache holds; None: there is none here."""
+    """Return the number of full-length sequences in the rollout's cache; None without a cache."""
     if "rollout cache" not in parts:
         return None
     return parts["rollout cache"] * tensor_parallel(config) / (config.sampling.max_context * shape.cache_bytes)
 
 
 def _predictions(config: RunConfig) -> float:
-    """Return the decided tokens of a micro-batch, if replies are as long as they may be."""
+    """Return the decided tokens of a micro-batch, for replies of maximum length."""
     reply = config.sampling.max_reply_tokens
     return config.learner.micro_batch_tokens * reply / (reply + _OBSERVATION)

@@ -1,7 +1,9 @@
-"""Puts a run's parts on its devices and says whether they fit, how fast it may be, and what to change if they do not.
+"""Places a run's parts on its devices, checks that they fit, and estimates the speed.
 
-Speeds are estimates: of sampling, by what has to be read from memory and computed for each step of all slots at once;
-of learning, by operations at a fixed share of the device's peak. Environments' time is not in them.
+Problems name the setting to change.
+
+Speeds are estimates: of sampling, from the memory reads and operations of each step over all slots; of learning, from
+operations at a fixed share of the device's peak. They do not include the time of environments.
 """
 
 from __future__ import annotations
@@ -17,17 +19,17 @@ from cairn.trainer.plan.memory import Parts, cached_sequences, learner_parts, ro
 from cairn.trainer.plan.shape import ModelShape, shape_of
 from cairn.trainer.pretrained import pretrained_notes
 
-_USABLE = 0.92  # of a device's memory: the rest is lost to fragments and the driver
+_USABLE = 0.92  # of a device's memory; fragmentation and the driver take the rest
 _EFFICIENCY = 0.4  # of the peak, while learning
-_SAMPLING = 0.6  # of what memory and processor allow, while sampling
+_SAMPLING = 0.6  # of the limit by memory and processor, while sampling
 
 
 @dataclass(frozen=True, kw_only=True)
 class Role:
-    """What stands on one device."""
+    """The parts that share one device."""
 
     name: str
-    devices: int  # how many of its kind
+    devices: int  # number of devices with these parts
     parts: Parts  # bytes on each
 
     @property
@@ -38,35 +40,35 @@ class Role:
 
 @dataclass(frozen=True, kw_only=True)
 class RunPlan:
-    """What a run will need."""
+    """The estimated needs of a run."""
 
     device: Device
     shape: ModelShape
     roles: list[Role]
-    sequences: float | None  # of full length that the cache holds; None: replies come from elsewhere
+    sequences: float | None  # of full length in the cache; None: external back end
     sampled_per_second: float | None  # tokens, by all workers; None: as above
     learned_per_second: float  # tokens, by all ranks
-    problems: list[str]  # why it cannot work, each with the setting to change; empty: it fits
-    settings: list[LearningSetting]  # those that decide how it learns
+    problems: list[str]  # reasons why the run does not fit, each with the setting to change; empty: it fits
+    settings: list[LearningSetting]  # those that determine its learning
     notes: list[str]  # warnings about these settings
 
     @property
     def room(self) -> float:
-        """Bytes that may be used on each device."""
+        """Usable bytes on each device."""
         return self.device.memory * _USABLE
 
     def check(self) -> None:
-        """Refuse a run that cannot fit.
+        """Check that the run fits.
 
         Raises:
-            ConfigError: with the settings to change.
+            ConfigError: the run does not fit; the message names the settings to change.
         """
         if self.problems:
             raise ConfigError("The run does not fit: " + "; ".join(self.problems))
 
 
 def plan(config: RunConfig, device: Device, defaulted: Collection[str] = ()) -> RunPlan:
-    """Return what the configured run needs of these devices; `defaulted`: see `trainer.config.defaulted`."""
+    """Return the run's needs on these devices; `defaulted`: see `trainer.config.defaulted`."""
     shape = shape_of(config.model, config.model.lora)
     learner, rollout = learner_parts(config, shape, device.is_gpu), rollout_parts(config, shape, device)
     roles = _roles(config, learner, rollout)
@@ -85,7 +87,7 @@ def plan(config: RunConfig, device: Device, defaulted: Collection[str] = ()) -> 
 
 
 def _roles(config: RunConfig, learner: Parts, rollout: Parts) -> list[Role]:
-    """Learner and rollout share a device unless there are workers of their own."""
+    """Return the roles: learner and rollout share a device unless the run has separate workers."""
     if config.cluster.workers == 0:
         return [Role(name="learner and rollout", devices=config.cluster.ranks, parts={**learner, **rollout})]
     runtime = {"runtime": learner["runtime"]}
@@ -119,7 +121,7 @@ def _problems(
 
 
 def _remedy(config: RunConfig, shape: ModelShape, role: Role) -> str:
-    """Return the setting whose change helps most."""
+    """Return advice to change the most effective setting."""
     largest = max((size, name) for name, size in role.parts.items())[1]
     if largest in ("activations", "logits"):
         if not config.learner.checkpointing and largest == "activations":
@@ -137,7 +139,10 @@ def _remedy(config: RunConfig, shape: ModelShape, role: Role) -> str:
 
 
 def _sampled(config: RunConfig, shape: ModelShape, device: Device, sequences: float) -> float:
-    """Return tokens a second: a step reads all weights and caches once and computes a token for every slot."""
+    """Return tokens per second.
+
+    A step reads all weights and caches once and computes a token per slot.
+    """
     context = config.sampling.max_context / 2
     slots = min(config.sampling.slots, max(sequences * 2, 1))  # sequences have half their length on average
     group = tensor_parallel(config)
@@ -147,6 +152,6 @@ def _sampled(config: RunConfig, shape: ModelShape, device: Device, sequences: fl
 
 
 def _learned(config: RunConfig, shape: ModelShape, device: Device) -> float:
-    """Return tokens a second: forward, twice that backward, and forward again where it is not kept."""
+    """Return tokens per second: 1 forward pass, 2 for backward, 1 more with checkpointing."""
     passes = 4 if config.learner.checkpointing else 3
     return config.cluster.ranks * _EFFICIENCY * device.flops / (passes * shape.flops(config.sampling.max_context / 2))

@@ -1,4 +1,4 @@
-"""A model's sizes, from its configuration alone: no weights are loaded or made."""
+"""A model's sizes, from its configuration alone: no weights are loaded or created."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BYTES = {"float32": 4, "bfloat16": 2}
 class ModelShape:
     """Sizes of a causal language model."""
 
-    parameters: int  # shared ones once
+    parameters: int  # shared ones count once
     adapters: int  # parameters of LoRA; 0: the whole model is trained
     layers: int
     width: int
@@ -42,16 +42,16 @@ class ModelShape:
 
     @property
     def kept_bytes(self) -> int:
-        """Bytes that one token leaves behind in one layer for the backward pass.
+        """Bytes of activations per token and layer that the backward pass needs.
 
-        Inputs of both norms (once as they are, once normed), of the three projections' products (q, k, v), of the
-        attention's output projection, and of gate, up, their product: 5 width + query + 2 key + 4 inner numbers. What
-        kernels keep beside that (softmax statistics, norms' scales) is a few numbers a head, left out.
+        Inputs of both norms, raw and normalised; the projections' results (q, k, v); the input of the attention's
+        output projection; and gate, up and their product: 5 width + query + 2 key + 4 inner numbers. The kernels'
+        further values (softmax statistics, norms' scales) are a few numbers per head and are ignored.
         """
         return self.bytes * (5 * self.width + 2 * self.query_width + 2 * self.key_width + 4 * self.inner)
 
     def flops(self, context: float) -> float:
-        """Floating-point operations of one token's forward pass, with so many tokens before it on average."""
+        """Return the operations of a token's forward pass; `context`: mean preceding tokens."""
         return 2 * self.parameters + 4 * self.layers * self.query_width * context
 
 
@@ -59,9 +59,9 @@ def shape_of(config: ModelConfig, lora: Any) -> ModelShape:  # Any: LoraConfig o
     """Return the sizes of the configured model.
 
     Raises:
-        ConfigError: its configuration cannot be read.
+        ConfigError: the model's configuration cannot be read.
     """
-    settings: Any = _settings(config)  # Any: transformers picks the class
+    settings: Any = _settings(config)  # Any: transformers selects the class
     with torch.device("meta"):
         build: Any = AutoModelForCausalLM.from_config  # Any: transformers has no types
         model = build(settings)
@@ -79,7 +79,7 @@ def shape_of(config: ModelConfig, lora: Any) -> ModelShape:  # Any: LoraConfig o
     )
 
 
-def _settings(config: ModelConfig) -> Any:  # Any: transformers picks the class
+def _settings(config: ModelConfig) -> Any:  # Any: transformers selects the class
     if config.path is not None:
         folder = local_folder(config.path) or download_settings(config.path.removeprefix(HUB), "model.path")
         try:
@@ -101,7 +101,7 @@ def _settings(config: ModelConfig) -> Any:  # Any: transformers picks the class
     )
 
 
-def _adapters(model: Any, lora: Any) -> int:  # Any: transformers picks the class; LoraConfig
+def _adapters(model: Any, lora: Any) -> int:  # Any: transformers selects the class; LoraConfig
     """Count rank x (inputs + outputs) over the matrices that get an adapter."""
     output = model.get_output_embeddings()
     targets = lora.targets

@@ -1,10 +1,11 @@
-"""Checkpoints: a folder that transformers loads as is, plus the learner's state; whole or not there at all.
+"""Checkpoints: a folder that transformers can load, plus the learner's state.
 
-A checkpoint is written beside its place and renamed into it, with a manifest of content hashes. A torn or changed one
-is refused by name and the one before is used. Nothing here is unpickled: tensors are safetensors, the rest is JSON.
+A checkpoint is written to a temporary folder, with a manifest of content hashes, and then renamed, so that it is
+complete or absent. A damaged or changed checkpoint is reported by name, and the preceding one is used. Nothing is
+unpickled: tensors are safetensors, the rest is JSON.
 
-A reference policy that moves is in each checkpoint. One that stays is written once, beside them, and each holds its
-hash: a run does not go on with another.
+Each checkpoint contains a moving reference policy. A fixed one is written once, beside the checkpoints, and each
+checkpoint holds its hash: a run cannot resume with another reference.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ class Checkpoint:
     """A complete checkpoint on disk."""
 
     folder: Path
-    update: int  # updates that it has behind it
+    update: int  # number of completed updates
     state: Mapping[str, Any]  # the trainer's own JSON
 
     def rollout(self) -> dict[str, Any] | None:  # Any: JSON
-        """Return what was in flight: see `agents.rollout.source`; None: nothing had begun."""
+        """Return the rollout's state, see `agents.rollout.source`; None before the first rollout."""
         path = self.folder / _ROLLOUT
         return json.loads(path.read_text()) if path.is_file() else None
 
@@ -53,12 +54,12 @@ def save(
     rollout: Mapping[str, Any] | None,
     keep: int,
 ) -> Path:
-    """Write checkpoint `update` under `folder`, atomically, and delete all others but the `keep - 1` before it.
+    """Write checkpoint `update` under `folder`, atomically, and keep only the `keep` newest.
 
-    Every rank must ask, for weights and state are gathered; the first one writes.
+    Every rank must call it, because weights and state are gathered; the first rank writes.
 
     Raises:
-        CairnError: there is no space, or the folder cannot be written; what was there before is intact.
+        CairnError: the disk is full, or the folder is not writable; earlier checkpoints stay intact.
     """
     target = folder / f"update-{update:06d}"
     partial = folder / f".partial-{update:06d}-{os.getpid()}"
@@ -67,7 +68,7 @@ def save(
     if learner.ranks.rank:
         return target
     try:
-        for stale in folder.glob(".partial-*"):  # of runs that were killed while they wrote
+        for stale in folder.glob(".partial-*"):  # of runs that were killed while writing
             shutil.rmtree(stale, ignore_errors=True)
         partial.mkdir(parents=True)
         policy.save(partial, weights)
@@ -81,7 +82,7 @@ def save(
         write_manifest(partial)
         shutil.rmtree(target, ignore_errors=True)
         partial.rename(target)
-    except Exception as error:  # safetensors and tokenizers report what the system refused as their own exceptions
+    except Exception as error:  # safetensors and tokenizers wrap system errors in their own exceptions
         shutil.rmtree(partial, ignore_errors=True)
         if isinstance(error, OSError) or "os error" in str(error):
             is_full = getattr(error, "errno", None) == errno.ENOSPC or "No space left" in str(error)
@@ -90,7 +91,7 @@ def save(
                 f"Cannot write checkpoint {str(target)!r}: {error}; {hint}, then continue with --resume"
             ) from error
         raise
-    # Later ones are damaged, or of a future that this run went back from.
+    # Later checkpoints are damaged, or belong to updates that a rollback discarded.
     others = sorted(folder.glob("update-*"), reverse=True)
     for old in [path for path in others if path > target] + [path for path in others if path <= target][keep:]:
         shutil.rmtree(old, ignore_errors=True)
@@ -98,7 +99,7 @@ def save(
 
 
 def latest(folder: Path) -> tuple[Checkpoint | None, list[str]]:
-    """Return the newest intact checkpoint under `folder`, and what was wrong with each newer one."""
+    """Return the newest intact checkpoint under `folder`, and the problem of each newer one."""
     problems: list[str] = []
     for path in sorted(folder.glob("update-*"), reverse=True):
         try:
@@ -112,10 +113,10 @@ def latest(folder: Path) -> tuple[Checkpoint | None, list[str]]:
 
 
 def restore_learner(checkpoint: Checkpoint, learner: Learner) -> None:
-    """Put the optimiser and the reference back.
+    """Restore the optimiser and the reference.
 
     Raises:
-        CairnError: they belong to other settings, or the run's reference policy is not what it was.
+        CairnError: they belong to other settings, or the run's reference policy has changed.
     """
     learner.optimizer.load_tensors(load_file(checkpoint.folder / "optimizer.safetensors"))
     learner.steps = int(checkpoint.state["steps"])
@@ -130,7 +131,7 @@ def restore_learner(checkpoint: Checkpoint, learner: Learner) -> None:
 
 
 def _write_reference(tensors: Mapping[str, Tensor], path: Path, *, is_first: bool) -> str:
-    """Write the reference and return its hash; one that stays is there already, except at the run's beginning."""
+    """Write the reference, unless it is fixed and exists, and return its hash."""
     if is_first or not path.is_file():
         new = path.with_suffix(".new")
         save_file(_contiguous(tensors), new)

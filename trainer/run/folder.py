@@ -1,4 +1,4 @@
-"""The folder of one run: its checkpoints and the facts in its store, at the start and whenever it is resumed."""
+"""The folder of one run: its checkpoints and stored facts, at the start and on each resume."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ class RunFolder:
     config: RunConfig
     path: Path
     store: Recorder
-    env: EnvMeta  # declarations of the environment that is trained on
+    env: EnvMeta  # declarations of the training environment
     note: Note
     accept_env_version: bool = False
 
     def newest_checkpoint(self) -> Checkpoint | None:
-        """Return the newest intact checkpoint; the store then holds nothing later.
+        """Return the newest intact checkpoint, and delete later entries of the store.
 
         Raises:
-            ConfigError: the run cannot continue with this configuration; nothing has been changed.
-            CairnError: the store has updates, and there is no intact checkpoint to continue from; likewise.
+            ConfigError: the run cannot continue with this configuration; nothing was changed.
+            CairnError: the store has updates, and no intact checkpoint exists; nothing was changed.
         """
         found, problems = checkpoint.latest(self.path / "checkpoints")
         if found is not None:
@@ -86,7 +86,7 @@ class RunFolder:
         return {update: Report.from_dict(report) for update, report in numbered.items() if update <= last}
 
     def store_facts(self, policy: Policy, split: TaskSplit, found: Checkpoint | None) -> None:
-        """Store the settings, with the update from which they apply, and the facts that follow from them."""
+        """Store the settings, the update from which they apply, and the facts derived from them."""
         earlier = history_of(self.store.meta()) if found is not None else []
         history = extended(earlier, self.config, policy.version)
         if earlier and (differing := changes(earlier[-1]["config"], history[-1]["config"])):
@@ -107,7 +107,7 @@ class RunFolder:
             self.store.environment(self.config.env.id, self.env.version, settings)
 
     def trained_tasks(self, split: TaskSplit) -> frozenset[str]:
-        """Return the ids of the tasks that the run trains on, or has trained on under earlier settings."""
+        """Return the ids of the run's training tasks, including those of earlier settings."""
         return frozenset(trained_tasks(self.config.env.id, history_of(self.store.meta()), split.held_out))
 
     def save(
@@ -118,8 +118,11 @@ class RunFolder:
         rollout: State | None,
         more: Mapping[str, Any],  # Any: JSON
     ) -> None:
-        """Write a checkpoint; `trained`: ids of the tasks trained on; `more`: further facts of the trainer."""
-        self.store.flush()  # a run that continues from a checkpoint has all that led to it
+        """Write a checkpoint.
+
+        `trained`: ids of the training tasks; `more`: further facts of the trainer.
+        """
+        self.store.flush()  # the store must hold all updates up to the checkpoint
         listed = TrainedTasks(
             env=self.config.env.id,
             tasks=trained,
@@ -136,12 +139,12 @@ class RunFolder:
         self.store.checkpoint(policy.version, str(saved.relative_to(self.path)))
 
     def note_error(self, error: BaseException) -> None:
-        """Store that the run was stopped by an exception."""
+        """Store that an exception stopped the run."""
         text = str(error) if isinstance(error, CairnError) else f"{type(error).__name__}: {error}"
         self.note_end("stopped", "SIGINT, twice" if isinstance(error, KeyboardInterrupt) else text[:_LONGEST_REASON])
 
     def note_end(self, kind: str, reason: str) -> None:
-        """Store how the run ended, unless the store is what failed; `kind`: finished or stopped."""
+        """Store the end of the run, unless the store itself failed; `kind`: finished or stopped."""
         with suppress(CairnError):
             updates = max((step for step, _ in self.store.series("return")), default=0)
             self.store.event(updates, kind, f"{kind.title()} after update {updates}{f': {reason}' if reason else ''}")
@@ -156,7 +159,7 @@ class RunFolder:
 
 
 def run_summary(config: RunConfig, policy: Policy, split: TaskSplit, device: str) -> dict[str, str]:
-    """Return a run's model, environment, method and machine in a line each, for people."""
+    """Return a run's model, environment, method and machine in one line each, for users."""
     tasks = f"{len(split.train)} training tasks, {len(split.evaluation)} {name_tasks(split.training_share)}"
     episodes = f"{config.trainer.groups} tasks x {config.trainer.group_size} episodes"
     size = f"{policy.num_parameters / 1e6:.2f} M parameters"

@@ -1,6 +1,6 @@
-"""The settings of a run from its first update to its last, and the changes that a run cannot continue with.
+"""The history of a run's settings, and the changes that prevent a run from continuing.
 
-The run's store keeps one entry per change: ``{"update": n, "config": {...}}`` holds from the update after n on.
+The run's store keeps one entry per change: ``{"update": n, "config": {...}}`` applies from the update after n.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ _MOST_LISTED = 8
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:  # Any: settings
-    """Return the settings that differ, by dotted name, with both values; None where one side has no such setting."""
+    """Return the differing settings, by dotted name, with both values; None if missing."""
     old, new = flatten(before), flatten(after)
     return {key: (old.get(key), new.get(key)) for key in sorted({*old, *new}) if old.get(key) != new.get(key)}
 
 
 def described(found: Mapping[str, tuple[Any, Any]]) -> str:  # Any: settings
-    """Return changed settings as text, the first few of them."""
+    """Return the first few changed settings as text."""
     listed = [f"{key} {_short(old)} -> {_short(new)}" for key, (old, new) in found.items()]
     more = len(listed) - _MOST_LISTED
     return ", ".join(listed[:_MOST_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 def refuse_another_run(meta: Mapping[str, Any], config: RunConfig, folder: str) -> None:  # Any: see RunStore.meta
-    """Refuse a folder that holds a run with other settings.
+    """Check that a folder does not hold a run with other settings.
 
     Raises:
-        ConfigError: it does.
+        ConfigError: it holds one.
     """
     stored = _normalised(meta.get("config"))
     if stored is not None and (found := changes(stored, _tables(config))):
@@ -55,10 +55,10 @@ def refuse_another_run(meta: Mapping[str, Any], config: RunConfig, folder: str) 
 
 
 def refuse_late_changes(meta: Mapping[str, Any], config: RunConfig, folder: str) -> None:  # Any: as above
-    """Refuse settings that had their effect when the run started, and would be without effect now.
+    """Check that the settings that only apply at the start of a run are unchanged.
 
     Raises:
-        ConfigError: one of them was changed.
+        ConfigError: one of them changed.
     """
     stored = _normalised(meta.get("config"))
     found = {} if stored is None else changes(stored, _tables(config))
@@ -70,10 +70,10 @@ def refuse_late_changes(meta: Mapping[str, Any], config: RunConfig, folder: str)
 
 
 def refuse_other_env(meta: Mapping[str, Any], version: int, folder: str, env_id: str) -> None:  # Any: as above
-    """Refuse an environment of another version than the run began with.
+    """Check that the environment's version is the one with which the run began.
 
     Raises:
-        CairnError: it is.
+        CairnError: the version differs.
     """
     before = meta.get("declared", {}).get("version")
     if before is not None and before != version:
@@ -85,7 +85,7 @@ def refuse_other_env(meta: Mapping[str, Any], version: int, folder: str, env_id:
 
 
 def declarations(env: EnvMeta) -> dict[str, Any]:  # Any: JSON
-    """Return the declarations of an environment that a run's store keeps, so that its readers need not load it."""
+    """Return the environment's declarations for the store, so that readers need not load it."""
     return {
         "version": env.version,
         "is_deterministic": env.is_deterministic,
@@ -95,7 +95,10 @@ def declarations(env: EnvMeta) -> dict[str, Any]:  # Any: JSON
 
 
 def history_of(meta: Mapping[str, Any]) -> list[Entry]:  # Any: see RunStore.meta
-    """Return the stored history; a run from before there were any has one entry, the settings that it has now."""
+    """Return the stored history.
+
+    A run of an earlier version without a history has one entry, its current settings.
+    """
     stored = meta.get("config")
     entries: list[Entry] = meta.get("configs") or ([] if stored is None else [{"update": 0, "config": stored}])
     for entry in entries:
@@ -106,7 +109,7 @@ def history_of(meta: Mapping[str, Any]) -> list[Entry]:  # Any: see RunStore.met
 
 
 def extended(entries: Sequence[Entry], config: RunConfig, update: int) -> list[Entry]:
-    """Return the history of a run that continues after `update` with `config`; later updates are forgotten."""
+    """Return the history of a run that resumes after `update`, without later entries."""
     tables, past = _tables(config), [entry for entry in entries if entry["update"] < update]
     if past and not changes(past[-1]["config"], tables):
         return past
@@ -114,7 +117,7 @@ def extended(entries: Sequence[Entry], config: RunConfig, update: int) -> list[E
 
 
 def trained_settings(entries: Sequence[Entry]) -> list[Mapping[str, Any]]:  # Any: an environment's settings
-    """Return the environment settings, each once, under which a run with this history has trained or imitated."""
+    """Return the distinct environment settings of training and imitation in this history."""
     found: dict[str, Mapping[str, Any]] = {}  # Any: as above
     try:
         for entry in entries:
@@ -138,7 +141,7 @@ def _tables(config: RunConfig) -> dict[str, Any]:  # Any: JSON
 
 
 def _normalised(stored: Mapping[str, Any] | None) -> dict[str, Any] | None:  # Any: JSON
-    """Return a stored configuration with the settings that its version of Cairn did not have yet."""
+    """Return a stored configuration, completed with settings that its version of Cairn lacked."""
     return None if stored is None else _tables(build(RunConfig, stored, "the run's stored configuration"))
 
 

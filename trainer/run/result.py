@@ -1,4 +1,4 @@
-"""What a training run leaves behind."""
+"""The result of a training run."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from cairn.core.errors import CairnError
 
 @dataclass(frozen=True)
 class Run:
-    """A run, finished or stopped."""
+    """A finished or stopped run."""
 
     folder: Path
-    reports: Mapping[int, Report]  # by number of updates done
-    is_finished: bool = True  # else it was interrupted, and can continue from its checkpoint
+    reports: Mapping[int, Report]  # by number of completed updates
+    is_finished: bool = True  # else it was interrupted and can resume from its checkpoint
 
     @property
     def final(self) -> Report:
         """The last evaluation.
 
         Raises:
-            CairnError: the run was interrupted before its first one.
+            CairnError: the run was interrupted before its first evaluation.
         """
         if not self.reports:
             raise CairnError(
@@ -36,15 +36,15 @@ class Run:
 
     @property
     def has_checkpoint(self) -> bool:
-        """Whether there is a checkpoint yet."""
+        """Whether a checkpoint exists."""
         return any((self.folder / "checkpoints").glob("update-*"))
 
     @property
     def checkpoint(self) -> Path:
-        """The newest checkpoint, which transformers loads as is.
+        """The newest checkpoint, which transformers can load.
 
         Raises:
-            CairnError: the run was interrupted before there was one.
+            CairnError: the run was interrupted before its first checkpoint.
         """
         if not self.has_checkpoint:
             raise CairnError(f"The run in {str(self.folder)!r} has no checkpoint yet: it was interrupted early")
@@ -52,7 +52,7 @@ class Run:
 
 
 def versions() -> dict[str, str]:
-    """Return versions of what results depend on."""
+    """Return versions of the packages that affect results."""
     return {
         name: metadata.version(name)
         for name in ("cairn-rl", "torch", "transformers", "tokenizers", "numpy", "gymnasium")

@@ -1,6 +1,6 @@
-"""Splits a run's tasks into those that it trains on and those that it is evaluated on.
+"""Splits a run's tasks into training tasks and evaluation tasks.
 
-Where the evaluation environment lists tasks that training does not, those are used. Otherwise a share of the training
+Evaluation uses the tasks that only the evaluation environment lists. If there are too few, a share of the training
 tasks is held out: they are neither played nor demonstrated in training. The choice depends on the task ids and on
 `eval.holdout_seed` only, so that runs with different seeds are evaluated on the same tasks.
 """
@@ -21,13 +21,13 @@ from cairn.trainer.run.history import history_of, trained_tasks
 class TaskSplit:
     """The tasks of a run."""
 
-    train: tuple[str, ...]  # tasks of updates, in the environment's order
+    train: tuple[str, ...]  # training tasks of updates, in the environment's order
     evaluation: tuple[str, ...]  # in the order of the evaluation environment
-    held_out: tuple[str, ...]  # never trained on, whatever the settings of a resumed run; empty if `evaluation` is not
-    training_share: float  # share of `evaluation` that the run trains on: 0, unless there are no other tasks
+    held_out: tuple[str, ...]  # never trained on, even after a resume; empty if no unseen tasks exist
+    training_share: float  # share of `evaluation` in the training tasks; above 0 only without unseen tasks
 
     def to_dict(self) -> dict[str, Any]:  # Any: JSON
-        """Return the facts for the run's store: the names of held-out tasks, counts, and the share."""
+        """Return the facts for the run's store: held-out task ids, counts and the share."""
         return {
             "held_out": list(self.held_out),
             "training": len(self.train),
@@ -42,13 +42,13 @@ def split_run_tasks(
     evaluation: Sequence[str],
     meta: Mapping[str, Any] | None,  # Any: see RunStore.meta
 ) -> TaskSplit:
-    """Return the tasks of a run; `meta`: the stored facts of a resumed run, which keeps the tasks that it held out."""
+    """Return the tasks of a run; `meta` has a resumed run's facts, with its held-out tasks."""
     held_out, before = None, set[str]()
     if meta is not None:
         tasks = meta.get("tasks", {})
         held_out = (
             tasks.get("held_out", ()) if isinstance(tasks, Mapping) else None
-        )  # earlier versions held nothing out
+        )  # earlier versions held out no tasks
         if not isinstance(held_out, (list, tuple)) or not all(isinstance(task, str) for task in held_out):
             raise CairnError(f"A run's stored tasks cannot be read: expected lists of ids, got {tasks!r:.100}")
         before = trained_tasks(config.env.id, history_of(meta), held_out)
@@ -79,13 +79,13 @@ def split_tasks(
     evaluated.
 
     Args:
-        training: ids that the training environment lists.
-        evaluation: ids that the evaluation environment lists.
+        training: task ids of the training environment.
+        evaluation: task ids of the evaluation environment.
         count: tasks to evaluate on.
-        share: largest share of `training` that may be held out; 0: none is, and training tasks are evaluated.
+        share: maximum share of `training` to hold out; 0: no task is held out, and training tasks are evaluated.
         seed: of the choice of held-out tasks.
-        held_out: tasks that a resumed run has held out so far. No others are, since it has trained on them. None: the
-            run begins.
+        held_out: tasks that a resumed run has held out so far; it holds out no others, because it has trained on them.
+            None: a new run.
         trained_before: tasks that a resumed run has trained on under earlier settings.
     """
     trained = {*training, *trained_before}

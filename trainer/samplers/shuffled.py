@@ -1,4 +1,4 @@
-"""Which task comes next, and with which seeds: a function of the run's seed and the group's number alone."""
+"""Selects the next task and its seeds from the run's seed and the group's number."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from cairn.core.seeding import derive_seed, numpy_generator
 
 
 class TaskSampler:
-    """Every task once before any comes again, in an order that is new in every pass."""
+    """Samples every task once per pass, in a new random order for each pass."""
 
     def __init__(self, env_id: str, task_ids: Sequence[str], group_size: int, seed: int) -> None:
-        """Draw nothing yet; `group_size` is the number of episodes of each task."""
+        """Store the arguments; `group_size` is the number of episodes of each task."""
         self._env_id, self._task_ids, self._group_size, self._seed = env_id, task_ids, group_size, seed
         self._order = cached_method(self._draw, 1)
 
     @property
     def key(self) -> str:
-        """A hash of all that the groups depend on: two orders with one key have equal groups."""
+        """A hash of all inputs of the groups: two samplers with equal keys have equal groups."""
         parts = [self._env_id, self._seed, self._group_size, list(self._task_ids)]
         return sha256(json.dumps(parts).encode()).hexdigest()
 
     def group(self, number: int) -> list[Job]:
-        """Return the episodes of the run's group of this number, 0 being the first."""
+        """Return the episodes of the run's group `number`, starting at 0."""
         epoch, place = divmod(number, len(self._task_ids))
         task = Task(
             env_id=self._env_id,

@@ -1,1 +1,4 @@
-"""Trackers: where a run's metrics go besides its own store; one file each, and nothing here imports their packages."""
+"""Trackers: send a run's metrics to external tools; one file per tracker.
+
+This package imports none of the tools' packages.
+"""

@@ -1,7 +1,7 @@
-"""What a tracker is: a callback that keeps a run's configuration and metrics somewhere else, for pictures of many runs.
+"""The interface of trackers, callbacks that send configuration and metrics elsewhere.
 
-It works on a thread of its own (`trainer/tracking.py`), so it may wait and it may raise: neither reaches the run. It
-keeps numbers and texts alone; episodes and weights stay in the run's folder, to which it keeps the way.
+A tracker runs on its own thread (`trainer/tracking.py`), so that delays and exceptions do not affect the run. It stores
+numbers and texts only; episodes and weights stay in the run's folder, whose path it stores.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ class TrackerConfig(BaseConfig):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrackedRun:
-    """What a tracker is told of a run before it begins."""
+    """The description of a run for a tracker, before the run begins."""
 
     folder: Path  # absolute
-    config: Mapping[str, Any]  # resolved tables  # Any: whatever JSON can hold
-    versions: Mapping[str, str]  # of what results depend on
+    config: Mapping[str, Any]  # resolved tables  # Any: JSON values
+    versions: Mapping[str, str]  # of the packages that affect results
 
     @property
     def name(self) -> str:
-        """What people see."""
+        """The displayed name."""
         return self.folder.name
 
     @property
     def link(self) -> str:
-        """The folder as an address that a browser opens."""
+        """The folder as a file URL."""
         return self.folder.as_uri()
 
     @property
@@ -50,7 +50,7 @@ class TrackedRun:
         return {name: str(value) for name, value in flatten(self.config).items()}
 
     def identity(self, tracker: str, new: Callable[[], str]) -> str:
-        """Return what the tracker calls this run: noted in the folder, so that a run which goes on stays the same."""
+        """Return the tracker's id of this run; it is stored in the folder and reused after a resume."""
         file = self.folder / "trackers" / f"{tracker}.txt"
         if not file.is_file():
             file.parent.mkdir(exist_ok=True)
@@ -64,37 +64,37 @@ class Tracker(Callback):
     Config: ClassVar[type[TrackerConfig]] = TrackerConfig
 
     def __init__(self, config: Any, run: TrackedRun) -> None:  # Any: an instance of its own Config
-        """Take note of both; nothing begins before `open`."""
+        """Store both; tracking starts with `open`."""
 
     @classmethod
     def check(cls) -> None:
-        """Refuse to begin where its packages are missing.
+        """Check that the tracker's packages are installed.
 
         Raises:
-            MissingExtraError: they are.
+            MissingExtraError: a package is missing.
         """
 
     @abstractmethod
     def open(self) -> None:
-        """Begin, or go on with, what it keeps of the run; called once, before anything else."""
+        """Start or resume tracking; called once, before all other methods."""
 
     @abstractmethod
     def write(self, phase: str, step: int, metrics: Mapping[str, float]) -> None:
-        """Keep metrics of a phase: imitation (steps are passes), train or eval (steps are updates)."""
+        """Store metrics of a phase: imitation (steps are passes), train or eval (steps are updates)."""
 
     @abstractmethod
     def close(self, *, has_failed: bool) -> None:
-        """The run is over; called once, if `open` went well."""
+        """End tracking at the end of the run; called once, if `open` succeeded."""
 
     def on_sft_epoch(self, epoch: int, metrics: Mapping[str, float]) -> None:
-        """Keep the pass's metrics."""
+        """Store the pass's metrics."""
         self.write("imitation", epoch, metrics)
 
     def on_update(self, update: int, metrics: Mapping[str, float]) -> None:
-        """Keep the update's metrics."""
+        """Store the update's metrics."""
         self.write("train", update, metrics)
 
     def on_evaluation(self, update: int, report: Report) -> None:
-        """Keep success, in all and by task type."""
+        """Store success, overall and by task type."""
         rates = {"success": report.success.share, **{f"success/{k}": rate.share for k, rate in report.by_type.items()}}
         self.write("eval", update, {**rates, "turns": report.mean_turns})

@@ -1,7 +1,7 @@
-"""MLflow (extra `mlflow`): runs of an experiment on a tracking server, or in an SQLite file beside the runs.
+"""MLflow (extra `mlflow`): runs of an experiment on a tracking server or in an SQLite file.
 
-Settings are parameters, versions and the folder are tags. MLflow never changes a parameter: a run that goes on with
-another setting has it as a tag ``changed.NAME``. No artifacts are sent.
+Settings are parameters, versions and the folder are tags. MLflow cannot change a parameter: if a resumed run has a
+changed setting, it gets a tag ``changed.NAME``. No artifacts are sent.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from pydantic import Field
 from cairn.core.errors import MissingExtraError
 from cairn.trainer.trackers.base import TrackedRun, Tracker, TrackerConfig
 
-_FORBIDDEN = re.compile(r"[^\w .:/-]", re.ASCII)  # in names
-_LONGEST = 500  # characters of a value that every server takes
+_FORBIDDEN = re.compile(r"[^\w .:/-]", re.ASCII)  # characters not allowed in names
+_LONGEST = 500  # maximum length of a value on all servers
 _AT_ONCE = 100  # parameters or tags in one request
 
 
@@ -42,12 +42,12 @@ class Mlflow(Tracker):
 
     @classmethod
     def check(cls) -> None:
-        """Look for its packages."""
+        """Check that MLflow's packages are installed."""
         if any(find_spec(name) is None for name in ("mlflow", "sqlalchemy", "alembic")):
             raise MissingExtraError("The tracker 'mlflow'", "mlflow")
 
     def open(self) -> None:
-        """Begin the run, or go on with it."""
+        """Start or resume the run."""
         os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
         os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
         from mlflow.tracking import MlflowClient
@@ -63,7 +63,7 @@ class Mlflow(Tracker):
         self._describe({}, {f"changed.{k}": v for k, v in settings.items() if known.get(k, v) != v})
 
     def write(self, phase: str, step: int, metrics: Mapping[str, float]) -> None:
-        """Send them in one request."""
+        """Send the metrics in one request."""
         from mlflow.entities import Metric
 
         now = int(1000 * time.time())
@@ -71,7 +71,7 @@ class Mlflow(Tracker):
         self._client.log_batch(self._id, metrics=batch)
 
     def close(self, *, has_failed: bool) -> None:
-        """Say how it ended."""
+        """Set the run's final status."""
         self._client.set_terminated(self._id, "FAILED" if has_failed else "FINISHED")
 
     def _create(self) -> str:
@@ -97,7 +97,7 @@ class Mlflow(Tracker):
 
 
 def _named(name: str) -> str:
-    """Return a name with what MLflow does not allow in one replaced."""
+    """Return a name without characters that MLflow does not allow."""
     return _FORBIDDEN.sub("_", name)
 
 

@@ -1,4 +1,4 @@
-"""TensorBoard: event files in the run's folder, which ``tensorboard --logdir runs`` shows; needs no account."""
+"""TensorBoard: event files in the run's folder for ``tensorboard --logdir runs``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class TensorBoard(Tracker):
         self._run = run
 
     def open(self) -> None:
-        """Write what the run is, as text."""
+        """Write the run's folder, configuration and versions as text."""
         from torch.utils.tensorboard import SummaryWriter
 
         self._writer = SummaryWriter(str(self._run.folder / "tensorboard"))
@@ -29,7 +29,7 @@ class TensorBoard(Tracker):
         self._writer.add_text("run/versions", _table(self._run.versions))
 
     def write(self, phase: str, step: int, metrics: Mapping[str, float]) -> None:
-        """Write scalars, which can be seen at once."""
+        """Write scalars and flush them."""
         for name, value in metrics.items():
             self._writer.add_scalar(f"{phase}/{name}", value, step)
         self._writer.flush()
@@ -40,7 +40,7 @@ class TensorBoard(Tracker):
 
 
 def _table(values: Mapping[str, str]) -> str:
-    """Return Markdown; texts stand as code, so that none is taken for markup."""
+    """Return a Markdown table; values are code, so that they are not parsed as markup."""
     cells = (f"| `{name}` | `{value.replace('|', '/').replace('`', ' ')}` |" for name, value in values.items())
     return "\n".join(["| name | value |", "|---|---|", *(cell.replace("\n", " ") for cell in cells)])
 

@@ -1,7 +1,7 @@
-"""Weights & Biases (extra `wandb`): a project's runs on its server, or offline for ``wandb sync`` later.
+"""Weights & Biases (extra `wandb`): runs on its server, or offline for ``wandb sync`` later.
 
-Metrics go by a field of their own (the update, the pass), not by W&B's step, which may only grow: a run that went back
-to a checkpoint writes an update again. Console output, code and git are not sent.
+Metrics use their own step field (the update or pass) instead of W&B's step, which cannot decrease: a run that rolled
+back writes an update again. Console output, code and git are not sent.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class WandbConfig(TrackerConfig):
 
     @property
     def chosen_mode(self) -> str:
-        """The mode, with what the environment says."""
+        """The mode from the settings, or else from WANDB_MODE."""
         return self.mode or os.environ.get("WANDB_MODE", "online")
 
 
@@ -48,13 +48,13 @@ class Wandb(Tracker):
 
     @classmethod
     def check(cls) -> None:
-        """Look for the package."""
+        """Check that the package is installed."""
         if find_spec("wandb") is None:
             raise MissingExtraError("The tracker 'wandb'", "wandb")
 
     def open(self) -> None:
-        """Log in without asking anyone, and begin the run or go on with it."""
-        os.environ.setdefault("WANDB_ERROR_REPORTING", "false")  # its own crashes, to its own makers
+        """Log in without a prompt, and start or resume the run."""
+        os.environ.setdefault("WANDB_ERROR_REPORTING", "false")  # W&B's reports of its own crashes
         import wandb
 
         config, about = self._config, self._about
@@ -82,11 +82,11 @@ class Wandb(Tracker):
             self._run.define_metric(f"{phase}/*", step_metric=step)
 
     def write(self, phase: str, step: int, metrics: Mapping[str, float]) -> None:
-        """Log them beside their step."""
+        """Log metrics with their step."""
         self._run.log({**{f"{phase}/{name}": value for name, value in metrics.items()}, _STEPS[phase]: step})
 
     def close(self, *, has_failed: bool) -> None:
-        """Send what is left."""
+        """Send the remaining data and finish the run."""
         self._run.finish(exit_code=int(has_failed))
 
 

@@ -1,1 +1,1 @@
-"""What the methods are made of: comparison within segments, returns, state keys, and values on the trajectory graph."""
+"""Building blocks of the credit methods: segments, returns, state keys and graph values."""

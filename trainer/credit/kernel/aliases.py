@@ -1,7 +1,8 @@
-"""The alias audit: one key, one action, two outcomes, in an environment where that cannot be, proves two states.
+"""The alias audit: finds keys that stand for more than one state, and splits them.
 
-`audit` counts it; `split` tells the states apart by what came before: a key that is proved aliased is mixed with the
-key of the step before it, again and again until no proof is left or `rounds` are done. Other keys stay as they are.
+In a deterministic environment, one key and one action with two outcomes prove that the key covers two states. `audit`
+counts such keys. `split` separates the states by their history: a key that is proved aliased is mixed with the key of
+the preceding step, repeatedly, until no proof is left or `rounds` are done. Other keys stay unchanged.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ _START, _OVER = np.uint64(0x57A7), np.uint64(0x07E6)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Audit:
-    """Which rows stand in a state whose key means more than one state."""
+    """Rows whose state key covers more than one state."""
 
     is_aliased: Flags  # [N]
-    share: float  # of pairs of a state and an action that were seen twice or more: those with different outcomes
+    share: float  # share of the state-action pairs seen twice or more that had different outcomes
 
 
 def audit(table: StepTable, key: Keys | None = None, next_key: Keys | None = None) -> Audit:
-    """Return where equal keys and actions had different next keys, rewards or endings.
+    """Return the rows where equal keys and actions had different next keys, rewards or endings.
 
-    The last step of an episode whose next state nobody recorded proves nothing: its key is like no other.
+    The last step of an episode without a recorded next state proves nothing: its next key is unique.
     """
     key = table.anchor if key is None else key
     next_key = table.next_anchor if next_key is None else next_key
@@ -50,7 +51,7 @@ def audit(table: StepTable, key: Keys | None = None, next_key: Keys | None = Non
 
 
 def split(table: StepTable, rounds: int) -> tuple[Keys, Keys]:
-    """Return keys of the states before and after each step, told apart where the audit proves that they differ."""
+    """Return keys of the states before and after each step, split where aliasing is proved."""
     key, next_key = table.anchor, table.next_anchor
     for _ in range(rounds):
         aliased = audit(table, key, next_key).is_aliased

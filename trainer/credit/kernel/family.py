@@ -1,4 +1,6 @@
-"""The graph family as slots: state key x value backup x credit x normaliser x fusion. `step_term` fills the first four.
+"""Graph methods as slots: state key x value backup x credit x normaliser x fusion.
+
+`step_term` fills the first four.
 
 ::
 
@@ -8,10 +10,10 @@
     normaliser     none | centre: - mean | std: (- mean) / (std + epsilon) | floor: / max(root mean square, floor)
                    over the steps of a state, of a group, or of the batch; std with `ddof`
 
-o: the discounted outcome that followed (`values.outcomes`). x: the state that a step led to. Averaging unit: steps.
-A segment of one step, or without spread: centre and std give 0. With `depth` K, q_minus_v takes Q from the values of
-K - 1, so that V is its mean. Values by distance count steps, not rewards. Where a timeout is "open", keys other than
-"anchor" do not tell which state an episode stopped in: it is then one that no step left.
+o: the step's discounted outcome (`values.outcomes`). x: the step's next state. Averaging unit: steps. A segment of one
+step, or without spread: centre and std give 0. With `depth` K, q_minus_v computes Q from the values after K - 1
+backups, so that V is the mean of Q. Values by distance count steps, not rewards. Where a timeout is "open", keys other
+than "anchor" do not identify the state that an episode stopped in: it then counts as a state without outgoing steps.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ Within = Literal["state", "group", "batch"]
 
 
 class Slots(Config):
-    """One choice per slot."""
+    """A choice for each slot."""
 
     key: str = Field("anchor", description="What makes two states one.")
     timeout: Literal["failure", "open"] = Field(
@@ -55,13 +57,13 @@ class Slots(Config):
 
 
 def graph_of(table: StepTable, slots: Slots) -> Graph:
-    """Return the graph of the slots' key."""
+    """Return the graph whose nodes are the states of the slots' key."""
     next_key = table.next_anchor if slots.key == "anchor" else keys.unknown(table)
     return build_graph(table, keys.named(table, slots.key), next_key, slots.timeout)
 
 
 def state_values(table: StepTable, graph: Graph, slots: Slots) -> Floats:
-    """Return the values [V + 1] of the slots' backup."""
+    """Return the state values by the slots' backup, [V + 1]."""
     if slots.backup == "none":
         return np.zeros(graph.num_nodes + 1)
     if slots.backup == "best":
@@ -78,7 +80,7 @@ def state_values(table: StepTable, graph: Graph, slots: Slots) -> Floats:
 
 
 def step_credit(table: StepTable, graph: Graph, value: Floats, slots: Slots) -> Floats:
-    """Return each step's credit before it is normalised, [N]."""
+    """Return each step's credit before normalisation, [N]."""
     if slots.credit == "return":
         return values.outcomes(table, slots.gamma)
     if slots.credit == "q_minus_v" and slots.backup == "fixed_point" and slots.depth is not None:
@@ -98,7 +100,7 @@ def step_credit(table: StepTable, graph: Graph, value: Floats, slots: Slots) -> 
 
 
 def _q_target_at_depth(table: StepTable, graph: Graph, slots: Slots) -> Floats:
-    """Return what steps are worth whose mean at a state is the state's value after `depth` backups."""
+    """Return the targets [N] whose means are the state values after `depth` backups."""
     if slots.depth == 0:
         return values.outcomes(table, slots.gamma)
     assert slots.depth is not None
@@ -109,7 +111,7 @@ def _q_target_at_depth(table: StepTable, graph: Graph, slots: Slots) -> Floats:
 
 
 def normalized(credit: Floats, table: StepTable, graph: Graph, slots: Slots) -> Floats:
-    """Return credits scaled among the steps of their state, their group or the batch, [N]."""
+    """Return credits normalised over the steps of their state, their group or the batch, [N]."""
     if slots.normalize == "none":
         return credit
     segment = _segment(table, graph, slots.within)
@@ -121,14 +123,14 @@ def normalized(credit: Floats, table: StepTable, graph: Graph, slots: Slots) -> 
 
 
 def step_term(table: StepTable, slots: Slots) -> Floats:
-    """Return the step term of a choice of slots, [N]."""
+    """Return the step term of the slots' method, [N]."""
     graph = graph_of(table, slots)
     value = state_values(table, graph, slots)
     return normalized(step_credit(table, graph, value, slots), table, graph, slots)
 
 
 def episode_term(table: StepTable, normalize: Literal["none", "std"], epsilon: float = 1e-6) -> Floats:
-    """Return GRPO's advantage of each row's episode, [N]: scores centred in the group, divided by their std or not."""
+    """Return GRPO's advantage of each row's episode, [N]: centred scores, with or without std."""
     group = table.group[table.first_rows]
     return centered(scores(table), group, scale=normalize, epsilon=epsilon)[table.episode]
 

@@ -1,4 +1,6 @@
-"""The steps of every group as one graph: nodes are states, edges are steps. Groups share no node.
+"""The steps of every group as one graph: nodes are states, edges are steps.
+
+Groups share no node.
 
 Worked example, episode 1 ``s0 a u, u c END`` and episode 2 ``s0 b w, w d u, u c END``::
 
@@ -25,10 +27,10 @@ Timeout = Literal["failure", "open"]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Graph:
-    """Node ids of N rows over V nodes; id V is the end, which has no node."""
+    """Node ids of N rows over V nodes; id V is the end, which is not a node."""
 
     tail: Ids  # [N] state before the step
-    head: Ids  # [N] state after it; V where the episode was over
+    head: Ids  # [N] state after it; V where the episode ended
     pair: Ids  # [N] dense ids of (state, action)
     group_of_node: Ids  # [V]
     num_nodes: int  # V
@@ -36,13 +38,13 @@ class Graph:
 
     @property
     def ends(self) -> Flags:
-        """Whether a step led to the end, [N]."""
+        """Whether each step led to the end, [N]."""
         out: Flags = self.head == self.num_nodes
         return out
 
     @property
     def num_pairs(self) -> int:
-        """How many different pairs of a state and an action there are."""
+        """The number of distinct state-action pairs."""
         return int(self.pair.max(initial=-1)) + 1
 
 
@@ -52,9 +54,9 @@ def build_graph(table: StepTable, key: Keys, next_key: Keys | None = None, timeo
     Args:
         table: the steps.
         key: key of the state before each step [N].
-        next_key: key of the state after an episode's last step [N]; read where a truncated episode stays open.
-        timeout: what an episode that a budget cut, without success, leads to: the end, worth nothing, or the state
-            that it stopped in.
+        next_key: key of the state after an episode's last step [N]; only used for open truncated episodes.
+        timeout: the successor of an unsuccessful episode cut by a budget: the end, worth 0, or the state
+            in which it stopped.
     """
     last = table.is_last
     is_open = last & table.truncated & ~table.success & (timeout == "open" and next_key is not None)

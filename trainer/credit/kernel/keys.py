@@ -1,4 +1,7 @@
-"""State keys: what makes two steps comparable. Each returns one 64-bit key a row, to be scoped to the row's group."""
+"""State keys: definitions of equal steps, each as one 64-bit key per row.
+
+The caller scopes keys to the row's group.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,12 @@ from cairn.core.keys import mix_keys
 from cairn.core.table import Flags, Keys, StepTable
 from cairn.trainer.credit.kernel.returns import rows_by_turn
 
-_BEFORE = np.uint64(0xB37E)  # stands for what came before an episode began
-_UNKNOWN = np.uint64(0x0F07)  # scope of states that no key tells
+_BEFORE = np.uint64(0xB37E)  # placeholder for the history before an episode's first step
+_UNKNOWN = np.uint64(0x0F07)  # scope of states without a known key
 
 
 def anchor(table: StepTable) -> Keys:
-    """The state that the action was taken in."""
+    """The state before the action."""
     return table.anchor
 
 
@@ -26,12 +29,12 @@ def prompt(table: StepTable) -> Keys:
 
 
 def turn(table: StepTable) -> Keys:
-    """The number of the turn."""
+    """The turn number."""
     return table.turn.astype(np.uint64)
 
 
 def role(table: StepTable) -> Keys:
-    """Which agent acted; one key where the table does not say."""
+    """The agent that acted; one key for all if the table has no roles."""
     return prompt(table) if table.role is None else table.role
 
 
@@ -41,12 +44,18 @@ def edge(table: StepTable) -> Keys:
 
 
 def observations(table: StepTable, depth: int) -> Keys:
-    """The last `depth` states, this one included; a step with fewer before it is like no step with more."""
+    """The last `depth` states, including the current one.
+
+    A step with a shorter history never equals a step with a longer one.
+    """
     return _window(table, table.anchor, depth, offset=0)
 
 
 def history(table: StepTable, depth: int) -> Keys:
-    """The last `depth` pairs of an action and the state that it led to, before this step; fewer near the root."""
+    """The last `depth` pairs of an action and its next state, before this step.
+
+    Near the root there are fewer.
+    """
     return _window(table, mix_keys(table.action, table.next_anchor), depth, offset=1)
 
 
@@ -57,22 +66,23 @@ def history_edge(table: StepTable, depth: int) -> Keys:
 
 
 def tree_node(table: StepTable) -> Keys:
-    """The node of the rollout tree that the step led to.
+    """The node of the rollout tree after the step.
 
-    The table's own `node` where it has one; else steps are one node where all states and actions since the root are.
+    The table's `node` column if present; otherwise steps share a node if all states and actions since the root are
+    equal.
     """
     return table.node if table.node is not None else _prefix(table)
 
 
 def tree_parent(table: StepTable) -> Keys:
-    """The node that the step set out from; one root a group."""
+    """The node before the step; each group has one root."""
     out = np.append(_BEFORE, tree_node(table)[:-1])
     out[table.turn == 0] = _BEFORE
     return out
 
 
 def tree_depth(table: StepTable) -> Keys:
-    """How many steps the node is away from the root."""
+    """The distance of the node from the root, in steps."""
     return turn(table) + np.uint64(1)
 
 
@@ -83,15 +93,15 @@ NAMED: dict[str, Callable[[StepTable], Keys]] = {
 
 
 def unknown(table: StepTable) -> Keys:
-    """A key of its own for each step: a state that nobody was in before or after."""
+    """A unique key for each step: a state that no other step visits."""
     return mix_keys(_UNKNOWN, np.arange(len(table), dtype=np.uint64))
 
 
 def named(table: StepTable, name: str) -> Keys:
-    """Return the keys of a name such as "anchor", "observations(2)" or "history(3)".
+    """Return the keys of a key name such as "anchor", "observations(2)" or "history(3)".
 
     Raises:
-        CairnError: there is no such key.
+        CairnError: the name is unknown.
     """
     head, _, rest = name.partition("(")
     if not rest and head in NAMED:
@@ -102,7 +112,10 @@ def named(table: StepTable, name: str) -> Keys:
 
 
 def _window(table: StepTable, key: Keys, depth: int, offset: int) -> Keys:
-    """Return one key of the `depth` values of `key` up to turn t - offset; `_BEFORE` ahead of turn 0."""
+    """Return keys of the `depth` values of `key` up to turn t - offset.
+
+    `_BEFORE` replaces turns before 0.
+    """
     out = np.zeros(len(table), np.uint64)
     for back in range(offset, offset + depth):
         shifted, inside = _shifted(table, key, back)
@@ -116,7 +129,7 @@ def _shifted(table: StepTable, key: Keys, back: int) -> tuple[Keys, Flags]:
 
 
 def _prefix(table: StepTable) -> Keys:
-    """Return keys of everything since the root: one vector operation a turn index."""
+    """Return keys of the whole history since the root, with one vector operation per turn index."""
     step = mix_keys(table.anchor, table.action)
     out = mix_keys(_BEFORE, step)
     for rows in rows_by_turn(table.turn)[1:]:

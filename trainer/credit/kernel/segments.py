@@ -1,4 +1,6 @@
-"""The kernel under most estimators: compare each value with its segment's baseline, and perhaps divide by its spread.
+"""Compares each value with its segment's baseline, and optionally divides by a spread.
+
+Most estimators use this kernel.
 
 For segment s with members j and weights w_j (mostly 0 or 1)::
 
@@ -10,8 +12,8 @@ For segment s with members j and weights w_j (mostly 0 or 1)::
 
 Two passes: the one-pass form ``E[x^2] - mean^2`` loses all digits of returns such as 0.9501 and 0.9502. Cost O(N), with
 medians O(N log N). Degenerate cases: a segment of one member gives 0 with every baseline but `zero`; one without spread
-gives 0 with mean, loo and median, and one whose weights are all 0 with every baseline. `virtual` members enter mean and
-variance, and are not returned.
+gives 0 with mean, loo and median, and one whose weights are all 0 gives 0 with every baseline. `virtual` members count
+in mean and variance and are not returned.
 """
 
 from __future__ import annotations
@@ -43,13 +45,13 @@ def centered(
     Args:
         x: values [N].
         segment: dense ids [N].
-        baseline: what is taken off.
-        scale: what the difference is divided by.
+        baseline: the value that is subtracted.
+        scale: the divisor of the difference.
         epsilon: added to the standard deviation or the median deviation, not to the variance.
-        floor: least divisor of the scale "floor".
-        ddof: taken off the number of members in the variance.
-        weight: how much rows count for mean and deviation, [N]; None: each once. Not for medians.
-        virtual: a value that one extra member of every segment of two or more has.
+        floor: lower bound of the divisor with scale "floor".
+        ddof: subtracted from the number of members in the variance.
+        weight: weight of each row in mean and deviation, [N]; None: 1. Medians ignore it.
+        virtual: value of one extra member in every segment of two or more.
     """
     w = np.ones_like(x) if weight is None else weight
     count = np.bincount(segment, w)
@@ -97,7 +99,10 @@ def means(x: Floats, segment: Ids) -> Floats:
 
 
 def lower_median(x: Floats, segment: Ids) -> Floats:
-    """Return each segment's lower median: of an even number of values, the smaller of the middle two; float64 [S]."""
+    """Return each segment's lower median, float64 [S].
+
+    Of an even number of values, this is the smaller of the middle two.
+    """
     out: Floats = x[lower_median_rows(x, segment)]
     return out
 
@@ -112,7 +117,7 @@ def lower_median_rows(x: Floats, segment: Ids) -> Ids:
 
 
 def segments(group: Ids, key: Keys) -> Ids:
-    """Return dense ids of (group, key) pairs: a key means nothing outside its group."""
+    """Return dense ids of (group, key) pairs, since keys are only valid within a group."""
     order = np.lexsort((key, group))
     g, k = group[order], key[order]
     is_new = np.concatenate([[True], (g[1:] != g[:-1]) | (k[1:] != k[:-1])])[: len(g)]

@@ -1,27 +1,27 @@
-"""State keys from texts: observations that are equal but for a few characters share one key, by greedy clustering.
+"""State keys from texts: nearly equal observations share a key, by greedy clustering.
 
 ::
 
     ratio(a, b) = 2 LCS(a, b) / (len a + len b)        LCS: length of the longest common subsequence of characters
 
-Rows are taken in the given order. Each joins the first cluster of its group whose representative, the first member, has
-``ratio >= threshold``; if there is none, it starts one. Two empty texts have ratio 1. The order of rows decides: give
-them sorted by episode and turn, so that the order in which they were collected does not. Clusters are not transitive:
-two members may be less alike than the threshold.
+Rows are processed in the given order. Each joins the first cluster of its group whose representative, the first member,
+has ``ratio >= threshold``; otherwise it starts a new one. Two empty texts have ratio 1. The result depends on the
+order of rows: sort them by episode and turn, so that it does not depend on the order of collection. Clusters are not
+transitive: two members may be less alike than the threshold.
 
-Nothing is approximated. With ``d = len a + len b - 2 LCS``, insertions and deletions, a pair is dropped early only
-where a lower bound of d is above what the threshold allows, cheapest bound first::
+The clustering is exact. With ``d = len a + len b - 2 LCS``, the number of insertions and deletions, a pair is rejected
+early only if a lower bound of d exceeds the limit that follows from the threshold. The cheapest bound comes first::
 
     equal texts of a group             looked up, never compared
     d >= | len a - len b |             all representatives at once
     d >= sum_x | n_a(x) - n_b(x) |     counts of characters; all representatives at once
     d >= d(a1, b1) + d(a2, b2) + ...   texts split by sets of characters: each edit is in one of the parts
 
-Cost: O(N) for repeated texts; of D distinct texts and K representatives at most D K bounds, and full comparisons, each
-O(length^2 / 64), of few pairs more than those that match.
+Cost: O(N) for repeated texts; of D distinct texts and K representatives at most D K bounds, and slightly more full
+comparisons than matching pairs, each O(length^2 / 64).
 Source: the similarity grouping of GiGPO (2505.10978) in langfengQ/verl-agent. Departure: that code measures with
-`difflib.SequenceMatcher`, which drops frequent characters from texts of 200 or more, so that its ratio depends on where
-two texts differ, and whose matches are not a longest common subsequence.
+`difflib.SequenceMatcher`, which drops frequent characters from texts of 200 or more, so that its ratio depends on the
+position of the difference. Its matches are also not a longest common subsequence.
 """
 
 from __future__ import annotations
@@ -37,27 +37,27 @@ from cairn.core.errors import CairnError
 from cairn.core.keys import text_key
 from cairn.core.table import Ids, Keys
 
-PARTS, BINS, BLOCK = 6, 21, 512  # parts of a text, bins of characters in each; representatives looked at together
+PARTS, BINS, BLOCK = 6, 21, 512  # parts of a text, bins of characters in each; representatives compared at once
 
 Counts = npt.NDArray[np.int16]
 
 
 def similar(texts: Sequence[str], group: npt.ArrayLike, threshold: float = 0.95) -> Keys:
-    """Return one key a row, uint64 [N]: equal within a group where the texts are in one cluster.
+    """Return one key per row, uint64 [N]; texts of one cluster share a key within a group.
 
-    The key is the text key of the cluster's representative. It means nothing outside its group.
+    The key is the text key of the cluster's representative. It is only valid within its group.
 
     Args:
-        texts: one a row, lone surrogates allowed.
+        texts: one per row; lone surrogates are allowed.
         group: ids [N]; texts of different groups are never compared.
-        threshold: least ratio, above 0, at most 1; 1: equal texts only.
+        threshold: minimum ratio, above 0 and at most 1; with 1 only equal texts match.
 
     Raises:
-        CairnError: the threshold is out of range, or there is not one group a text.
+        CairnError: the threshold is out of range, or the number of groups differs from that of texts.
     """
     if not 0 < threshold <= 1:
         raise CairnError(f"similar: expected a threshold above 0 and at most 1, got {threshold!r}")
-    is_list = isinstance(group, (list, tuple))  # NumPy makes float64 of one that holds ids below and above 2**63
+    is_list = isinstance(group, (list, tuple))  # NumPy converts a list with ids below and above 2**63 to float64
     groups = (np.array(group, object) if is_list else np.asarray(group)).reshape(-1).tolist()
     if len(groups) != len(texts):
         raise CairnError(f"similar: expected one group a text, got {len(texts)} texts and {len(groups)} groups")
@@ -78,15 +78,15 @@ class _Clusters:
         self.threshold = threshold
         self.texts: list[str] = []
         self.parts: list[list[str]] = []
-        self.lengths: list[Ids] = []  # a block each, [BLOCK]
-        self.counts: list[Counts] = []  # a block each, [PARTS, BINS, BLOCK]
+        self.lengths: list[Ids] = []  # one array per block, [BLOCK]
+        self.counts: list[Counts] = []  # one array per block, [PARTS, BINS, BLOCK]
 
     def key(self, text: str) -> int:
-        """Return the key of the first cluster that the text belongs to, which may be a new one."""
+        """Return the key of the first matching cluster, or of a new one."""
         codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
         parts = [codes[codes % PARTS == i].tobytes().decode("utf-32-le", "surrogatepass") for i in range(PARTS)]
         exact = np.bincount(codes % (PARTS * BINS), minlength=PARTS * BINS).reshape(BINS, PARTS).T
-        counts = np.minimum(exact, np.iinfo(np.int16).max).astype(np.int16)  # brings no two counts further apart
+        counts = np.minimum(exact, np.iinfo(np.int16).max).astype(np.int16)  # never increases a difference
         for i, limit, bounds in self._near(len(text), counts):
             if self._is_alike(text, parts, i, limit, bounds):
                 return text_key(self.texts[i])
@@ -94,7 +94,10 @@ class _Clusters:
         return text_key(text)
 
     def _near(self, length: int, counts: Counts) -> Iterator[tuple[int, int, list[int]]]:
-        """Yield the representatives that may be alike: number, edits allowed or one more, least edits of each part."""
+        """Yield the representatives that pass the cheap bounds.
+
+        Each comes with its number, an upper limit of edits (at most one too many) and the minimum edits of each part.
+        """
         for first, lengths, of in zip(range(0, len(self.texts), BLOCK), self.lengths, self.counts, strict=True):
             size = min(len(self.texts) - first, BLOCK)
             total = lengths[:size] + length

@@ -1,4 +1,7 @@
-"""Statistics that count tokens: a step weighs as much as its reply is long. The table needs `length`."""
+"""Token-weighted statistics: each step counts once per token of its reply.
+
+The table needs `length`.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,10 @@ from cairn.trainer.credit.kernel.segments import centered
 
 
 def whitened(table: StepTable, x: Floats, epsilon: float) -> Floats:
-    """Return ``(x - mean) / sqrt(var + epsilon)`` over the batch, each row counted once per token of its reply; [N].
+    """Return ``(x - mean) / sqrt(var + epsilon)`` over the batch, weighted by reply tokens; [N].
 
-    A row without tokens does not count and gets 0: it has nothing to learn from, and no spread bounds its distance.
-    Other rows are within ``sqrt(tokens of the batch / tokens of the row)``.
+    A row without tokens does not count and gets 0: it has no token to train on, and its distance would be unbounded.
+    The absolute value of every other row is at most ``sqrt(tokens of the batch / tokens of the row)``.
     """
     assert table.length is not None  # `needs`
     total = float(table.length.sum())
@@ -24,9 +27,12 @@ def whitened(table: StepTable, x: Floats, epsilon: float) -> Floats:
 
 
 def mean_logprobs(table: StepTable) -> Floats:
-    """Return the mean logprob of each episode's tokens, [E]; of one without any, its first step's."""
+    """Return the mean logprob of each episode's tokens, [E].
+
+    For an episode without tokens, this is its first step's logprob.
+    """
     assert table.length is not None  # `needs`
     assert table.logprob is not None
-    first = table.logprob[table.first_rows]  # shifted by it, the mean of equal values is exactly equal to them
+    first = table.logprob[table.first_rows]  # shifting by it keeps the mean of equal values exact
     excess = np.bincount(table.episode, table.length * (table.logprob - first[table.episode]))
     return first + excess / np.maximum(np.bincount(table.episode, table.length), 1.0)

@@ -1,16 +1,17 @@
 """Values of states, backed up over the trajectory graph.
 
-All take the graph of N steps over V nodes and return float64 [V + 1]; the last entry is the end's and 0. What a step
-leads to is worth its *landing* ``r + V(head)``: the reward is earned on arrival. A state is worth its steps' landings
-one discount later, so that a solved task d steps away is worth discount^d::
+All functions take the graph of N steps over V nodes and return float64 [V + 1]; the last entry belongs to the end and
+is 0. The *landing* of a step is ``r + V(head)``: the reward is earned on arrival. The value of a state
+follows from its steps' landings with one discount, so that a success d steps away is worth discount^d::
 
     visit_means     V(s) = mean over visits of the discounted outcome that followed
     fixed_point     V(s) = (sum over steps at s of discount landing + k prior(s)) / (n(s) + k)
     best_reachable  V(s) = max(least(s), max over steps at s of discount landing)
     distances       fewest recorded steps to a success
 
-A state that no step left (an episode was cut there) is worth its prior; without one, 0. So is, without a discount, a
-state from which only a circle was recorded. `success_rewards` makes a table whose only reward is 1 for a success.
+A state without outgoing steps (an episode was cut there) has the value of its prior, or 0 without a prior. Without a
+discount, a state with only a recorded cycle is treated likewise. `success_rewards` makes a table whose only reward is 1
+for a success.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from cairn.core.table import Flags, Floats, StepTable
 from cairn.trainer.credit.kernel.graph import Graph
 from cairn.trainer.credit.kernel.returns import returns
 
-LARGEST_BLOCK = 4096  # nodes of a group up to which the equations are solved directly: fill-in grows with the square
-TOLERANCE = 1e-12  # of the sweeps that larger groups get
+LARGEST_BLOCK = 4096  # largest number of nodes of a group for a direct solution: fill-in grows with its square
+TOLERANCE = 1e-12  # of the iterative solution for larger groups
 
 
 def success_rewards(table: StepTable, reward: float = 1.0) -> StepTable:
-    """Return the table with `reward` for the last step of each success and 0 for all other steps."""
+    """Return the table with `reward` for each success's last step, and 0 for all other steps."""
     return replace(table, reward=np.where(table.is_last & table.success, reward, 0.0))
 
 
@@ -41,15 +42,15 @@ def next_values(table: StepTable, graph: Graph, value: Floats) -> Floats:
 
 
 def outcomes(table: StepTable, discount: float) -> Floats:
-    """Return ``o_t = discount (r_t + o_{t+1})`` along each episode, [N]: what `fixed_point` averages, unpooled."""
+    """Return ``o_t = discount (r_t + o_{t+1})`` along each episode, [N], without pooling."""
     return discount * returns(table, table.reward, discount)
 
 
 def node_means(graph: Graph, x: Floats) -> Floats:
-    """Return the mean of x over the steps at each node, [V]; 0 where there is none."""
+    """Return the mean of x over the steps at each node, [V]; 0 for nodes without steps."""
     count = np.bincount(graph.tail, minlength=graph.num_nodes)
     shift = np.zeros(graph.num_nodes)
-    shift[graph.tail[::-1]] = x[::-1]  # the mean of equal values is exactly equal to them
+    shift[graph.tail[::-1]] = x[::-1]  # keeps the mean of equal values exact
     sums = np.bincount(graph.tail, x - shift[graph.tail], graph.num_nodes)
     out: Floats = shift + sums / np.maximum(count, 1)
     return out
@@ -73,8 +74,8 @@ def fixed_point(
 ) -> Floats:
     """Solve ``V(s) (n(s) + k) = sum over steps at s of discount (r + V(head)) + k prior(s)``.
 
-    `prior_weight` is k, pseudo-visits that are worth `prior` [V]. k = 0: the Bellman equation of the policy that
-    sampled, with counts for probabilities.
+    `prior_weight` is k, the number of pseudo-visits with value `prior` [V]. k = 0: the Bellman equation of the sampling
+    policy, with counts in place of probabilities.
     """
     count = np.bincount(graph.tail, minlength=graph.num_nodes).astype(np.float64)
     earned = np.bincount(graph.tail, discount * table.reward, graph.num_nodes).astype(np.float64)
@@ -93,7 +94,7 @@ def fixed_point(
 
 
 def _reaches_an_end(graph: Graph) -> Flags:
-    """Return whether recorded steps lead from each node to the end, or to a state that no step left, [V]."""
+    """Return whether each node reaches the end or a state without outgoing steps, [V]."""
     left = np.bincount(graph.tail, minlength=graph.num_nodes)
     out = np.append(left == 0, True)
     while True:
@@ -111,7 +112,7 @@ def _solve(flow: sparse.csr_matrix, weight: Floats, earned: Floats) -> Floats:
 
 
 def _sweep(flow: sparse.csr_matrix, weight: Floats, earned: Floats) -> Floats:
-    """Solve the same by iteration; a sweep shrinks the error at least by the discount."""
+    """Solve the same equation by iteration; a sweep shrinks the error at least by the discount."""
     value = earned / weight
     while True:
         new: Floats = (earned + flow @ value) / weight
@@ -121,7 +122,10 @@ def _sweep(flow: sparse.csr_matrix, weight: Floats, earned: Floats) -> Floats:
 
 
 def backups(table: StepTable, graph: Graph, discount: float, start: Floats, depth: int) -> Floats:
-    """``V <- mean over steps at s of discount (r + V(head))``, `depth` times from `start` [V + 1]."""
+    """Return the state values after `depth` backups from `start`, [V + 1].
+
+    One backup is ``V <- mean over steps at s of discount (r + V(head))``.
+    """
     value = start
     for _ in range(depth):
         value = np.append(node_means(graph, discount * next_values(table, graph, value)), 0.0)
@@ -129,10 +133,12 @@ def backups(table: StepTable, graph: Graph, discount: float, start: Floats, dept
 
 
 def best_reachable(table: StepTable, graph: Graph, discount: float, least: Floats | float = 0.0) -> Floats:
-    """``V(s) = max(least(s), max over steps at s of discount (r + V(head)))``; `least` [V] is at least 0.
+    """Return the values of the best recorded continuations, [V + 1].
 
-    A state from which all steps only cost is worth `least`. Without a discount, paths of up to V steps count, so that
-    a circle that earns is not worth more than all else.
+    ``V(s) = max(least(s), max over steps at s of discount (r + V(head)))``; `least` [V] is at least 0.
+
+    A state whose steps only have costs gets `least`. Without a discount, only paths of up to V steps count, so that the
+    value of a rewarding cycle stays finite.
     """
     start = np.append(np.broadcast_to(least, graph.num_nodes), 0.0)
     value, sweeps = start, 0
@@ -147,10 +153,10 @@ def best_reachable(table: StepTable, graph: Graph, discount: float, least: Float
 
 
 def distances(graph: Graph) -> Floats:
-    """Fewest recorded steps to a success, [V + 1]; inf where none leads there.
+    """Fewest recorded steps to a success, [V + 1]; inf for unreachable.
 
-    A winning step is the one that it takes; what else leads to the end is infinitely far. O(N) for each step of the
-    longest way to a success.
+    A winning step counts as one step; all other steps to the end have infinite distance. Cost: O(N) per step of the
+    longest path to a success.
     """
     out = np.full(graph.num_nodes + 1, np.inf)
     while True:

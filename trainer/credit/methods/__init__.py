@@ -1,1 +1,1 @@
-"""Credit methods, one file each; a file exports `METHOD` and its name is the id."""
+"""Credit methods, one file per method; a file exports `CREDIT`, and its name is the id."""

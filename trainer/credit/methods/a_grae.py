@@ -1,4 +1,4 @@
-"""A-GRAE: GRPO whose focus moves from easy to hard tasks, and whose push on successes grows, as the policy improves.
+"""A-GRAE: GRPO that weights hard tasks and successes more as the policy improves.
 
 ::
 
@@ -7,13 +7,13 @@
     D_g = sqrt(1 - p_g) (`denominator = "paper"`) or 1 - sqrt(p_g) ("code")
     A_i = m_i min(1, w / alpha) where m_i > 0, else m_i
 
-r_i: sum of episode i's rewards, in [0, 1]: for p and w, what is outside is taken for the nearer end. Every step of the
-episode has A_i. Averaging units: episodes of the group, each once; groups of the batch, each once. Divisors: std with
-ddof 1, or none (`normalize = "none"`), and those above. Group of one: 0. No spread: 0. p of 0 or 1: 0. In both divisors
-another p is kept half an episode away from the ends, within [0.5 / n, 1 - 0.5 / n] for n episodes.
-Source: 2602.05548, HKU-HealthAI/A-GRAE. Paper and code differ in D; the default is the paper's, as the code's is nearly
-0 for easy tasks and makes their failures weigh very much. Departure: the limits of p, which binary rewards never
-reach. Without them rewards such as 0.0001 and 0 divide by nearly 0.
+r_i: sum of episode i's rewards, in [0, 1]: p and w clip rewards to this range. Every step of the episode gets A_i.
+Averaging units: episodes of the group, each once; groups of the batch, each once. Divisors: std with ddof 1, or none
+(`normalize = "none"`), and those above. Group of one: 0. No spread: 0. p of 0 or 1: 0. In both divisors any other p is
+clipped to half an episode from the ends, within [0.5 / n, 1 - 0.5 / n] for n episodes.
+Source: 2602.05548, HKU-HealthAI/A-GRAE. Paper and code differ in D; the default is the paper's, because the code's D is
+nearly 0 for easy tasks, which gives their failures very large weights. Departure: the limits of p, which never apply to
+binary rewards. Without the limits, rewards such as 0.0001 and 0 cause a division by nearly 0.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class AGRAEConfig(Config):
 
 
 def compute(table: StepTable, config: AGRAEConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     score, group = scores(table), table.group[table.first_rows]
     advantage = centered(score, group, scale=config.normalize, epsilon=config.epsilon)
     success_rate = means(np.clip(score, 0.0, 1.0), group)

@@ -1,4 +1,4 @@
-"""Advantage Alignment: an agent's advantage, plus the other agent's, weighed by how well things went for it so far.
+"""Advantage Alignment: own advantage plus the other agent's, weighted by past advantages.
 
 ::
 
@@ -8,12 +8,13 @@
     out       = A^a_{i,u} + beta w^a_{i,u} A^b_{i,u}
 
 Agents are the values of `role`; a row's reward belongs to the agent that acted. An agent's turns are numbered 0, 1, ...
-within the episode, so two rows are a pair if they are of one episode and the same own turn: in a game of simultaneous
-moves, the same round. Averaging unit: rows of one agent and one own turn. No divisor. Degenerate cases: a row without a
-pair, an agent's first turn, and an episode of one agent: A^a alone; an own turn that one episode alone has: A is 0.
-Source: 2406.14662 and 2511.19405; dereckpiche/AdAlignLLM. Where that code discounts w once more, the default is the
-formula above; `extra_discount` is the code. Departures: with more than two agents, A^b is the sum over the others. Not
-here: the variants by sign, clipping and turn. Agents whose own turns do not match in time should not be paired so.
+within the episode, so two rows form a pair if they have the same episode and own turn: in a game of simultaneous moves,
+the same round. Averaging unit: rows of one agent and one own turn. No divisor. Degenerate cases: a row without a pair,
+an agent's first turn, and an episode of one agent: A^a alone; an own turn that only one episode has: A is 0.
+Source: 2406.14662 and 2511.19405; dereckpiche/AdAlignLLM. That code discounts w once more; the default is the formula
+above, and `extra_discount` follows the code. Departures: with more than two agents, A^b is the sum over the others. Not
+implemented: the variants by sign, clipping and turn. Do not use this pairing for agents whose own turns are not
+simultaneous.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ class AdvantageAlignmentConfig(Config):
 
 
 def compute(table: StepTable, config: AdvantageAlignmentConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     assert table.role is not None  # `needs`
-    order = np.lexsort((table.turn, table.role, table.episode))  # each agent's rows of an episode one after the other
+    order = np.lexsort((table.turn, table.role, table.episode))  # consecutive rows of one agent in one episode
     agent = segments(table.episode, table.role)[order]
     own = np.arange(len(agent)) - np.searchsorted(agent, agent)
     later = rows_by_turn(own)[1:]

@@ -1,18 +1,18 @@
-"""BranchGRPO: in a tree of rollouts, each node against the other nodes of its depth.
+"""BranchGRPO: compares each node of a rollout tree with the other nodes of its depth.
 
 ::
 
     R(node) = mean score of the leaves under the node
     A       = clip((R - mean_d) / (std_d + epsilon), -limit, limit)        over the nodes of depth d; std with ddof 1
 
-Each row's node is the one that its step led to; one tree a group. A tree comes as whole episodes from the root to a
-leaf whose common beginnings repeat, with equal `node` keys or equal states and actions. Averaging units: leaves in R,
-nodes in mean_d and std_d, each once, however many episodes pass through it. Episodes that end at the same node are one
-leaf, worth their mean score. Degenerate cases: a depth with one node, or with std below 1e-6: 0; so a group of one: 0.
-Depth 1: GRPO.
-Source: 2509.06040 and Fredreic1849/BranchGRPO. Departures: none in this form. Not here: the form of R that weighs
-children by a softmax of their logprobs; pruning by depth and width, which are masks (`trained`); weighing repeated
-rows: a step that is on k episodes is k rows of the loss.
+A row's node is the node after its step; each group is one tree. The table holds a tree as complete episodes from the
+root to a leaf. Common prefixes repeat, with equal `node` keys or equal states and actions. Averaging units: leaves in
+R, nodes in mean_d and std_d, each once, independent of the number of episodes through it. Episodes that end at the same
+node are one leaf with their mean score. Degenerate cases: a depth with one node, or with std below 1e-6: 0; so a group
+of one: 0. Depth 1: GRPO.
+Source: 2509.06040 and Fredreic1849/BranchGRPO. Departures: none in this form. Not implemented: the form of R that
+weights children by a softmax of their logprobs; pruning by depth and width, which are masks (`trained`); weighting
+repeated rows: a step in k episodes is k rows of the loss.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from cairn.trainer.credit.kernel import keys
 from cairn.trainer.credit.kernel.returns import scores
 from cairn.trainer.credit.kernel.segments import centered, segments
 
-_LEAST_STD = 1e-6  # below it, a depth has no spread
+_LEAST_STD = 1e-6  # threshold below which a depth counts as having no spread
 
 
 class BranchGRPOConfig(Config):
@@ -38,10 +38,10 @@ class BranchGRPOConfig(Config):
 
 
 def compute(table: StepTable, config: BranchGRPOConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     node = segments(table.group, keys.tree_node(table))
     leaf = node[table.is_last]
-    share = (1.0 / np.bincount(leaf)[leaf])[table.episode]  # episodes that end at one leaf share it
+    share = (1.0 / np.bincount(leaf)[leaf])[table.episode]  # episodes with the same leaf share its weight
     score = centered(scores(table), table.group[table.first_rows])  # centred: equal scores are exactly 0
     reward = (np.bincount(node, share * score[table.episode]) / np.bincount(node, share))[node]
 

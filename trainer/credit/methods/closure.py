@@ -1,4 +1,4 @@
-"""Closure: values by a Bellman equation over the trajectory graph that doubts what it saw once, and credit Q - V.
+"""Closure: Q - V from a Bellman equation on the trajectory graph, shrunk for rare visits.
 
 ::
 
@@ -6,21 +6,22 @@
     A(s,a) = Q - V = (sum over steps (s,a) of d + k_a B(a)) / (n(s,a) + k_a)        d = gamma (r + V(x)) - V(s)
     B(a)   = sum over the group's steps that take a, wherever, of d / (n(a) + k_b)
 
-x: the state that the step led to; an end is worth 0. k: `prior_visits`, pseudo-visits of each state; v0: the mean
+x: the state that the step led to; an end has value 0. k: `prior_visits`, pseudo-visits of each state; v0: the mean
 discounted outcome of the group's episodes, or with several `keys`, coarse to fine, the value of the next coarser state.
-k_a: `prior_actions`, pseudo-tries of each action, worth what the action is worth elsewhere, itself doubted by k_b,
-`prior_pool`; without it B = 0, and Q is shrunk towards V. All V are solved for at once. An episode cut by a budget ends
-in the state that it stopped in, worth what others made of it, or v0 (`timeout = "open"`), or in nothing ("failure").
+k_a: `prior_actions`, pseudo-tries of each action, with the action's value elsewhere in the group, B, itself shrunk by
+k_b, `prior_pool`; without `prior_pool`, B = 0 and Q is shrunk towards V. All V are solved jointly. An episode cut by a
+budget ends in the state in which it stopped, with the value from other visits or v0 (`timeout = "open"`), or in an end
+of value 0 ("failure").
 
-Averaging unit: steps. Degenerate cases: a state seen once gives a small credit, not none; a group that never earned
-gives exactly 0; one in which all succeed ranks by delay; a group of one episode credits its steps by how they turned
-out.
-Equal keys and actions with different outcomes, in an environment declared deterministic, prove that a key means several
-states: such keys are split by what came before (`split_rounds`).
+Averaging unit: steps. Degenerate cases: a state seen once gives a small credit, not none; a group without any reward
+gives exactly 0; a group in which all succeed ranks steps by delay; a group of one episode credits steps by their
+outcomes.
+Equal keys and actions with different outcomes, in an environment declared deterministic, prove that a key covers
+several states: such keys are split by their history (`split_rounds`).
 
 k = k_a = 0 without splitting is the empirical Bellman equation of CRBC (2609.35082), GRAFT, Gated-BEPO (2608.06861) and
-GraphHCA (2609.35084), concurrent work. Ours: the shrinkage inside the operator, leaving the own episode out, widths and
-the audit.
+GraphHCA (2609.35084), which are concurrent work. New here: the shrinkage inside the operator, leaving the own episode
+out, widths and the audit.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from cairn.trainer.credit.kernel.returns import scores
 from cairn.trainer.credit.kernel.segments import means, segments
 from cairn.trainer.credit.kernel.values import fixed_point, next_values, start_values
 
-TINY = 1e-9  # least width that is divided by
+TINY = 1e-9  # lower bound of a width as a divisor
 ENDS = 0.1  # of an episode: the weight of each end of the score range
 WIDTH_PRIOR, WIDTH_ONCE, WIDTH_OWN = 0.5, 0.4, 0.2  # a, b, c of `width`
 
@@ -65,7 +66,7 @@ class ClosureConfig(Config):
 
 
 def compute(table: StepTable, config: ClosureConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     advantage = _advantage(table, config)
     return advantage / np.maximum(width(table, config), TINY) if config.per_width else advantage
 
@@ -107,7 +108,7 @@ def _q_target_of_action(table: StepTable, td_error: Floats, config: ClosureConfi
 
 
 def _without_own(table: StepTable, graph: Graph, value: Floats, q_target: Floats, config: ClosureConfig) -> Floats:
-    """Return V at each row's state without the steps of the row's own episode there; the prior where none is left."""
+    """Return V at each row's state without the row's own episode; the prior if no step remains."""
     count = np.bincount(graph.tail, minlength=graph.num_nodes)[graph.tail] + config.prior_visits
     own = np.unique(np.stack([graph.tail, table.episode]), axis=1, return_inverse=True)[1].reshape(-1)
     left = count - np.bincount(own)[own]
@@ -117,13 +118,15 @@ def _without_own(table: StepTable, graph: Graph, value: Floats, q_target: Floats
 
 
 def width(table: StepTable, config: ClosureConfig) -> Floats:
-    """Return the standard deviation of each advantage A = Q - V, float64 [N]: ``w^2 = v (a + b / n(s,a)) + c A^2``.
+    """Return the standard deviation of each advantage A = Q - V, float64 [N].
 
-    v = Var(score) / T, T: steps an episode of the group. Where outcomes are determined, an episode's score less its
+    ``w^2 = v (a + b / n(s,a)) + c A^2`` with the constants a, b and c above.
+
+    v = Var(score) / T, T: steps per episode of the group. In a deterministic environment, an episode's score minus its
     expectation is the sum of its steps' exact advantages, which are uncorrelated: Var(score) = E[sum_t A_t^2], so v is
-    what the square of an average advantage is. Var(score) counts two more tenths of an episode, worth the ends of
-    `score_range`, so that a group without a success, or without a failure, is not taken for certain. a, b and c are
-    fitted to CreditBench's exact advantages, where ``A +- 1.645 w`` is to hold 90 %.
+    the mean squared advantage. Var(score) includes two extra tenths of an episode, with the ends of `score_range` as
+    scores, so that a group without a success, or without a failure, keeps some variance. a, b and c are fitted to
+    CreditBench's exact advantages: ``A +- 1.645 w`` should cover 90 %.
     """
     graph, _ = solve(table, config)
     group, count = table.group[table.first_rows], np.bincount(table.group[table.first_rows])

@@ -1,4 +1,4 @@
-"""CRBC: solve the Bellman equation of the sampled steps, and credit an action with Q - V where a state saw several.
+"""CRBC: Q - V of the Bellman equation on sampled steps, for states with several actions.
 
 ::
 
@@ -7,12 +7,12 @@
     A      = episode_weight A^G + step_weight [two actions or more at s] (Q - V) / max(sigma(s), floor)
 
 sigma(s)^2 = mean over steps at s of (Q - V)^2. A^G: GRPO's advantage, std with ddof 1. Averaging units: steps at a
-state, and in A^G episodes. A state with one action has Q = V, so the gate needs no test of its own: step term 0. A
-group of one episode: A^G = 0. No success in the group: step term 0. Successes are those of `table.success`, whatever
-they earned. A timeout is a failure (the source), or leads to the state that the episode stopped in ("open").
-`depth` K stops early: V is backed up K times from the mean discounted outcome of the visits. With K = 0, Q is the
-mean outcome of the steps (s,a) itself: GiGPO's returns, times beta, averaged by action. At each K, V is the mean of Q
-over the steps at s.
+state, and in A^G episodes. A state with one action has Q = V, so the gate needs no explicit test: the step term is 0. A
+group of one episode: A^G = 0. No success in the group: step term 0. Successes are those of `table.success`, independent
+of their rewards. A timeout is a failure (the source), or leads to the state in which the episode stopped ("open").
+`depth` K stops early: V is backed up K times from the mean discounted outcome of the visits. With K = 0, Q is the mean
+outcome of the steps (s,a): GiGPO's returns, times beta, averaged by action. At each K, V is the mean of Q over the
+steps at s.
 Source: 2609.35082 (no code). Departures: none known.
 """
 
@@ -50,7 +50,7 @@ class CRBCConfig(Config):
 
 
 def compute(table: StepTable, config: CRBCConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     ended = success_rewards(table)
     graph = build_graph(ended, table.anchor, table.next_anchor, config.timeout)
     q_target = _q_target(ended, graph, config)
@@ -63,7 +63,7 @@ def compute(table: StepTable, config: CRBCConfig) -> Floats:
 
 
 def _q_target(ended: StepTable, graph: Graph, config: CRBCConfig) -> Floats:
-    """Return what each step is q_target: its own outcome, or that of the state that it led to, [N]."""
+    """Return the target of each step: its own outcome, or the value of its next state, [N]."""
     if config.depth == 0:
         return outcomes(ended, config.beta)
     if config.depth is None:

@@ -1,13 +1,13 @@
-"""Dr. GRPO: each episode's reward minus its group's mean, not divided by the group's spread.
+"""Dr. GRPO: each episode's reward minus its group's mean, without division by the spread.
 
 ::
 
     A_i = r_i - mean_g
 
-r_i: sum of episode i's rewards; every step of the episode has A_i. Averaging unit: episodes of the group, each once.
+r_i: sum of episode i's rewards; every step of the episode gets A_i. Averaging unit: episodes of the group, each once.
 Divisor: none. Group of one: 0. No spread: 0.
-The method's other half belongs to the loss: sum over tokens / a constant that does not change between batches, and no
-KL.
+The method's other half belongs to the loss: the sum over tokens divided by a constant that is the same for all batches,
+without KL.
 Source: 2503.20783. Departures: none; `grpo` with `normalize = "none"` gives the same numbers.
 """
 
@@ -21,11 +21,11 @@ from cairn.trainer.credit.kernel.segments import centered
 
 
 class DrGRPOConfig(Config):
-    """Settings of Dr. GRPO: there are none."""
+    """Settings of Dr. GRPO (none)."""
 
 
 def compute(table: StepTable, config: DrGRPOConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     return centered(scores(table), table.group[table.first_rows])[table.episode]
 
 

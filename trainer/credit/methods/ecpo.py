@@ -1,4 +1,4 @@
-"""ECPO: compare the mean returns of the actions taken from a state, shrunk where seen rarely, gated by their evidence.
+"""ECPO: compares the mean returns of a state's actions, shrunk and gated by their evidence.
 
 ::
 
@@ -6,14 +6,14 @@
     rho(s) = tanh(n(s) / tau) B_s / (B_s + W_s + epsilon)
     A      = episode_weight (r_i - mean_g) / (std_g + epsilon) + step_weight rho(s) (m - mean_s m) / (std_s m + epsilon)
 
-G(s,u): mean of the discounted returns that followed action u at state s; mean_s: of all at s; n: steps. B_s, W_s: the
-parts of the variance of returns at s between and within actions, each step counted once (ddof 0). std with ddof 1.
-Averaging units: episodes in the first term, steps in the second. A state with one action, one step or without spread:
-step term 0; a group of one episode: episode term 0.
+G(s,u): mean of the discounted returns after action u at state s; mean_s: mean of all returns at s; n: steps. B_s, W_s:
+the variance of returns at s between and within actions, each step counted once (ddof 0). std with ddof 1. Averaging
+units: episodes in the first term, steps in the second. A state with one action, one step or without spread: step term
+0; a group of one episode: episode term 0.
 With two actions at a state the division by std cancels kappa; `normalize = "none"` keeps it. The ablations of the
 source are `kappa = 0` (gate only) and `gate = False` (shrinkage only).
-Source: 2606.05885, from a secondary note that gives the formulas. Not known there, so ours: the values of kappa, tau
-and step_weight, gamma (GiGPO's), and the weights inside B_s and W_s.
+Source: 2606.05885, from a secondary note with the formulas. Missing there, so our choice: the values of kappa, tau and
+step_weight, gamma (GiGPO's), and the weights inside B_s and W_s.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ECPOConfig(Config):
 
 
 def compute(table: StepTable, config: ECPOConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     step_return = returns(table, table.reward, config.gamma)
     state = segments(table.group, table.anchor)
     pair = segments(state, table.action)
@@ -61,7 +61,7 @@ def compute(table: StepTable, config: ECPOConfig) -> Floats:
 
 
 def _evidence(step_return: Floats, of_action: Floats, of_state: Floats, state: Ids, config: ECPOConfig) -> Floats:
-    """Return rho of each row's state."""
+    """Return rho, the gate, of each row's state."""
     between = means((of_action - of_state) ** 2, state)
     within = means((step_return - of_action) ** 2, state)
     rho: Floats = np.tanh(np.bincount(state) / config.tau) * between / (between + within + config.epsilon)

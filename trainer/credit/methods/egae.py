@@ -1,4 +1,4 @@
-"""EGAE: GAE that can start before an episode is over: a cut episode is taken to end in a state worth its last value.
+"""EGAE: GAE for unfinished episodes; a cut episode ends in a state with its last value.
 
 ::
 
@@ -6,10 +6,10 @@
     A_t     = delta_t + gamma lambda A_{t+1}        0 after the end
     after the last turn: V = V of that turn if a budget or a window cut the episode, else 0
 
-V_t: the table's `value`; `final_value` is not read. No averaging, no divisor. Degenerate cases: the last turn of a cut
-episode without reward has delta (gamma - 1) V, which is 0 at gamma 1; an episode that is over gets GAE.
-Source: T-PPO (2506.15050). Departures: turns instead of tokens; rewards that a cut episode did earn are kept. Not here:
-the windows, and training the critic on finished episodes only. `lam` is not known from the sources.
+V_t: the table's `value`; `final_value` is not read. No averaging and no divisor. Degenerate cases: the last turn of a
+cut episode without reward has delta (gamma - 1) V, which is 0 at gamma 1; a finished episode gets GAE.
+Source: T-PPO (2506.15050). Departures: turns instead of tokens; the rewards of a cut episode are kept. Not implemented:
+the windows, and training the critic on finished episodes only. The sources do not give `lam`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class EGAEConfig(Config):
 
 
 def compute(table: StepTable, config: EGAEConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     assert table.value is not None  # `needs`
     return gae(table, table.value, np.where(table.truncated, table.value, 0.0), config.gamma, config.lam)
 

@@ -1,4 +1,4 @@
-"""G2PO: compare what steps led to among those from one state, and how much they gained among all of the group.
+"""G2PO: compares next states' values at one state, and value gains within the group.
 
 ::
 
@@ -8,13 +8,13 @@
     A      = episode_weight A^E + step_weight (first + second)
     norm(x) = x - mean, or (x - mean) / (std + epsilon)
 
-r_i: `success_reward` for an episode of `table.success`, else 0: the source tells a success by a reward of exactly 10.
-std with ddof 1. Averaging units: steps at a state, steps of a group, and in A^E episodes. A state seen once, or
-without spread: first part 0. The second has no such case: where some episode succeeds, steps differ in gain even if
-all episodes are alike or there is only one. A group without success, valid replies given: 0.
+r_i: `success_reward` for an episode of `table.success`, else 0: the source recognises a success by a reward of exactly
+10. std with ddof 1. Averaging units: steps at a state, steps of a group, and in A^E episodes. A state seen once, or
+without spread: first part 0. The second part has no such case: if some episode succeeds, steps differ in gain, even
+among equal episodes or within a single one. A group without success and without invalid replies: 0.
 Source: 2606.22995 and its authors' code, where gamma is fixed; "std" is its choice for ALFWorld, "none" for WebShop.
-Ours: the setting `timeout`, values rounded to 12 digits so that rounding errors are not normalised to differences,
-and A^E averaged over episodes.
+Departures: the setting `timeout`, values rounded to 12 digits so that rounding errors are not normalised to
+differences, and A^E averaged over episodes.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class G2POConfig(Config):
 
 
 def compute(table: StepTable, config: G2POConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     ended = success_rewards(table, config.success_reward)
     graph = build_graph(ended, table.anchor, table.next_anchor, config.timeout)
     value = np.round(visit_means(ended, graph, config.gamma), 12)

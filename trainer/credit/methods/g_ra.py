@@ -1,4 +1,4 @@
-"""G-RA: shaping rewards count only in episodes whose more important rewards passed a threshold; then GRPO.
+"""G-RA: gates each shaping reward by thresholds on the more important rewards, then GRPO.
 
 ::
 
@@ -9,11 +9,11 @@
     A_{i,t}  = norm(x_{i,0}; episodes of the group) (`credit = "episode"`) or norm(x_{i,t}; rows of the group), "return"
     norm(x)  = (x - mean) / (std + epsilon), or x - mean
 
-c_1 and parts that `priority` does not name count as they are, so with an empty `priority` nothing is gated.
-Penalties, rewards below 0, pass every gate. std with ddof 1. Averaging unit: episodes, each once, or step rows, by
-`credit`. Degenerate cases: no spread: 0; a group of one: 0 (with "return" its rows are compared with each other).
+c_1 and parts outside `priority` count unchanged, so with an empty `priority` nothing is gated. Penalties, rewards below
+0, pass every gate. std with ddof 1. Averaging unit: episodes, each once, or step rows, by `credit`. Degenerate cases:
+no spread: 0; a group of one: 0 (with "return" its rows are compared with each other).
 Source: 2508.10548, known from notes and third-party code: thresholds and weight are placeholders. Departures: the
-source ends in a reward; that the advantage is GRPO's of that reward, and both forms of it, are ours.
+source only defines a reward; the use of GRPO's advantage for that reward, in both forms, is our choice.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class GRAConfig(Config):
 
 
 def compute(table: StepTable, config: GRAConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     x = returns(table, gated(table, config), config.gamma)
     if config.credit == "return":
         return centered(x, table.group, scale=config.normalize, epsilon=config.epsilon)
@@ -61,7 +61,7 @@ def compute(table: StepTable, config: GRAConfig) -> Floats:
 
 
 def gated(table: StepTable, config: GRAConfig) -> Floats:
-    """Return the rewards with closed parts taken out, [N]."""
+    """Return the rewards without the parts behind closed gates, [N]."""
     out, is_open = table.reward.copy(), ~table.truncated
     for place, name in enumerate(config.priority):
         part = table.channel(name)

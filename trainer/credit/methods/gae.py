@@ -1,4 +1,4 @@
-"""GAE: generalised advantage estimation over turns, with a value of the state before each turn.
+"""GAE: generalised advantage estimation over turns, with a value before each turn.
 
 ::
 
@@ -6,11 +6,11 @@
     A_t     = delta_t + gamma lambda A_{t+1}        0 after the end
     whiten: (A - mean) / sqrt(var + 1e-8)           over all trained rows of the table, var with ddof 1
 
-V_t: the table's `value`. After an episode's last turn V is 0 if it is over; if a budget cut it, `final_value`, or 0
-where the table has none. Averaging unit: none, or rows of the batch if `whiten`. Degenerate cases: lambda 1: the
-return minus V_t; one trained row whitens to 0.
-Source: 1506.02438; PPO with it as in verl. Departures: turns instead of tokens; a truncated episode is bootstrapped,
-where verl takes 0 (leave `final_value` out for that); whitening is off, where verl whitens over tokens.
+V_t: the table's `value`. After an episode's last turn V is 0 if the episode terminated. If a budget cut it, V is
+`final_value`, or 0 without that column. Averaging unit: none, or rows of the batch if `whiten`. Degenerate cases:
+lambda 1: the return minus V_t; one trained row whitens to 0.
+Source: 1506.02438; used by PPO as in verl. Departures: turns instead of tokens; a truncated episode is bootstrapped,
+where verl takes 0 (omit `final_value` for that); whitening is off, where verl whitens over tokens.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class GAEConfig(Config):
 
 
 def compute(table: StepTable, config: GAEConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     assert table.value is not None  # `needs`
     final = 0.0 if table.final_value is None else np.where(table.truncated, table.final_value, 0.0)
     advantage = returns.gae(table, table.value, final, config.gamma, config.lam)

@@ -1,4 +1,4 @@
-"""GAGPO: generalised advantage estimation over turns, with the mean return of all visits to a state as its value.
+"""GAGPO: GAE over turns, with the mean return of all visits to a state as its value.
 
 ::
 
@@ -6,13 +6,13 @@
     delta_t = r_t + gamma V(x) - V(s)                                x: the state the step led to; V(end) = 0
     A_t     = norm(sum_k (gamma lam)^k delta_{t+k}; group)           (A - mean) / (std + epsilon)
 
-There is no episode term. std with ddof 1. Averaging unit: steps, for V those at the state, for the norm those of the
-group (`within`). Without spread: 0; so too for a lone episode that never comes back to a state, and where all
-episodes are alike. lam = 1 gives R - V(s) before the norm. A timeout is a failure, or leads to the state that the
-episode stopped in, which is worth what other visits made of it ("open").
-Source: 2605.13217, from a secondary note. Not known there, so ours: the values of gamma and lam, ddof and epsilon,
-what a timeout leads to, and whether the norm is within the task (default, as the note argues) or within the state.
-Departure: the source's ratio of policies, one for all tokens of a step, is the loss's affair, not credit's.
+No episode term. std with ddof 1. Averaging unit: steps, for V those at the state, for the norm those of the group
+(`within`). Without spread: 0; also for a single episode that never returns to a state, and for equal episodes. lam = 1
+gives R - V(s) before the norm. A timeout is a failure, or leads to the state in which the episode stopped, with the
+value from other visits ("open").
+Source: 2605.13217, from a secondary note. Missing there, so our choice: the values of gamma and lam, ddof and epsilon,
+the successor of a timeout, and whether the norm is within the task (default, as the note argues) or within the state.
+Departure: the source's policy ratio, one for all tokens of a step, belongs to the loss.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class GAGPOConfig(Config):
 
 
 def compute(table: StepTable, config: GAGPOConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     graph = build_graph(table, table.anchor, table.next_anchor, config.timeout)
     value = np.append(node_means(graph, returns(table, table.reward, config.gamma)), 0.0)
     credit = gae(table, value[graph.tail], value[graph.head], config.gamma, config.lam)

@@ -1,4 +1,4 @@
-"""Gated-BEPO (reconstructed): advantages by a Bellman solution of the graph where a state branches, else GRPO's.
+"""Gated-BEPO (reconstructed): Bellman advantages at states that branch, else GRPO's.
 
 ::
 
@@ -9,12 +9,12 @@
     g(s)    = [the steps at s led to two different states or more]
 
 A^E: GRPO's advantage, std with ddof 1. Success and failure are two successors. Averaging units: steps in V and the
-norm, episodes in A^E. Degenerate cases: a state that always led to the same one has g = 0; so a lone episode that
-never comes back to a state, and episodes that are all alike, have no advantage. A group of one: A^E = 0.
-Source: 2608.06861, reconstructed from its abstract and a secondary note: these give V, delta, GAE and the gate. Ours,
-since unread: gamma, lam, the norm (z-scores within the group, so that both parts have one scale), rewards as they
-are, a timeout as failure. The adaptive mixing that replaces the gate in the source's last form is unread, and left
-out. V is rounded to 12 digits, so that rounding errors are not normalised to differences.
+norm, episodes in A^E. Degenerate cases: a state with a single successor has g = 0; so a single episode that never
+returns to a state, and equal episodes, have no advantage. A group of one: A^E = 0.
+Source: 2608.06861, reconstructed from its abstract and a secondary note, which give V, delta, GAE and the gate. The
+full text was not available, so our choice: gamma, lam, the norm (z-scores within the group, so that both parts have one
+scale), unchanged rewards, a timeout as failure. The adaptive mixing of the source's last form, which replaces the gate,
+is not implemented. V is rounded to 12 digits, so that rounding errors are not normalised to differences.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class GatedBEPOConfig(Config):
 
 
 def compute(table: StepTable, config: GatedBEPOConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     slots = Slots(credit="gae", **config.model_dump(exclude={"step_weight", "episode_weight"}))
     graph = graph_of(table, slots)
     value = np.round(state_values(table, graph, slots), 12)
@@ -57,7 +57,7 @@ def compute(table: StepTable, config: GatedBEPOConfig) -> Floats:
 
 
 def branches(graph: Graph) -> Flags:
-    """Return whether the steps at each row's state led to two different states or ends, [N]."""
+    """Return whether each row's state has two or more different successors or ends, [N]."""
     successor = np.where(graph.ends, graph.num_nodes + graph.is_win, graph.head)
     least = np.full(graph.num_nodes, graph.num_nodes + 1)
     most = np.zeros(graph.num_nodes, np.int64)

@@ -1,4 +1,4 @@
-"""GDPO: every part of the reward is normalised within its group; then parts are summed and scaled over the batch.
+"""GDPO: normalises each part of the reward within its group, then the sum over the batch.
 
 ::
 
@@ -6,15 +6,14 @@
     S_i = sum_k weight_k a_{k,i}
     A_i = (S_i - mean S) / (std S + epsilon)                over all episodes of the batch (`whiten = "episodes"`)
 
-r_{k,i}: sum of episode i's rewards in part k; every step of the episode has A_i. Averaging units: episodes of the
+r_{k,i}: sum of episode i's rewards in part k; every step of the episode gets A_i. Averaging units: episodes of the
 group, each once; then episodes of the batch, each once, or tokens ("tokens": A = (S - mean) / sqrt(var + 1e-8), each
-step counted once per token of its reply; one without tokens is 0). Divisors: ddof 1. A part without spread in its
-group adds 0. Group of one: S = 0, and so A with episodes as units, as their mean S is 0; with tokens it is moved like
-all. No spread: likewise.
-Gating an easy part on a hard one, which the authors advise instead of small weights, is for the environment's
-reward.
-Source: 2601.05242, NVlabs/GDPO; tokens as in verl, whose epsilon is 1e-6. Departures: a part that is NaN is refused
-by the table, where TRL skips it.
+step counted once per token of its reply; a step without tokens gets 0). Divisors: ddof 1. A part without spread in its
+group adds 0. Group of one: S = 0. With episodes as units A is then 0 too, as their mean S is 0; with tokens, the
+batch's mean still shifts it. No spread: likewise.
+The authors advise gating an easy part on a hard one instead of small weights; that belongs to the environment's reward.
+Source: 2601.05242, NVlabs/GDPO; tokens as in verl, whose epsilon is 1e-6. Departures: the table rejects a part that is
+NaN, where TRL skips it.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.segments import centered
 from cairn.trainer.credit.kernel.tokens import whitened
 
-_TOKEN_EPSILON = 1e-8  # inside the root, as masked whitening has it
+_TOKEN_EPSILON = 1e-8  # inside the root, as in masked whitening
 
 
 class GDPOConfig(Config):
@@ -45,7 +44,7 @@ class GDPOConfig(Config):
 
 
 def compute(table: StepTable, config: GDPOConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     if config.whiten == "tokens" and table.length is None:
         raise CairnError("credit 'gdpo': whiten = 'tokens' needs the column length, which this StepTable has not")
     group = table.group[table.first_rows]
@@ -56,7 +55,7 @@ def compute(table: StepTable, config: GDPOConfig) -> Floats:
         total += config.weights.get(name, 1.0) * term
     if config.whiten == "tokens":
         return whitened(table, total[table.episode], _TOKEN_EPSILON)
-    # S has mean 0 in every group and so in the batch; taking off the group's keeps exact zeros.
+    # S has mean 0 in every group and so in the batch; subtracting the group's mean keeps exact zeros.
     return centered(total, group, scale="batch", epsilon=config.epsilon)[table.episode]
 
 

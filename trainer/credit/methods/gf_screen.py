@@ -1,11 +1,13 @@
-"""GF-Screen: GRPO whose divisor has a floor and whose advantages have a limit, for rewards that are nearly constant.
+"""GF-Screen: GRPO with a floor for the divisor and a limit for advantages.
+
+For rewards that are nearly constant.
 
 ::
 
     A_i = clip((r_i - mean_g) / max(std_g, floor), -limit, limit)        std with ddof 1
 
-r_i: sum of episode i's rewards; every step of the episode has A_i. Averaging unit: episodes of the group, each once. No
-epsilon: the floor stands for it. Group of one: 0. No spread: 0.
+r_i: sum of episode i's rewards; every step of the episode gets A_i. Averaging unit: episodes of the group, each once.
+No epsilon: the floor replaces it. Group of one: 0. No spread: 0.
 The method's clip of 0.1, its ratio within [0.01, 5] and its KL to the old policy, 0.01, are settings of the loss.
 Source: 2601.19103, Luffy03/GF-Screen. Departures: none.
 """
@@ -30,7 +32,7 @@ class GFScreenConfig(Config):
 
 
 def compute(table: StepTable, config: GFScreenConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     advantage = centered(scores(table), table.group[table.first_rows], scale="floor", floor=config.floor)
     return np.clip(advantage, -config.limit, config.limit)[table.episode]
 

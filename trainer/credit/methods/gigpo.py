@@ -1,4 +1,4 @@
-"""GiGPO: GRPO between episodes, plus the same comparison among actions taken from the same anchor state.
+"""GiGPO: GRPO between episodes, plus the same comparison among actions of an anchor state.
 
 ::
 
@@ -8,14 +8,14 @@
     norm(x) = x - mean, or (x - mean) / (std + epsilon)
 
 std with ddof 1. Averaging unit of the episode term: episodes, each once (the paper), or step rows (the authors' code),
-by `averaging`. Both take the mean and the variance of the penalised row scores e. With episodes as units a row of an
-episode of T steps weighs 1/T, and the variance is divided by n - 1 for n episodes, so that ``|e - mean| / std`` is at
-most ``sqrt((n - 1) T)``. Averaging unit of the step term: step rows in the anchor group. An anchor group of one, or
+by `averaging`. Both take the mean and the variance of the penalised row scores e. With episodes as units, a row of an
+episode of T steps has weight 1/T, and the variance is divided by n - 1 for n episodes, so that ``|e - mean| / std`` is
+at most ``sqrt((n - 1) T)``. Averaging unit of the step term: step rows in the anchor group. An anchor group of one, or
 without spread: step term 0, so the row falls back to its episode term. In a task group of one only an invalid reply
-moves the episode term: its rows are compared with each other.
+changes the episode term: its rows are compared with each other.
 Source: 2505.10978, eqs. 3-8; constants from langfengQ/verl-agent. Departures: a task group of one is compared with its
-own mean, where the code gives the score itself; the default is the paper's averaging over episodes, and the 1/T that
-lets the per-row penalty enter mean and variance there is ours.
+own mean, where the code gives the score itself; the default is the paper's averaging over episodes, and the weight 1/T,
+which includes the per-row penalty in mean and variance, is our choice.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class GiGPOConfig(Config):
 
 
 def compute(table: StepTable, config: GiGPOConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     penalty = config.invalid_penalty * ~table.valid
     score = scores(table)[table.episode] - penalty
     weight = 1.0 / np.bincount(table.episode)[table.episode] if config.averaging == "episode" else None

@@ -1,11 +1,11 @@
-"""GPG: rewards minus the group's mean, times the batch's episodes per episode that earned something.
+"""GPG: rewards minus the group's mean, times the batch's episodes per episode with a reward.
 
 ::
 
     A_i = B / m (r_i - mean_g)
 
-r_i: sum of episode i's rewards; every step of the episode has A_i. B: episodes of the batch; m: those whose r is not 0,
-at least 1. Averaging unit: episodes of the group, each once. Divisor: none but m / B. Group of one: 0. No spread: 0.
+r_i: sum of episode i's rewards; every step of the episode gets A_i. B: episodes of the batch; m: those whose r is not
+0, at least 1. Averaging unit: episodes of the group, each once. Divisor: none but m / B. Group of one: 0. No spread: 0.
 Source: 2504.02546; as in verl. Departures: none.
 """
 
@@ -21,11 +21,11 @@ from cairn.trainer.credit.kernel.segments import centered
 
 
 class GPGConfig(Config):
-    """Settings of GPG: there are none."""
+    """Settings of GPG (none)."""
 
 
 def compute(table: StepTable, config: GPGConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     score = scores(table)
     factor = len(score) / max(int(np.count_nonzero(score)), 1)
     return (factor * centered(score, table.group[table.first_rows]))[table.episode]

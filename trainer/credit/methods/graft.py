@@ -1,4 +1,4 @@
-"""GRAFT: temporal differences of the Bellman solution on the trajectory graph, and Graph GAE over what lies ahead.
+"""GRAFT: temporal differences of the Bellman solution on the graph, with optional Graph GAE.
 
 ::
 
@@ -7,18 +7,18 @@
     A     = norm(td + sum_{k >= 1} (gamma lam)^k mean {td of the edges k hops ahead}; state)
     norm(x) = (x - mean) / (std + epsilon);  a step alone at its state: sign(x) (`singleton = "sign"`), or 0 ("zero")
 
-Edges k hops ahead: those that a walk from x takes at its k-th step if it chooses evenly among the distinct edges (s,
-a, x) of each state (`edges = "distinct"`) or among all steps (`edges = "raw"`). At the fixed point the mean td of all
-steps at a state is 0, so on raw edges Graph GAE is td for every lam; only distinct edges make a difference. lam = 0:
+Edges k hops ahead: the edges at the k-th step of a random walk from x that chooses uniformly among the distinct edges
+(s, a, x) of each state (`edges = "distinct"`) or among all steps (`edges = "raw"`). At the fixed point the mean td of
+all steps at a state is 0, so on raw edges Graph GAE is td for every lam; lam only matters for distinct edges. lam = 0:
 td. std with ddof 1. Averaging unit: steps at a state. Without spread: 0. No episode term. Successes are those of
-`table.success`. A node from which no end is reached is worth 0. A timeout is a failure, or leads to the state that
-the episode stopped in ("open").
-Source: the paper on GRAFT (no arXiv id known), which leaves open whether the k-hop edges are counted once or as often
-as they were taken, and how they are weighted: the walk is our reading, and td alone the default, since that is what
-raw edges give; the source's lam is 0.95 (ALFWorld), 0.8 (WebShop), 0.6 (SearchQA). Sign gives near-zero credits full
-strength, hence "zero"; at a state that was left once td is 0, so that it acts with lam > 0 only. Departures: credits
-up to 1e-9 have sign 0, and V is rounded to 12 digits, so that rounding errors are not normalised to differences. The
-source's sequence-level ratio is the loss's affair, not credit's.
+`table.success`. A node that reaches no end has value 0. A timeout is a failure, or leads to the state in which the
+episode stopped ("open").
+Source: the paper on GRAFT (no arXiv id known), which does not specify the multiplicity and the weights of the k-hop
+edges: the random walk is our interpretation. The default is td alone, the result for raw edges; the source's lam is
+0.95 (ALFWorld), 0.8 (WebShop), 0.6 (SearchQA). "sign" gives full strength to near-zero credits; "zero" avoids this. At
+a state with one step td is 0, so that "sign" only matters with lam > 0. Departures: credits up to 1e-9 have sign 0, and
+V is rounded to 12 digits, so that rounding errors are not normalised to differences. The source's sequence-level ratio
+belongs to the loss.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class GRAFTConfig(Config):
 
 
 def compute(table: StepTable, config: GRAFTConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     ended = success_rewards(table)
     graph = build_graph(ended, table.anchor, table.next_anchor, config.timeout)
     value = np.round(fixed_point(ended, graph, config.gamma), 12)
@@ -76,7 +76,10 @@ def compute(table: StepTable, config: GRAFTConfig) -> Floats:
 
 
 def ahead(graph: Graph, td: Floats, is_counted: Flags, rate: float) -> Floats:
-    """Return ``sum_{k >= 1} rate^k mean {td of the counted edges k hops ahead}`` of each node, [V + 1]."""
+    """Return the discounted mean td of the counted edges ahead of each node, [V + 1].
+
+    ``sum_{k >= 1} rate^k mean {td of the counted edges k hops ahead}``
+    """
     tail, head, size = graph.tail[is_counted], graph.head[is_counted], graph.num_nodes + 1
     share = 1.0 / np.maximum(np.bincount(tail, minlength=size), 1)
     walk = sparse.csr_matrix((share[tail], (tail, head)), shape=(size, size))
@@ -89,7 +92,7 @@ def ahead(graph: Graph, td: Floats, is_counted: Flags, rate: float) -> Floats:
 
 
 def _distinct(graph: Graph) -> Flags:
-    """Return the first step of each edge: of each state, action and state, or end, that it led to, [N]."""
+    """Return flags of the first step of each edge (state, action, next state or end), [N]."""
     end = np.where(graph.ends, graph.is_win, 0).astype(np.uint64)
     edge = segments(graph.pair, mix_keys(graph.head.astype(np.uint64), end))
     out = np.zeros(len(edge), np.bool_)

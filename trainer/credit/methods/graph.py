@@ -1,13 +1,13 @@
-"""The graph family, freely combined: state key, value backup, credit, normaliser and episode term.
+"""Any combination of the graph family's slots: key, backup, credit, normaliser and more.
 
 ::
 
     A = episode_weight norm(score; group) + step_weight step_term
 
-The slots are those of `kernel.family`; the published members are methods of their own (`crbc`, `graft`, `rewardflow`,
-...), which say what they choose. Averaging units: episodes in the first term, steps in the second. Degenerate cases: as
-the slots say; a group of one episode has no episode term. Source: the table of section 1 in each member's file; as a
-whole, ours.
+The slots are those of `kernel.family`; the published members are separate methods (`crbc`, `graft`, `rewardflow`, ...)
+whose files document their choices. Averaging units: episodes in the first term, steps in the second. Degenerate cases:
+those of the slots; a group of one episode has no episode term. Source: the file of each published member; the
+combination is our own.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class GraphConfig(Slots):
 
 
 def compute(table: StepTable, config: GraphConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     step = config.step_weight * step_term(table, config)
     return step + config.episode_weight * episode_term(table, config.episode_normalize)
 

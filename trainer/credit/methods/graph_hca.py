@@ -1,4 +1,4 @@
-"""GraphHCA: credit a step with the gain in the logarithm of the state's value, by the Bellman solution of the graph.
+"""GraphHCA: credits a step with the gain in the log value of its state in the graph.
 
 ::
 
@@ -8,12 +8,12 @@
     norm(x) = (x - mean) / (std + epsilon), with ddof 0; x: the state the step led to
 
 A^E: GRPO's advantage, std with ddof 1. Averaging units: steps at a state, and in A^E episodes. A state seen once, or
-without spread: step term 0; so it is everywhere in a group without success. A group of one episode: A^E = 0.
-Successes are those of `table.success`. Before the norm a step into failure weighs about ten times one into success:
-that is the logarithm's doing.
-Source: 2609.35084, from a third party's kernel. Not known there, so ours: whether and how A^E is added, epsilon, and
-what a timeout leads to (failure; or "open", the state that the episode stopped in). V is rounded to 12 digits, so
-that rounding errors are not normalised to differences.
+without spread: step term 0; so all step terms are 0 in a group without success. A group of one episode: A^E = 0.
+Successes are those of `table.success`. Before the norm, a step into failure has about ten times the size of a step into
+success, because of the logarithm.
+Source: 2609.35084, from a third party's kernel. Missing there, so our choice: whether and how A^E is added, epsilon,
+and the successor of a timeout (failure; or "open", the state in which the episode stopped). V is rounded to 12 digits,
+so that rounding errors are not normalised to differences.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class GraphHCAConfig(Config):
 
 
 def compute(table: StepTable, config: GraphHCAConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     ended = success_rewards(table)
     graph = build_graph(ended, table.anchor, table.next_anchor, config.timeout)
     value = np.round(fixed_point(ended, graph, config.gamma), 12)

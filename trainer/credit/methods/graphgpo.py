@@ -1,4 +1,6 @@
-"""GraphGPO: reward each step by how near the state that it led to is to a success, whoever found the way from there.
+"""GraphGPO: rewards each step by the distance of its next state to a success.
+
+All episodes of the group count for the distance.
 
 ::
 
@@ -6,13 +8,13 @@
     R    = scale w^d(x)        or scale w^(d(x) - d(s) + 1) with `relative_distance`; x: the state the step led to
     A    = episode_weight A^E + step_weight (R - mean) / (std + epsilon)
 
-A^E: the episode term of GiGPO, by default averaged over steps, as the source has it. std with ddof 1. Averaging unit
-of the step term: the steps at a state. A state seen once, or from which all steps lead equally near: step term 0; so
-it is everywhere in a group without success. Where all succeed, the nearer still wins. With two distances at a state,
-the division by std cancels w. Successes are those of `table.success`, whatever they earned.
-A timeout leads to the state that the episode stopped in ("open", the source) or to a failure.
-Source: 2605.26684; the authors' recipe in verl-agent. Departures: distances of all groups are found at once by
-relaxation, where the authors search each graph from its successes; the numbers are the same.
+A^E: the episode term of GiGPO, by default averaged over steps, as in the source. std with ddof 1. Averaging unit of the
+step term: the steps at a state. A state seen once, or with equal distances after all steps: step term 0; so all step
+terms are 0 in a group without success. If all episodes succeed, shorter distances still score higher. With two
+distances at a state, the division by std cancels w. Successes are those of `table.success`, independent of their
+rewards. A timeout leads to the state in which the episode stopped ("open", the source) or to a failure.
+Source: 2605.26684; the authors' recipe in verl-agent. Departures: relaxation computes the distances of all groups at
+once, where the authors search each graph from its successes; the numbers are the same.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ class GraphGPOConfig(Config):
 
 
 def compute(table: StepTable, config: GraphGPOConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     graph = build_graph(table, table.anchor, table.next_anchor, config.timeout)
     before, after = hops(graph)
     nearness = config.scale * config.w ** (after - before + 1 if config.relative_distance else after)
@@ -68,7 +70,10 @@ def compute(table: StepTable, config: GraphGPOConfig) -> Floats:
 
 
 def hops(graph: Graph) -> tuple[Floats, Floats]:
-    """Return each step's distance to success before and after it, [N] each; unreachable: the group's largest plus 1."""
+    """Return each step's distance to success before and after it, [N] each.
+
+    Unreachable: the group's largest distance plus 1.
+    """
     distance = distances(graph)[:-1]
     far = np.zeros(int(graph.group_of_node.max()) + 1)
     np.maximum.at(far, graph.group_of_node, np.where(np.isfinite(distance), distance, 0.0))

@@ -1,4 +1,6 @@
-"""GRPO: each episode's reward against the other episodes of its task; every step of an episode gets the same advantage.
+"""GRPO: each episode's reward relative to the other episodes of its task.
+
+Every step of an episode gets the same advantage.
 
 ::
 
@@ -30,7 +32,7 @@ class GRPOConfig(Config):
 
 
 def compute(table: StepTable, config: GRPOConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     first = table.first_rows
     score = np.bincount(table.episode, table.reward).astype(np.float64)
     advantage = centered(score, table.group[first], scale=config.normalize, epsilon=config.epsilon)

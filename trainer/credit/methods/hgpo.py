@@ -1,4 +1,4 @@
-"""HGPO: compare a step's return among steps with the same recent states, for several lengths of history at once.
+"""HGPO: compares a step's return among steps with equal recent states, for several lengths.
 
 ::
 
@@ -7,11 +7,10 @@
     A       = sum_k (k + 1)^alpha a_k / sum_k (k + 1)^alpha       k = 1 .. min(history, t) + 1
     a_0     = GRPO's advantage, std with ddof 1, with weight 1; only with `base_group`
 
-std with ddof 0 in the others. Averaging unit: steps. Only k with two steps or more count, and of those, like the
-source, only the ones with a_k other than 0 (`average_over = "nonzero"`), which also leaves comparisons out whose
-result is truly 0; "groups" keeps these. A step that is like no other, or without spread: 0. history = 0: GiGPO's step
-term with ddof 0.
-Source: 2602.22817 and its authors' code. Departure: |a_k| up to 1e-8 is 0, so that rounding does not choose the
+std with ddof 0 in the others. Averaging unit: steps. Only k with two steps or more count, and of those, as in the
+source, only those with a_k other than 0 (`average_over = "nonzero"`). This also excludes comparisons whose result is
+exactly 0; "groups" keeps them. A unique step, or one without spread: 0. history = 0: GiGPO's step term with ddof 0.
+Source: 2602.22817 and its authors' code. Departure: |a_k| up to 1e-8 is 0, so that rounding errors do not select the
 weights.
 """
 
@@ -47,7 +46,7 @@ class HGPOConfig(Config):
 
 
 def compute(table: StepTable, config: HGPOConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     step_return = returns(table, table.reward, config.gamma)
     total, weight = np.zeros(len(table)), np.zeros(len(table))
 

@@ -1,15 +1,15 @@
-"""Lite-PPO: rewards minus the group's mean, divided by the standard deviation over the whole batch.
+"""Lite-PPO: rewards minus the group's mean, divided by the batch's standard deviation.
 
 ::
 
     A_i = (r_i - mean_g) / (std + epsilon)        std, ddof 1, over all episodes of the batch, each once
     of r (`spread_of = "rewards"`), or of r - mean_g ("centred")
 
-r_i: sum of episode i's rewards; every step of the episode has A_i. Averaging unit of the mean: episodes of the group,
+r_i: sum of episode i's rewards; every step of the episode gets A_i. Averaging unit of the mean: episodes of the group,
 each once. Group of one: 0. No spread in the group: 0.
-The method's other trick, the loss averaged over tokens, is a setting of the loss; no KL.
-Source: 2508.08221; std and epsilon as in TRL. The paper's wording allows both readings of the std; the default is the
-one of TRL's `scale_rewards = "batch"`.
+The method's other change, the loss averaged over tokens, is a setting of the loss; no KL.
+Source: 2508.08221; std and epsilon as in TRL. The paper's wording allows both readings of the std; the default follows
+TRL's `scale_rewards = "batch"`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class LitePPOConfig(Config):
 
 
 def compute(table: StepTable, config: LitePPOConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     score, group = scores(table), table.group[table.first_rows]
     x = centered(score, group) if config.spread_of == "centred" else score
     return centered(x, group, scale="batch", epsilon=config.epsilon)[table.episode]

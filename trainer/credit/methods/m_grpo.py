@@ -1,16 +1,16 @@
-"""M-GRPO: GRPO for each agent by itself: an agent's episodes are compared with those of the same role.
+"""M-GRPO: GRPO per agent; an agent's episodes are compared with those of the same role.
 
 ::
 
     A_{i,role} = (x_{i,role} - mean) / (std + epsilon)        over the episodes of the group in which the role acted
     x          = the episode's score (`reward = "episode"`), or the sum of the role's own rewards in it ("own")
 
-std with ddof 1. Averaging unit: pairs of an episode and a role, each once, however many rows or calls it has. All rows
-of a pair get its advantage. Degenerate cases: a role that acted in one episode of the group, or without spread: 0.
-Episodes in which a role did not act are no part of its comparison. One role: GRPO.
-Source: 2511.13288 and AQ-MedAI/MrlX. Departures: the group is the prompt's, where the release takes its sub-agent's
-group from a queue; several calls of a sub-agent in one episode are one sub-trajectory. Not here: how a sub-agent's
-reward is made, the alignment to a fixed number of sub-trajectories, and one optimiser a role.
+std with ddof 1. Averaging unit: pairs of an episode and a role, each once, independent of its number of rows or calls.
+All rows of a pair get its advantage. Degenerate cases: a role that acted in only one episode of the group, or without
+spread: 0. A role's comparison excludes the episodes in which it did not act. One role: GRPO.
+Source: 2511.13288 and AQ-MedAI/MrlX. Departures: the group is that of the prompt, where the release takes its
+sub-agent's group from a queue; several calls of a sub-agent in one episode are one sub-trajectory. Not implemented: a
+sub-agent's reward, the alignment to a fixed number of sub-trajectories, and one optimiser per role.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class MGRPOConfig(Config):
 
 
 def compute(table: StepTable, config: MGRPOConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     assert table.role is not None  # `needs`
     pair = segments(table.episode, table.role)
     once = np.zeros(len(table))

@@ -1,17 +1,18 @@
-"""MC-GRPO: rewards against the group's median, scaled by the median distance from it; the median episode has none.
+"""MC-GRPO: rewards relative to the group's median, scaled by the median deviation.
 
 ::
 
     b = lower median of r        MAD = lower median of |r - b|        a_i = (r_i - b) / (MAD + epsilon)
     A_i = n / z a_i where |a_i| > 1e-6, else 0                        z: how many such a_i the group has
 
-r_i: sum of episode i's rewards; every step of the episode has A_i. n: episodes of the group, the extra one included:
-the method samples an odd number. Unit: episodes of the group, each once. The median episode of a group has advantage 0
-and leaves the loss with its tokens, its normaliser included (`learned`); of equal ones, the middle one in the table's
-order. A group of one stays, with advantage 0. No spread: 0. MAD below `guard` times the largest |r - b| of the group,
-as with binary rewards and a clear majority: not divided by. So |a_i| is at most 1 / guard, or |r_i - b|.
-Source: 2601.22582, lotusroot-kim/MC-GRPO. Departures: the guard is ours; `guard = 0` divides by MAD and epsilon as the
-released code does, which gives advantages of 1000 and more.
+r_i: sum of episode i's rewards; every step of the episode gets A_i. n: episodes of the group, including the extra one:
+the method samples an odd number. Averaging unit: episodes of the group, each once. The median episode of a group has
+advantage 0 and its tokens are excluded from the loss and its normaliser (`learned`); of equal episodes, this is the
+middle one in the table's order. A group of one stays in the loss, with advantage 0. No spread: 0. MAD below `guard`
+times the largest |r - b| of the group, as with binary rewards and a clear majority: no division. So |a_i| is at most 1
+/ guard, or |r_i - b|.
+Source: 2601.22582, lotusroot-kim/MC-GRPO. Departures: the guard is our addition; `guard = 0` divides by MAD and epsilon
+as the released code does, which gives advantages of 1000 and more.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
 from cairn.trainer.credit.kernel.segments import centered, lower_median, lower_median_rows
 
-_NOT_ZERO = 1e-6  # what the released code takes for an advantage
+_NOT_ZERO = 1e-6  # the released code's threshold for a nonzero advantage
 
 
 class MCGRPOConfig(Config):
@@ -41,7 +42,7 @@ class MCGRPOConfig(Config):
 
 
 def compute(table: StepTable, config: MCGRPOConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     group = table.group[table.first_rows]
     distance = centered(scores(table), group, baseline="median")
     spread = lower_median(np.abs(distance), group)
@@ -54,7 +55,7 @@ def compute(table: StepTable, config: MCGRPOConfig) -> Floats:
 
 
 def learned(table: StepTable, config: MCGRPOConfig) -> Flags:
-    """Return which rows are learned from, [N]: all but those of the median episode of each group of two or more."""
+    """Return the rows to train on, [N]: all but the median episode of each group of two or more."""
     group = table.group[table.first_rows]
     out = np.ones(len(group), np.bool_)
     out[lower_median_rows(scores(table), group)] = np.bincount(group) == 1

@@ -1,13 +1,12 @@
-"""NGRPO: GRPO with one imagined perfect episode in every group, so that a group that only failed is pushed away.
+"""NGRPO: GRPO with a virtual perfect episode in each group, which penalises failed groups.
 
 ::
 
     A_i = (r_i - mean) / (std + epsilon)        mean, std (ddof 1) over {r_1, ..., r_n, best}
 
-r_i: sum of episode i's rewards; every step of the episode has A_i. Averaging unit: episodes of the group and the
-imagined one, each once. Group of one: nothing is imagined, 0. All perfect: 0. All equal and worse: negative. The clip
-of the method, 0.16 below and 0.24 above, is a setting of the loss; its filter drops groups that are all perfect and
-must keep those that failed.
+r_i: sum of episode i's rewards; every step of the episode gets A_i. Averaging unit: episodes of the group and the
+virtual one, each once. Group of one: no virtual episode, 0. All perfect: 0. All equal and worse: negative. The method's
+clip, 0.16 below and 0.24 above, is a setting of the loss; a filter may drop perfect groups but must keep failed ones.
 Source: 2509.18851, nangongrui-ngr/NGRPO. Departures: a group of one gives 0, where the code gives its reward.
 """
 
@@ -30,7 +29,7 @@ class NGRPOConfig(Config):
 
 
 def compute(table: StepTable, config: NGRPOConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     group = table.group[table.first_rows]
     advantage = centered(scores(table), group, scale="std", epsilon=config.epsilon, virtual=config.best)
     return advantage[table.episode]

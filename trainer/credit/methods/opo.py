@@ -4,9 +4,9 @@
 
     A_i = r_i - sum_j len_j r_j / sum_j len_j
 
-r_i: sum of episode i's rewards; every step of the episode has A_i. len_i: tokens of all replies of the episode, trained
-on or not; a step of length 0 does not count. Averaging unit: tokens of the group. Divisor: none. Group of one: 0. No
-spread: 0. A group without any token: each episode counts once.
+r_i: sum of episode i's rewards; every step of the episode gets A_i. len_i: tokens of all replies of the episode,
+trained on or not; a step of length 0 does not count. Averaging unit: tokens of the group. Divisor: none. Group of one:
+0. No spread: 0. A group without any token: each episode counts once.
 Source: 2505.23585; as in verl. Departures: none for one-step episodes; with several steps lengths are summed.
 """
 
@@ -22,11 +22,11 @@ from cairn.trainer.credit.kernel.segments import centered
 
 
 class OPOConfig(Config):
-    """Settings of OPO: there are none."""
+    """Settings of OPO (none)."""
 
 
 def compute(table: StepTable, config: OPOConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     assert table.length is not None  # `needs`
     group = table.group[table.first_rows]
     tokens = np.bincount(table.episode, table.length).astype(np.float64)

@@ -1,4 +1,4 @@
-"""OPRL (iStar): GRPO between episodes, plus step rewards of an implicit reward model compared within the group.
+"""OPRL (iStar): GRPO between episodes, plus implicit step rewards compared within the group.
 
 ::
 
@@ -10,13 +10,13 @@ c: the channel named by `channel`, beta times the log-ratio of the reward model 
 step's tokens. `reward` holds the outcome alone, without c. std with ddof 1. Averaging units: episodes, each once, in
 the first term; step rows in the second. With `statistics = "first"` the second term's mean is that of the first row of
 each episode; its deviation is the root mean square distance of all rows from that mean, ddof 1. `scale = "batch"` first
-divides x by the largest |sum_{u >= t} c| of the batch + 1e-6, so that groups then depend on each other.
-Degenerate cases: no spread of a term: 0; a group of one: no episode term, and its steps are compared with each other.
-Source: 2509.19199 and Tongyi-ConvAI/Qwen-Character (CharacterRL-iStar). Where the code takes the second term's mean
-over first rows alone, the default is all rows. Departures: in a group of one the code compares both terms with 0; with
-"first", the code's deviation is of the first rows too, which does not bound the others: where first rows are equal, the
-others were divided by epsilon.
-Not here: the reward model and its loss on pairs of a success and a failure.
+divides x by the largest |sum_{u >= t} c| of the batch + 1e-6, which makes groups depend on each other. Degenerate
+cases: no spread of a term: 0; a group of one: no episode term, and its steps are compared with each other.
+Source: 2509.19199 and Tongyi-ConvAI/Qwen-Character (CharacterRL-iStar). The code takes the second term's mean over
+first rows only; the default is all rows. Departures: in a group of one the code compares both terms with 0. With
+"first", the code also takes the deviation over first rows, which does not bound the other rows: if all first rows are
+equal, the others are divided by epsilon.
+Not implemented: the reward model and its loss on pairs of a success and a failure.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class OPRLConfig(Config):
 
 
 def compute(table: StepTable, config: OPRLConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     reward = table.channel(config.channel)
     to_go = returns(table, reward, 1.0)
     x = reward if config.credit == "reward" else to_go

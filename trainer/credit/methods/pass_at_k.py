@@ -4,7 +4,7 @@
 
     A_best = (r_best - r_second) / (std_g + epsilon)        all others: 0
 
-r: sum of an episode's rewards; every step of the best episode has A_best. std_g: ddof 1, over episodes of the group,
+r: sum of an episode's rewards; every step of the best episode gets A_best. std_g: ddof 1, over episodes of the group,
 each once; or no division (`normalize = "none"`). Group of one: 0. A tie for the best, no spread: 0.
 Source: 2503.19595; as in verl. Departures: a group of one gives 0, where verl raises an error.
 """
@@ -31,7 +31,7 @@ class PassAtKConfig(Config):
 
 
 def compute(table: StepTable, config: PassAtKConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     group = table.group[table.first_rows]
     distance = centered(scores(table), group, scale=config.normalize, epsilon=config.epsilon)
     order = np.lexsort((distance, group))

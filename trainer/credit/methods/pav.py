@@ -1,4 +1,4 @@
-"""PAV: an outcome term, plus the progress of each step as a prover, another policy, sees it.
+"""PAV: an outcome term, plus each step's progress according to a prover, another policy.
 
 ::
 
@@ -6,12 +6,13 @@
     A_{i,t} = outcome + alpha (P(s_{t+1}) - P(s_t))
     outcome = norm(score_i; group), with the std (`outcome = "grpo"`) or without ("dr_grpo"), or V(s_{t+1}) ("value")
 
-V(s_t): the table's `value`, cut to 0..1, the success rate of one attempt from the state before the step. After the last
-step it is `final_value`; where the table has none, the episode's score cut to 0..1. K = 1: V is the prover's own rate.
-Averaging unit: episodes in the outcome term, std with ddof 1. Degenerate cases: a group of one or without spread has no
-outcome term; its steps keep their progress. The progress of an episode adds up to P of its end minus P of its start.
+V(s_t): the table's `value`, clipped to 0..1, the success rate of one attempt from the state before the step. After the
+last step it is `final_value`, or without that column the episode's score, clipped to 0..1. K = 1: V is the prover's own
+rate. Averaging unit: episodes in the outcome term, std with ddof 1. Degenerate cases: a group of one or without spread
+has no outcome term, but its steps keep their progress. The progress of an episode adds up to P of its end minus P of
+its start.
 Source: 2410.08146; K, alpha and the outcome "value" as in the baseline of AIFrameResearch/SPO. Departures: values are
-cut to 0..1, not to 1e-6 off the ends, which this form does not need. Not here: training the prover, search.
+clipped to 0..1, not to 1e-6 from the ends, which this form does not need. Not implemented: training the prover, search.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class PAVConfig(Config):
 
 
 def compute(table: StepTable, config: PAVConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     assert table.value is not None  # `needs`
     final = scores(table)[table.episode] if table.final_value is None else table.final_value
     before = np.clip(table.value, 0.0, 1.0)

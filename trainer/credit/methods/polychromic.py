@@ -1,4 +1,4 @@
-"""Polychromic objective: sets of episodes that are good and unlike each other; steps near the branching get theirs.
+"""Polychromic objective: rewards sets of good and diverse episodes near the branching.
 
 ::
 
@@ -6,14 +6,15 @@
     A_i     = mean over the sets g with episode i of (f(g) - mean of f over the group's sets)
     A_{i,t} = A_i for the first `window` steps after the branching, GAE for all others
 
-Episodes of a group branch off one state: the root, or where the table has `node`, the last node that two of them share.
-Sets: all subsets of n episodes, or the group's n-windows ("windows": episodes i, i+1, ..., around the circle, in the
-table's order, so that each episode is in n sets). The outcome is the channel `channel` in an episode's last row: equal
-numbers are one outcome, such as a cluster of answers that mean the same. GAE takes the table's `value`, and
-`final_value` where a budget cut the episode. Averaging unit: sets. No divisor. Degenerate cases: a group of at most n
-episodes is one set, worth 0.
+Episodes of a group branch from one state: the root, or with a `node` column, the last node shared by two of them. Sets:
+all subsets of n episodes, or the group's n-windows ("windows": episodes i, i+1, ..., cyclically in the table's order,
+so that each episode is in n sets). The outcome is the channel `channel` in an episode's last row: equal numbers are one
+outcome, such as a cluster of equivalent answers. GAE takes the table's `value`, and `final_value` where a budget cut
+the episode. Averaging unit: sets. No divisor. Degenerate cases: a group of at most n episodes is one set, with
+advantage 0.
 Source: 2509.25424, after its abstract and a third party's code, whose N is 8, n 4 and window 5. Departures: sets are
-all subsets, where the source samples some, so that nothing is left to chance. Not here: rolling out the branches.
+all subsets, where the source samples some, so that the result is deterministic. Not implemented: rolling out the
+branches.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from cairn.trainer.credit.kernel import keys
 from cairn.trainer.credit.kernel.returns import gae, scores
 from cairn.trainer.credit.kernel.segments import segments
 
-_MOST_SETS = 20_000  # of one group
+_MOST_SETS = 20_000  # maximum of one group
 
 
 class PolychromicConfig(Config):
@@ -48,7 +49,7 @@ class PolychromicConfig(Config):
 
 
 def compute(table: StepTable, config: PolychromicConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     assert table.value is not None  # `needs`
     outcome = np.unique(table.channel(config.channel)[table.is_last], return_inverse=True)[1]
     score, group = scores(table), table.group[table.first_rows]
@@ -63,7 +64,7 @@ def compute(table: StepTable, config: PolychromicConfig) -> Floats:
 
 
 def _sets(size: int, config: PolychromicConfig) -> Ids:
-    """Return the members of each set, [S, n], of a group of `size` episodes."""
+    """Return the members of each set, [S, n], in a group of `size` episodes."""
     n = min(config.set_size, size)
     if config.sets == "windows":
         return (np.arange(size)[:, None] + np.arange(n)) % size
@@ -86,7 +87,7 @@ def _set_advantages(score: Floats, outcome: Ids, sets: Ids) -> Floats:
 
 
 def _branching(table: StepTable) -> Ids:
-    """Return how many steps of each episode come before the branching, [E]."""
+    """Return the number of steps before the branching, for each episode, [E]."""
     if table.node is None:
         return np.zeros(table.num_episodes, np.int64)
     node = segments(table.group, keys.tree_node(table))

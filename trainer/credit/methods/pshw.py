@@ -1,14 +1,14 @@
-"""PSHW: rewards minus the group's mean, times a weight that falls as the policy solves more of the group.
+"""PSHW: rewards minus the group's mean, with lower weights for mostly solved groups.
 
 ::
 
     A_i = (R_i - mu_g) (slope mu_g + offset)        mu_g = mean of R in the group
     R_i = 2 (r_i - worst) / (1 - worst) - 1         so that `worst` is -1 and 1 stays 1
 
-r_i: sum of episode i's rewards, within [worst, 1]: outside, mu_g of the weight is taken for the nearer end. Every step
-of the episode has A_i. Averaging unit: episodes of the group, each once. Divisor: none. With the defaults the weight is
-1.512 where all failed and 1 where all succeeded. Group of one: 0. No spread: 0.
-Sampling and clip of the method are DAPO's, and its loss sums over tokens: settings of sampler and loss.
+r_i: sum of episode i's rewards, within [worst, 1]; outside this range, mu_g in the weight is clipped. Every step of the
+episode gets A_i. Averaging unit: episodes of the group, each once. Divisor: none. With the defaults the weight is 1.512
+where all failed and 1 where all succeeded. Group of one: 0. No spread: 0.
+The method uses DAPO's sampling and clip, and its loss sums over tokens; these are settings of sampler and loss.
 Source: 2506.18330 (Confucius3-Math), section 6.2. Departures: `worst = 0` takes rewards of 0 and 1, where the report
 has -1 and 1 (the default).
 """
@@ -34,7 +34,7 @@ class PSHWConfig(Config):
 
 
 def compute(table: StepTable, config: PSHWConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     group = table.group[table.first_rows]
     reward = 2 * (scores(table) - config.worst) / (1 - config.worst) - 1
     weight = config.slope * np.clip(means(reward, group), -1.0, 1.0) + config.offset

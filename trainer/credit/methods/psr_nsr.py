@@ -1,12 +1,12 @@
-"""PSR/NSR: a fixed push on solved episodes and a fixed one against the others, without any baseline.
+"""PSR/NSR: a fixed advantage for solved episodes and another for the rest, without baseline.
 
 ::
 
     A_i = positive where r_i > threshold, else -negative
 
-r_i: sum of episode i's rewards; every step of the episode has A_i. Averaging unit: none. Divisor: none. Groups play no
-part: a group of one and one without spread are treated like any other. A reward equal to the threshold is not solved.
-W-REINFORCE: positive 0.1, negative 1 (the default). PSR: 1, 0. NSR: 0, 1.
+r_i: sum of episode i's rewards; every step of the episode gets A_i. Averaging unit: none. Divisor: none. Groups do not
+matter: a group of one and one without spread are treated like any other. A reward equal to the threshold does not count
+as solved. W-REINFORCE: positive 0.1, negative 1 (the default). PSR: 1, 0. NSR: 0, 1.
 Source: 2506.01347, TianHongZXY/RLVR-Decomposed. Departures: none for binary rewards; the threshold makes others binary.
 """
 
@@ -30,7 +30,7 @@ class PSRNSRConfig(Config):
 
 
 def compute(table: StepTable, config: PSRNSRConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     return np.where(scores(table) > config.threshold, config.positive, -config.negative)[table.episode]
 
 

@@ -1,4 +1,6 @@
-"""R3L: the score above the group's baseline, with positives amplified; steps before the pivot are not trained on.
+"""R3L: the score above the group's baseline, with positive values amplified.
+
+Steps before the pivot are not trained on.
 
 ::
 
@@ -9,12 +11,13 @@
 
 r: the episode's score. Averaging unit: episodes, each once. No divisor. Degenerate cases: a group of one has the
 baseline 0, so A is r with the rules above (`singleton = "zero"`: 0); equal scores below `full_score`: 0; scores of
-`full_score` or more: 1, whatever the others got.
-The pivot mask is the table's `trained` column: give it False for the steps of the base episode and of its retry before
-the pivot, and `advantages` sets theirs to 0. Statistics are those of whole episodes, so it does not enter them.
-Source: 2601.03715 and shiweijiezero/R3L. Where the abstract amplifies all positives and the code sets those of full
-score to 1, the default is the code; `full_score = None` is the abstract. Not here: the loss (OPMD), the reflection and
-the retries.
+`full_score` or more: 1, independent of the other scores.
+The pivot mask is the table's `trained` column: set it to False for the steps of the base episode and of its retry
+before the pivot, and `advantages` returns 0 for them. The mask does not affect the statistics, which are those of whole
+episodes.
+Source: 2601.03715 and shiweijiezero/R3L. The abstract amplifies all positives, and the code sets those of full score to
+1. The default follows the code; `full_score = None` follows the abstract. Not implemented: the loss (OPMD), the
+reflection and the retries.
 """
 
 from __future__ import annotations
@@ -42,7 +45,7 @@ class R3LConfig(Config):
 
 
 def compute(table: StepTable, config: R3LConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     score, group = scores(table), table.group[table.first_rows]
     above = centered(score, group) if config.baseline == "mean" else score - _soft(score, group, config.tau)
     is_alone = np.bincount(group)[group] == 1
@@ -56,7 +59,10 @@ def compute(table: StepTable, config: R3LConfig) -> Floats:
 
 
 def _soft(score: Floats, group: Ids, tau: float) -> Floats:
-    """Return the soft mean of each row's group: between the mean (tau large) and the maximum (tau small)."""
+    """Return the soft mean of each row's group.
+
+    It lies between the mean (tau large) and the maximum (tau small).
+    """
     top = np.full(int(group.max(initial=-1)) + 1, -np.inf)
     np.maximum.at(top, group, score)
     mean = np.bincount(group, np.exp((score - top[group]) / tau)) / np.bincount(group)

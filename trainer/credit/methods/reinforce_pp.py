@@ -7,13 +7,13 @@
     mean = sum w R / sum w        var = sum w (R - mean)^2 / (sum w - 1)
 
 w: tokens of the step's reply, `length`, whether it is trained on or not; a step of length 0 does not count and has
-advantage 0. Averaging unit: tokens of the batch, so that long replies move the mean. Divisor: ddof 1; epsilon inside
-the root. Groups play no part. Fewer than two tokens, or no spread over the batch: 0. One episode alone is centred on
-its own returns.
+advantage 0. Averaging unit: tokens of the batch, so that long replies have more influence on the mean. Divisor: ddof 1;
+epsilon inside the root. Groups do not matter. Fewer than two tokens, or no spread over the batch: 0. One episode alone
+is centred on its own returns.
 The KL penalty of the method is part of its reward or loss, not of this file.
 Source: 2501.03262; whitening and constants as in verl. Departures: gamma discounts per step, where verl's discounts per
-token; observations between steps do not cut the return; fewer than two tokens are no error; a step of length 0, which
-no spread bounds, is 0.
+token; observations between steps do not cut the return; fewer than two tokens do not raise an error; a step of length
+0, whose advantage would be unbounded, gets 0.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ReinforcePPConfig(Config):
 
 
 def compute(table: StepTable, config: ReinforcePPConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     return whitened(table, returns(table, table.reward, config.gamma), config.epsilon)
 
 

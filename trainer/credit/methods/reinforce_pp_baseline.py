@@ -1,4 +1,4 @@
-"""REINFORCE++-baseline: rewards minus the group's mean, then centred and scaled over all tokens of the batch.
+"""REINFORCE++-baseline: rewards minus the group's mean, whitened over the batch's tokens.
 
 ::
 
@@ -6,12 +6,12 @@
     A_i = (a_i - mean) / sqrt(var + epsilon)
     mean = sum w a / sum w        var = sum w (a - mean)^2 / (sum w - 1)        over the steps of the batch
 
-r_i: sum of episode i's rewards; every step of the episode has A_i. w: tokens of the step's reply, `length`, whether it
+r_i: sum of episode i's rewards; every step of the episode gets A_i. w: tokens of the step's reply, `length`, whether it
 is trained on or not; a step of length 0 does not count and has advantage 0. Averaging units: episodes of the group,
-each once; then tokens of the batch. Divisor: ddof 1; epsilon inside the root. Group of one: a = 0, then moved by the
+each once; then tokens of the batch. Divisor: ddof 1; epsilon inside the root. Group of one: a = 0, then shifted by the
 batch's mean like all others. No spread in the batch: 0.
-Source: 2501.03262; whitening and constants as in verl. Departures: fewer than two tokens give 0 and are no error; a
-step of length 0, which no spread bounds, is 0.
+Source: 2501.03262; whitening and constants as in verl. Departures: fewer than two tokens give 0 without an error; a
+step of length 0, whose advantage would be unbounded, gets 0.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ReinforcePPBaselineConfig(Config):
 
 
 def compute(table: StepTable, config: ReinforcePPBaselineConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     centred = centered(scores(table), table.group[table.first_rows])
     return whitened(table, centred[table.episode], config.epsilon)
 

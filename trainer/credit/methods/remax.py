@@ -1,13 +1,13 @@
-"""ReMax: the reward still to come minus the reward of the greedy episode of the same task.
+"""ReMax: the return-to-go minus the reward of the greedy episode of the same task.
 
 ::
 
     A_t = sum_{u >= t} r_u - b_g
 
 b_g: reward of the group's greedy episode, from the table's column `value`, the same in all rows of a group. Averaging
-unit: none; one episode a group is the usual case. Divisor: none. No discount. Equal to the greedy reward: 0. The greedy
-episode is sampled beside the batch and is not a row of the table. KL belongs to the reward or the loss.
-Source: 2310.10505; as in verl. Departures: returns are taken per step, which is per token where a reply earns its
+unit: none; usually one episode per group. Divisor: none. No discount. A reward equal to the greedy one: 0. The greedy
+episode is sampled separately and is not in the table. KL belongs to the reward or the loss.
+Source: 2310.10505; as in verl. Departures: returns are per step; this equals returns per token if a reply earns its
 reward at its end.
 """
 
@@ -20,11 +20,11 @@ from cairn.trainer.credit.kernel.returns import returns
 
 
 class ReMaxConfig(Config):
-    """Settings of ReMax: there are none."""
+    """Settings of ReMax (none)."""
 
 
 def compute(table: StepTable, config: ReMaxConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     assert table.value is not None  # `needs`
     return returns(table, table.reward, gamma=1.0) - table.value
 

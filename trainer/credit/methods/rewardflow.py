@@ -1,4 +1,4 @@
-"""RewardFlow: let the best outcome flow back through the graph, and credit each step with the value that it gained.
+"""RewardFlow: propagates the best outcome back through the graph and credits value gains.
 
 ::
 
@@ -7,17 +7,17 @@
            episode in x, max(last reward, V(x))
     A    = episode_weight A^E + step_weight (W - V(s) - mean over the steps at s)
 
-With one reward for success V = reward gamma^d, d steps before the nearest. A^E: the episode's score minus the group's
-mean. Both terms may be divided by their std (ddof 1) plus epsilon. Averaging units: episodes in A^E, steps at a state
-in the step term. A state seen once, or without spread: step term 0; a group of one episode: episode term 0. V(s)
+With one reward for success, V = reward gamma^d at d steps from the nearest success. A^E: the episode's score minus the
+group's mean. Both terms may be divided by their std (ddof 1) plus epsilon. Averaging units: episodes in A^E, steps at a
+state in the step term. A state seen once, or without spread: step term 0; a group of one episode: episode term 0. V(s)
 cancels among the steps of one state unless one of them has no recorded successor.
-A timeout leads to the state that the episode stopped in ("open", the source), or to an end worth nothing. Where
-"open" and nobody recorded that state, the step keeps its raw reward for W - V(s), as in the source. The last reward is
-taken into a maximum, never added, so that no loop earns it twice: V is at most gamma times the largest last reward.
-Source: 2603.18859 and its authors' code. Departures: an end is never an ordinary node, where in the code a node first
-seen before the end keeps reward 0 even if it ends another episode; rewards before an episode's last step count in A^E
-only; steps that look around or do nothing stay in, where the code cleans ALFWorld's texts of them; A^E is averaged
-over episodes, not over steps.
+A timeout leads to the state in which the episode stopped ("open", the source), or to an end of value 0. With "open" and
+without a record of that state, the step uses its raw reward as W - V(s), as in the source. The last reward enters a
+maximum and is never added, so that no loop counts it twice: V is at most gamma times the largest last reward.
+Source: 2603.18859 and its authors' code. Departures: an end is never an ordinary node; in the code, a node first seen
+before the end keeps reward 0 even if it ends another episode; rewards before an episode's last step count in A^E only;
+steps without effect, such as looking around, are kept, where the code removes them from ALFWorld's texts; A^E is
+averaged over episodes, not over steps.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class RewardFlowConfig(Config):
 
 
 def compute(table: StepTable, config: RewardFlowConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     cut = table.is_last & table.truncated & ~table.success
     ended = replace(table, reward=np.where(table.is_last & ~cut, table.reward, 0.0))
     graph = build_graph(ended, table.anchor, table.next_anchor, config.timeout)

@@ -5,7 +5,7 @@
     A_i = r_i - mean of r_j over j != i = n / (n - 1) (r_i - mean_g)
     normalize = "batch": A_i = (A_i - mean) / (std + epsilon) over all episodes of the batch, ddof 1
 
-r_i: sum of episode i's rewards; every step of the episode has A_i. n: episodes of the group. Averaging unit: episodes,
+r_i: sum of episode i's rewards; every step of the episode gets A_i. n: episodes of the group. Averaging unit: episodes,
 each once. Divisor: none, or the batch's. Group of one: 0, or r_i (`lone = "score"`). No spread: 0 before normalising.
 Source: 2402.14740; the batch's deviation and its epsilon as an option of TRL. Departures: a group of one gives 0 by
 default, as in verl's vectorised variant; verl's loop gives r_i.
@@ -36,7 +36,7 @@ class RLOOConfig(Config):
 
 
 def compute(table: StepTable, config: RLOOConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     score, group = scores(table), table.group[table.first_rows]
     advantage = centered(score, group, baseline="loo")
     if config.lone == "score":

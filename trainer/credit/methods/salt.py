@@ -1,4 +1,4 @@
-"""SALT: an episode's advantage, averaged over all steps of the group that are the same edge of the trajectory graph.
+"""SALT: averages the episode's advantage over equal edges of the group's trajectory graph.
 
 ::
 
@@ -7,12 +7,12 @@
     edge     = (state before, action, state after);  state = the last h pairs of an action and what was seen after it
 
 Averaging unit of the base: episodes, each once; of the merge: steps, so that an episode that takes an edge twice counts
-twice there, and the sum over rows stays what it was. Divisor of `normalize = "std"`: std with ddof 1, + epsilon.
+twice there, and the sum over rows does not change. Divisor of `normalize = "std"`: std with ddof 1, + epsilon.
 Degenerate cases: an edge taken once keeps its episode's advantage; a group of one or without spread: 0. A last step
-after which nobody recorded the state is an edge of its own; without a `next_anchor` the table tells ends only by
-success, so last steps of a kind then merge. h of the whole episode or more: only common beginnings merge.
+without a recorded next state is a unique edge; without a `next_anchor` the table only distinguishes ends by success, so
+that last steps with equal success merge. With h at least the episode's length, only common prefixes merge.
 Source: 2510.20022; no code of the authors is known. Departures: equality of keys instead of text or embeddings. Not
-settled by the sources: whether the next state is part of an edge (here it is), and whether the mean is over steps or
+specified by the sources: whether the next state is part of an edge (here it is), and whether the mean is over steps or
 episodes (here steps). `key = "edge"` drops the history: then a state is the anchor alone.
 """
 
@@ -43,7 +43,7 @@ class SALTConfig(Config):
 
 
 def compute(table: StepTable, config: SALTConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     score, group = scores(table), table.group[table.first_rows]
     if config.base == "rloo":
         base = centered(score, group, baseline="loo")

@@ -1,4 +1,4 @@
-"""SeeUPO: outcomes against the group's mean, scaled among equal turns, times how far later turns were already moved.
+"""SeeUPO: outcomes scaled per turn, times the policy change of the episode's later turns.
 
 ::
 
@@ -8,11 +8,11 @@
     M_{i,t} = clip(M_{i,t+1} clip(s_{i,t+1}, 1 - low, 1 + high), 1 - low, 1 + high)        M of the last turn: 1
 
 s: the channel named by `channel`, exp(mean over the reply's tokens of logprob after - before) of the update of that
-turn: turns are updated last first, so a row's M is known when its turn comes. A turn that is not updated yet has s = 1.
-Averaging units: episodes, each once, in mean_g; rows of a turn in mean and std, with ddof 1. Degenerate cases: no
-spread, a group of one, and a turn that one episode of the batch alone has: 0.
-Source: AgentEvolver, branch `seeupo`. Departures: none in the advantage. Not here: the order of updates, and its loss
-(a ratio a sequence, clipped), which belong to the learner.
+turn: turns are updated last first, so a row's M is known when its turn is updated. A turn that is not updated yet has s
+= 1. Averaging units: episodes, each once, in mean_g; rows of a turn in mean and std, with ddof 1. Degenerate cases: no
+spread, a group of one, and a turn that only one episode of the batch has: 0.
+Source: AgentEvolver, branch `seeupo`. Departures: none in the advantage. Not implemented: the order of updates, and its
+loss (a clipped ratio per sequence), which belong to the learner.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from cairn.trainer.credit.kernel.family import episode_term
 from cairn.trainer.credit.kernel.returns import rows_by_turn
 from cairn.trainer.credit.kernel.segments import centered
 
-_LEAST_STD = 1e-6  # at or below it, a turn is not scaled
+_LEAST_STD = 1e-6  # threshold for the scaling of a turn
 
 
 class SeeUPOConfig(Config):
@@ -40,7 +40,7 @@ class SeeUPOConfig(Config):
 
 
 def compute(table: StepTable, config: SeeUPOConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     centred = centered(episode_term(table, "none"), table.turn)
     std = np.sqrt(np.bincount(table.turn, centred**2) / np.maximum(np.bincount(table.turn) - 1, 1))[table.turn]
     scaled = np.where(std > _LEAST_STD, centred / np.maximum(std, _LEAST_STD), centred)
@@ -48,7 +48,7 @@ def compute(table: StepTable, config: SeeUPOConfig) -> Floats:
 
 
 def _moved(table: StepTable, config: SeeUPOConfig) -> Floats:
-    """Return M, how far the policy was moved at the later turns of the episode, [N]."""
+    """Return M, the accumulated policy change at the later turns of the episode, [N]."""
     low, high = 1.0 - config.clip_low, 1.0 + config.clip_high
     change = np.clip(table.channel(config.channel), low, high)
     out = np.ones(len(table))

@@ -1,15 +1,15 @@
-"""SPO-chain: how much the estimated value rose over a segment, with values probed by fresh completions at its ends.
+"""SPO-chain: the change of the estimated value over a segment, from probed completions.
 
 ::
 
     A_{i,t} = V_{t+1} - V_t        V_{T} = the episode's score, 0 if a budget cut it
 
-Each row is one segment; the table's `value` holds V_t, the mean reward of fresh completions from the cut before it.
-No averaging and no divisor here: the mean over completions is in `value`. The advantages of an episode add up to its
+Each row is one segment; the table's `value` holds V_t, the mean reward of fresh completions from its start. No
+averaging and no divisor: `value` already holds the mean over completions. The advantages of an episode add up to its
 last value minus its first. Degenerate cases: an episode of one segment: its score minus V_0.
-Source: 2505.23564 and AIFrameResearch/SPO. Departures: none in the advantage. Not here: the choice of cut points, the
-probes, the mask of tokens that the policy was sure of, and tokens before the first cut (give such a row `trained`
-False). Do not normalise the result over groups.
+Source: 2505.23564 and AIFrameResearch/SPO. Departures: none in the advantage. Not implemented: the choice of cut
+points, the probes, the mask of tokens with high probability, and tokens before the first cut (set `trained` to False
+for such a row). Do not normalise the result over groups.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from cairn.trainer.credit.kernel.returns import following, scores
 
 
 class SPOChainConfig(Config):
-    """Settings of SPO-chain: none, for all that can be set is in how the values were probed."""
+    """Settings of SPO-chain (none: all options concern the probing of values)."""
 
 
 def compute(table: StepTable, config: SPOChainConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     assert table.value is not None  # `needs`
     final = np.where(table.truncated, 0.0, scores(table)[table.episode])
     return following(table, table.value, final) - table.value

@@ -1,18 +1,18 @@
-"""SPO-tree: in a tree of rollouts, how much better a node is than its parent.
+"""SPO-tree: the value of a node in a rollout tree minus that of its parent.
 
 ::
 
     V(node) = mean over its children of V(child)        V(leaf) = the score of the episode that ends there
     A       = V(node) - V(parent)                       optionally / (std of the siblings + epsilon), ddof 0
 
-Each row's node is the one that its step led to; the root is the group's task. A tree comes as whole episodes from the
-root to a leaf whose common beginnings repeat, with equal `node` keys or equal states and actions. Averaging unit:
-children, each once, however many episodes pass through it. Where an episode ends at a node that others pass, its end is
-one more child; episodes that end at the same node are one leaf, worth their mean score.
+A row's node is the node after its step; the root is the group's task. The table holds a tree as complete episodes from
+the root to a leaf. Common prefixes repeat, with equal `node` keys or equal states and actions. Averaging unit:
+children, each once, independent of the number of episodes through it. If an episode ends at an inner node, its end is
+one more child; episodes that end at the same node are one leaf with their mean score.
 Degenerate cases: an only child: 0; siblings without spread: 0; a group of one episode: 0. Depth 1: Dr. GRPO, and with
 `normalize = "std"` GRPO with ddof 0.
-Source: 2505.23564 and AIFrameResearch/SPO. Departures: none in the advantage. Not here: dropping edges of advantage 0,
-the replay buffer, the token mask, and weighing repeated rows: a step that is on k episodes is k rows of the loss.
+Source: 2505.23564 and AIFrameResearch/SPO. Departures: none in the advantage. Not implemented: dropping edges of
+advantage 0, the replay buffer, the token mask, and weighting repeated rows: a step in k episodes is k rows of the loss.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class SPOTreeConfig(Config):
 
 
 def compute(table: StepTable, config: SPOTreeConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     node = segments(table.group, keys.tree_node(table))
     num_nodes = int(node.max(initial=-1)) + 1
-    size = num_nodes + int(table.group.max(initial=-1)) + 1  # the roots come last, one a group
+    size = num_nodes + int(table.group.max(initial=-1)) + 1  # the roots come last, one per group
     row = np.empty(num_nodes, np.int64)
     row[node[::-1]] = np.arange(len(node))[::-1]  # one row of each node
     parent = np.where(table.turn[row] > 0, node[row - 1], num_nodes + table.group[row])

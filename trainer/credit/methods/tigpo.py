@@ -1,4 +1,4 @@
-"""TIGPO: reward each step by how near it led to a success, on a graph that the source keeps from one visit to the next.
+"""TIGPO: rewards steps by distance to success on a graph with earlier episodes of the task.
 
 ::
 
@@ -6,15 +6,15 @@
     A    = episode_weight (r_i - mean_g) / (std_g + epsilon) + step_weight (R - mean_s) / (std_s + epsilon)
     R    = scale w^d(x)        x: the state the step led to
 
-Rows of `table.past`, episodes of earlier visits to the same task under the same group, are in the graph and in the
-statistics of the episode term, and have no advantage; mean_s and std_s are of the present steps alone. So a present
-step is near to a success that only an earlier visit found, and a present episode is compared with the earlier ones too.
-Groups without a past differ from GraphGPO by the episode term's averaging unit alone: episodes, each once. Which tasks
-are visited again, and how long their past is kept, is for whoever makes the table.
+Rows of `table.past`, episodes of earlier visits to the same task under the same group, count in the graph and in the
+statistics of the episode term, and get no advantage; mean_s and std_s only use current steps. So the distance of a
+current step includes successes of earlier visits, and a current episode is also compared with the earlier ones. Groups
+without a past differ from GraphGPO only by the episode term's averaging unit: episodes, each once. The caller that
+builds the table decides which tasks are visited again and how long their past is kept.
 std with ddof 1. Averaging unit of the step term: the steps at a state. A state seen once, or without spread: step term
 0; a group of one episode: episode term 0. Successes are those of `table.success`.
-Source: 2609.03383, from one secondary note. Not known there, so ours: what a timeout leads to (the state that the
-episode stopped in, as in GraphGPO; or a failure).
+Source: 2609.03383, from one secondary note. Missing there, so our choice: the successor of a timeout (the state in
+which the episode stopped, as in GraphGPO; or a failure).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class TIGPOConfig(Config):
 
 
 def compute(table: StepTable, config: TIGPOConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     graph = build_graph(table, table.anchor, table.next_anchor, config.timeout)
     nearness = config.scale * config.w ** hops(graph)[1]
     is_now = None if table.past is None else (~table.past).astype(np.float64)

@@ -1,15 +1,16 @@
-"""TRLOO: a turn's return-to-go against the mean return of the other episodes of its task at the same turn.
+"""TRLOO: a turn's return-to-go minus the mean of the task's other episodes at that turn.
 
 ::
 
     G_{i,t} = sum_{u >= t} gamma^(u - t) r_{i,u}
     A_{i,t} = G_{i,t} - mean over the others at turn t of G_{j,t} = n_t / (n_t - 1) (G_{i,t} - mean_t)
 
-n_t: episodes of the group that have a turn t, so the comparison shrinks as episodes end. Averaging unit: steps of one
-turn. No divisor. Degenerate cases: a turn that one episode alone has: 0, or G itself (`singleton = "raw"`); equal
-returns: 0. One turn: RLOO.
-Source: Dr. Kernel (2602.05885), constants as in hkust-nlp/KernelGYM. Departures: a lone turn gives 0, where the code
-gives G. Not here: mismatch rejection, profiling rewards and their rejection sampling, which act on samples and rewards.
+n_t: episodes of the group that have a turn t, so the comparison has fewer members as episodes end. Averaging unit:
+steps of one turn. No divisor. Degenerate cases: a turn that only one episode has: 0, or G itself (`singleton = "raw"`);
+equal returns: 0. One turn: RLOO.
+Source: Dr. Kernel (2602.05885), constants as in hkust-nlp/KernelGYM. Departures: a turn of only one episode gives 0,
+where the code gives G. Not implemented: mismatch rejection, profiling rewards and their rejection sampling, which act
+on samples and rewards.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class TRLOOConfig(Config):
 
 
 def compute(table: StepTable, config: TRLOOConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     step_return = returns(table, table.reward, config.gamma)
     segment = segments(table.group, keys.turn(table))
     advantage = centered(step_return, segment, baseline="loo")

@@ -1,4 +1,4 @@
-"""UI-S1: returns that end where the policy left the expert's path, compared at equal steps, plus an episode term.
+"""UI-S1: step returns along the expert's path, compared at equal turns, and episode term.
 
 ::
 
@@ -7,13 +7,14 @@
     E       = norm(sum of r_i; episodes of the group) (`episode = "return"`), or norm(r_{i,t}; rows of the group), "row"
     norm(x) = (x - mean) / (std + epsilon), or x - mean
 
-A step that missed earns nothing of the patched future, and what it earns itself is not seen by the step before it. m is
-the channel `match`; `reward` holds the step rewards, and the turn is the number of the expert's step. std with ddof 1.
-Averaging units: episodes or rows in E, as said; steps of one turn in the other term. Degenerate cases: a turn that one
-episode alone has: step term 0; a group of one: 0 (with "row" its rows are compared with each other); no spread: 0.
-Source: 2509.11543 and X-PLUG/MobileAgent, `UI-S1`. Where the paper's episode term is of the trajectory return and the
-code's of row scores, the default is the paper. Departures: a trajectory's return is taken to be the plain sum of its
-rewards; a group of one gives 0. Not here: how rewards are made, patching, and the filter on the spread of returns.
+A mismatched step gets no credit for the patched future, and its own reward does not enter the return of the preceding
+step. m is the channel `match`; `reward` holds the step rewards, and the turn number is that of the expert's step. std
+with ddof 1. Averaging units: episodes or rows in E, by `episode`; steps of one turn in the other term. Degenerate
+cases: a turn that only one episode has: step term 0; a group of one: 0 (with "row" its rows are compared with each
+other); no spread: 0.
+Source: 2509.11543 and X-PLUG/MobileAgent, `UI-S1`. The paper's episode term uses the trajectory return, and the code's
+uses row scores; the default follows the paper. Departures: a trajectory's return is the undiscounted sum of its
+rewards; a group of one gives 0. Not implemented: the rewards, patching, and the filter on the spread of returns.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class UIS1Config(Config):
 
 
 def compute(table: StepTable, config: UIS1Config) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     match = (table.channel(_MATCH) > 0.5).astype(np.float64)
     step_return = discounted(table, table.reward, config.gamma * match * following(table, match))
     segment = segments(table.group, keys.turn(table))

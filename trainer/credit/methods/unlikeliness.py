@@ -1,16 +1,16 @@
-"""Unlikeliness reward: GRPO on rewards that shrink with how likely an episode was within its group.
+"""Unlikeliness reward: GRPO with smaller rewards for likely episodes of the group.
 
 ::
 
     r'_i = r_i (1 - weight rank_i / n)        rank 0: the least likely episode of the group, n - 1: the likeliest
     A_i = (r'_i - mean_g) / (std_g + epsilon)        mean, std (ddof 1) of r'
 
-r_i: sum of episode i's rewards; every step of the episode has A_i. Likelihood: mean logprob of the tokens of all the
+r_i: sum of episode i's rewards; every step of the episode gets A_i. Likelihood: mean logprob of the tokens of all the
 episode's replies together. n: episodes of the group. Averaging unit: episodes of the group, each once. Group of one: 0.
-Equal rewards of 0: 0; other equal rewards have spread, and push to the unlikely, as intended. The authors hold two
-epochs a batch and a KL weight of 0.1 for necessary: settings of the trainer.
+Equal rewards of 0: 0; other equal rewards have spread and favour unlikely episodes, as intended. The authors consider
+two epochs per batch and a KL weight of 0.1 necessary; these are settings of the trainer.
 Source: 2506.02355, AndreHe02/rewarding-unlikely-release. Departures: equally likely episodes share the mean of their
-ranks, where the code takes them in order, so that the order of episodes plays no part.
+ranks, where the code ranks them in order, so that the order of episodes does not matter.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class UnlikelinessConfig(Config):
 
 
 def compute(table: StepTable, config: UnlikelinessConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     group = table.group[table.first_rows]
     share = _ranks(mean_logprobs(table), group) / np.bincount(group)[group]
     reward = scores(table) * (1 - config.weight * share)
@@ -42,7 +42,7 @@ def compute(table: StepTable, config: UnlikelinessConfig) -> Floats:
 
 
 def _ranks(x: Floats, group: Ids) -> Floats:
-    """Return how many members of its group each value exceeds; equal values share the mean of their ranks."""
+    """Return the number of smaller values in each value's group; ties share their mean rank."""
     order = np.lexsort((x, group))
     count = np.bincount(group)
     place = np.arange(len(x)) - (np.cumsum(count) - count)[group[order]]

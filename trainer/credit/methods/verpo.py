@@ -1,4 +1,4 @@
-"""VeRPO: credit for passed unit tests, worth more the harder and the rarer of their kind, plus an outcome term.
+"""VeRPO: credit for passed unit tests, higher for hard and rare ones, and outcome term.
 
 ::
 
@@ -8,13 +8,13 @@
     R_{i,t} = sum_j w_j [turn t passes test j]
     A_{i,t} = (score_i gamma^T_i - mean over the group's episodes) + beta (R_{i,t} - mean over the group's turns)
 
-T_i: the episode's number of turns. Each channel of `tests` is one test, 1 where it passed at that turn, 0 where not; a
-turn at which it was not run passes it not. Parts of the reward are no tests. `reward` holds the outcome. Averaging
-units: as written. No division by a deviation, which would undo the weights. Degenerate cases: a test that all turns
-pass, or none, has a finite weight and moves nothing; a group of one has no first term, and its turns are compared with
-each other; a test that no turn of a group has a value for is another task's, and none of this one's.
+T_i: the episode's number of turns. Each channel of `tests` is one test, 1 if it passed at that turn, else 0; a test
+that was not run at a turn counts as not passed. Parts of the reward do not count as tests. `reward` holds the outcome.
+Averaging units: as in the formulas. No division by a deviation, which would cancel the weights. Degenerate cases: a
+test that all turns pass, or none, has a finite weight and no effect; a group of one has no first term, and its turns
+are compared with each other; a test without a value in a group belongs to another task and is ignored there.
 Source: 2601.03525, known from notes on its equations: alpha, sigma, delta, beta and gamma are placeholders. Departures:
-none known. Cost O(J^2) a group for J tests.
+none known. Cost: O(J^2) per group for J tests.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class VeRPOConfig(Config):
 
 
 def compute(table: StepTable, config: VeRPOConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     names = config.tests or tuple(name for name in table.channels if name.startswith(TESTS))
     if not names:
         raise CairnError(

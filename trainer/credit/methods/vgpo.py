@@ -1,4 +1,4 @@
-"""VGPO: a turn's return compared with its group at that turn, plus a share of the return itself, which never fades.
+"""VGPO: a turn's return relative to its group at that turn, plus a share of the return.
 
 ::
 
@@ -8,12 +8,12 @@
     A_{i,t} = w_{i,t} ((Q_{i,t} - mean_t) / (std_t + epsilon) + k Q_{i,t})
 
 T_i: the episode's number of turns. mean_t, std_t: over the group's steps at turn t, ddof 1. Averaging units: steps of
-one turn; for w, the episode's own steps. Degenerate cases: a turn without spread: w k Q, the method's point; a turn
-that one episode alone has: 0.
-Source: 2512.12387, known from reviews: the places of k and w are not certain, and `k` and `gamma` are placeholders.
-Departures: the formula as told is w ((Q - mean) + alpha Q) / (std + epsilon) with alpha = k std; this is its limit for
-epsilon to 0, so that exactly equal returns keep k Q too. Rewards should not be negative: w changes sign with them. The
-limits of w are ours: returns that are not negative never pass them, and others may have a mean of nearly 0.
+one turn; for w, the episode's own steps. Degenerate cases: a turn without spread: w k Q, the purpose of the method; a
+turn that only one episode has: 0.
+Source: 2512.12387, known from reviews: the positions of k and w are uncertain, and `k` and `gamma` are placeholders.
+Departures: the published formula is w ((Q - mean) + alpha Q) / (std + epsilon) with alpha = k std; this is its limit
+for epsilon to 0, so that exactly equal returns keep k Q too. Rewards should not be negative: w changes sign with them.
+The limits of w are our addition: nonnegative returns never exceed them; other returns may have a mean of nearly 0.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class VGPOConfig(Config):
 
 
 def compute(table: StepTable, config: VGPOConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     q = returns(table, table.reward, config.gamma)
     mean = means(q, table.episode)[table.episode]
     is_small = np.abs(mean) < 1e-6

@@ -5,12 +5,12 @@
     a_i = (r_i - mean_g) / (std_g + epsilon)        s_i = mean logprob of episode i        eta_i = exp(s_i - mean_g s)
     A_i = a_i + min(max(novelty (1 - eta_i), 0), cap a_i) where a_i > 0, else a_i
 
-r_i: sum of episode i's rewards; every step of the episode has A_i. s_i: over the tokens of all the episode's replies
+r_i: sum of episode i's rewards; every step of the episode gets A_i. s_i: over the tokens of all the episode's replies
 together; its mean: over episodes of the group, each once. Divisor: std with ddof 1, or none (`normalize = "none"`).
-Group of one: 0. No spread of rewards: 0, and so no bonus. s_i - mean is kept within 20 of 0. Only the sharpening: the
-method's allocation of rollouts and its worked examples belong to the sampler.
-Source: 2510.06672, from secondary notes. Departures: none known. `applies_to = "all"` caps with |a_i| and so raises
-failures too, as third-party code does.
+Group of one: 0. No spread of rewards: 0, and so no bonus. s_i - mean is clipped to [-20, 20]. Not implemented: the
+method's allocation of rollouts and its worked examples, which belong to the sampler.
+Source: 2510.06672, from secondary notes. Departures: none known. `applies_to = "all"` caps with |a_i| and so also gives
+failures a bonus, as in third-party code.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class XRPOConfig(Config):
 
 
 def compute(table: StepTable, config: XRPOConfig) -> Floats:
-    """Return one advantage a row, float64 [N]."""
+    """Return one advantage per row, float64 [N]."""
     group = table.group[table.first_rows]
     advantage = centered(scores(table), group, scale=config.normalize, epsilon=config.epsilon)
     eta = np.exp(np.clip(centered(mean_logprobs(table), group), -20.0, 20.0))
