@@ -151,7 +151,7 @@ def test_an_evaluation_is_followed_while_a_process_writes_it(tmp_path: Path) -> 
     assert "follows the evaluation" in page
     first, page = texts([folder], "/", run)
     assert "live" not in first
-    assert "the same cairn eval goes on" in page
+    assert "repeat the same cairn eval to continue" in page
     evaluate("oracle", panel=PANEL, root=tmp_path)
     assert "12 of 12" in texts([folder], run)[0]  # what is new is seen
 
