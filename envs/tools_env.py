@@ -240,15 +240,7 @@ def tools_env(
     Raises:
         ConfigError: a function cannot be a tool or needs unknown parameters, or the table cannot be read.
     """
-    made = [function_tool(function, has_world=world is not None) for function in tools]
-    names = [tool.name for tool in made]
-    if not names:
-        raise ConfigError("tools_env needs at least one tool; for questions without tools there is cairn.DataEnv")
-    taken = [*names, *([ANSWER] if finish == "tool" else [])]
-    if twice := sorted({each for each in taken if taken.count(each) > 1}):
-        raise ConfigError(f"Two tools are called {twice[0]!r}")
-    if unknown := [each for each in (() if isinstance(finish, str) else finish) if each not in names]:
-        raise ConfigError(f"finish names {unknown[0]!r}, which is none of the tools: {', '.join(names)}")
+    made = _checked_tools(tools, finish, has_world=world is not None)
     given = {"world": world, "reset": reset, "verify": verify, "state": state, "oracle": oracle}
     for what, function in given.items():
         if function is not None and not isinstance(function, Scorer):
@@ -256,7 +248,7 @@ def tools_env(
     scorer = verify if isinstance(verify, Scorer) else Scorer(score=lambda *_: False, needs_answer=False)
     rows = scored_rows(tasks, [question] if reset is None else [], scorer, "answer")
     design = ToolDesign(
-        tools=dict(zip(names, made, strict=True)),
+        tools=made,
         world=world,
         reset=reset,
         verify=verify,
@@ -271,7 +263,7 @@ def tools_env(
         version=1,
         turn_limit=turn_limit,
         reward_range=(0, 1),
-        summary=f"{len(rows)} tasks with {', '.join(names)}."[:200],
+        summary=f"{len(rows)} tasks with {', '.join(made)}."[:200],
         is_deterministic=deterministic and scorer.longest_s == 0,
         is_blocking=blocking or scorer.longest_s > 0,
         call_timeout_s=EnvMeta.call_timeout_s + scorer.longest_s,
@@ -285,6 +277,24 @@ def tools_env(
     module = sys._getframe(1).f_globals.get("__name__", __name__)
     found = {"meta": meta, "design": design, "rows": rows_by_id(rows, id)}
     return type(name, (ToolsEnv,), {**found, "__module__": module, "__qualname__": name})
+
+
+def _checked_tools(tools: Sequence[Function], finish: Finish, *, has_world: bool) -> dict[str, FunctionTool]:
+    """Return the tools by name.
+
+    Raises:
+        ConfigError: there are none, two have one name, or `finish` names another.
+    """
+    made = [function_tool(function, has_world=has_world) for function in tools]
+    names = [tool.name for tool in made]
+    if not names:
+        raise ConfigError("tools_env needs at least one tool; for questions without tools there is cairn.DataEnv")
+    taken = [*names, *([ANSWER] if finish == "tool" else [])]
+    if twice := sorted({each for each in taken if taken.count(each) > 1}):
+        raise ConfigError(f"Two tools are called {twice[0]!r}")
+    if unknown := [each for each in (() if isinstance(finish, str) else finish) if each not in names]:
+        raise ConfigError(f"finish names {unknown[0]!r}, which is none of the tools: {', '.join(names)}")
+    return dict(zip(names, made, strict=True))
 
 
 def _call_in(action: str) -> tuple[str, Any] | str | None:  # Any: JSON from a model, unchecked

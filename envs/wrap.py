@@ -53,10 +53,7 @@ class WrappedEnv(TextEnv):
         return [str(seed) for seed in self.wrapping.tasks]
 
     def start(self, task_id: str, rng: random.Random) -> str:
-        """Reset the environment with the task's seed.
-
-        Later random numbers come from the episode's seed.
-        """
+        """Reset with the task's seed; later random numbers come from the episode's seed."""
         observation, _ = self._env.reset(seed=int(task_id))
         self._env.unwrapped.np_random = np.random.default_rng(rng.getrandbits(64))
         self._history, self._return, self._is_won = b"", 0.0, False

@@ -83,10 +83,9 @@ class Loop:
 class TrajectoryGraph:
     """The N steps of one group over V states.
 
-    Node V is the success end, node V + 1 the failure end.
-
-    A successful episode leads to the success end, any other terminated episode to the failure end. An unsuccessful
-    episode cut by a budget stops in the state after its last step; a state without outgoing steps is an open end.
+    Node V is the success end, node V + 1 the failure end. A successful episode leads to the success end, any other
+    terminated episode to the failure end. An unsuccessful episode cut by a budget stops in the state after its last
+    step; a state without outgoing steps is an open end.
     """
 
     steps: StepTable  # the group's N rows, its episodes counted from 0
@@ -133,11 +132,7 @@ class TrajectoryGraph:
         return self._nodes(np.unique(self.tail[self.steps.turn == 0]))
 
     def state(self, key: int) -> Node:
-        """Return the node of a state key.
-
-        Raises:
-            CairnError: no episode of the group visited the state.
-        """
+        """Return the node of a state key, or raise a CairnError if no episode visited the state."""
         found = int(np.searchsorted(self.keys, np.uint64(key))) if 0 <= key < 1 << 64 else len(self.keys)
         if found == len(self.keys) or int(self.keys[found]) != key:
             raise CairnError(f"TrajectoryGraph: no episode of the group was in a state of key {key!r}")
