@@ -87,7 +87,7 @@ def _folders(listed: str) -> list[Path]:
 def _wordings(found: list[Comparison]) -> list[str]:
     """Return a note if the two evaluations worded the tasks differently."""
     pairs = dict.fromkeys((each.first.perturbations, each.second.perturbations) for each in found)
-    return [f"The wording differs: A's tasks are worded {_words(a)}, B's {_words(b)}" for a, b in pairs if a != b]
+    return [f"The wording differs: A's tasks are {_words(a)}, B's are {_words(b)}" for a, b in pairs if a != b]
 
 
 def _words(perturbations: tuple[str, ...]) -> str:

@@ -143,7 +143,7 @@ def test_what_was_never_played_fails_and_is_not_scored(tmp_path: Path) -> None:
 
 
 def test_a_run_that_is_not_there_cannot_be_played_again(tmp_path: Path) -> None:
-    with pytest.raises(CairnError, match="is no run"):
+    with pytest.raises(CairnError, match="is not a run"):
         play_tasks(f"replay:{tmp_path}", "examples.doors:Doors", tasks=1)
 
 

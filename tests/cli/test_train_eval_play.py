@@ -169,8 +169,8 @@ def test_a_panel_is_made_shown_and_played(tmp_path: Path) -> None:
     assert made["hash"][:12] in told.output
     for arguments, message in (
         (["panels", "make", file, "--env", ENV], "name of a new .toml file"),
-        (["eval", "--panel", file, "--set", "turn_limit=3"], "--set cannot stand beside --panel"),
-        (["eval", "--panel", file, "--tasks", "3", "--seed", "0"], "--tasks and --seed cannot stand beside --panel"),
+        (["eval", "--panel", file, "--set", "turn_limit=3"], "--set cannot be combined with --panel"),
+        (["eval", "--panel", file, "--tasks", "3", "--seed", "0"], "--tasks and --seed cannot be combined with --panel"),
         (["eval", "--panel", "nothing"], "panel"),
     ):
         refused = run.invoke(app, arguments)
@@ -268,7 +268,7 @@ def test_tasks_are_told_otherwise() -> None:
     assert renamed["hash"] != plain["hash"]
     assert "perturbation" in run.invoke(app, [*asked, "--perturb", "remane"]).output
     told = run.invoke(app, ["compare", plain["folder"], renamed["folder"]])
-    assert "The wording differs: tasks are told to A in their own words, to B under rename" in told.output
+    assert "The wording differs: A's tasks are in their own words, B's are under rename" in told.output
     assert "wording" not in run.invoke(app, ["compare", plain["folder"], plain["folder"]]).output
 
 

@@ -206,7 +206,7 @@ def test_a_masked_value_is_missing(column: str) -> None:
         ("truncated", [False, True, True, False, True], "truncated is a fact of the episode; episode 7"),
         ("next_anchor", [0, 0, 0, 9, 0], "must be the anchor of the episode's next turn, 2, got 9 in row 3"),
         ("anchor", [1, None, 1, 3, 3], "anchor must be an integer of 64 bits, got None in row 1"),
-        ("node", [1, 3, 2, 3, 4], r"stands at one turn and sets out from one node; 3 does not \(rows 3 and 1\)"),
+        ("node", [1, 3, 2, 3, 4], r"has one turn and one parent node; 3 does not \(rows 3 and 1\)"),
         ("turn", [0, float("nan"), 0, 0, 0], "turn must be an integer of 64 bits, got nan in row 1"),
     ],
 )

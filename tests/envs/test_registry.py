@@ -114,7 +114,7 @@ def test_a_class_inside_a_function_has_no_address() -> None:
         pass
 
     cairn.register("mine", Local)
-    with pytest.raises(CairnError, match="top of an importable module"):
+    with pytest.raises(CairnError, match="top level of an importable module"):
         registry.address("mine")
 
 

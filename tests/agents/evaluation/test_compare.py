@@ -74,7 +74,7 @@ def test_a_task_that_failed_in_one_of_several_evaluations_is_told_with_the_remed
 
     whole, other, with_gap = play("oracle", 0.1), play("oracle", 0.2), play("random", 0.1)
     assert compare([whole], [whole, other])
-    with pytest.raises(CairnError, match=r"1 of the tasks in .*, such as 'amber-0', .* Run the same cairn eval again"):
+    with pytest.raises(CairnError, match=r"1 of the tasks in .*, such as 'amber-0', .* Repeat the same cairn eval"):
         compare([whole], [whole, with_gap])
 
 

@@ -226,7 +226,7 @@ def test_when_the_disk_is_full_what_was_stored_before_is_intact(tmp_path: Path) 
         store.add(1, {"loss": 0.5})
         (pages,) = store.rows("PRAGMA page_count")[0]
         store.rows(f"PRAGMA max_page_count = {pages}")  # SQLite then says what it says when there is no space
-        with pytest.raises(CairnError, match=r"full.*stored before is intact"):
+        with pytest.raises(CairnError, match=r"full.*Earlier writes are intact"):
             store.add(2, {"loss": 0.25}, [episode(1.0, *["a long action " * 100] * 50)])
         assert store.series("loss") == [(1, 0.5)]
 
@@ -272,7 +272,7 @@ def test_facts_beside_episodes_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_store_is_read_where_there_is_one(tmp_path: Path) -> None:
-    with pytest.raises(CairnError, match="is no run: expected a folder"):
+    with pytest.raises(CairnError, match="is not a run: expected a folder"):
         RunStore.read(tmp_path)
     assert not list(tmp_path.iterdir())
     RunStore(tmp_path / "run.sqlite").close()
@@ -310,7 +310,7 @@ def test_texts_that_cannot_be_unpacked_are_told(tmp_path: Path) -> None:
         database.execute("UPDATE bodies SET texts = x'00'")
         database.commit()
         database.close()
-        with pytest.raises(CairnError, match=r"is damaged: episode 1: .*texts cannot be read"):
+        with pytest.raises(CairnError, match=r"is damaged: episode 1: .*texts of an episode cannot be read"):
             read.check(store)
 
 

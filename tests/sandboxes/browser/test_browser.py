@@ -717,7 +717,7 @@ def test_a_page_that_is_slow_to_close_keeps_nobody_waiting(browser: Browser, mon
 
 
 def test_without_a_browser_it_is_said_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ConfigError, match="'/no/such' is no program"):
+    with pytest.raises(ConfigError, match="'/no/such' is not a program"):
         find_browser("/no/such")
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", "/nowhere")

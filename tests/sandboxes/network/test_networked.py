@@ -236,7 +236,7 @@ def test_a_gateway_that_fails_ends_the_session(listed: Listener) -> None:
 @pytest.mark.parametrize(
     ("kind", "settings", "why"),
     [
-        ("landlock", {}, "tells ports apart but no addresses; use the sandbox 'bubblewrap'"),
+        ("landlock", {}, "distinguishes ports but not addresses; use the sandbox 'bubblewrap'"),
         ("docker", {"gvisor": True}, "with gVisor"),
         ("process", {"trusted": True}, "nothing holds them to a list"),
         ("remote", {}, r"cairn sandbox serve --set 'network=\[...\]'"),
