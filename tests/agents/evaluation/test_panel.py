@@ -89,7 +89,7 @@ def test_a_panel_told_otherwise_is_of_the_same_tasks_under_another_hash(tmp_path
     house = {"family": "house", "env": "household", "config": {"size": "tiny"}, "tasks": {"gen-train/000003": ""}}
     plain = make_panel("house", "One task.", [part(**house)])
     other = told_otherwise(plain, "rename", "paraphrase")
-    assert (other.name, other.summary) == ("house.paraphrase-rename", "One task. Told otherwise: paraphrase, rename.")
+    assert (other.name, other.summary) == ("house.paraphrase-rename", "One task. Perturbed: paraphrase, rename.")
     assert other.parts[0].config == {"size": "tiny", "perturb": {"paraphrase": {}, "rename": {}}}
     assert other.hash == other.content_hash() != plain.hash
     assert other == told_otherwise(plain, "paraphrase", "rename")
