@@ -1,1 +1,1 @@
-"""Writing, repairing and running code in a sandbox, over many turns."""
+"""The code environment: write, repair and run code in a sandbox over many turns."""

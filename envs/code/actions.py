@@ -1,6 +1,6 @@
 """Actions of the code environment: tool calls, as text or as JSON.
 
-Text: the tool's name and short arguments on the first line, what is long below it; ``edit_file`` takes three parts::
+Text: the first line has the tool's name and short arguments; long arguments follow. ``edit_file`` takes three parts::
 
     run_python              write_file notes/plan.txt        edit_file solution.py       shell ls -l
     print(6 * 7)            first, read the tests            <<<<<<<
@@ -29,20 +29,20 @@ _TEXT, _NUMBER = {"type": "string"}, {"type": "integer", "minimum": 1}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """What can be done."""
+    """One tool of the environment: its text form, summary and parameters."""
 
-    form: str  # its arguments as text; \\n: a new line
+    form: str  # the arguments as text; \\n: a new line
     summary: str
     properties: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # Any: JSON schema
     optional: tuple[str, ...] = ()
 
     @property
     def required(self) -> list[str]:
-        """The arguments that must be given."""
+        """Required arguments."""
         return [name for name in self.properties if name not in self.optional]
 
 
-_MOST_DIGITS = 9  # of a line number; Python refuses to read thousands
+_MOST_DIGITS = 9  # of a line number; Python refuses to parse thousands of digits
 
 TOOLS: dict[str, Tool] = {
     "run_python": Tool(
@@ -84,7 +84,7 @@ USAGE = "\n".join(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeCall:
-    """A tool call that fits the tool."""
+    """A valid tool call."""
 
     tool: str
     arguments: Mapping[str, Any] = field(default_factory=dict)  # Any: text or whole numbers
@@ -92,18 +92,18 @@ class CodeCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallError:
-    """An action that is no tool call; the text says what is expected."""
+    """An action that is not a valid tool call; the text describes the expected form."""
 
     text: str
 
 
 def schemas() -> tuple[Schema, ...]:
-    """Return the tools as a model server takes them."""
+    """Return the tools as function schemas for a model server."""
     return tuple(function_schema(name, tool.summary, tool.properties, tool.required) for name, tool in TOOLS.items())
 
 
 def parse(action: str) -> CodeCall | ToolCallError:
-    """Return the call in an action; any text is one or a mistake."""
+    """Parse an action into a call, or into an error if it is not a valid call."""
     text = action.strip("\r\n")
     if text.lstrip().startswith("{"):
         return _from_json(text)
@@ -115,14 +115,14 @@ def parse(action: str) -> CodeCall | ToolCallError:
 
 
 def write_action(path: str, content: str) -> str:
-    """Return the action that writes this file: as text where that says it exactly, else as JSON."""
+    """Return the action that writes this file: as text if that form is exact, otherwise as JSON."""
     plain = f"write_file {path}\n{content}"
     if parse(plain) == CodeCall(tool="write_file", arguments={"path": path, "content": content}):
         return plain
     return json.dumps({"name": "write_file", "arguments": {"path": path, "content": content}})
 
 
-def _from_text(name: str, rest: str, body: str) -> dict[str, Any]:  # Any: see Call
+def _from_text(name: str, rest: str, body: str) -> dict[str, Any]:  # Any: see CodeCall
     if name in ("run_python", "shell", "submit"):
         given = "\n".join(part for part in (rest, body) if part)
         key = {"run_python": "code", "shell": "command", "submit": "answer"}[name]
@@ -155,7 +155,7 @@ def _from_json(text: str) -> CodeCall | ToolCallError:
     return _checked(name, arguments)
 
 
-def _checked(name: str, arguments: dict[str, Any]) -> CodeCall | ToolCallError:  # Any: whatever came
+def _checked(name: str, arguments: dict[str, Any]) -> CodeCall | ToolCallError:  # Any: unchecked
     tool = TOOLS[name]
     wanted = ", ".join([*tool.required, *(f"{key} (optional)" for key in tool.optional)]) or "nothing"
     missing = [key for key in tool.required if key not in arguments or (arguments[key] == "" and key != "new")]

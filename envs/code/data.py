@@ -1,4 +1,4 @@
-"""The benchmarks' own files, where the user has them: below the folder that CAIRN_DATA names."""
+"""Reads the original benchmarks' files from the folder that CAIRN_DATA names."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from cairn.core.errors import MissingDataError
 
 @cache
 def rows(name: str) -> tuple[dict[str, Any], ...]:  # Any: JSON
-    """Return a file's tasks: one JSON object a line, or a list of them; gzipped where the name says so.
+    """Return a file's tasks from JSON lines or a JSON list; a file named `*.gz` is decompressed.
 
     Raises:
-        MissingDataError: the file is not there, or is damaged.
+        MissingDataError: the file does not exist or is damaged.
     """
     folder = os.environ.get("CAIRN_DATA")
     path = Path(folder or ".") / name

@@ -1,9 +1,9 @@
-"""The code environment: a task, a work folder in a sandbox, tools, and hidden tests at the end.
+"""The code environment: a work folder in a sandbox, tools, and hidden tests at the end.
 
-The agent writes, runs, tests, reads and edits files over many turns, and submits; running out of turns submits what is
-there. The score is the share of hidden tests passed (`score = "share"`) or whether all were; success is all of them.
-Its one part is `submission`; other channels are the hidden tests, where there are any. Sandbox failures end an episode
-as failed, never as scored.
+The agent writes, runs, tests, reads and edits files over many turns, and submits. When no turn is left, the current
+folder is submitted. The score is the share of hidden tests passed (`score = "share"`), or 1 if all pass and else 0.
+Success means that all hidden tests pass. The only reward part is `submission`. The other channels are the hidden tests,
+if the kind has any. A sandbox failure ends an episode as failed; such an episode is never scored.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from cairn.envs.rephrasable import Rephrasable
 from cairn.envs.sandbox_lease import LeasedSession, shared_pool
 from cairn.sandboxes.base import FileRefused, Limits
 
-_TEST_CHANNELS = (f"{TESTS}*", f"{TAMPERING}*")  # what hidden tests found, and signs of tampering
+_TEST_CHANNELS = (f"{TESTS}*", f"{TAMPERING}*")  # results of hidden tests, and signs of tampering
 _JUDGE_LIMITS = Limits(wall_s=120.0, cpu_s=120.0)
 
 
 class CodeConfig(EnvConfig):
-    """Which tasks, in which sandbox, and what is shown and scored."""
+    """Settings of the code environment: tasks, sandbox, observations and scoring."""
 
     kind: str = Field("tools", description="Kind of task: see docs/envs/code.md.")
     split: str | None = Field(None, description="Which tasks tasks() lists; None: the kind's first split.")
@@ -65,12 +65,12 @@ class CodeEnv(Rephrasable, TextEnv):
         turn_limit=20,
         reward_range=(0.0, 1.0),
         summary="Write, repair and run code in a sandbox, judged by hidden tests that the code never sees.",
-        is_deterministic=False,  # programs may read a clock or draw numbers
+        is_deterministic=False,  # programs may read a clock or draw random numbers
         has_terminal_reward=True,
         oracles=("reference",),
         is_blocking=True,
         can_reword=True,
-        call_timeout_s=1500.0,  # of programs, which have limits of their own
+        call_timeout_s=1500.0,  # for programs, which have their own limits
         max_action_chars=1 << 17,
         parts=("submission",),
     )
@@ -79,11 +79,11 @@ class CodeEnv(Rephrasable, TextEnv):
 
     @classmethod
     def declare(cls, config: CodeConfig) -> EnvMeta:
-        """Return the declarations; only kinds with hidden tests have channels of tests."""
+        """Return the declarations; only kinds with hidden tests have test channels."""
         return replace(cls.meta, channels=_TEST_CHANNELS) if tasks.kind(config.kind).has_tests else cls.meta
 
     def setup(self) -> None:
-        """Open nothing yet: a session is taken when an episode starts."""
+        """Load the kind of tasks; the first episode opens a session."""
         self._kind = tasks.kind(self.config.kind)
         self._first_limit = self.turn_limit
         self._sessions = LeasedSession(self.config.sandbox, self.config.sandbox_settings, self.config.limits)
@@ -94,7 +94,7 @@ class CodeEnv(Rephrasable, TextEnv):
         return _ids(self.config.kind, self.config.split or self._kind.splits[0])
 
     def has_task(self, task_id: str) -> bool:
-        """Return whether there is a task of this id in any split of the kind."""
+        """Return whether any split of the kind has a task with this id."""
         return any(task_id in _ids(self.config.kind, split) for split in self._kind.splits)
 
     def task_type(self, task_id: str) -> str:
@@ -102,11 +102,11 @@ class CodeEnv(Rephrasable, TextEnv):
         return self.config.kind
 
     def difficulty(self, task_id: str) -> str:
-        """Return a level, 1 to 4, by the lines that the reference adds to the files; empty where it is no files."""
+        """Return a level from 1 to 4 by the lines that the reference adds; see `level`."""
         return level(tasks.problem(task_id))
 
     def start(self, task_id: str, rng: random.Random) -> str:
-        """Empty the session and put the task's files in place."""
+        """Empty the session and write the task's files."""
         self._problem = tasks.problem(task_id)
         self.turn_limit = self._first_limit
         self._horizon = Horizon(self.config.horizon, self._first_limit)
@@ -120,11 +120,11 @@ class CodeEnv(Rephrasable, TextEnv):
         self._channels: Mapping[str, float] | None = None
         self._told, self._notice = "introduction", ""
         own, files = self._problem.instruction, self._shop.use(CodeCall(tool="list_files"))
-        self._text = _introduction(own, files)  # of the state, however it is said
+        self._text = _introduction(own, files)  # part of the state, so without rewording
         return _introduction(self.phrase_instruction(task_id, own, lambda: paraphrase.reworded(own)), files)
 
     def act(self, action: str) -> Outcome:
-        """Use a tool, or be judged."""
+        """Run a tool, or judge the submission."""
         self._told, self._notice = "", ""
         if len(action) > self.meta.max_action_chars:
             return self._counted(f"An action may have {self.meta.max_action_chars} characters.", changed=False)
@@ -136,9 +136,9 @@ class CodeEnv(Rephrasable, TextEnv):
             return self._judged(call.arguments.get("answer"))
         before = self._folder()
         if call.tool == "run_python":
-            self._cells += [before, call.arguments["code"]]  # what it may have read, and did
+            self._cells += [before, call.arguments["code"]]  # the folder that the cell could read, and the cell
         elif self._cells and call.tool in ("shell", "run_tests"):
-            self._cells.append(call.tool)  # ends what a cell has left running
+            self._cells.append(call.tool)  # it ends processes that a cell left running
         text = self._shop.use(call)
         self._told = "files" if call.tool == "list_files" else ""
         if self._work is not None and self._work.has_submitted:
@@ -146,7 +146,7 @@ class CodeEnv(Rephrasable, TextEnv):
         return self._counted(text, changed=self._folder() != before)
 
     def state(self) -> bytes:
-        """Return a hash of the folder, of what the interpreter has run, and of what is shown."""
+        """Return a hash of the folder, the cells that the interpreter has run, and the observation."""
         parts = (self._folder(), *self._cells, "shown", self._text, str(self._has_ended))
         whole = hashlib.blake2b(b"" if self._work is None else self._work.state(), digest_size=16)
         for part in parts:
@@ -155,7 +155,7 @@ class CodeEnv(Rephrasable, TextEnv):
         return whole.digest()
 
     def oracle_action(self, name: str) -> str:
-        """Return what the reference does next: write what differs from its files, then submit."""
+        """Return the next action of the reference: write each file that differs, then submit."""
         problem = self._problem
         if problem.program is not None:
             return f"run_python\n{problem.program}"
@@ -169,14 +169,14 @@ class CodeEnv(Rephrasable, TextEnv):
         return paraphrase.COMMANDS
 
     def rename_commands(self, text: str, rename: Callable[[str], str]) -> str:
-        """Return a text with the tools renamed in the introduction, in mistakes and in notices; in no output."""
+        """Rename the tools in the introduction, in error messages and in notices, but not in output."""
         if self._told == "introduction":
             return paraphrase.rename_usage(text, rename)
         body, notice = text.removesuffix(self._notice), self._notice if text.endswith(self._notice) else ""
         return f"{rename(body) if self._told == 'mistake' else body}{rename(notice)}"
 
     def shuffle_lists(self, text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
-        """Return a text with tools and files of the introduction shuffled, or a list of files; no other output."""
+        """Shuffle the tools and files of the introduction, or the output of `list_files`."""
         if self._told == "introduction":
             return paraphrase.shuffle_introduction(text, shuffle)
         if self._told != "files" or self._notice or self._has_ended:
@@ -188,13 +188,13 @@ class CodeEnv(Rephrasable, TextEnv):
         return schemas()
 
     def close(self) -> None:
-        """Give the session back."""
+        """Return the session to its pool."""
         self._sessions.close()
 
     # -- helpers -----------------------------------------------------------------------------------------------------
 
     def _counted(self, text: str, changed: bool) -> Outcome:
-        """Count the turn; the last one is judged as if it had submitted."""
+        """Count the turn; after the last one, judge the folder as if the agent had submitted it."""
         self._notice = notice = self._horizon.took(changed=changed)
         self.turn_limit = self._horizon.limit
         self._text = f"{text}\n{notice}" if notice else text
@@ -205,7 +205,10 @@ class CodeEnv(Rephrasable, TextEnv):
         return Outcome(self._text, channels={"submission": 0.0, **self._passed_so_far(changed)})
 
     def _judged(self, answer: str | None) -> Outcome:
-        """End the episode with a submission; at the turn limit too, so that no future is expected of a judged state."""
+        """End the episode with a submission.
+
+        It also terminates, not truncates, at the turn limit: a judged state has no future return.
+        """
         self._has_ended = True
         found = self._scored(answer)
         score = found.score if self.config.score == "share" else float(found.score >= 1.0)
@@ -219,7 +222,7 @@ class CodeEnv(Rephrasable, TextEnv):
         return scored(self._problem, self._work, answer, self._shop.session, judge)
 
     def _passed_so_far(self, changed: bool) -> Mapping[str, float]:
-        """Return which hidden tests the folder passes as it is, where that is asked after every turn."""
+        """Return the hidden tests' channels for the current folder; empty with `tests = "end"`."""
         if self.config.tests == "end" or self._problem.job is None:
             return {}
         if changed or self._channels is None:
@@ -246,7 +249,7 @@ def _ids(kind: str, split: str) -> tuple[str, ...]:
 
 @cache
 def _judge(sandbox: str, settings: str) -> Judge:
-    """Return who judges for them: never with a network, which tests have no use for."""
+    """Return the judge for a sandbox; it has no network, since hidden tests need none."""
     apart = {name: value for name, value in json.loads(settings).items() if name != "network"}
     return Judge(shared_pool(sandbox, apart, _JUDGE_LIMITS))
 

@@ -1,8 +1,8 @@
-"""How many turns an episode gets: a fixed number, or fewer at first and more where there is progress.
+"""Turn limits of an episode: a fixed number, or fewer turns with extensions for progress.
 
-After "Turn control strategies for coding agents" (arXiv 2510.16786): `fixed` cuts at a percentile of the lengths that
-episodes have without a limit, 75 by default; `dynamic` begins with fewer turns and extends an episode that has not
-submitted, once or more, if something changed in the last turns. What counts as progress, and the numbers, are ours.
+After "Turn control strategies for coding agents" (arXiv 2510.16786). `fixed` cuts at a percentile of the lengths of
+episodes without a limit, 75 by default. `dynamic` begins with fewer turns and extends an episode that has not
+submitted, once or more, if something changed in the last turns. The definition of progress and the numbers are Cairn's.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cairn.core.config import Config
 
 
 class HorizonConfig(Config):
-    """How turns are counted out."""
+    """Settings of the turn limit."""
 
     control: Literal["fixed", "dynamic"] = Field("fixed", description="Whether more turns may be given.")
     extension: int = Field(5, ge=1, description="Dynamic: turns that an extension gives.")
@@ -27,18 +27,18 @@ class HorizonConfig(Config):
 
 
 class Horizon:
-    """The turns of one episode."""
+    """Counts the turns of one episode and extends its limit."""
 
     def __init__(self, config: HorizonConfig, limit: int) -> None:
-        """`limit`: turns to begin with."""
+        """Start a count; `limit`: the first turn limit."""
         self._config, self.limit = config, limit
         self._extensions = 0
         self._changes: list[bool] = []
 
     def took(self, *, changed: bool) -> str:
-        """Count a turn and return what the agent is told of it; `changed`: it led to a new state.
+        """Count a turn and return a notice for the agent; `changed`: the turn led to a new state.
 
-        A turn that would have been the last gives more where the rules allow.
+        The last turn extends the limit if the settings allow it.
         """
         self._changes.append(changed)
         used, gained = len(self._changes), ""
@@ -64,10 +64,12 @@ class Horizon:
 
 
 def calibrated(lengths: Sequence[int], percentile: float = 75.0) -> int:
-    """Return a limit from the lengths, in turns, of episodes without one: the smallest that so many per cent keep to.
+    """Return the smallest limit that `percentile` per cent of episodes do not exceed.
+
+    `lengths`: turns of episodes that ran without a limit.
 
     Raises:
-        ValueError: there are no lengths.
+        ValueError: `lengths` is empty.
     """
     if not lengths:
         raise ValueError("A limit is calibrated on at least one episode, got none")

@@ -1,10 +1,10 @@
-"""Runs hidden tests in one sandbox and the submission in another; only plain values pass between them.
+"""Runs hidden tests in one sandbox and the submission in another.
 
-The submission's process receives inputs of the tests and nothing else: no expected value, no comparison, no source of a
-test. It cannot patch the comparisons, print a verdict, or exit early with success. It has its own files and the task's
-given ones, which are written over its changes. Its answers are untrusted data: the host bounds their size, number and
-time, and the tests' process rebuilds them as values of exact builtin types. A submission that exceeds a bound, or whose
-answers end the tests' process, scores 0 with a reason.
+Only plain values pass between the two. The submission's process receives only the inputs of the tests: no expected
+value, no comparison, no source of a test. It cannot patch the comparisons, print a verdict, or exit early with success.
+It has its own files and the task's given files, which overwrite its changes. Its answers are untrusted data: the host
+limits their size, number and time, and the tests' process rebuilds them as values of exact builtin types. A submission
+that exceeds a limit, or whose answers end the tests' process, scores 0 with a reason.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MODULES = (
     "unittest",
 )  # fmt: skip
 _MOST_KNOWN = 4096
-_MOST_TIMEOUTS = 2  # code that hangs again and again is not waited for to the end of the tests
+_MOST_TIMEOUTS = 2  # code that hangs repeatedly does not use up the time of all tests
 _MOST_ANSWER = 4 << 20  # characters of one answer; reference solutions of MBPP+ have answers of 0.7 million
 _MOST_ANSWERS = 100_000  # of one submission
 _MOST_BYTES = 128 << 20  # of all answers of one submission
@@ -38,32 +38,32 @@ _PARTS = {"answerer.py": ("values.py", "answerer.py"), "tester.py": ("values.py"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HiddenTests:
-    """Hidden tests."""
+    """The hidden tests of a task."""
 
-    style: Literal["functions", "asserts", "unittest", "reference"]  # what counts as a test: see `inside/tester.py`
+    style: Literal["functions", "asserts", "unittest", "reference"]  # the unit of a test: see `inside/tester.py`
     tests: str = ""  # source
-    prelude: str = ""  # source that comes before the tests: trusted, and not the submission's
+    prelude: str = ""  # source that runs before the tests: trusted, and not from the submission
     modules: tuple[str, ...]  # of the submission, with their packages' first names
-    names: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # what tests call it -> (module, attribute)
+    names: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # name in the tests -> (module, attribute)
     inputs: tuple[str, ...] = ()  # for "reference": arguments as literals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestVerdict:
-    """What came of the hidden tests."""
+    """The results of the hidden tests."""
 
-    passed: tuple[bool, ...]  # of each test; empty: none could begin
-    problems: tuple[str, ...]  # of those that failed, in their order
-    intrusions: int = 0  # answers that were none: the code wrote where its answers are read
+    passed: tuple[bool, ...]  # of each test; empty: no test could begin
+    problems: tuple[str, ...]  # of the failed tests, in order
+    intrusions: int = 0  # malformed answers: the code wrote to the stream of its answers
 
     @property
     def is_right(self) -> bool:
-        """Whether there were tests and all passed."""
+        """Whether at least one test ran and all passed."""
         return bool(self.passed) and all(self.passed)
 
     @property
     def share(self) -> float:
-        """Share of tests passed; 0 if none could begin."""
+        """Share of tests passed; 0 if no test could begin."""
         return sum(self.passed) / len(self.passed) if self.passed else 0.0
 
 
@@ -73,19 +73,20 @@ class Judge:
     def __init__(
         self, pool: SessionPool, *, call_timeout_s: float = 5.0, all_s: float = 60.0, tests_s: float = 40.0
     ) -> None:
-        """Limits in seconds: `call_timeout_s` for a call of the submission, `all_s` for all calls, `tests_s` for tests.
+        """Set the limits in seconds.
 
-        Time of the tests excludes the submission's calls, so one judging takes at most `all_s + tests_s`.
+        `call_timeout_s`: per call of the submission; `all_s`: for all calls; `tests_s`: for the tests. The time of the
+        tests excludes the submission's calls, so judging takes at most `all_s + tests_s`.
         """
         self._pool, self._call_timeout_s, self._all_s, self._tests_s = pool, call_timeout_s, all_s, tests_s
-        self._known: dict[bytes, TestVerdict] = {}  # the last ones: episodes of a group often submit the same
+        self._known: dict[bytes, TestVerdict] = {}  # recent ones: episodes of a group often submit equal files
 
     def judge(self, files: Mapping[str, bytes], given: Mapping[str, bytes], job: HiddenTests) -> TestVerdict:
-        """Return what the tests say of the files; `given` files are put over them.
+        """Return the tests' verdict on the files; `given` files overwrite them.
 
         Raises:
-            SandboxFailure: a sandbox failed by itself.
-            RewardFailure: the tests did.
+            SandboxFailure: a sandbox failed, not because of the submission.
+            RewardFailure: the tests failed, not because of the submission.
         """
         whole = {**files, **given}
         key = _key(whole, job)
@@ -109,7 +110,7 @@ class Judge:
         for session in (code, tests):
             try:
                 session.warm(MODULES)
-            except FileRefused as refused:  # nothing of the submission has run yet
+            except FileRefused as refused:  # no code of the submission has run yet
                 raise RewardFailure(f"A sandbox for hidden tests cannot load its modules: {refused}") from refused
         relay = _Relay(code, self._call_timeout_s, self._all_s)
         interpreter = Interpreter(tests, _program("tester.py"), relay)
@@ -127,7 +128,7 @@ class Judge:
 
 
 class _Relay:
-    """Carries what the tests ask to the submission, and its answers back."""
+    """Passes the tests' requests to the submission, and its answers back."""
 
     def __init__(self, code: Session, call_timeout_s: float, all_s: float) -> None:
         self._code, self._call_timeout_s, self._left_s = code, call_timeout_s, all_s
@@ -191,5 +192,5 @@ def _read(line: str) -> TestVerdict:
 
 
 def _text(problem: str) -> str:
-    """Return text that can be stored: an answer in it may have lone surrogates."""
+    """Replace lone surrogates, which an answer may contain and UTF-8 cannot store."""
     return problem.encode("utf-8", "replace").decode()

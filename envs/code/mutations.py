@@ -1,9 +1,10 @@
-"""Mutation operators: small faults in a program's text, each a replacement of one exact piece of it.
+"""Mutation operators: small faults in a program, each an edit of one piece of its text.
 
-An operator is a function that looks at one node of the syntax tree and yields edits of the text; formatting and
-comments around an edit stay as they are. Nothing is run here: whether a mutant behaves differently, tests say.
+An operator is a function that reads one node of the syntax tree and yields edits of the text. The formatting and
+comments around an edit stay. This module runs no mutant; tests decide whether a mutant behaves differently.
 
-Not here: edits within f-strings (Python 3.11 does not place their nodes exactly), and edits of more than one place.
+Not supported: edits within f-strings (Python 3.11 gives no exact positions for their nodes), and edits of more than one
+place.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 
 from cairn.envs.code.source import Source, Span
 
-Edit = tuple[Span, str]  # what is replaced, by what
+Edit = tuple[Span, str]  # the replaced piece, its replacement
 Operator = Callable[[Source, ast.AST], Iterator[Edit]]
 
 _BOUNDARY = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
@@ -44,7 +45,7 @@ class Mutant:
 
 
 def mutants(source: str) -> tuple[Mutant, ...]:
-    """Return every mutant that can still be parsed, in source order; none twice, whatever operators agree on it."""
+    """Return every mutant that still parses, in source order, without duplicate edits."""
     read = Source(source)
     found: dict[tuple[int, int, str], Mutant] = {}
     for node in read.nodes():
@@ -69,24 +70,24 @@ def _parses(source: str) -> bool:
     return True
 
 
-# -- operators: in the order in which one is named where several make the same edit ----------------------------------
+# -- operators: where several make the same edit, the first one names it ---------------------------------------------
 
 
 def comparison_boundary(source: Source, node: ast.AST) -> Iterator[Edit]:
-    """`<` becomes `<=`, and the like."""
+    """Change the boundary of a comparison: `<` becomes `<=`, and so on."""
     for span, sign in _comparisons(source, node):
         if sign in _BOUNDARY:
             yield span, _BOUNDARY[sign]
 
 
 def swapped_comparison(source: Source, node: ast.AST) -> Iterator[Edit]:
-    """`<` becomes `>`, `==` becomes `!=`, `in` becomes `not in`."""
+    """Reverse a comparison: `<` becomes `>`, `==` becomes `!=`, `in` becomes `not in`."""
     for span, sign in _comparisons(source, node):
         yield span, _SWAPPED[sign]
 
 
 def swapped_arithmetic(source: Source, node: ast.AST) -> Iterator[Edit]:
-    """`+` becomes `-`, in place too; texts and lists, which have no difference, are left alone."""
+    """Replace an arithmetic operator: `+` becomes `-`, `+=` becomes `-=`; skip texts and lists."""
     if isinstance(node, ast.BinOp):
         left, right, suffix = node.left, node.right, ""
     elif isinstance(node, ast.AugAssign):
@@ -100,7 +101,7 @@ def swapped_arithmetic(source: Source, node: ast.AST) -> Iterator[Edit]:
 
 
 def swapped_logic(source: Source, node: ast.AST) -> Iterator[Edit]:
-    """`and` becomes `or`, and the other way round."""
+    """Swap `and` and `or`."""
     if isinstance(node, ast.BoolOp):
         sign = _SIGNS[type(node.op)]
         for left, right in itertools.pairwise(node.values):
@@ -109,7 +110,7 @@ def swapped_logic(source: Source, node: ast.AST) -> Iterator[Edit]:
 
 
 def dropped_not(source: Source, node: ast.AST) -> Iterator[Edit]:
-    """`not x` becomes `x`."""
+    """Remove a `not`: `not x` becomes `x`."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         start, end = source.span(node)
         begin = re.compile(r"not\b\s*").match(source.text, start)
@@ -118,7 +119,7 @@ def dropped_not(source: Source, node: ast.AST) -> Iterator[Edit]:
 
 
 def negated_condition(source: Source, node: ast.AST) -> Iterator[Edit]:
-    """`if x` becomes `if not (x)`; a comparison or a `not` has a shorter opposite."""
+    """Negate a condition other than a comparison or a `not`: `if x` becomes `if not x`."""
     conditions = node.ifs if isinstance(node, ast.comprehension) else [getattr(node, "test", None)]
     if not isinstance(node, (ast.If, ast.While, ast.IfExp, ast.comprehension)):
         return
@@ -130,7 +131,7 @@ def negated_condition(source: Source, node: ast.AST) -> Iterator[Edit]:
 
 
 def changed_default(source: Source, node: ast.AST) -> Iterator[Edit]:
-    """The default of an argument becomes another one of its kind."""
+    """Replace the default of an argument by another constant of its type."""
     if isinstance(node, ast.arguments):
         for default in [*node.defaults, *(each for each in node.kw_defaults if each is not None)]:
             if isinstance(default, ast.Constant):
@@ -139,7 +140,7 @@ def changed_default(source: Source, node: ast.AST) -> Iterator[Edit]:
 
 
 def changed_slice(source: Source, node: ast.AST) -> Iterator[Edit]:
-    """A bound of a slice is left out, or moved by one."""
+    """Remove a bound of a slice, or move it by one."""
     if isinstance(node, ast.Slice):
         for bound in (node.lower, node.upper):
             if bound is not None:
@@ -150,7 +151,7 @@ def changed_slice(source: Source, node: ast.AST) -> Iterator[Edit]:
 
 
 def off_by_one(source: Source, node: ast.AST) -> Iterator[Edit]:
-    """A whole number becomes the next, or the one before."""
+    """Change a whole number by one, up or down."""
     if isinstance(node, ast.Constant) and isinstance(node.value, int) and not isinstance(node.value, bool):
         yield source.span(node), str(node.value + 1)
         if node.value > 0:
@@ -158,13 +159,13 @@ def off_by_one(source: Source, node: ast.AST) -> Iterator[Edit]:
 
 
 def flipped_constant(source: Source, node: ast.AST) -> Iterator[Edit]:
-    """True becomes False, and the other way round."""
+    """Swap True and False."""
     if isinstance(node, ast.Constant) and isinstance(node.value, bool):
         yield source.span(node), str(not node.value)
 
 
 def swapped_arguments(source: Source, node: ast.AST) -> Iterator[Edit]:
-    """Two neighbouring arguments of a call change places."""
+    """Swap two neighbouring arguments of a call."""
     if isinstance(node, ast.Call):
         for first, second in itertools.pairwise(node.args):
             if not isinstance(first, ast.Starred) and not isinstance(second, ast.Starred):
@@ -173,21 +174,21 @@ def swapped_arguments(source: Source, node: ast.AST) -> Iterator[Edit]:
 
 
 def wrong_return(source: Source, node: ast.AST) -> Iterator[Edit]:
-    """Another variable of the function is returned."""
+    """Replace the variable of a `return` by another one of the function."""
     if isinstance(node, ast.Return) and isinstance(node.value, ast.Name):
         for name in _neighbours(node.value.id, source.variables(node)):
             yield source.span(node.value), name
 
 
 def wrong_name(source: Source, node: ast.AST) -> Iterator[Edit]:
-    """Another variable of the function is used: the one that appears next."""
+    """Replace a variable by the function's next one in order of appearance."""
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and not source.is_called(node):
         for name in itertools.islice(_neighbours(node.id, source.variables(node)), 1):
             yield source.span(node), name
 
 
 def wrong_attribute(source: Source, node: ast.AST) -> Iterator[Edit]:
-    """Another attribute is used, which the module uses in the same way of something with the same name."""
+    """Replace an attribute by another one that the module reads from an equal expression."""
     if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
         end = source.span(node)[1]
         for name in _neighbours(node.attr, source.attributes(node)):
@@ -195,7 +196,7 @@ def wrong_attribute(source: Source, node: ast.AST) -> Iterator[Edit]:
 
 
 def changed_jump(source: Source, node: ast.AST) -> Iterator[Edit]:
-    """`break` becomes `continue`, and the other way round."""
+    """Swap `break` and `continue`."""
     if isinstance(node, ast.Break):
         yield source.span(node), "continue"
     if isinstance(node, ast.Continue):
@@ -203,7 +204,7 @@ def changed_jump(source: Source, node: ast.AST) -> Iterator[Edit]:
 
 
 def deleted_statement(source: Source, node: ast.AST) -> Iterator[Edit]:
-    """A statement is gone, or a whole `if` without `else` that guards a line or two."""
+    """Delete a statement, or an `if` without `else` that guards one or two statements."""
     is_guard = isinstance(node, ast.If) and not node.orelse and len(node.body) <= 2
     is_simple = isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr, ast.Delete, ast.Raise, ast.Return))
     if (is_guard or is_simple) and source.function(node) is not None and not source.stands_alone(node):
@@ -236,7 +237,7 @@ OPERATORS: dict[str, Operator] = {
 
 
 def _comparisons(source: Source, node: ast.AST) -> Iterator[tuple[Span, str]]:
-    """Yield each sign of a comparison with its place."""
+    """Yield the position and the sign of each comparison."""
     if isinstance(node, ast.Compare):
         operands = [node.left, *node.comparators]
         for (left, right), kind in zip(itertools.pairwise(operands), node.ops, strict=True):
@@ -262,7 +263,7 @@ def _other_constants(value: object) -> Iterator[str]:
 
 
 def _neighbours(name: str, names: list[str]) -> Iterator[str]:
-    """Yield the names that stand before and after one in a list."""
+    """Yield the names after and before a name in a list."""
     if name in names and len(names) > 1:
         place = names.index(name)
         yield names[(place + 1) % len(names)]

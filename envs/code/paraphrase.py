@@ -1,4 +1,4 @@
-"""Coding tasks told otherwise: tools under other names, tools and files listed in another order."""
+"""Paraphrases of coding tasks: other names for tools, and another order of tools and files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from cairn.envs.paraphrase import framed
 
-_TASK = "\nTask: "  # what stands before it is about the tools, and stays
+_TASK = "\nTask: "  # the text before it describes the tools and stays unchanged
 COMMANDS: dict[str, tuple[str, ...]] = {
     "run_python": ("execute_python", "python_cell"),
     "shell": ("terminal", "bash_command"),
@@ -17,11 +17,11 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "run_tests": ("check_tests", "try_tests"),
     "submit": ("hand_in", "finish_task"),
 }
-_USAGE, _FILES = "Actions, one a turn, ", "Files:"  # how the lists of the introduction begin
+_USAGE, _FILES = "Actions, one a turn, ", "Files:"  # the first words of the introduction's lists
 
 
 def reworded(own: str) -> tuple[str, ...]:
-    """Return other ways to put a task's instruction."""
+    """Return paraphrases of a task's instruction."""
     before, mark, task = own.rpartition(_TASK)
     return tuple(f"{before}{mark}{text}" for text in framed(task))
 
@@ -34,7 +34,7 @@ def rename_usage(text: str, rename: Callable[[str], str]) -> str:
 
 
 def shuffle_introduction(text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
-    """Return an introduction whose tools and files are shuffled."""
+    """Return an introduction with its tools and its files shuffled."""
     for begins in (_USAGE, _FILES):
         before, listed, after = _parts(text, begins)
         text = "\n".join([*before, *shuffle_lines(listed, shuffle), *after])
@@ -42,12 +42,15 @@ def shuffle_introduction(text: str, shuffle: Callable[[list[str]], list[str]]) -
 
 
 def shuffle_lines(lines: list[str], shuffle: Callable[[list[str]], list[str]]) -> list[str]:
-    """Return a list shuffled; one that was cut for length stays as it is."""
+    """Shuffle a list, unless it was shortened."""
     return lines if any(line.startswith("[... ") for line in lines) else shuffle(lines)
 
 
 def _parts(text: str, begins: str) -> tuple[list[str], list[str], list[str]]:
-    """Return the lines up to the last one that begins so, those after it up to an empty one, and the rest."""
+    """Split a text into its head, a list and the rest.
+
+    The head ends with the last line that starts with `begins`; the list ends before the next empty line.
+    """
     lines = text.split("\n")
     first = max((at for at, line in enumerate(lines) if line.startswith(begins)), default=len(lines) - 1) + 1
     last = next((at for at in range(first, len(lines)) if not lines[at]), len(lines))

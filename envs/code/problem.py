@@ -1,4 +1,4 @@
-"""What a coding task is, whatever kind it is of."""
+"""Coding tasks: the records and protocols that all kinds share."""
 
 from __future__ import annotations
 
@@ -10,69 +10,73 @@ from typing import Protocol
 
 from cairn.envs.code.judge import HiddenTests
 
-_LEVELS = (2, 5, 12)  # the most lines that are added at each level but the last
+_LEVELS = (2, 5, 12)  # maximum of added lines at each level but the last
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
     """One coding task."""
 
-    instruction: str  # what the agent is told
-    files: Mapping[str, str]  # the work tree as it begins
-    given: tuple[str, ...] = ()  # files of it that are put back before a submission is judged
+    instruction: str  # for the agent
+    files: Mapping[str, str]  # the initial work folder
+    given: tuple[str, ...] = ()  # those of `files` that are restored before a submission is judged
     visible: str | None = None  # the file of `files` with tests that the agent may run
-    job: HiddenTests | None = None  # the hidden tests; None: the answer is judged, or a world
-    answer: str | None = None  # a literal that `submit` must give the value of; None: nothing is asked
-    solution: Mapping[str, str] = field(default_factory=dict)  # files that solve it
-    work: Callable[[], Work] | None = None  # makes a world that the agent's code acts on; None: there is none
-    program: str | None = None  # a program that solves it, where there is a world
+    job: HiddenTests | None = None  # the hidden tests; None: the answer or the world is judged
+    answer: str | None = None  # a literal with the value that `submit` must give; None: no question
+    solution: Mapping[str, str] = field(default_factory=dict)  # files that solve the task
+    work: Callable[[], Work] | None = None  # makes a world that the agent's code acts on; None: no world
+    program: str | None = None  # a program that solves the task, if it has a world
 
 
 class Work(Protocol):
-    """A world outside of the sandbox that the agent's code acts on by calls, in one episode."""
+    """A world outside the sandbox that the agent's code acts on by calls, in one episode."""
 
-    prelude: str  # source that comes first in the interpreter: it makes calls look like functions
-    has_submitted: bool  # the code has ended the episode by a call
+    prelude: str  # source that the interpreter runs first: it offers the calls as functions
+    has_submitted: bool  # a call of the code has ended the episode
 
     def call(self, name: str, arguments: Mapping[str, object]) -> object:
-        """Do something and return JSON.
+        """Carry out a call and return JSON.
 
         Raises:
-            CallRefused: it cannot be done; the text is for the code.
+            CallRefused: the call cannot be carried out; the code receives the text.
         """
 
     def state(self) -> bytes:
-        """Return all of it in a canonical form."""
+        """Return the whole state in a canonical form."""
 
     def judge(self, answer: str | None) -> tuple[float, str]:
-        """Return the score, 1 for success, and what is told; `answer`: of the tool `submit`, if that ended it."""
+        """Return the score (1: success) and a text for the agent.
+
+        `answer`: the argument of the tool `submit`, if that tool ended the episode.
+        """
 
 
 class ProblemKind(Protocol):
     """A family of tasks: `KIND` of a module in `envs/code/kinds`."""
 
     splits: tuple[str, ...]
-    has_tests: bool  # its tasks are judged by hidden tests; else by an answer, or by the world that is left
+    has_tests: bool  # hidden tests judge its tasks; else the answer or the final world does
 
     def ids(self, split: str) -> Sequence[str]:
         """Return the ids of a split's tasks, in a fixed order.
 
         Raises:
-            MissingDataError: its files are not there.
+            MissingDataError: the kind's files do not exist.
         """
 
     def load(self, task_id: str) -> Problem:
         """Return a task.
 
         Raises:
-            KeyError: there is none of this id.
+            KeyError: no task has this id.
         """
 
 
 def level(problem: Problem) -> str:
-    """Return how much the reference solution adds to the files that are given, from 1 to 4; empty where it has none.
+    """Return a level from 1 to 4 by the lines that the reference adds; empty if it has none.
 
-    Counted are lines with something on them that the files do not have as often: of a repair, those that it changes.
+    A line that is not blank counts as added if the solution has it more often than the initial files. For a repair,
+    these are the changed lines.
     """
     if not problem.solution:
         return ""

@@ -1,11 +1,11 @@
-"""Programs to repair: small projects of our own, broken by a seed.
+"""Programs to repair: small projects written for Cairn, with faults drawn by a seed.
 
-A project is a folder of `projects`: a README that says what it should do, a package of a few modules, tests that are
-shown (`visible`), tests that judge (`hidden`), faults made by hand, and the mutants that were seen to fail a hidden
-test (`vetted.json`, written by ``python -m cairn.benchmarks.vet_repairs``). `break_project` draws from both kinds.
+A project is a folder in `projects`. It has a README with the specification, a package of a few modules, tests that the
+agent sees (`visible`), tests that judge (`hidden`), faults made by hand, and the mutants that fail a hidden test
+(`vetted.json`, written by ``python -m cairn.benchmarks.vet_repairs``). `break_project` draws from both kinds of faults.
 
-Nothing is run here: that a fault is noticed was found out before. Two faults together could in principle undo each
-other; the script looks for that.
+This module runs no code: the script has checked that hidden tests detect each fault. Two faults together could in
+principle cancel each other; the script checks that too.
 
 >>> broken = break_project(load_project("inventory"), seed=3)
 >>> broken.restored() == dict(load_project("inventory").files)
@@ -25,43 +25,43 @@ from pathlib import Path
 from cairn.core.errors import CairnError, UnknownNameError
 from cairn.core.seeding import python_generator
 
-VERSION = 1  # changes whenever a seed gives something else
+VERSION = 1  # changes whenever a seed draws other faults
 FOLDER = Path(__file__).parent / "projects"
 COLUMNS = ("file", "operator", "line", "start", "old", "new", "visible")  # of the rows of mutants in vetted.json
-BY_HAND = "by-hand/"  # what the operator of a fault made by hand begins with
-_NUM_FAULTS = (1, 2, 2, 3)  # each as often as it is listed
+BY_HAND = "by-hand/"  # prefix of the operator of a fault made by hand
+_NUM_FAULTS = (1, 2, 2, 3)  # drawn uniformly: two faults are twice as likely
 _SHARE_BY_HAND = 0.5  # of seeds with a fault made by hand
-_SHARE_VISIBLE = 0.5  # of seeds with a fault that a visible test notices
+_SHARE_VISIBLE = 0.5  # of seeds with a fault that a visible test detects
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Edit:
-    """One piece of a file that is replaced; places are those of the original."""
+    """One replacement in a file; positions are those in the original text."""
 
     path: str  # within the project
     start: int  # in characters
     line: int  # from 1
-    old: str  # what stands there
+    old: str  # the original text
     new: str
 
     @property
     def end(self) -> int:
-        """Where the replaced piece ends."""
+        """End of the replaced piece in the original text."""
         return self.start + len(self.old)
 
     def shares_line(self, other: Edit) -> bool:
-        """Return whether two edits concern one line, of which at most one can be made."""
+        """Return whether two edits touch the same line, so that at most one of them can be made."""
         last, other_last = self.line + self.old.count("\n"), other.line + other.old.count("\n")
         return self.path == other.path and self.line <= other_last and other.line <= last
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fault:
-    """One mistake: edits that belong together."""
+    """One fault: edits that belong together."""
 
     operator: str  # of `mutations`, or BY_HAND and the fault's name
     edits: tuple[Edit, ...]
-    is_visible: bool  # whether a visible test notices it; a hidden one always does
+    is_visible: bool  # whether a visible test detects it; a hidden test always does
 
     def clashes(self, other: Fault) -> bool:
         """Return whether two faults cannot be made together."""
@@ -70,11 +70,11 @@ class Fault:
 
 @dataclass(frozen=True, kw_only=True)
 class RepairProject:
-    """A program that is right, its tests, and how it can be broken."""
+    """A correct program, its tests, and its possible faults."""
 
     name: str
-    readme: str  # what the program should do
-    files: Mapping[str, str]  # path -> text, of the package alone
+    readme: str  # the specification
+    files: Mapping[str, str]  # path -> text, of the package only
     visible: str  # tests/visible.py
     hidden: str  # tests/hidden.py
     by_hand: tuple[Fault, ...]
@@ -88,13 +88,13 @@ class RepairProject:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SourceChange:
-    """What was done to a file, in places of the broken text: what an oracle needs to undo it."""
+    """One change of a file, with positions in the broken text, so that an oracle can undo it."""
 
     path: str
     line: int  # from 1
     start: int  # in characters
     operator: str
-    broken: str  # what stands there now
+    broken: str  # the current text
     original: str
 
 
@@ -104,8 +104,8 @@ class Broken:
 
     project: str
     seed: int
-    files: Mapping[str, str]  # path -> text, those without a fault too
-    changes: tuple[SourceChange, ...]  # by path and place
+    files: Mapping[str, str]  # path -> text, including files without a fault
+    changes: tuple[SourceChange, ...]  # sorted by path and position
 
     def restored(self) -> dict[str, str]:
         """Return the files with every change undone."""
@@ -126,7 +126,7 @@ def load_project(name: str) -> RepairProject:
     """Return a project.
 
     Raises:
-        UnknownNameError: there is none of this name.
+        UnknownNameError: no project has this name.
     """
     files = sources(name)
     vetted = json.loads((FOLDER / name / "vetted.json").read_text(encoding="utf-8"))
@@ -150,7 +150,7 @@ def sources(name: str) -> dict[str, str]:
     """Return the files of a project's package by path.
 
     Raises:
-        UnknownNameError: there is no such project.
+        UnknownNameError: no project has this name.
     """
     if name not in projects():
         raise UnknownNameError("project", name, projects(), "cairn envs list code --tasks")
@@ -163,7 +163,7 @@ def faults_by_hand(name: str) -> dict[str, tuple[Edit, ...]]:
     """Return the edits of a project's faults made by hand, by the fault's name.
 
     Raises:
-        CairnError: what should be replaced does not occur exactly once.
+        CairnError: a text to replace does not occur exactly once.
     """
     files = sources(name)
     listed = tomllib.loads((FOLDER / name / "faults.toml").read_text(encoding="utf-8"))["fault"]
@@ -185,14 +185,14 @@ def draw_faults(project: RepairProject, seed: int) -> tuple[Fault, ...]:
     for turn in range(num_faults):
         pool = project.by_hand if is_by_hand and turn == 0 else project.mutants
         fitting = [fault for fault in pool if not any(fault.clashes(other) for other in chosen)]
-        # One fault that a visible test notices is enough; where none should, no fault may be such a one.
+        # If visible tests should detect a fault, the first one suffices; if they should not, all must be hidden.
         alike = [fault for fault in fitting if fault.is_visible == is_visible or (is_visible and turn > 0)]
         chosen.append(_drawn(rng, alike or fitting))
     return tuple(chosen)
 
 
 def apply_faults(name: str, files: Mapping[str, str], faults: Sequence[Fault], seed: int = 0) -> Broken:
-    """Return a project's files with these faults, none of which may clash."""
+    """Return a project's files with these faults; no two of them may clash."""
     broken = dict(files)
     changes = []
     edits = [(edit, fault.operator) for fault in faults for edit in fault.edits]
@@ -209,7 +209,7 @@ def apply_faults(name: str, files: Mapping[str, str], faults: Sequence[Fault], s
 
 
 def _drawn(rng: random.Random, faults: Sequence[Fault]) -> Fault:
-    """Draw an operator first, so that those with many mutants are not all that is seen."""
+    """Draw an operator, then a fault, so that operators with many mutants do not dominate."""
     operator = rng.choice(sorted({fault.operator for fault in faults}))
     return rng.choice([fault for fault in faults if fault.operator == operator])
 

@@ -1,4 +1,4 @@
-"""What a submission is worth: hidden tests, an answer compared by value, or the world that is left."""
+"""Scores a submission by hidden tests, by its answer's value, or by the final world."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from cairn.sandboxes.base import FileRefused, Session
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scored:
-    """A submission's worth."""
+    """The score of a submission."""
 
     score: float  # 0 to 1
-    text: str  # what is told
-    # "test/0", ...: 1 for a hidden test passed, 0 if not; only where there are any, how many signs of tampering
+    text: str  # for the agent
+    # "test/0", ...: 1 if the hidden test passed, else 0; the number of signs of tampering, only if it is not 0
     channels: Mapping[str, float] = field(default_factory=dict)
 
 
 def scored(problem: Problem, work: Work | None, answer: str | None, session: Session, judge: Judge) -> Scored:
-    """Return what the session's folder, the answer or the world is worth.
+    """Score the session's folder, the answer or the world.
 
     Raises:
-        CairnError: the task has nothing to judge by.
-        SandboxFailure: a sandbox failed by itself.
-        RewardFailure: the tests did.
+        CairnError: the task has no hidden tests, answer or world.
+        SandboxFailure: a sandbox failed, not because of the submission.
+        RewardFailure: the tests failed, not because of the submission.
     """
     if problem.answer is not None:
         is_right = answer is not None and _equal(answer, problem.answer)
@@ -73,7 +73,7 @@ def _submission(session: Session) -> dict[str, bytes]:
 
 
 def _equal(answer: str, expected: str) -> bool:
-    """Compare literals by value; a text that is not a literal is not equal."""
+    """Return whether two literals have equal values; False if the answer is not a literal."""
     try:
         return bool(ast.literal_eval(answer.strip()) == ast.literal_eval(expected))
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):  # TypeError: a list as a key

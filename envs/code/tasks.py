@@ -1,4 +1,4 @@
-"""Kinds of coding tasks by discovery, and the ids of their tasks: ``kind/id``."""
+"""Discovers the kinds of coding tasks and loads tasks by id: ``kind/id``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cairn.envs.code.problem import Problem, ProblemKind
 
 
 def names() -> list[str]:
-    """Return the kinds that there are."""
+    """Return the names of all kinds, sorted."""
     return sorted(module.name for module in pkgutil.iter_modules(kinds.__path__))
 
 
@@ -20,7 +20,7 @@ def kind(name: str) -> ProblemKind:
     """Return a kind.
 
     Raises:
-        UnknownNameError: there is none of this name.
+        UnknownNameError: no kind has this name.
     """
     if name not in names():
         raise UnknownNameError("kind of coding task", name, names(), "cairn envs list code")
@@ -30,11 +30,11 @@ def kind(name: str) -> ProblemKind:
 
 @cache
 def problem(task_id: str) -> Problem:
-    """Return a task by its whole id.
+    """Return a task by its full id.
 
     Raises:
-        KeyError: there is none.
-        MissingDataError: its files are not there.
+        KeyError: no task has this id.
+        MissingDataError: the kind's files do not exist.
     """
     name, _, own = task_id.partition("/")
     return kind(name).load(own)

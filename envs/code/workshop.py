@@ -1,4 +1,4 @@
-"""A work folder in a sandbox with tools: what each tool does, and what the agent is shown of it."""
+"""A work folder in a sandbox, and the tools that act on it."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ class Workshop:
     """The tools of one episode."""
 
     def __init__(self, session: Session, files: Mapping[str, str], visible: str | None, most_chars: int) -> None:
-        """Put the files in place; the session is empty. `visible`: the file with tests that may be run."""
+        """Write the files into an empty session; `visible`: the file of tests for the agent."""
         self.session, self._visible, self._most_chars = session, visible, most_chars
         self.interpreter = Interpreter(session)
         for path, text in files.items():
             session.write_file(path, text)
 
     def connect(self, prelude: str, on_call: OnCall) -> None:
-        """Give the interpreter a prelude, and somebody to call."""
+        """Start an interpreter with a prelude whose calls go to `on_call`."""
         self.interpreter = Interpreter(self.session, prelude, on_call)
 
     def use(self, call: CodeCall) -> str:
-        """Carry out a call and return what is shown; `submit` is not a tool of the folder.
+        """Carry out a call of any tool but `submit`, and return its output, shortened.
 
         Raises:
-            SandboxFailure: the sandbox failed by itself.
+            SandboxFailure: the sandbox failed, not because of the program.
         """
         tool: Callable[..., str] = getattr(self, f"_{call.tool}")
         try:

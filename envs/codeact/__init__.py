@@ -1,1 +1,1 @@
-"""Any environment, acted in by programs."""
+"""The codeact environment: programs that act in any other environment."""

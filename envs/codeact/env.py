@@ -1,16 +1,16 @@
-"""Any environment, acted in by programs: an action is a Python program, in which functions take steps (CodeAct).
+"""Wraps any environment so that an action is a Python program that takes steps (CodeAct).
 
 After Wang et al. 2024, "Executable Code Actions Elicit Better LLM Agents" (arXiv 2402.01030). A program runs in a
-sandbox; `act("...")` there, and a function for each tool of the environment, take one step of it each and return what
-it shows. What the program prints and what the last step showed is what the agent sees; the rewards of its steps add up,
-and so do the parts of these rewards. Other channels are those of the last step. Time, output, memory and the number of
+sandbox. There, `act("...")` and a function for each tool of the inner environment take one step each and return the
+observation. The agent sees the program's output and the last step's observation. The rewards of a program's steps add
+up, and so do their reward parts. Other channels are those of the last step. Time, output, memory and the number of
 steps are limited.
 
-Departure from the source, whose interpreter keeps its variables for a whole conversation: each program finds an empty
-sandbox and leaves nothing. So the state is that of the environment inside, and its anchor is sound: equal anchors have
-equal futures under equal programs, as long as these read no clock and draw no numbers.
+Departure from the source, whose interpreter keeps its variables for a whole conversation: each program starts in an
+empty sandbox, which is emptied again after it. So the state is the inner environment's, and its anchor is sound: equal
+anchors have equal futures under equal programs, as long as these read no clock and draw no random numbers.
 
-Not kept from agents: a program may print what looks like an observation. It deceives nobody but who wrote it.
+Not prevented: a program may print a text that looks like an observation. It deceives only the agent that wrote it.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from cairn.sandboxes.interpreter import Cell, Interpreter
 
 TOOL, ARGUMENT = "run_program", "program"
 _PRELUDE = (Path(__file__).parent / "inside" / "functions.py").read_text(encoding="utf-8")
-_ORACLE = "inside"  # the first of the environment inside; its others keep their names
-_OWN_VERSIONS = 1000  # versions that an environment inside may have
+_ORACLE = "inside"  # the first oracle of the inner environment; the others keep their names
+_OWN_VERSIONS = 1000  # number of versions that an inner environment may have
 _USAGE = """\
 You act by Python programs, one a turn. In a program, act(action) carries out one action and returns what it shows, as \
 text; actions() returns a list of the actions that would do something now, or None.{tools}
@@ -48,7 +48,7 @@ before. An action that cannot be carried out, because there were too many or the
 
 
 class CodeActConfig(EnvConfig):
-    """Which environment, and what programs may do."""
+    """Settings of codeact: the inner environment, and the limits of programs."""
 
     of: str = Field("household", description="Environment that programs act in: an id, or a dotted path.")
     settings: dict[str, Any] = Field(default_factory=dict, description="Its settings.")  # Any: it checks them
@@ -73,10 +73,10 @@ class CodeActEnv(TextEnv):
         turn_limit=50,
         reward_range=(0.0, 1.0),
         summary="Act in any other environment by Python programs, run in a sandbox, whose functions take its steps.",
-        is_deterministic=False,  # programs may read a clock or draw numbers
+        is_deterministic=False,  # programs may read a clock or draw random numbers
         oracles=(_ORACLE,),
         is_blocking=True,
-        call_timeout_s=1500.0,  # of programs, which have limits of their own
+        call_timeout_s=1500.0,  # for programs, which have their own limits
         max_action_chars=1 << 15,
     )
     Config: ClassVar[type[EnvConfig]] = CodeActConfig
@@ -84,7 +84,7 @@ class CodeActEnv(TextEnv):
 
     @classmethod
     def declare(cls, config: CodeActConfig) -> EnvMeta:
-        """Return the declarations of the environment inside, where programs do not change them."""
+        """Return the inner environment's declarations, except those that programs change."""
         inner, own = registry.declared(config.of, config.settings), cls.meta
         return replace(
             own,
@@ -100,7 +100,7 @@ class CodeActEnv(TextEnv):
         )
 
     def setup(self) -> None:
-        """Make the environment inside."""
+        """Make the inner environment."""
         for name in self.config.perturb:
             raise ConfigError(
                 f"perturb.{name}: {self.meta.name!r} tells what the environment inside tells; perturb that one: "
@@ -112,32 +112,32 @@ class CodeActEnv(TextEnv):
         self._sessions = LeasedSession(self.config.sandbox, self.config.sandbox_settings, self.config.limits)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
-        """Start an episode: the one that the environment inside starts with this seed."""
+        """Start the episode that the inner environment starts with this seed."""
         self._seed = seed
         return super().reset(seed=seed, options=options)
 
     def tasks(self) -> Sequence[str]:
-        """Return the tasks of the environment inside."""
+        """Return the tasks of the inner environment."""
         return self._inner.tasks()
 
     def has_task(self, task_id: str) -> bool:
-        """Return whether the environment inside has it."""
+        """Return whether the inner environment has the task."""
         return self._inner.has_task(task_id)
 
     def task_type(self, task_id: str) -> str:
-        """Return what the environment inside says."""
+        """Return the inner environment's type of a task."""
         return self._inner.task_type(task_id)
 
     def difficulty(self, task_id: str) -> str:
-        """Return what the environment inside says."""
+        """Return the inner environment's level of a task."""
         return self._inner.difficulty(task_id)
 
     def best_score(self, task_id: str) -> float:
-        """Return what the environment inside says."""
+        """Return the inner environment's best score of a task."""
         return self._inner.best_score(task_id)
 
     def start(self, task_id: str, rng: random.Random) -> str:
-        """Start the episode inside, and say how programs act in it."""
+        """Start the inner episode and return its first text below the usage of programs."""
         seed = rng.getrandbits(31) if self._seed is None else self._seed
         self.turn_limit = self._limit
         text, self._now = self._inner.reset(seed=seed, options={"task": task_id})
@@ -160,33 +160,33 @@ class CodeActEnv(TextEnv):
         session = self._sessions.emptied()
         tools = json.dumps(json.dumps(parameters_of(self._inner.tools())))
         cell = Interpreter(session, f"TOOLS = {tools}\n{_PRELUDE}", steps.call).run(program)
-        session.reset()  # nothing of it goes on while the agent thinks
+        session.reset()  # no process of the program runs between turns
         return self._outcome(self._printed(cell), steps)
 
     def state(self) -> bytes:
-        """Return the anchor inside: programs leave nothing else behind."""
+        """Return the inner anchor: programs leave no other state."""
         return self._inner.anchor().to_bytes(8, "big", signed=True)
 
     def oracle_action(self, name: str) -> str:
-        """Return a program that takes the step that the oracle inside takes next."""
+        """Return a program that takes the inner oracle's next step."""
         return f"act({self._inner.oracle(None if name == _ORACLE else name)!r})"
 
     def tools(self) -> tuple[Schema, ...]:
-        """Return the tool by which a model that calls tools gives its program."""
+        """Return the tool that takes a program, for models that call tools."""
         return (function_schema(TOOL, "Run a Python program.", {ARGUMENT: {"type": "string"}}, [ARGUMENT]),)
 
-    def save_state(self) -> Any:  # Any: as `TextEnv.snapshot` gives it
-        """Return the state inside."""
+    def save_state(self) -> Any:  # Any: see `TextEnv.snapshot`
+        """Return the inner environment's snapshot and its last info."""
         return self._inner.snapshot(), self._now
 
     def load_state(self, saved: Any) -> None:  # Any: see save_state
-        """Put the environment inside back."""
+        """Restore the inner environment."""
         snapshot, self._now = saved
         self._inner.restore(snapshot)
         self.turn_limit = self._limit
 
     def close(self) -> None:
-        """Close the environment inside and give the session back."""
+        """Close the inner environment and return the session to its pool."""
         self._inner.close()
         self._sessions.close()
 
@@ -204,7 +204,7 @@ class CodeActEnv(TextEnv):
         return "\n".join(part for part in (said, *notes) if part) or "[nothing printed]"
 
     def _outcome(self, printed: str, steps: Steps) -> Outcome:
-        """Return what a program came to; the environment's last turn is this one's too."""
+        """Return a program's outcome; the inner environment's last turn is the last here too."""
         self._now = steps.info
         if steps.truncated:
             self.turn_limit = self.turn + 1
@@ -222,7 +222,7 @@ class CodeActEnv(TextEnv):
 
 
 def _program(action: str) -> str:
-    """Return the program in an action: the action itself, or what a call of the tool holds."""
+    """Return the program in an action: the action itself, or the argument of a tool call."""
     if action.lstrip().startswith("{"):
         try:
             said = json.loads(action)

@@ -1,8 +1,8 @@
-"""One program's way to its environment: the steps that it takes, what they earn, and what it may not do.
+"""Carries out a program's calls as steps of its environment and collects the results.
 
-The program runs in a sandbox and has one line to here: it asks, in JSON, for an action; here the environment carries it
-out. What is believed is what happened here: rewards, score and ending come from the environment alone, whatever a
-program says or prints.
+The program runs in a sandbox and has one connection to this process: it requests an action in JSON, and the environment
+here carries it out. Rewards, score and ending come only from the environment in this process, never from the program's
+messages or output.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from cairn.sandboxes.interpreter import CallRefused
 
 
 class Steps:
-    """The steps of one program in an episode under way."""
+    """The steps of one program in the current episode."""
 
-    def __init__(self, env: TextEnv, info: dict[str, Any], most: int) -> None:  # Any: as `TextEnv.step` gives it
+    def __init__(self, env: TextEnv, info: dict[str, Any], most: int) -> None:  # Any: see `TextEnv.step`
         self._env, self._most = env, most
-        self.info = info  # of the environment, as it is now
+        self.info = info  # the environment's latest
         self.count = 0
         self.reward = 0.0
-        self.parts = dict.fromkeys(env.meta.parts, 0.0)  # of the reward: of all steps
-        self.terminated = False  # the task
-        self.truncated = False  # the environment's turns
-        self.text = ""  # what the last step showed
+        self.parts = dict.fromkeys(env.meta.parts, 0.0)  # of the reward, summed over all steps
+        self.terminated = False
+        self.truncated = False
+        self.text = ""  # the last step's observation
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> object:  # Any: JSON
-        """Answer a call of the program.
+        """Carry out a call of the program and return its result.
 
         Raises:
-            CallRefused: with what the program is told instead.
+            CallRefused: the call is refused; the program receives the text.
         """
         if name == "actions":
             return self.info["admissible_actions"]
@@ -61,7 +61,7 @@ class Steps:
 
 
 def parameters_of(tools: Sequence[Schema]) -> dict[str, list[str]]:
-    """Map the tools that can be functions to the names of their parameters, required ones first."""
+    """Map each tool with a valid function name to its parameters' names, required ones first."""
     found = {}
     for tool in tools:
         function = tool["function"]
@@ -74,7 +74,7 @@ def parameters_of(tools: Sequence[Schema]) -> dict[str, list[str]]:
 
 
 def described(tools: Sequence[Schema]) -> list[str]:
-    """Return a line for each tool that is a function."""
+    """Return a line of description for each tool that programs can call as a function."""
     parameters, lines = parameters_of(tools), []
     for tool in tools:
         function = tool["function"]

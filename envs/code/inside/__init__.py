@@ -1,1 +1,1 @@
-"""Programs for sandboxes in which a submission is judged: standard library only, each sent together with `values`."""
+"""Programs that judge a submission inside sandboxes; standard library only."""

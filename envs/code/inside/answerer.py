@@ -1,8 +1,8 @@
 """The process of the tested code: loads a submission and performs the tests' requests on it.
 
-One JSON object a line on descriptor 3: {"do": name, "of": [values], "by": {name: value}}; the answer is {"value": ...},
-or {"raised": ...}. The submission controls this process, so its answers are untrusted. The requests carry inputs of
-the tests only. There is none for a comparison, which would carry the expected value.
+Each line on descriptor 3 is a JSON object: {"do": name, "of": [values], "by": {name: value}}. The answer is
+{"value": ...} or {"raised": ...}. The submission controls this process, so its answers are untrusted. The requests
+carry only inputs of the tests. No request compares values, because a comparison would carry the expected value.
 """
 
 import importlib
@@ -28,7 +28,7 @@ def refer(thing):
 
 
 def resolve(data):
-    """Return what was kept under a number."""
+    """Return the kept object of a number."""
     return _kept[data.get("ref", data.get("class"))]
 
 
@@ -44,7 +44,7 @@ _DOINGS = {
 
 
 def answer(request):
-    """Do what is asked."""
+    """Carry out a request and return the answer."""
     arguments = [decode(item, resolve) for item in request["of"]]
     named = {name: decode(item, resolve) for name, item in request["by"].items()}
     try:
@@ -53,13 +53,13 @@ def answer(request):
             return {"value": encode(value, refer), "names": _names(value)}
         changed = [encode(item, refer) if isinstance(item, (list, dict, set)) else None for item in arguments]
         return {"value": encode(value, refer), "changed": changed}
-    except BaseException as error:  # the code may raise anything: told, and raised again on the other side
+    except BaseException as error:  # the code may raise anything; the tests' process raises it again
         kind = encode(type(error), refer)
         return {"raised": kind, "error": refer(error), "text": str(error)[:2000], "args": _told(error.args)}
 
 
 def _names(module):
-    """Return a module's functions and classes, which tests mostly ask for next."""
+    """Return a module's functions and classes, which tests usually request next."""
     found = {name: thing for name, thing in vars(module).items() if callable(thing) and not name.startswith("__")}
     return {name: encode(thing, refer) for name, thing in list(found.items())[:_MOST_NAMES]}
 
@@ -67,12 +67,12 @@ def _names(module):
 def _told(arguments):
     try:
         return encode(list(arguments), refer)
-    except Exception:  # arguments that cannot be told; the text is
+    except Exception:  # arguments that cannot be encoded; the answer still has the text
         return []
 
 
 def serve():
-    """Answer until the host is gone."""
+    """Answer requests until the host closes the connection."""
     sys.path.insert(0, os.getcwd())
     sys.setrecursionlimit(10_000)
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,9 +1,9 @@
 """Proxies of the tested code's objects in the process of the tests.
 
-`Remote` represents instances, `RemoteClass` classes, `RemoteModules` (an import hook) modules. A proxy forwards calls,
-attributes, items and iteration, which carry inputs of the tests. It has no comparison and no arithmetic: those would
-carry expected values. Every answer is rebuilt from plain data as a value of an exact builtin type, so comparisons
-happen in this process. The source of `values` precedes this one.
+`RemoteObject` represents instances, `RemoteClass` classes, `RemoteModules` (an import hook) modules. A proxy forwards
+calls, attributes, items and iteration, which carry inputs of the tests. It forwards no comparison and no arithmetic:
+those would carry expected values. Every answer is rebuilt from plain data as a value of an exact builtin type, so
+comparisons happen in this process. The source of `values` precedes this one.
 """
 
 import importlib.abc
@@ -13,8 +13,8 @@ import types
 
 _ask_host, _host_error = _cairn_call, _cairn_error
 _exceptions = {}
-_named_only = []  # not empty: tests call the classes and functions that `HiddenTests.names` lists, and no answers
-_told = {}  # (module, name) -> JSON: what came with an import, and holds until the other side does something else
+_named_only = []  # not empty: tests call only the classes and functions in `HiddenTests.names`, and no answers
+_told = {}  # (module, name) -> JSON that came with an import; valid until the tested code runs again
 _seen = []  # lists, dictionaries and sets that were read from attributes: (object, name, value, its JSON)
 _MOST_SEEN = 32
 _ANSWER_TYPES = {"len": int, "bool": bool, "str": str, "repr": str, "isinstance": bool, "contains": bool}
@@ -25,7 +25,7 @@ class CodeEnded(BaseException):  # no test catches it by `except Exception` or `
 
 
 def ask(do, *of, **by):
-    """Have the other side do something and return what it says."""
+    """Send a request to the tested code's process and return its answer."""
     _write_back()
     if do != "get":
         _told.clear()
@@ -62,7 +62,7 @@ def _part(reply, name, kind):
 
 
 def _write_back():
-    """Tests change lists and dictionaries that they read from an object: it gets them before it does anything."""
+    """Send lists, dictionaries and sets that the test changed back to their objects."""
     for place, (of, name, value, before) in enumerate(_seen):
         if (now := encode(value, refer)) != before:
             _seen[place] = (of, name, value, now)
@@ -70,7 +70,7 @@ def _write_back():
 
 
 def _become(given, now):
-    """The other side has changed a list, dictionary or set that it was given."""
+    """Copy the tested code's changes into a list, dictionary or set that was an argument."""
     if isinstance(given, list) and isinstance(now, list):
         given[:] = now
     elif isinstance(given, (dict, set)) and isinstance(now, type(given)):
@@ -79,7 +79,11 @@ def _become(given, now):
 
 
 def refer(thing):
-    """Return what stands for something of the other side."""
+    """Return the JSON reference of a proxy's object.
+
+    Raises:
+        TypeError: the object is not a proxy.
+    """
     if isinstance(thing, RemoteObject):
         return {"ref": _number(thing)}
     if isinstance(thing, type) and hasattr(thing, "_remote_number"):
@@ -88,7 +92,7 @@ def refer(thing):
 
 
 def resolve(data):
-    """Return the proxy of an object of the other side."""
+    """Return the proxy of an object in the tested code's process."""
     if type(data.get("ref", data.get("class"))) is not int:
         raise ValueError("an object without a number")
     return _class(data) if "class" in data else RemoteObject(data["ref"])
@@ -101,13 +105,13 @@ def _class(data):
 
 
 def _exception_class(data):
-    """Return a class to catch exceptions by, below those of its bases; the same one after each start."""
+    """Return a local class for a remote exception class; it stays the same after a restart."""
     key = (data["module"], data["name"])
     if key not in _exceptions:
         bases = tuple(decode(base, resolve) for base in data["bases"])
         try:
             _exceptions[key] = RemoteException(data["name"], bases, {"__getattr__": _of_error})
-        except TypeError:  # builtin ones that do not go together here
+        except TypeError:  # builtin bases that cannot be combined here
             _exceptions[key] = RemoteException(data["name"], bases[:1], {"__getattr__": _of_error})
     _exceptions[key]._remote_number = data["class"]
     return _exceptions[key]
@@ -123,7 +127,7 @@ def _exception(reply):
     kind, text = decode(reply["raised"], resolve), str(reply.get("text", ""))
     if not isinstance(kind, type) or not issubclass(kind, BaseException):
         return CodeEnded("malformed answer: it raises an object, not an exception")
-    if not issubclass(kind, Exception):  # SystemExit and the like end the code, not its tests
+    if not issubclass(kind, Exception):  # SystemExit and the like end the tested code, not the tests
         return CodeEnded(f"{kind.__name__}: {text}")
     arguments = decode(_part(reply, "args", list), resolve) or ([text] if text else [])
     try:
@@ -136,14 +140,14 @@ def _exception(reply):
 
 
 class RemoteException(type):
-    """A class of exceptions of the other side: raised there, and caught here."""
+    """An exception class of the tested code: raised there, and caught here."""
 
     def __call__(cls, *arguments):
         return ask("call", RemoteObject(cls._remote_number), *arguments)
 
 
 class RemoteClass(type):
-    """A class of the other side."""
+    """A class of the tested code."""
 
     def __call__(cls, *arguments, **named):
         made = ask("call", RemoteObject(cls._remote_number), *arguments, **named)
@@ -159,7 +163,7 @@ class RemoteClass(type):
 
 
 class RemoteObject:
-    """An object of the other side."""
+    """An object in the tested code's process."""
 
     def __init__(self, number):
         object.__setattr__(self, "_number", number)
@@ -208,7 +212,8 @@ for _name in ("len", "bool", "str", "repr", "getitem", "setitem", "delitem"):
 class RemoteCallable(RemoteObject):
     """A function of a module, or a method of a class or of an object that a test constructed.
 
-    Tests with `HiddenTests.names` call these only: some compare an answer with the result of another answer's method.
+    Tests with `HiddenTests.names` call only these, because some tests compare an answer with the result of another
+    answer's method.
     """
 
     def __call__(self, *arguments, **named):
@@ -220,7 +225,7 @@ def _callable(value):
 
 
 class TestedObject(RemoteCallable):
-    """An object that a test constructed, not an answer: its methods and `in` receive inputs of the test."""
+    """An object that a test constructed: its methods and `in` receive inputs of the test."""
 
     def __getattr__(self, name):
         return _callable(ask("get", self, name))
@@ -230,7 +235,7 @@ class TestedObject(RemoteCallable):
 
 
 class RemoteModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds the modules that the other side has."""
+    """An import hook that finds the submission's modules in the tested code's process."""
 
     def __init__(self, names):
         self.names = set(names)
@@ -262,7 +267,7 @@ class RemoteModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def forget_modules(names):
-    """Have the next import ask again: the other side has started anew."""
+    """Forget the submission's modules and values after its process has restarted."""
     _seen.clear()
     _told.clear()
     for name in [n for n in sys.modules if n.split(".")[0] in names]:

@@ -1,6 +1,7 @@
-"""The process of the tests: runs them against code in another sandbox, which never receives an expected value.
+"""The process of the tests: runs them against code in another sandbox.
 
-The interpreter runs the sources of `values`, `proxies` and this module as its prelude, then `run_tests` in a cell.
+The other sandbox never receives an expected value. The interpreter runs the sources of `values`, `proxies` and this
+module as its prelude, then `run_tests` in a cell.
 """
 
 import ast
@@ -14,17 +15,17 @@ _CLOCK = re.compile(r"\b(now|today|time|localtime|strftime)\(")
 
 
 class BrokenTests(BaseException):
-    """What comes before the tests failed: no fault of the tested code."""
+    """The code before the tests failed; the tested code is not at fault."""
 
 
 def _without_diffs():
-    """Have failed assertions show no differences: computing them takes cubic time in the length of an answer."""
+    """Turn off diffs in failed assertions: they take cubic time in the length of an answer."""
     unittest.case.difflib.ndiff = lambda first, second: iter(())
     unittest.case.pprint.pformat = repr
 
 
 def run_tests(text):
-    """Run what a JSON text describes; return [[name, error or None], ...]."""
+    """Run the hidden tests of a JSON text and return [[name, error or None], ...] as JSON."""
     _without_diffs()
     job = json.loads(text)
     _named_only[:] = job["names"]
@@ -42,9 +43,9 @@ def run_tests(text):
             try:
                 _tried(test, times)
                 results.append([name, None])
-            except (BrokenTests, KeyboardInterrupt):  # the latter: the time for all tests is over
+            except (BrokenTests, KeyboardInterrupt):  # KeyboardInterrupt: the time for all tests is over
                 raise
-            except BaseException as error:  # whatever ends a test, that of the tested code's making too, fails it
+            except BaseException as error:  # any exception fails the test, also one of the tested code's classes
                 results.append([name, f"{type(error).__name__}: {error}"[:300]])
     except (Exception, CodeEnded, Malformed) as error:  # the code lacks names that the tests use
         results.append(["the tests could not begin", f"{type(error).__name__}: {error}"[:300]])
@@ -52,12 +53,12 @@ def run_tests(text):
 
 
 def _is_about_now(job):
-    """Whether tests read a clock, as the code does a moment later; only those that start anew can be run again."""
+    """Return whether tests read a clock and can run twice: each must start its own process."""
     return job["style"] in ("functions", "unittest") and _CLOCK.search(job["tests"]) is not None
 
 
 def _tried(test, times):
-    """Run a test until it passes; the second may have ended between the test's clock and the code's."""
+    """Run a test up to `times` times: a second may end between the test's clock and the code's."""
     for left in reversed(range(times)):
         try:
             test()
@@ -70,7 +71,7 @@ def _tried(test, times):
 
 
 def _prepared(job):
-    """Return the names that tests begin with; those of the submission are asked for."""
+    """Return the tests' initial names: those of the prelude, and proxies of the submission's."""
     found = {"__name__": "tests"}
     try:
         exec(compile(job["prelude"], "<given>", "exec"), found)
@@ -89,7 +90,7 @@ def _parsed(source):
 
 
 def _functions(job, anew):
-    """Every function test_...() is a test, with code that has started anew."""
+    """Yield every function test_...() as a test; each starts a fresh process of the tested code."""
     tree = _parsed(job["tests"])
     for name in [node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test")]:
 
@@ -103,7 +104,7 @@ def _functions(job, anew):
 
 
 def _asserts(job, anew):
-    """Every assert statement is a test, in one run of the statements; inside loops and blocks they count as one."""
+    """Yield every statement with an assertion as a test; all statements run once, in order."""
     tree = _parsed(job["tests"])
     anew()
     found = _prepared(job)
@@ -122,12 +123,12 @@ def _asserts(job, anew):
                 test()
             except KeyboardInterrupt:
                 raise
-            except BaseException as error:  # each assertion after it fails with it
+            except BaseException as error:  # fails every later assertion
                 broken.append(error)
 
 
 def _unittest(job, anew):
-    """Every method of a TestCase is a test, with code that has started anew."""
+    """Yield every method of a TestCase as a test; each starts a fresh process of the code."""
     tree = compile(_parsed(job["tests"]), "<tests>", "exec")
     found = {"__name__": "tests"}
     anew()
@@ -155,7 +156,7 @@ def _unittest(job, anew):
 
 
 def _reference(job, anew):
-    """Every input is a test: the submission gives what the reference solution gives here, with numbers near enough."""
+    """Yield every input as a test: submission and reference must agree, within tolerance."""
     anew()
     found = _prepared(job)
     for number, text in enumerate(job["inputs"]):

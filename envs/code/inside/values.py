@@ -1,9 +1,9 @@
-"""Plain values as JSON and back, exactly: the data that passes between the tests and the tested code.
+"""Converts plain values to JSON and back, exactly.
 
-A value of a builtin type, or of a type made of those, crosses as data; an instance of a subclass crosses as its base.
-Every other object stays in its process and crosses as a number (`refer`). `decode` reads untrusted data: it builds
-values of the exact types below, runs nothing, and raises `Malformed` for data that `encode` does not write or that
-would be slow to work with.
+This is the data that passes between the tests and the tested code. A value of a builtin type, or of a type made of
+those, passes as data; an instance of a subclass passes as its base type. Every other object stays in its process and
+passes as a number (`refer`). `decode` reads untrusted data: it builds values of the exact types below, runs no code,
+and raises `Malformed` for data that `encode` does not write or that would be slow to process.
 """
 
 import base64
@@ -22,9 +22,9 @@ _TYPE_NAMES = frozenset({
     "bool", "bytearray", "bytes", "complex", "dict", "float", "frozenset", "int", "list", "object", "range", "set",
     "str", "tuple", "type", *_ERRORS,
 })  # fmt: skip
-_MOST_DIGITS = 4000  # of an integer in decimal; longer ones cross in base 16
+_MOST_DIGITS = 4000  # of an integer in decimal; longer ones pass in base 16
 _MOST_TEXT = 5000  # characters of a number or a time: reading longer ones takes quadratic time
-_MOST_EXPONENT = 10_000  # of a decimal: Python's own arithmetic writes larger ones out
+_MOST_EXPONENT = 10_000  # of a decimal: Python's arithmetic expands larger ones to all their digits
 _LONGEST_RANGE = 10_000_000
 _DEEPEST = 200
 
@@ -34,7 +34,7 @@ class Malformed(BaseException):  # no test catches it by `except Exception` or `
 
 
 def encode(value, refer, depth=0):
-    """Return JSON for a value; `refer(object)` gives it for what is not plain."""
+    """Return JSON for a value; `refer(object)` returns the JSON of objects that are not plain."""
     if depth > _DEEPEST:
         raise ValueError("a value that is nested too deeply to be told")
     if value is None or isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""ClassEval: write a class from its skeleton; 100 tasks with unit tests for every method."""
+"""ClassEval: write a class from its skeleton; 74 of 100 tasks, with tests of every method."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LEFT_OUT = {
 
 
 class ClassEval:
-    """The tasks of the original file but those in `LEFT_OUT`; one split."""
+    """The tasks of the original file without those in `LEFT_OUT`; one split."""
 
     splits = ("test",)
     has_tests = True

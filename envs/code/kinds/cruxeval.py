@@ -1,4 +1,4 @@
-"""CRUXEval: say what a function gives for an input, without anybody's judging code; 800 tasks."""
+"""CRUXEval: predict a function's output for an input, without hidden tests; 800 tasks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ _FILE = "cruxeval/cruxeval.jsonl"
 
 
 class CruxEval:
-    """The tasks of the original file, output prediction; one split. The function is told, not put into a file."""
+    """The output-prediction tasks of the original file; one split.
+
+    The instruction contains the function; the work folder is empty.
+    """
 
     splits = ("test",)
     has_tests = False

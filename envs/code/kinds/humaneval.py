@@ -43,7 +43,7 @@ class HumanEval:
 
 
 def _statements(test: str) -> str:
-    """Return the body of `check`, and what stands before it, as statements."""
+    """Return the statements outside `check`, then those of its body."""
     body = ast.parse(test).body
     (check,) = (node for node in body if isinstance(node, ast.FunctionDef) and node.name == "check")
     return "\n".join(ast.unparse(node) for node in [*(n for n in body if n is not check), *check.body])

@@ -15,7 +15,7 @@ _RANGES = {"prompt": (1, 10), "test": (11, 510), "validation": (511, 600), "trai
 
 
 class Mbpp:
-    """The tasks of the original file. The first of a task's assertions is shown, the others are hidden."""
+    """The tasks of the original file; the agent sees the first assertion, and all of them judge."""
 
     splits = tuple(_RANGES)
     has_tests = True

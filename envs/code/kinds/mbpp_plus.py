@@ -1,4 +1,4 @@
-"""MBPP+ (EvalPlus): MBPP's functions with many more inputs, judged by what the reference solution gives; 378 tasks."""
+"""MBPP+ (EvalPlus): MBPP with more inputs, judged by the reference's results; 378 tasks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cairn.envs.code.problem import Problem
 _FILE = "mbpp/MbppPlus.jsonl.gz"
 _MOST_INPUTS = 100
 _MOST_CHARS = 20_000  # of one input; a few are megabytes that measure speed
-_TOO_MUCH = {  # inputs whose results have 20,000 parts and more: a second or a gigabyte each
+_TOO_MUCH = {  # inputs whose results have at least 20,000 parts: a second or a gigabyte each
     "Mbpp/255": (88, 89, 93, 99),
     "Mbpp/630": (20, 22, 76, 78, 83, 86, 88),
 }
@@ -43,7 +43,7 @@ def is_same(given, expected):
 
 
 class MbppPlus:
-    """The tasks of EvalPlus' file; one split. Inputs that the task's own contract refuses are left out."""
+    """The tasks of EvalPlus' file without long or slow inputs and non-literals; one split."""
 
     splits = ("test",)
     has_tests = True
@@ -73,7 +73,7 @@ class MbppPlus:
 
 
 def _inputs(row: dict[str, Any]) -> list[str]:  # Any: JSON
-    """Return argument lists as literals; JSON has lists where the contract asks for tuples."""
+    """Return argument lists as literals, with tuples where the contract requires them."""
     tuples = _tuple_arguments(row)
     texts = []
     for arguments in [*row["base_input"], *row["plus_input"]]:
@@ -85,7 +85,7 @@ def _inputs(row: dict[str, Any]) -> list[str]:  # Any: JSON
 
 
 def _tuple_arguments(row: dict[str, Any]) -> set[int]:  # Any: JSON
-    """Return which arguments the contract wants as tuples: it says isinstance(NAME, tuple)."""
+    """Return the indices of arguments that the contract checks by isinstance(NAME, tuple)."""
     functions = [n for n in ast.parse(row["canonical_solution"]).body if isinstance(n, ast.FunctionDef)]
     names = next(([a.arg for a in f.args.args] for f in functions if f.name == row["entry_point"]), [])
     return {i for i, name in enumerate(names) if f"isinstance({name}, tuple)" in row["contract"]}

@@ -1,4 +1,4 @@
-"""QuixBugs: 40 classic algorithms with a bug in one line each; repair them."""
+"""QuixBugs: repair 40 classic algorithms with a bug in one line each."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class QuixBugs:
         return [row["name"] for row in rows(_FILE)]
 
     def load(self, task_id: str) -> Problem:
-        """Return a task; the first hidden test is shown, too."""
+        """Return a task."""
         row = next((row for row in rows(_FILE) if row["name"] == task_id), None)
         if row is None:
             raise KeyError(task_id)
@@ -70,7 +70,7 @@ class QuixBugs:
 
 
 def _tests(row: dict[str, Any]) -> Iterator[str]:  # Any: JSON
-    """Yield the tests without what chooses the program and feeds the cases."""
+    """Yield the tests without the code that chooses the program and supplies the cases."""
     for node in ast.parse(row["pytest"].replace("pytest.approx", "approx")).body:
         if isinstance(node, ast.FunctionDef) and node.decorator_list and node.name.startswith("test"):
             yield from _cases(node, row["json_tests"])
@@ -93,14 +93,14 @@ def _cases(test: ast.FunctionDef, cases: list[Any]) -> Iterator[str]:  # Any: JS
 
 
 def _skipped(node: ast.stmt) -> Iterator[ast.expr]:
-    """Yield the inputs for which a test says `if input_data == [...]: pytest.skip(...)`: they take minutes."""
+    """Yield the inputs of `if input_data == [...]: pytest.skip(...)`: they take minutes."""
     for inner in ast.walk(node.test) if isinstance(node, ast.If) else ():
         if isinstance(inner, ast.Compare):
             yield inner.comparators[0]
 
 
 def _typed(test: str, expected: Any) -> Any:  # Any: JSON
-    """JSON has no tuples: hanoi's moves are some."""
+    """Return the expected value with hanoi's moves as tuples, which JSON does not have."""
     return [tuple(move) for move in expected] if test == "test_hanoi" else expected
 
 

@@ -1,6 +1,6 @@
-"""Repair: small projects of our own with faults put in by a seed; find them from a README and a few tests.
+"""Repair: find the faults in a small project from its README and a few tests.
 
-Splits differ in their projects and seeds: `test` has projects that `train` does not.
+The projects were written for Cairn; a seed draws the faults. The splits share no project; each has the seeds 0 to 999.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Repair:
     has_tests = True
 
     def ids(self, split: str) -> Sequence[str]:
-        """Return the ids: seeds first, so that neighbours are of different projects."""
+        """Return the ids, ordered by seed, so that neighbours come from different projects."""
         names = [name for name in projects() if (name in _HELD_OUT) == (split == "test")]
         return [f"{name}-{seed}" for seed in range(_SEEDS) for name in names]
 

@@ -1,6 +1,7 @@
-"""Office work by code: mail, calendar, files, contacts and payments behind an API; judged by the state that is left.
+"""Office work by code, judged by the final state.
 
-Any change that was not asked for costs the whole score. Splits differ in their seeds: other people, mails and sums.
+An API gives access to mail, calendar, files, contacts and payments. Any change that the task does not ask for costs the
+whole score. Splits differ in their seeds, so in people, mails and sums.
 """
 
 from __future__ import annotations
@@ -64,12 +65,12 @@ office = _Office()
 
 
 class OfficeWork:
-    """One episode in one office."""
+    """The office world of one episode."""
 
     prelude = _PRELUDE
 
     def __init__(self, task: OfficeTask) -> None:
-        """Begin in a copy of the task's world."""
+        """Copy the task's world."""
         self._task, self._world = task, task.world.copy()
         self._answer: object = None
         self.has_submitted = False
@@ -91,11 +92,11 @@ class OfficeWork:
         raise CallRefused("the task was submitted; nothing more can be done")
 
     def state(self) -> bytes:
-        """Return the world's state and what was submitted."""
+        """Return the world's state and the submission."""
         return self._world.state() + json.dumps([self._answer, self.has_submitted], sort_keys=True).encode()
 
     def judge(self, answer: str | None) -> tuple[float, str]:
-        """Compare the world with the one that is wanted."""
+        """Compare the world with the wanted one; see `problem.Work`."""
         given = self._answer if self.has_submitted else answer
         verdict = judge(self._task.world, self._world, self._task, given)
         said = "; ".join(verdict.problems) or "All that was asked for was done, and nothing else."
@@ -119,7 +120,7 @@ class Tools:
     has_tests = False
 
     def ids(self, split: str) -> Sequence[str]:
-        """Return the ids: seeds first, so that neighbours are of different templates."""
+        """Return the ids, ordered by seed, so that neighbours come from different templates."""
         return [f"{name}-{seed}" for seed in _SEEDS[split] for name in sorted(templates())]
 
     def load(self, task_id: str) -> Problem:

@@ -1,1 +1,1 @@
-"""What runs in the sandbox before a program: standard library only."""
+"""Code that runs in the sandbox before a program: standard library only."""

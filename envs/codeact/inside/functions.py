@@ -1,7 +1,7 @@
-"""What a program finds: `act`, `actions`, and a function for each tool of the environment.
+"""The functions of a program: `act`, `actions`, and one for each tool of the environment.
 
-`TOOLS`, a JSON text of names and the names of their parameters, stands above this source when it is sent; the
-interpreter gives `_cairn_call`, which has the host do something.
+The sender prepends `TOOLS`, a JSON text that maps tools to the names of their parameters. The interpreter provides
+`_cairn_call`, which sends a call to the host.
 """
 
 import json
@@ -9,12 +9,12 @@ import sys
 
 
 def act(action):
-    """Carry out an action and return what it shows."""
+    """Carry out an action and return the observation."""
     return _cairn_call("act", {"action": action})
 
 
 def actions():
-    """Return the actions that would do something now, or None where the environment does not say."""
+    """Return the admissible actions, or None if the environment does not list them."""
     return _cairn_call("actions", {})
 
 
@@ -32,6 +32,6 @@ def _function(tool, parameters):
     return function
 
 
-sys.displayhook = lambda value: None  # what is not printed is not shown
+sys.displayhook = lambda value: None  # only printed values are shown
 for _tool, _parameters in json.loads(TOOLS).items():
     globals()[_tool] = _function(_tool, _parameters)
