@@ -1,1 +1,1 @@
-"""Work in a browser: small web applications over one office (`apps`), and tasks in them with oracles (`tasks`)."""
+"""Browser environments: office web applications (`apps`), and tasks with oracles (`tasks`)."""

@@ -1,4 +1,4 @@
-"""The fields of a JSON object, each asked for by name and kind; what does not fit is an error that says where."""
+"""Typed access to the fields of a JSON object; errors give the location of invalid fields."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cairn.core.errors import CairnError
 
 
 class Fields:
-    """One object of a file; every method raises `CairnError` where a field is missing or of another kind."""
+    """One object of a file; methods raise `CairnError` for missing fields or wrong types."""
 
     def __init__(self, found: object, where: str) -> None:
         if not isinstance(found, dict):
@@ -22,20 +22,20 @@ class Fields:
 
     @property
     def names(self) -> set[str]:
-        """Which fields there are."""
+        """The names of the object's fields."""
         return set(self._found)
 
     def only(self, *names: str) -> None:
-        """Refuse other fields than these."""
+        """Raise an error if there are other fields than these."""
         if other := sorted(self.names - set(names)):
             raise CairnError(f"{self._where}: unknown field {other[0]!r:.80}; known: {', '.join(names)}")
 
     def error(self, name: str, expected: str) -> CairnError:
-        """Return the error that a field is not what is expected."""
+        """Return the error that a field has an invalid value."""
         return CairnError(f"{self._where}: {name!r} must be {expected}; got {self._found.get(name)!r:.80}")
 
     def value(self, name: str) -> Any:  # Any: JSON
-        """Return a field of any kind."""
+        """Return a field of any type."""
         if name not in self._found:
             raise CairnError(f"{self._where}: the field {name!r} is missing")
         return self._found[name]
@@ -76,21 +76,21 @@ class Fields:
         return tuple(value)
 
     def wholes(self, name: str, count: int) -> tuple[int, ...]:
-        """Return a list of so many whole numbers."""
+        """Return a list of `count` whole numbers."""
         value = self.value(name)
         if not isinstance(value, list) or len(value) != count or not all(type(each) is int for each in value):
             raise self.error(name, f"a list of {count} whole numbers")
         return tuple(value)
 
     def data(self, name: str) -> bytes:
-        """Return what a text in base64 holds."""
+        """Return the bytes of a base64 text."""
         try:
             return base64.b64decode(self.text(name), validate=True)
         except (binascii.Error, ValueError):
             raise self.error(name, "base64") from None
 
     def table(self, name: str) -> Mapping[str, Any]:  # Any: JSON
-        """Return an object as it is."""
+        """Return an object as a mapping."""
         value = self.value(name)
         if not isinstance(value, dict):
             raise self.error(name, "an object")

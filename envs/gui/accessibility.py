@@ -1,8 +1,8 @@
-"""What is on a page: its accessibility tree, as Chromium works it out, and a number for each element to act on.
+"""Reads a page's accessibility tree from Chromium, and numbers the elements for actions.
 
-Roles and names are Chromium's own (ARIA); values, states and places come with them. An element's number follows from
-its role, its name and how many such come before it, and from nothing else: it stays the same while the page changes
-around it, and equal pages have equal numbers in any browser.
+Roles and names are Chromium's own (ARIA), with values, states and positions. An element's number depends only on its
+role, its name and the number of such elements before it. So it stays the same while the page changes around it, and
+equal pages have equal numbers in any browser.
 """
 
 from __future__ import annotations
@@ -21,44 +21,44 @@ if TYPE_CHECKING:
     from cairn.sandboxes.browser.tab import Tab
 
 _MOST_NODES = 20_000
-_RANGES = (1_000, 10_000, 100_000, 1_000_000_000)  # of numbers; the next where those of one are taken
+_RANGES = (1_000, 10_000, 100_000, 1_000_000_000)  # of numbers; the next range if a number is taken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessibilityNode:
-    """An element, or a text, that can be seen."""
+    """A visible element or text."""
 
-    parent: int  # place among the nodes; -1: none
+    parent: int  # index of the parent node; -1: no parent
     role: str  # ARIA's, "text" for texts, "generic" for elements without one
-    name: str  # accessible name; of a text, the text
-    value: str | None  # of a field; None: it has none
+    name: str  # accessible name; of a text, the text itself
+    value: str | None  # of a field; None: no value
     states: tuple[str, ...]
     box: tuple[int, int, int, int]  # x, y, width, height in pixels of the window
-    options: tuple[str, ...]  # of a list to choose from
-    bid: str  # "" where nothing can be done with it
-    is_volatile: bool = False  # its document says that no future follows from it, as from a time that is shown
+    options: tuple[str, ...]  # of a select element
+    bid: str  # element number; "" if no action is possible
+    is_volatile: bool = False  # the document declares that no future depends on it, e.g. a displayed time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """A document as it is shown."""
+    """A document as displayed."""
 
     title: str
     url: str
     nodes: tuple[AccessibilityNode, ...]  # parents before children, in the document's order
-    left: int  # how many more there are than were read
+    left: int  # number of nodes beyond the limit, which were not read
     scroll: tuple[int, int]  # pixels right and down
     size: tuple[int, int]  # of the window, in pixels
     height: int  # of the document, in pixels
-    held: str  # hash of what does not show: texts as they are, carets, selections, places scrolled to inside
-    volatile: tuple[str, ...] = ()  # names in the address from which, so the document says, no future follows
+    held: str  # hash of invisible state: exact texts, carets, selections, inner scroll positions
+    volatile: tuple[str, ...] = ()  # address parameters on which no future depends, as the document declares
 
     def place(self, bid: str) -> int | None:
-        """Return where an element stands among the nodes; None: there is no such element."""
+        """Return an element's index among the nodes; None if it is missing."""
         return next((at for at, node in enumerate(self.nodes) if node.bid == bid), None) if bid else None
 
     def is_in_sight(self, node: AccessibilityNode) -> bool:
-        """Return whether some of it lies in the window."""
+        """Return whether part of a node is in the window."""
         x, y, width, height = node.box
         return x < self.size[0] and y < self.size[1] and x + width > 0 and y + height > 0
 
@@ -70,7 +70,10 @@ def reader() -> str:
 
 
 async def look(tab: Tab, *, everything: bool = False) -> View:
-    """Read the document of a tab; with `everything`, what has no role and nothing inside can be acted on too."""
+    """Read the document of a tab.
+
+    With `everything`, leaf elements without a role get numbers too.
+    """
     found = await tab.call(reader(), f"cairn.look({json.dumps(everything)}, {_MOST_NODES})")
     rows = found["rows"]
     bids = _numbers([(row[1], row[2]) if row[5] else None for row in rows])
@@ -88,7 +91,7 @@ async def look(tab: Tab, *, everything: bool = False) -> View:
     )
 
 
-def _node(row: Sequence[Any], bid: str) -> AccessibilityNode:  # Any: JSON, as reader.js has it
+def _node(row: Sequence[Any], bid: str) -> AccessibilityNode:  # Any: JSON, as returned by reader.js
     parent, role, name, value, states, _, box, options, is_volatile = row
     return AccessibilityNode(
         parent=parent,
@@ -109,7 +112,7 @@ def _code(role: str, name: str, count: int) -> int:
 
 
 def _numbers(keys: Sequence[tuple[str, str] | None]) -> list[str]:
-    """Return a number for each key, "" for None; no two are equal."""
+    """Return a unique number for each key, "" for None."""
     seen: Counter[tuple[str, str]] = Counter()
     taken: set[int] = set()
     numbers = []

@@ -1,4 +1,7 @@
-"""Carries out actions on a page, as a hand with mouse and keyboard would; what cannot be done is told, not raised."""
+"""Executes actions on a page like a user with mouse and keyboard.
+
+An action that cannot be executed raises `ActionRefused`, whose text the agent gets.
+"""
 
 from __future__ import annotations
 
@@ -19,20 +22,20 @@ from cairn.sandboxes.browser.tab import Tab
 
 Arguments = dict[str, Any]  # Any: see actions.Call
 _DRAG_STEPS = 5
-_TOLD = ("Unknown key", "invalid URL")  # Playwright's and Chromium's words for what an agent has got wrong
+_TOLD = ("Unknown key", "invalid URL")  # texts of Playwright and Chromium for errors by the agent
 _MOST_TYPED = 4096
-_MOST_KEYS = 4  # of a combination
+_MOST_KEYS = 4  # of a key combination
 
 
-class ActionRefused(Exception):  # noqa: N818  (an outcome that the agent is told)
-    """An action that cannot be carried out; the text says why."""
+class ActionRefused(Exception):  # noqa: N818  (an outcome for the agent, not a bug)
+    """An action that cannot be executed; the text gives the reason."""
 
 
 async def carry_out(page: BrowserPage, view: View, call: GuiCall) -> None:
-    """Do what a call says, on the elements of the page as `view` has them; see `BrowserPage.settle`.
+    """Execute a call on the elements of `view`; see `BrowserPage.settle`.
 
     Raises:
-        Refused: it cannot be done.
+        ActionRefused: the action cannot be executed.
         SandboxFailure: the page crashed or hangs.
     """
     given = dict(call.arguments)
@@ -46,7 +49,7 @@ async def carry_out(page: BrowserPage, view: View, call: GuiCall) -> None:
         if not tab.is_closed:
             raise
     except SandboxFailure:
-        if not tab.is_closed:  # else the document has had its tab closed: that is what came of it
+        if not tab.is_closed:  # otherwise the document closed its own tab, which is a valid result
             raise
 
 
@@ -77,7 +80,7 @@ async def _click_at(tab: Tab, x: float, y: float, button: str = "left", times: i
             tab.mouse("mousePressed", x, y, button, button, count),
             tab.mouse("mouseReleased", x, y, button, count=count),
         ]
-    await asyncio.gather(*events, tab.move(x, y))  # what lies there now learns of the mouse at once
+    await asyncio.gather(*events, tab.move(x, y))  # the element at the new position gets the mouse event at once
 
 
 async def _click(page: BrowserPage, places: dict[str, int], given: Arguments, times: int = 1) -> None:
@@ -105,7 +108,7 @@ async def _fill(page: BrowserPage, places: dict[str, int], given: Arguments) -> 
 
 
 async def _type(tab: Tab, text: str) -> None:
-    """Put a text in place of what is selected."""
+    """Replace the selection by a text."""
     if text:
         await tab.send("Input.insertText", text=text.encode("utf-8", "replace").decode())
     else:
@@ -140,15 +143,18 @@ async def _press(page: BrowserPage, places: dict[str, int], given: Arguments) ->
 
 
 async def _press_key(tab: Tab, combination: str) -> None:
-    """Press keys one after another and release them, also if one is none: Playwright would hold the others."""
-    keys = re.split(r"(?<=[^+])\+", combination)  # the plus itself may be one
+    """Press keys one after another and release them, even if one is invalid.
+
+    Playwright itself would keep the others pressed.
+    """
+    keys = re.split(r"(?<=[^+])\+", combination)  # the plus itself may be a key
     if len(keys) > _MOST_KEYS:
         raise ActionRefused(f"A combination may have {_MOST_KEYS} keys.")
     async with contextlib.AsyncExitStack() as held:
         for key in keys:
             await tab.driven.keyboard.down(key)
             held.push_async_callback(tab.driven.keyboard.up, key)
-    await tab.frame()  # it may have scrolled something
+    await tab.frame()  # the key may have scrolled something
 
 
 async def _focus(page: BrowserPage, places: dict[str, int], given: Arguments) -> None:
@@ -156,13 +162,13 @@ async def _focus(page: BrowserPage, places: dict[str, int], given: Arguments) ->
 
 
 async def _drag(page: BrowserPage, places: dict[str, int], given: Arguments) -> None:
-    """Press before what it is dragged onto comes into view: that may move what is pressed."""
+    """Press the mouse before scrolling the target into view, since that may move the source."""
     tab = page.tab
-    await _point(tab, places["to_bid"])  # what cannot be reached is told before anything is pressed
+    await _point(tab, places["to_bid"])  # checks that the target is reachable before the press
     start = await _point(tab, places["from_bid"])
     await _take(tab, start)
     try:
-        end = await _point(tab, places["to_bid"], "bring")  # what covers it now came by the press
+        end = await _point(tab, places["to_bid"], "bring")  # an element may cover it since the press
     except ActionRefused:
         await tab.mouse("mouseReleased", *start, "left", count=1)
         raise
@@ -170,14 +176,14 @@ async def _drag(page: BrowserPage, places: dict[str, int], given: Arguments) -> 
 
 
 async def _take(tab: Tab, start: tuple[float, float]) -> None:
-    """Press the mouse on something."""
-    await tab.call("", "getSelection().removeAllRanges()")  # else what is selected is carried off, and never arrives
+    """Press the mouse on an element."""
+    await tab.call("", "getSelection().removeAllRanges()")  # otherwise the browser drags the selection instead
     await tab.move(*start)
     await tab.mouse("mousePressed", *start, "left", "left", 1)
 
 
 async def _carry(tab: Tab, start: tuple[float, float], end: tuple[float, float]) -> None:
-    """Move what the mouse has taken, and let it go."""
+    """Move the mouse with the dragged element, and release it."""
     for step in range(1, _DRAG_STEPS + 1):
         x, y = (a + (b - a) * step / _DRAG_STEPS for a, b in zip(start, end, strict=True))
         await tab.move(x, y, "left")

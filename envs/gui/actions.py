@@ -1,10 +1,10 @@
-"""Actions on pages: BrowserGym's functions, as text or as JSON.
+"""Parses actions on pages: BrowserGym's functions, as text or as JSON.
 
 Text: one call with literals, ``click('417')``, ``fill('80', "Garden fence")``, ``scroll(0, 300)``.
 JSON: ``{"name": "fill", "arguments": {"bid": "80", "value": "Garden fence"}}``, by the schemas that `schemas` returns;
-the arguments may be a text of JSON, as OpenAI's servers send them.
+the arguments may be a JSON text, as in replies of OpenAI's servers.
 
-Nothing is evaluated, and Python's own parser is not asked, as deep nesting breaks it for good: a call is a name with
+Nothing is evaluated. Python's own parser is not used either, since deep nesting crashes it. A call is a name with
 texts, numbers and lists of texts.
 """
 
@@ -38,7 +38,7 @@ _TAB = {"type": "integer", "minimum": 0}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Function:
-    """What can be done."""
+    """A function that an action can call."""
 
     summary: str
     properties: Mapping[str, Schema] = field(default_factory=dict)  # in the order of the call's arguments
@@ -46,11 +46,11 @@ class Function:
 
     @property
     def required(self) -> list[str]:
-        """The arguments that must be given."""
+        """The required arguments."""
         return [name for name in self.properties if name not in self.optional]
 
     def form(self, name: str) -> str:
-        """Return how it is called."""
+        """Return the form of a call, for error messages."""
         return f"{name}({', '.join(f'{each}=…' if each in self.optional else each for each in self.properties)})"
 
 
@@ -97,7 +97,7 @@ FUNCTIONS: dict[str, Function] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuiCall:
-    """A call that fits its function."""
+    """A valid call of a function."""
 
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict)  # Any: texts, numbers, lists of texts
@@ -105,19 +105,19 @@ class GuiCall:
 
 @dataclass(frozen=True, slots=True)
 class GuiActionError:
-    """An action that is no call; the text says what is expected."""
+    """An invalid action; the text states the expected form."""
 
     text: str
 
 
 def usage(names: tuple[str, ...]) -> str:
-    """Return what can be done, as text."""
+    """Return the list of functions as text."""
     lines = [f"  {FUNCTIONS[name].form(name)}: {FUNCTIONS[name].summary}" for name in names]
     return "\n".join(["Actions, one a turn, such as click('417'); bid: the number of an element, as text:", *lines])
 
 
 def schemas(names: tuple[str, ...]) -> tuple[Schema, ...]:
-    """Return the functions as a model server takes them."""
+    """Return the functions as schemas for model servers."""
     return tuple(
         function_schema(name, found.summary, found.properties, found.required)
         for name, found in FUNCTIONS.items()
@@ -126,11 +126,11 @@ def schemas(names: tuple[str, ...]) -> tuple[Schema, ...]:
 
 
 def parse(action: str, names: tuple[str, ...]) -> GuiCall | GuiActionError:
-    """Return the call in an action, of one of the functions named; any text is one or a mistake."""
+    """Return the call in an action of one of the named functions, or an error; never raises."""
     text = action.strip()
     try:
         name, given = _from_json(text) if text.startswith("{") else _from_call(text)
-    except (ValueError, RecursionError):  # whatever is found in hostile texts
+    except (ValueError, RecursionError):  # hostile texts can cause any of these
         return GuiActionError(f"Expected one call such as click('417'), got {action[:80]!r}.")
     if name not in names:
         return GuiActionError(f"There is no function {name[:40]!r} here. Functions: {', '.join(names)}.")
@@ -183,7 +183,7 @@ def _tokens(text: str) -> list[str]:
 
 
 def _value(tokens: list[str]) -> tuple[object, list[str]]:
-    """Return the literal that comes first, and what follows it."""
+    """Return the first literal and the remaining tokens."""
     if not tokens:
         raise ValueError("no literal")
     first, rest = tokens[0], tokens[1:]
@@ -210,9 +210,9 @@ def _checked(name: str, given: dict[str, object]) -> GuiCall | GuiActionError:
     function = FUNCTIONS[name]
     for each in BIDS:
         if each in function.properties and type(given.get(each)) is int:
-            given[each] = str(given[each])  # a number is understood
+            given[each] = str(given[each])  # a number is accepted as a text
     if name == "noop" and list(given) in (["wait_ms"], ["argument 1"]):
-        given = {}  # BrowserGym's says how long it waits; here a turn has its time
+        given = {}  # BrowserGym's noop has a waiting time; here every turn takes the same time
     wrong = [f"missing: {each}" for each in function.required if each not in given]
     wrong += [f"unknown: {each[:40]}" for each in given if each not in function.properties]
     wrong += [

@@ -1,11 +1,11 @@
-"""What environments in a browser share: a page of a real Chromium, actions on it, and what is told of it.
+"""Base of browser environments: a page of a real Chromium, actions, and observations.
 
-A subclass says which sites there are, how a task begins, what has come of it, and what of the true state stands outside
-the pages. Sites are applications of this process (see `sandboxes.browser.browser`): a page reaches nothing else.
+Subclasses define the sites, how a task begins, how it is judged, and the part of the true state outside the pages.
+Sites are applications of this process (see `sandboxes.browser.browser`): a page can reach nothing else.
 
-The anchor is the state outside the pages, what has been copied and, of each tab, its address, its accessibility tree
-with values and states, without the elements' numbers, and what does not show (`View.held`). Where going back is allowed
-(`history`), it has the addresses gone through too, so that fewer states are met again.
+The anchor covers the state outside the pages, the clipboard, and for each tab its address, its accessibility tree with
+values and states but without element numbers, and its invisible state (`View.held`). If going back is allowed
+(`history`), it also covers the visited addresses, so fewer states recur.
 
 A page that crashes or hangs fails the episode; it is never scored.
 """
@@ -38,15 +38,15 @@ if TYPE_CHECKING:
     from cairn.sandboxes.browser.page import BrowserPage
 
 _HISTORY = ("go_back", "go_forward")
-_MOST_OPTIONS = 20  # of a list, as admissible actions
-_POINT_PX = 4  # half a side of what stands for a point
-_MOST_WAITS = 20  # steps of time that a page may take to be ready
+_MOST_OPTIONS = 20  # of a select element, as admissible actions
+_POINT_PX = 4  # half the side of the box around a point
+_MOST_WAITS = 20  # maximum number of time steps until a page is ready
 _FIRST = threading.Lock()  # environments in several threads share a browser
-_SHARED: list[Browser] = []  # of all environments of this process, one for each kind of page
+_SHARED: list[Browser] = []  # shared by all environments of this process, one for each page configuration
 
 
 class GuiConfig(EnvConfig):
-    """How pages are shown, and what may be done on them."""
+    """Configuration of a browser environment: page display and allowed actions."""
 
     width: int = Field(1024, ge=100, le=4096, description="Of the window, in pixels.")
     height: int = Field(768, ge=100, le=4096, description="Of the window, in pixels.")
@@ -71,17 +71,17 @@ class GuiConfig(EnvConfig):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """How a task begins."""
+    """The start of a task: goal, address and sites."""
 
     goal: str
     url: str
     sites: Mapping[str, Any]  # Any: ASGI applications, by host name
-    script: str = ""  # run in the first document, once it has loaded
+    script: str = ""  # run in the first document after it has loaded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuiVerdict:
-    """What came of a task that is over."""
+    """The result of a finished task."""
 
     score: float
     success: bool
@@ -90,53 +90,59 @@ class GuiVerdict:
 
 
 class GuiEnv(RephrasableFunctions, TextEnv):
-    """Base of environments in a browser. Subclasses implement `open`, `judge`, `hidden` and an oracle."""
+    """Base of browser environments.
+
+    Subclasses implement `open`, `judge`, `hidden` and an oracle.
+    """
 
     Config: ClassVar[type[EnvConfig]] = GuiConfig
     config: GuiConfig
-    without: ClassVar[tuple[str, ...]] = ()  # functions that make no sense here
-    everything: ClassVar[bool] = False  # what has no role can be acted on too
-    turn_ms: ClassVar[int] = 100  # of the pages' time
+    without: ClassVar[tuple[str, ...]] = ()  # functions that this environment does not offer
+    everything: ClassVar[bool] = False  # leaf elements without a role can be acted on too
+    turn_ms: ClassVar[int] = 100  # page time per turn
 
-    # -- what a subclass says ----------------------------------------------------------------------------------------
+    # -- for subclasses ----------------------------------------------------------------------------------------------
 
     def open(self, task_id: str, rng: random.Random) -> Opening:
         """Prepare the task's world."""
         raise NotImplementedError
 
     async def prepare(self, page: BrowserPage) -> str | None:
-        """Return what the loaded page adds to the goal; None: it is not ready, and is given more time."""
+        """Return the loaded page's addition to the goal; None: the page is not ready yet."""
         return ""
 
     async def judge(self, page: BrowserPage, message: str | None) -> GuiVerdict | None:
-        """Return what has come of the task; None: it goes on. `message`: what the user was told, if anything."""
+        """Return the result of the task; None: it continues.
+
+        `message`: the agent's message to the user, if any.
+        """
         raise NotImplementedError
 
     def hidden(self) -> bytes:
-        """Return what of the true state does not show on the pages."""
+        """Return the part of the true state that the pages do not show."""
         return b""
 
     def in_own_words(self, told: str) -> str:
-        """Return what pages show, as JSON of nodes, as it would be if the instruction were said in its own words."""
+        """Return the pages' content (JSON of nodes) with the instruction in its original wording."""
         return told
 
     def next_call(self, name: str) -> GuiCall:
-        """Return what the named oracle does next."""
+        """Return the named oracle's next call."""
         raise NotImplementedError
 
     @property
     def goal(self) -> str:
-        """What is asked for in the episode at hand."""
+        """The goal of the current episode."""
         return self._goal
 
-    # -- what this class does ----------------------------------------------------------------------------------------
+    # -- implementation ----------------------------------------------------------------------------------------------
 
     def setup(self) -> None:
-        """Start nothing yet: a page is taken when an episode starts.
+        """Prepare the browser; a page is acquired when an episode starts.
 
         Raises:
             MissingExtraError: Playwright is not installed.
-            MissingProgramError: there is no Chromium.
+            MissingProgramError: Chromium was not found.
         """
         self._first_limit = self.turn_limit
         self._no_reward = dict.fromkeys(self.meta.parts, 0.0)  # the parts of every turn's reward but the last one's
@@ -145,7 +151,7 @@ class GuiEnv(RephrasableFunctions, TextEnv):
         self._others: tuple[View, ...] = ()
         self._history: tuple[str, ...] = ()
         self._image: bytes | None = None
-        self.acted: Box | None = None  # of the element that was acted on last
+        self.acted: Box | None = None  # of the element of the last action
         self._functions = tuple(
             name for name in FUNCTIONS if name not in self.without and (self.config.history or name not in _HISTORY)
         )
@@ -162,13 +168,13 @@ class GuiEnv(RephrasableFunctions, TextEnv):
         self._goal = opening.goal
         try:
             self._browser.run(self._begin(self._page_at_hand(), opening, seed))
-        except BaseException:  # an interrupt too, which leaves a step half done; raised again
+        except BaseException:  # an interrupt too, which leaves a step unfinished; raised again
             self._lose_page()
             raise
         return "\n".join((f"Goal: {self._goal}", "", usage(self._functions), "", self._told("")))
 
     def act(self, action: str) -> Outcome:
-        """Carry out a call, and say what the page shows then."""
+        """Execute a call and return the page as text."""
         self.acted = None
         if len(action) > self.meta.max_action_chars:
             return self._goes_on(f"An action may have {self.meta.max_action_chars} characters.")
@@ -177,7 +183,7 @@ class GuiEnv(RephrasableFunctions, TextEnv):
             return self._goes_on(call.text)
         try:
             verdict, error = self._browser.run(self._step(self._page_at_hand(), call))
-        except BaseException:  # an interrupt too, which leaves a step half done; raised again
+        except BaseException:  # an interrupt too, which leaves a step unfinished; raised again
             self._lose_page()
             raise
         if verdict is None:
@@ -193,7 +199,7 @@ class GuiEnv(RephrasableFunctions, TextEnv):
         )
 
     def state(self) -> bytes:
-        """Return what stands outside the pages, and what each tab shows."""
+        """Return the state outside the pages, and each tab's content."""
         assert self.view is not None
         shown = [_canonical(view) for view in (self.view, *self._others)]
         index, copied = (self._page.active, self._page.clipboard.text) if self._page is not None else (0, "")
@@ -202,7 +208,10 @@ class GuiEnv(RephrasableFunctions, TextEnv):
         return b"%d:%b%b" % (len(parts), parts, self.hidden())
 
     def admissible(self) -> tuple[str, ...] | None:
-        """Return clicks, choices from lists, and other tabs; texts and points, which have no end, are not named."""
+        """Return clicks, choices from lists, and other tabs.
+
+        Typed texts and points are not listed, since they are unlimited.
+        """
         if self._has_ended or self.view is None:
             return ()
         calls = []
@@ -225,7 +234,7 @@ class GuiEnv(RephrasableFunctions, TextEnv):
         return written(self.next_call(name))
 
     def close(self) -> None:
-        """Give the page back."""
+        """Return the page to the browser."""
         if self._page is not None:
             self._release.detach()
             self._browser.give_back(self._page)
@@ -252,7 +261,7 @@ class GuiEnv(RephrasableFunctions, TextEnv):
         return self._page
 
     def _let_go_if_spent(self) -> None:
-        """Give a page back whose browser has gone, or that has had its leases."""
+        """Return a page whose browser has closed, or that has reached its maximum number of leases."""
         if self._page is not None and not self._browser.has(self._page):
             self._lose_page()
         elif self._page is not None and self._browser.is_worn(self._page):
@@ -337,18 +346,18 @@ os.register_at_fork(after_in_child=_free_lock)
 
 
 def close_browsers() -> None:
-    """Close the browsers that environments of this process share; they start again when an environment is reset."""
+    """Close this process's shared browsers; the next reset of an environment starts them again."""
     for browser in _SHARED:
         browser.close()
 
 
 @cache
 def _browser(path: str | None, width: int, height: int, step_s: float, has_sandbox: bool | None) -> Browser:
-    """Return the browser that all environments of this process with such pages share.
+    """Return the browser that environments with this page configuration share in this process.
 
     Raises:
         ImportError: Playwright is not installed.
-        MissingProgramError: there is no Chromium.
+        MissingProgramError: Chromium was not found.
     """
     from cairn.sandboxes.browser.browser import Browser, BrowserConfig
 
@@ -358,7 +367,7 @@ def _browser(path: str | None, width: int, height: int, step_s: float, has_sandb
 
 
 def _acted_on(view: View, call: GuiCall) -> Box | None:
-    """Return the box of the element that a call is about, of what is dragged, or one around its point."""
+    """Return the box of a call's element, of the dragged element, or one around its point."""
     given = call.arguments
     at = view.place(given.get("bid", given.get("from_bid", "")))
     if at is not None:
@@ -370,9 +379,9 @@ def _acted_on(view: View, call: GuiCall) -> Box | None:
 
 
 def _canonical(view: View) -> list[object]:
-    """Return what a page shows, without numbers of elements, places, and what it says is volatile."""
+    """Return a page's content without element numbers, positions, and volatile parts."""
     nodes: list[tuple[object, ...]] = []
-    places = {-1: -1}  # in the view -> among those that are left
+    places = {-1: -1}  # index in the view -> index among the remaining nodes
     for at, node in enumerate(view.nodes):
         if node.parent in places and not node.is_volatile:
             places[at] = len(nodes)
@@ -381,7 +390,7 @@ def _canonical(view: View) -> list[object]:
 
 
 def _lasting(url: str, volatile: Collection[str]) -> str:
-    """Return an address without these names and their values."""
+    """Return an address without these parameters."""
     parts = urlsplit(url)
     kept = [each for each in parts.query.split("&") if unquote_plus(each.partition("=")[0]) not in volatile]
     return parts._replace(query="&".join(kept)).geturl() if volatile else url

@@ -1,6 +1,7 @@
-"""Alternative names of GUI functions, and where texts mention functions: the first list, errors, patched calls.
+"""Alternative names of GUI functions, and the places where texts mention functions.
 
-Pages' own words stand in quotation marks on other lines, so nothing of a page is taken for any of these.
+These are the first list, errors, and patched calls. Page content is in quotation marks on other lines, so it is never
+mistaken for any of these.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ OTHERS: dict[str, tuple[str, ...]] = {
     "noop": ("wait", "do_nothing"),
     "send_msg_to_user": ("tell_user", "answer_user"),
 }
-_USAGE = "Actions, one a turn, "  # how the list's first line begins
-_CALLS = ("Error: It is ", "In place of this, the recorded action was taken: ")  # a call follows
-_NAMES = ("Error: There is no function ", "Error: Expected one call such as ")  # names stand anywhere
+_USAGE = "Actions, one a turn, "  # beginning of the list's first line
+_CALLS = ("Error: It is ", "In place of this, the recorded action was taken: ")  # followed by a call
+_NAMES = ("Error: There is no function ", "Error: Expected one call such as ")  # followed by names at any position
 
 
 class RephrasableFunctions(Rephrasable):
@@ -52,7 +53,7 @@ class RephrasableFunctions(Rephrasable):
         return {name: OTHERS[name] for name in self._functions}
 
     def rename_commands(self, text: str, rename: Callable[[str], str]) -> str:
-        """Return the text with the functions renamed, in all but the page's own words."""
+        """Return the text with the functions renamed, except in page content."""
         return rename_functions(text, rename)
 
     def shuffle_lists(self, text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
@@ -61,7 +62,7 @@ class RephrasableFunctions(Rephrasable):
 
 
 def rename_functions(text: str, rename: Callable[[str], str]) -> str:
-    """Return a text with `rename` applied where it names functions."""
+    """Return a text with `rename` applied to the function names."""
     lines = text.split("\n")
     if lines[0].startswith(_NAMES):
         lines[0] = rename(lines[0])
@@ -72,14 +73,17 @@ def rename_functions(text: str, rename: Callable[[str], str]) -> str:
 
 
 def shuffle_functions(text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
-    """Return a text whose list of functions is shuffled; a page's order is its own."""
+    """Return a text with its list of functions shuffled; the order of a page's content stays."""
     lines = text.split("\n")
     first, last = _listed(lines)
     return "\n".join([*lines[: first + 1], *shuffle(lines[first + 1 : last]), *lines[last:]])
 
 
 def _listed(lines: list[str]) -> tuple[int, int]:
-    """Return where the list of functions begins, with its first line, and ends; both 0 where there is none."""
+    """Return start and end of the list of functions; both 0 if there is no list.
+
+    The start is the list's first line.
+    """
     if not lines[0].startswith("Goal: "):
         return 0, 0
     first = next((at for at, line in enumerate(lines) if line.startswith(_USAGE)), None)

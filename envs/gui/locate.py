@@ -1,6 +1,6 @@
-"""How a person gets to one of many rows: by the pages' own searches and links, with names as the pages have them.
+"""Finds one of many rows like a user: by the pages' own searches, links and names.
 
-What a list holds is asked of the applications directly, so that looking for it leaves no trace in the world's log.
+The contents of lists are read from the applications directly, so that the search leaves no trace in the world's log.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from cairn.envs.gui.parts import PER_PAGE, distinct
 from cairn.envs.gui.ui_actions import Deed, click
 from cairn.envs.office.world import World
 
-Json = Any  # Any: what calls return; their documentation shows it
+Json = Any  # Any: results of calls; the calls' documentation shows them
 NameOf = Callable[[Json], str]
 
 
 def everything(world: World, app: str, name: str, **arguments: object) -> list[Json]:
-    """Return all that a call lists; what is None is left out."""
+    """Return all items of a call that returns pages; arguments that are None are omitted."""
     given = {key: value for key, value in arguments.items() if value is not None}
     items: list[Json] = []
     offset: int | None = 0
@@ -29,7 +29,7 @@ def everything(world: World, app: str, name: str, **arguments: object) -> list[J
 
 
 def turn_to(items: list[Json], is_it: Callable[[Json], bool], name_of: NameOf) -> Generator[Deed, None, str]:
-    """Turn the pages of a table to the one with an item; returns the name that the item has there."""
+    """Turn a table's pages to the one with an item; returns the item's name on that page."""
     at = next(at for at, item in enumerate(items) if is_it(item))
     for _ in range(at // PER_PAGE):
         yield click("link", "Next page")

@@ -1,11 +1,10 @@
-"""Whether a call does what a recorded one did: the same function, about the same element, with the same texts.
+"""Compares a call with a recorded one: same function, same element, same texts.
 
-What has one effect is one call: ``clear('80')`` and ``fill('80', "")``; a click on an element by its number, and with
-the mouse at a point in its box. A number says role, name and place among equals (see `looking`), so equal numbers are
-equal elements. What lies over an element at that point is not known.
+Calls with the same effect are equal: ``clear('80')`` and ``fill('80', "")``; a click on an element by its number, and
+one with the mouse at a point in its box. A number identifies role, name and index among equals (see `accessibility`),
+so equal numbers are equal elements. An element that covers the recorded one at that point is not detected.
 
-A tolerant match takes texts that are typed, sent or chosen for equal up to case and spaces, and scrolling for equal in
-the same direction.
+A tolerant match ignores case and spaces in typed, sent or chosen texts, and compares only the direction of scrolling.
 """
 
 from __future__ import annotations
@@ -26,15 +25,15 @@ _PIXELS = ("delta_x", "delta_y")
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """In what a call is like a recorded one; all of it: they match."""
+    """The aspects in which a call equals a recorded one; if all do, the calls match."""
 
     function: bool
-    element: bool  # or neither has one; not of another function
-    text: bool  # and everything else that is given; not of another function
+    element: bool  # or neither call has an element; False for another function
+    text: bool  # and all other arguments; False for another function
 
     @property
     def matches(self) -> bool:
-        """Whether one stands for the other."""
+        """Whether the calls match."""
         return self.function and self.element and self.text
 
 
@@ -49,7 +48,7 @@ def likeness(call: GuiCall, recorded: TakenAction, match: Match) -> Likeness:
 
 @dataclass(frozen=True, slots=True)
 class _Plain:
-    """A call in one of its forms."""
+    """A call in normalized form."""
 
     function: str
     elements: tuple[str, ...]
@@ -84,7 +83,7 @@ def _is_same_element(given: _Plain, wanted: _Plain, element: Element | None) -> 
 
 
 def _texts(others: Mapping[str, Any], match: Match) -> Mapping[str, Any]:
-    """Return arguments in a form that is equal where they match."""
+    """Return arguments in a form that is equal for matching calls."""
     return others if match == "exact" else {name: _told(name, value) for name, value in others.items()}
 
 

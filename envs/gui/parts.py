@@ -1,7 +1,8 @@
-"""What pages are made of: links, buttons, forms, tables; `apps/templates/page.html` writes them as HTML.
+"""Parts of pages as data: links, buttons, forms, tables.
 
-Pages are data, so that every one is accessible in the same way: a control has a label, and a name that no other on its
-page has. Everything is text; nothing here is HTML.
+The template `apps/templates/page.html` renders them. Since pages are data, all are accessible in the same way: a
+control has a label, and a name that is unique on its page.
+All texts are plain; nothing here is HTML.
 """
 
 from __future__ import annotations
@@ -17,28 +18,28 @@ PER_PAGE = 10  # rows of a table
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Link:
-    """Leads to another page."""
+    """A link to another page."""
 
     text: str
     to: str
-    name: str = ""  # accessible name where the text is not of its own
-    is_current: bool = False  # the page that is shown
+    name: str = ""  # accessible name if the text is not unique
+    is_current: bool = False  # links to the current page
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Button:
-    """Does something at once, or after a question."""
+    """A button that acts at once, or after a question."""
 
     text: str
     to: str
-    values: Mapping[str, str] = field(default_factory=dict)  # what is sent along
-    name: str = ""  # accessible name where the text is not of its own
+    values: Mapping[str, str] = field(default_factory=dict)  # sent with the request
+    name: str = ""  # accessible name if the text is not unique
     question: str = ""  # asked first, in a dialogue with the buttons Yes and No
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Field:
-    """One thing to be filled in or chosen."""
+    """A form field."""
 
     label: str
     name: str
@@ -50,13 +51,13 @@ class Field:
 
 
 def choices(values: Sequence[str], nothing: str | None = None) -> list[tuple[str, str]]:
-    """Return the options of a list to choose from; `nothing` is the text of the empty value, where there is one."""
+    """Return the options of a list; `nothing` is the text of the empty value, if there is one."""
     return ([] if nothing is None else [("", nothing)]) + [(value, value) for value in values]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Form:
-    """Fields and the buttons that send them."""
+    """A form: fields and submit buttons."""
 
     kind: ClassVar[str] = "form"
     to: str
@@ -64,7 +65,7 @@ class Form:
     fields: Sequence[Field] = ()
     hidden: Mapping[str, str] = field(default_factory=dict)
     heading: str = ""
-    is_get: bool = False  # looks something up, and changes nothing
+    is_get: bool = False  # the form only looks something up and changes nothing
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,7 +89,7 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FactList:
-    """Things that are told, each under its name."""
+    """A list of names with values."""
 
     kind: ClassVar[str] = "facts"
     pairs: Sequence[tuple[str, str]]
@@ -96,17 +97,17 @@ class FactList:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Prose:
-    """A text as somebody wrote it."""
+    """A text by a person."""
 
     kind: ClassVar[str] = "prose"
     text: str
     heading: str = ""
-    is_alert: bool = False  # says what is wrong
+    is_alert: bool = False  # an error message
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Nav:
-    """Links side by side."""
+    """A row of links."""
 
     kind: ClassVar[str] = "nav"
     name: str
@@ -117,7 +118,7 @@ class Nav:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bar:
-    """Buttons side by side."""
+    """A row of buttons."""
 
     kind: ClassVar[str] = "bar"
     buttons: Sequence[Button]
@@ -125,7 +126,7 @@ class Bar:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Menu:
-    """Buttons that come out when its own is pressed."""
+    """A menu of buttons that opens by its own button."""
 
     kind: ClassVar[str] = "menu"
     name: str
@@ -137,20 +138,23 @@ Part = Form | Table | FactList | Prose | Nav | Bar | Menu
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Page:
-    """What a visitor sees below the site's head."""
+    """The content of a page below the site's header."""
 
     title: str
     parts: Sequence[Part]
 
 
 def address(path: str, /, **values: str | int) -> str:
-    """Return a page's address on its site; empty values are left out."""
+    """Return a page's address on its site; empty values are omitted."""
     given = {name: value for name, value in values.items() if value != ""}
     return f"{path}?{urlencode(given)}" if given else path
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    """Return the names with white space in order and ``(2)``, ``(3)``, ... after those that came before."""
+    """Return unique names, with normalized white space.
+
+    Repeated names get ``(2)``, ``(3)``, ... at the end.
+    """
     seen: Counter[str] = Counter()
     told = []
     for name in (" ".join(each.split()) for each in names):

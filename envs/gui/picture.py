@@ -1,4 +1,4 @@
-"""Pictures of pages: what is in the window as a PNG, with elements' numbers over it, or one element marked."""
+"""Screenshots of pages as PNG, with element numbers or with one element marked."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from cairn.envs.gui.accessibility import View
     from cairn.sandboxes.browser.tab import Tab
 
-_MARK = 3  # pixels of a mark's line
+_MARK = 3  # line width in pixels
 _COLOURS = ("#c1121f", "#1d3557", "#2a6f2b", "#7b2cbf", "#b35c00", "#006d77")
 
 
 async def screenshot(tab: Tab, marked: View | None) -> bytes:
-    """Return what is in the window, as a PNG; with a view, each element's number stands at its corner."""
+    """Return a screenshot of the window; with a view, each element's number is at its corner."""
     image = await tab.picture()
     return image if marked is None else with_numbers(image, marked)
 
 
 def with_numbers(image: bytes, view: View) -> bytes:
-    """Return a picture of a page with a frame around every element in sight, and its number."""
+    """Return a picture of a page with a frame and number for every element in sight."""
     from PIL import Image, ImageDraw
 
     picture = Image.open(io.BytesIO(image)).convert("RGB")
@@ -37,7 +37,10 @@ def with_numbers(image: bytes, view: View) -> bytes:
 
 
 def with_frame(image: bytes, box: Box) -> bytes:
-    """Return a picture of a page with one element marked; one out of sight by a bar at the edge that it lies beyond."""
+    """Return a picture of a page with one element framed.
+
+    An element outside the picture is shown as a bar at the nearest edge.
+    """
     from PIL import Image, ImageDraw
 
     picture = Image.open(io.BytesIO(image)).convert("RGB")
@@ -46,7 +49,7 @@ def with_frame(image: bytes, box: Box) -> bytes:
 
 
 def frame_of(box: Box, width: int, height: int) -> Box:
-    """Return what a frame goes around in a picture of that size: the element, or a line at the edge it lies beyond."""
+    """Return the box to frame: the element, or a line at the nearest edge if it is outside."""
     x, y, w, h = box
     if x < width and y < height and x + w > 0 and y + h > 0:
         return box
@@ -55,7 +58,7 @@ def frame_of(box: Box, width: int, height: int) -> Box:
 
 
 def _within(start: int, length: int, size: int) -> tuple[int, int]:
-    """Return where the nearest part begins whose frame shows, and its length."""
+    """Return start and length of the nearest part whose frame is visible."""
     first, last = (min(max(at, _MARK), size - _MARK) for at in (start, start + length))
     return first, last - first
 

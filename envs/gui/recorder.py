@@ -1,4 +1,4 @@
-"""Notes, while an environment in a browser is played, which elements the actions are about."""
+"""Records the elements of actions while a browser environment is played."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class GuiRecorder:
-    """Plays as the environment does."""
+    """Wraps a browser environment and plays like it."""
 
     def __init__(self, env: GuiEnv) -> None:
         self.env = env
@@ -22,12 +22,12 @@ class GuiRecorder:
         self._taken: list[TakenAction | None] = []
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
-        """Start an episode, as the environment does."""
+        """Start an episode of the environment."""
         self._taken = []
         return self.env.reset(seed=seed, options=options)
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Carry out an action, as the environment does."""
+        """Execute an action in the environment."""
         self._taken.append(self._read(action))
         return self.env.step(action)
 
@@ -36,10 +36,10 @@ class GuiRecorder:
         return self.env.oracle(name)
 
     def recorded(self, episode: Episode) -> RecordedEpisode | None:
-        """Return the record of the episode that was played last; None: nothing was done in it.
+        """Return the record of the last episode; None if it has no valid action.
 
         Raises:
-            ValueError: it failed.
+            ValueError: the episode failed.
         """
         return recorded(episode, self._taken, self.env.goal, self.env.task_type(episode.task.task_id))
 
@@ -53,7 +53,7 @@ class GuiRecorder:
 
 
 def _element(view: View, call: GuiCall) -> Element | None:
-    """Return the element that a call names, or the last in the document of those under the point that it names."""
+    """Return the element that a call names, or the last one in the document at the call's point."""
     given = call.arguments
     bid = given.get("bid", given.get("from_bid"))
     elements = [Element(bid=node.bid, role=node.role, name=node.name, box=node.box) for node in view.nodes if node.bid]

@@ -1,6 +1,7 @@
-"""Episodes on web pages, recorded to be played again without a browser; `recording_file` keeps them.
+"""Recorded episodes on web pages, to be replayed without a browser.
 
-Turns whose action was no call changed nothing and are left out: an episode is what was shown and done otherwise.
+`recording_file` stores them. Turns with an invalid action changed nothing and are left out: an episode consists of the
+other observations and actions.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from cairn.envs.gui.actions import GuiCall
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Element:
-    """What an action was about."""
+    """The element of an action."""
 
     bid: str
     role: str
@@ -23,24 +24,24 @@ class Element:
     box: tuple[int, int, int, int]  # x, y, width, height in pixels of the window, before the action
 
     def holds(self, x: float, y: float) -> bool:
-        """Return whether a point lies in its box."""
+        """Return whether a point is in the element's box."""
         left, top, width, height = self.box
         return left <= x < left + width and top <= y < top + height
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakenAction:
-    """What an action was."""
+    """A recorded action: its call and its element."""
 
     call: GuiCall
-    element: Element | None  # by number, or the innermost one at the point; None: about none
+    element: Element | None  # by number, or the innermost one at the point; None: no element
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """What was shown, and what was done then."""
+    """An observation, and the action that followed."""
 
-    shown: Observation  # without tools, which follow from the recording's functions
+    shown: Observation  # without tools, which are determined by the recording's functions
     taken: TakenAction
     reward: float  # the environment's
 
@@ -51,12 +52,12 @@ class RecordedEpisode:
 
     task_id: str
     task_type: str
-    seed: int  # what `reset(seed=)` got
+    seed: int  # argument of `reset(seed=)`
     goal: str
     moves: tuple[Move, ...]  # at least one
-    final: Observation  # what the last one led to
-    ending: Ending  # no failure
-    score: float  # as the environment had it
+    final: Observation  # observation after the last action
+    ending: Ending  # never a failure
+    score: float  # the environment's score
     success: bool
 
 
@@ -66,15 +67,17 @@ class Recording:
 
     env_id: str
     env_version: int
-    settings: Mapping[str, Any]  # Any: of the environment's Config, JSON
-    functions: tuple[str, ...]  # that could be called
+    settings: Mapping[str, Any]  # Any: JSON of the environment's Config
+    functions: tuple[str, ...]  # callable functions
     episodes: tuple[RecordedEpisode, ...]
 
 
 def recorded(
     episode: Episode, taken: Sequence[TakenAction | None], goal: str, task_type: str
 ) -> RecordedEpisode | None:
-    """Return the record of an episode; `taken`: what each turn's action was, None: no call. None: nothing was done.
+    """Return the record of an episode; None if it has no valid action.
+
+    `taken`: each turn's action; None for an invalid one.
 
     Raises:
         ValueError: the episode failed.

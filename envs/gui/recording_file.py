@@ -1,6 +1,7 @@
-"""Files of recorded episodes: JSON lines, the first of which says of what environment; ``.gz`` is compressed.
+"""Reads and writes recorded episodes as JSON lines; ``.gz`` files are compressed.
 
-Nothing in a file is run; what does not fit is refused, with its line. Lone surrogates survive. Calls are kept as text.
+The first line names the environment. Nothing in a file is executed; an invalid line raises an error with its number.
+Lone surrogates survive. Calls are stored as text.
 
 ::
 
@@ -27,7 +28,7 @@ from cairn.envs.gui.recording import Element, Move, RecordedEpisode, Recording, 
 
 VERSION = 1
 _MARK = "cairn_gui_recording"
-_MOST_BYTES = 4 << 30  # of all lines; a compressed file says little about them
+_MOST_BYTES = 4 << 30  # of all lines, uncompressed, since a compressed file's size does not limit it
 
 Json = dict[str, Any]  # Any: JSON
 
@@ -36,7 +37,7 @@ def write(recording: Recording, file: Path) -> None:
     """Write a new file; equal recordings give equal files.
 
     Raises:
-        CairnError: there is one already, or it cannot be written.
+        CairnError: the file exists already, or it cannot be written.
     """
     lines = [_head_json(recording), *map(_episode_json, recording.episodes)]
     data = "".join(f"{json.dumps(line, separators=(',', ':'))}\n" for line in lines).encode("ascii")
@@ -49,10 +50,10 @@ def write(recording: Recording, file: Path) -> None:
 
 
 def check_free(file: Path) -> None:
-    """See to it that a file can be written, before anything is played for it.
+    """Check that a new file can be written, before episodes are played.
 
     Raises:
-        CairnError: there is one already, or no folder for it.
+        CairnError: the file exists already, or its folder is missing.
     """
     if not file.parent.is_dir():
         make = f"mkdir -p {quote(str(file.parent))}"
@@ -62,11 +63,11 @@ def check_free(file: Path) -> None:
 
 
 def read(file: Path) -> Recording:
-    """Return what a file holds.
+    """Return a file's recording.
 
     Raises:
-        MissingDataError: there is no such file.
-        CairnError: it is no recording, or not of this version; says in which line, what was expected and what came.
+        MissingDataError: the file does not exist.
+        CairnError: the file is not a recording of this version; gives the line, the expected value and the actual one.
     """
     lines = _lines(file)
     first = next(lines, None)

@@ -1,6 +1,6 @@
-"""A page as text: one line for what has something to say, indented by what it stands in, elements with their numbers.
+"""Renders a page as text: one indented line per node with content, elements with numbers.
 
-Whatever the page says stands in quotation marks, so that no page can write lines of ours.
+Page content is always in quotation marks, so a page cannot imitate the environment's own lines.
 
 ::
 
@@ -11,9 +11,9 @@ Whatever the page says stands in quotation marks, so that no page can write line
         "2031-05-04"
     [903] searchbox "Search": "fence"
 
-A list's options have a quarter of the budget. The budget cuts what is least useful first: texts out of sight, the
-farthest first, then long texts in sight, then elements out of sight, then what is in sight, the last first. What was
-left out is counted at the end.
+A list's options have a quarter of the budget. The budget cuts the least useful lines first: texts out of sight, the
+farthest first, then long texts in sight, then elements out of sight, then the rest in sight, the last first. The last
+line counts the lines that were left out.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from itertools import accumulate
 
 from cairn.envs.gui.accessibility import AccessibilityNode, View
 
-CHARS_PER_TOKEN = 4  # an estimate: environments know no tokenizer
+CHARS_PER_TOKEN = 4  # an estimate, since environments have no tokenizer
 _STRUCTURE = {
     "alert", "alertdialog", "article", "cell", "columnheader", "dialog", "grid", "gridcell", "heading", "img", "image",
     "list", "listitem", "main", "menu", "menubar", "navigation", "radiogroup", "region", "row", "rowheader", "status",
@@ -34,7 +34,7 @@ _PLAIN = {"list", "main", "form", "row", "cell", "gridcell", "listitem", "naviga
 
 
 def tell(view: View, token_budget: int) -> str:
-    """Return a page's lines, and a last one for what the budget left out."""
+    """Return a page's lines, and a last one that counts the lines beyond the budget."""
     most = token_budget * CHARS_PER_TOKEN
     kept, num_cut = _within(view, _lines(view, most // 4), most)
     said = [line for _, line in kept]
@@ -45,12 +45,15 @@ def tell(view: View, token_budget: int) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return what somebody wrote, on one line and in quotation marks."""
+    """Return page content on one line and in quotation marks."""
     return json.dumps(text, ensure_ascii=False)
 
 
 def _lines(view: View, most_of_options: int) -> list[tuple[AccessibilityNode, str]]:
-    """Return nodes that say something, with their lines, in order; of a list's options so many characters."""
+    """Return nodes with their lines, in order, except nodes without content.
+
+    `most_of_options`: maximum number of characters of a list's options.
+    """
     depths: list[int] = []
     found: list[tuple[AccessibilityNode, str]] = []
     for node in view.nodes:
@@ -63,7 +66,7 @@ def _lines(view: View, most_of_options: int) -> list[tuple[AccessibilityNode, st
 
 
 def _says(view: View, node: AccessibilityNode, most_of_options: int) -> str:
-    """Return what a node adds to what stands around it; "" for nothing."""
+    """Return a node's line without content that its ancestors already show; "" for nothing."""
     if node.role == "text":
         return "" if _is_named_after(view, node) else quoted(node.name)
     parts = [f"[{node.bid}]"] if node.bid else []
@@ -84,7 +87,7 @@ def _says(view: View, node: AccessibilityNode, most_of_options: int) -> str:
 
 
 def _choices(options: Sequence[str], most: int) -> str:
-    """Return a list's first options, in so many characters, and how many more there are."""
+    """Return a list's first options, up to `most` characters, and the number of the others."""
     said = [quoted(each) for each in options]
     ends = accumulate(len(each) + len(", ") for each in said)
     num_told = sum(end <= most for end in ends)
@@ -93,7 +96,7 @@ def _choices(options: Sequence[str], most: int) -> str:
 
 
 def _is_named_after(view: View, text: AccessibilityNode) -> bool:
-    """Return whether an element around a text has said it already, in its name."""
+    """Return whether an ancestor's name already contains a text."""
     parent, said = text.parent, " ".join(text.name.split())
     while parent >= 0:
         node = view.nodes[parent]
@@ -107,7 +110,7 @@ def _is_named_after(view: View, text: AccessibilityNode) -> bool:
 def _within(
     view: View, lines: list[tuple[AccessibilityNode, str]], most: int
 ) -> tuple[list[tuple[AccessibilityNode, str]], int]:
-    """Return what fits into so many characters, in order, and how many lines do not."""
+    """Return the lines that fit into `most` characters, in order, and the number of the others."""
     if sum(len(line) + 1 for _, line in lines) <= most:
         return lines, 0
     order = sorted(range(len(lines)), key=lambda at: _use(view, lines[at], at))
@@ -122,7 +125,7 @@ def _within(
 
 
 def _use(view: View, line: tuple[AccessibilityNode, str], at: int) -> tuple[int, int]:
-    """Return a line's place in the order of usefulness, the most useful first."""
+    """Return a line's rank of usefulness, the most useful first."""
     node, said = line
     if view.is_in_sight(node):
         return (0 if node.bid or len(said) < 200 else 2), at

@@ -1,11 +1,11 @@
-"""Web applications over a world: which page stands at which address, what its forms do, and who is served what.
+"""Web applications over a world: pages at addresses, and forms that call the world.
 
-Each `Site` has a host name of its own (``http://mail/``); `site` makes one ASGI application of all. Looking at a page
-changes nothing: only forms that are posted do, by one call of the world, and after it the browser is sent on to a page.
-A call that the world refuses leaves the world as it was, and the form comes back with the reason and what was filled
-in. Pages know no clock but the world's, and keep nothing: what is not in the world stands in the address.
+Each `Site` has its own host name (``http://mail/``); `site` combines all into one ASGI application. Displaying a page
+changes nothing. Only a posted form does, by one call of the world, and then the browser is redirected to a page. If the
+world rejects the call, it stays unchanged, and the form is shown again with the reason and the entered values. Pages
+have no clock except the world's, and store nothing: any state outside the world is in the address.
 
-It trusts `world_of` to say whose world a request is for; it has no sign-in and serves one thread.
+The function `world_of` decides the world of a request; there is no sign-in. A site serves one thread.
 """
 
 from __future__ import annotations
@@ -48,44 +48,44 @@ How = Callable[[World, Step], Iterator[Deed]]
 
 @dataclass(frozen=True, kw_only=True)
 class Visit:
-    """One request, as pages see it."""
+    """One request, as input of a page."""
 
     world: World
-    path: Mapping[str, str]  # what stands for the {names} of the address
+    path: Mapping[str, str]  # values of the {names} in the address
     query: Mapping[str, str]
-    form: Sequence[tuple[str, str]] = ()  # what was posted, in order; of a page that is only shown, nothing
-    error: str = ""  # why what was posted could not be done
+    form: Sequence[tuple[str, str]] = ()  # posted fields, in order; empty unless the page was posted
+    error: str = ""  # reason why the posted form was rejected
 
     def call(self, app: str, name: str, /, **arguments: object) -> Any:  # Any: JSON, as the call's documentation shows
-        """Carry out a call; what is None is left out."""
+        """Execute a call; arguments that are None are omitted."""
         return self.world.call(app, name, {key: value for key, value in arguments.items() if value is not None})
 
     def perform(self, app: str, name: str, /, **given: object) -> Any:  # Any: JSON
-        """Carry out a call with the fields of the form, which are named as its arguments; `given` come first."""
+        """Execute a call with the form's fields as arguments; `given` takes precedence."""
         parameters = calls_of(type(self.world.apps[app]))[name].parameters
         sent = {key for key, _ in self.form}
         arguments = {each: self.typed(each, parameters[each].kind) for each in parameters if each in sent}
         return self.world.call(app, name, {**arguments, **given})
 
     def value(self, name: str, otherwise: str = "") -> str:
-        """Return what was filled into a field, else what the address says, else `otherwise`."""
+        """Return a field's entered value, else the address's value, else `otherwise`."""
         return dict(self.form).get(name, self.query.get(name, otherwise))
 
     def values(self, name: str, otherwise: Sequence[str] = ()) -> list[str]:
-        """Return the values of the boxes that were ticked."""
+        """Return the values of the ticked boxes."""
         return [value for key, value in self.form if key == name] if self.form else list(otherwise)
 
     def page(self) -> int:
-        """Return the number of the page of a table, from 1."""
+        """Return the page number of a table, from 1."""
         text = self.query.get("page", "1")
         return int(text) if re.fullmatch(r"[1-9]\d{0,5}", text, re.ASCII) else 1
 
     def listed(self, app: str, name: str, /, **arguments: object) -> Any:  # Any: JSON
-        """Return one page of what a call lists."""
+        """Return one page of a call's items."""
         return self.call(app, name, **arguments, limit=PER_PAGE, offset=(self.page() - 1) * PER_PAGE)
 
     def everything(self, app: str, name: str, /, **arguments: object) -> list[Any]:  # Any: JSON
-        """Return all that a call lists."""
+        """Return all items of a call that returns pages."""
         items: list[Any] = []  # Any: JSON
         offset: int | None = 0
         while offset is not None:
@@ -95,7 +95,10 @@ class Visit:
         return items
 
     def typed(self, name: str, kind: object) -> object:
-        """Return a field as its argument's type; a text that is none of that type stays one, and is refused."""
+        """Return a field in its argument's type.
+
+        A text that is not of that type stays a text, which the call rejects.
+        """
         text = self.value(name)
         if kind is int:
             return int(text) if re.fullmatch(r"\d{1,9}", text, re.ASCII) else text
@@ -109,12 +112,12 @@ class Visit:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Place:
-    """An address: what it shows, and what its forms do."""
+    """An address with its page and the action of its forms."""
 
     path: str
     show: Callable[[Visit], Page]
-    do: Callable[[Visit], str] | None = None  # carries out what was posted; returns the address to go on to
-    told: str = ""  # said on the next page when it is done
+    do: Callable[[Visit], str] | None = None  # executes a posted form; returns the address to redirect to
+    told: str = ""  # message on the next page after success
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,15 +127,17 @@ class Site:
     name: str  # also its host name
     title: str
     places: Sequence[Place]
-    how: Mapping[str, How] = field(default_factory=dict)  # call -> how a person does such a step on the pages
-    data: type[App] | None = None  # tables and calls, of an application that the office does not have
-    furnish: Callable[[World, random.Random], None] = lambda world, rng: None  # puts in what it holds at first
+    how: Mapping[str, How] = field(default_factory=dict)  # call -> UI actions that carry out such a step
+    data: type[App] | None = None  # the application's own tables and calls, if the office does not have it
+    furnish: Callable[[World, random.Random], None] = lambda world, rng: None  # adds the initial data
 
 
 def doing(app: str, name: str, to: str, **arguments: str) -> Callable[[Visit], str]:
-    """Return what a form does: a call with its fields, and with parts of the address where `arguments` say which.
+    """Return a form's handler: a call with its fields and with parts of the address.
 
-    It goes on to the form's field ``back``, or to `to`, in which parts of the address stand in braces.
+    `arguments` maps arguments of the call to parts of the address. The handler redirects to the form's field ``back``,
+    or
+    to `to`, in which parts of the address are in braces.
     """
 
     def do(visit: Visit) -> str:
@@ -146,7 +151,7 @@ def cents(text: str) -> int:
     """Return an amount like 12.50 in whole cents.
 
     Raises:
-        OfficeError: it is none.
+        OfficeError: the text is not an amount.
     """
     found = _AMOUNT.fullmatch(text.strip())
     if not found:
@@ -185,7 +190,7 @@ def _file(name: str) -> Callable[[Request], Response]:
 
 
 def _endpoint(each: Site, titles: Mapping[str, str], place: Place, world_of: WorldOf) -> Callable[[Request], Any]:
-    """Return the handler of one address."""  # Any: what Starlette awaits
+    """Return the handler of one address."""  # Any: the type that Starlette awaits
     told = {other.told for other in each.places}
 
     async def handle(request: Request) -> Response:
@@ -207,7 +212,7 @@ def _endpoint(each: Site, titles: Mapping[str, str], place: Place, world_of: Wor
 
 
 def _then(to: str, told: str) -> str:
-    """Return an address of this site, with what is to be said there."""
+    """Return an address of this site, with the message for its page."""
     to = to if to.startswith("/") and not to.startswith(("//", "/\\")) else "/"
     return f"{to}{'&' if '?' in to else '?'}{urlencode({'done': told})}" if told else to
 
@@ -238,7 +243,7 @@ def _answer(each: Site, titles: Mapping[str, str], page: Page, error: str, done:
 
 
 def _finalize(value: object) -> object:
-    is_ours = hasattr(value, "__html__")  # what a macro made: escaped already
+    is_ours = hasattr(value, "__html__")  # output of a macro, which is already escaped
     return _NOT_IN_HTML.sub("\ufffd", value) if isinstance(value, str) and not is_ours else value
 
 

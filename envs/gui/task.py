@@ -1,8 +1,8 @@
-"""What a task on web pages is: as in the office, and of one of two tiers.
+"""Task templates on web pages: office templates in two tiers.
 
-The reference steps give the state that is wanted; `apps.deeds` says how a person carries each out on the pages. An
-answer is a whole number or a text, which the agent sends to the user; the page that the last of the plan's `looks`
-leads to has it. An oracle looks, takes the steps, and sends the answer.
+The reference steps produce the wanted state; `apps.deeds` translates each into UI actions. An answer is a whole number
+or a text, which the agent sends to the user; the page after the last of the plan's `looks` shows it. An oracle performs
+the looks and the steps, then sends the answer.
 """
 
 from __future__ import annotations
@@ -21,13 +21,16 @@ Tier = Literal["simple", "workflow"]
 
 @dataclass(frozen=True, kw_only=True)
 class Template(task.TaskTemplate):
-    """A kind of task on pages."""
+    """A template of tasks on pages."""
 
-    tier: Tier  # simple: one application; workflow: what is read in one is done in another
+    tier: Tier  # simple: one application; workflow: reads in one and acts in another
 
 
 def simple(name: str, level: int, app: str, make: Callable[[World, random.Random], Plan]) -> Template:
-    """Return a template of one application; level 1: one page, 2: a search or two pages, 3: several things or steps."""
+    """Return a template of one application.
+
+    Level 1: one page; 2: a search or two pages; 3: several things or steps.
+    """
     return Template(name=name, level=level, apps=(app,), make=make, tier="simple")
 
 

@@ -1,7 +1,7 @@
-"""What a person does on a page, one thing at a time, with elements known by role and accessible name.
+"""UI actions of a user on a page, with elements identified by role and accessible name.
 
-Deeds hold no selectors and no ids. Whoever carries them out finds the one visible element that has the role and exactly
-the name at that moment; none, or several, is an error. `site.Site.how` makes them.
+UI actions contain no selectors and no ids. The executor finds the one visible element with the role and exactly the
+name at that moment; zero or several matches are an error. The functions in `site.Site.how` create UI actions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Verb = Literal["goto", "click", "fill", "select", "check", "press"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Deed:
-    """One thing done.
+    """One UI action.
 
     ``Deed(verb="fill", role="textbox", name="Subject", text="Garden fence")``
     """
@@ -32,12 +32,12 @@ def goto(address: str) -> Deed:
 
 
 def click(role: str, name: str) -> Deed:
-    """Click on an element; a checkbox that is ticked is cleared so."""
+    """Click on an element; this clears a ticked checkbox."""
     return Deed(verb="click", role=role, name=" ".join(name.split()))
 
 
 def fill(name: str, text: str, role: str = "textbox") -> Deed:
-    """Replace what a field holds."""
+    """Replace a field's content."""
     return Deed(verb="fill", role=role, name=name, text=text)
 
 
@@ -47,7 +47,7 @@ def select(name: str, option: str) -> Deed:
 
 
 def check(name: str, role: str = "checkbox") -> Deed:
-    """Tick a checkbox or choose a radio button; one that is so already stays."""
+    """Tick a checkbox or choose a radio button; no effect if it is already chosen."""
     return Deed(verb="check", role=role, name=" ".join(name.split()))
 
 
@@ -69,7 +69,7 @@ def search(name: str, words: str) -> Iterator[Deed]:
 
 
 def texts(value: object) -> list[str]:
-    """Return the texts of an argument that is a list of them, or of none."""
+    """Return the texts of an argument that is a list of texts or None."""
     if value is None:
         return []
     assert isinstance(value, list | tuple)

@@ -1,9 +1,9 @@
-"""Forms in several steps, of which only the last does something, and does it whole.
+"""Forms in several steps, of which only the last one acts, in one call.
 
-What was answered so far stands in the address of the next step, in fields that are sent along: an unfinished wizard is
-nothing but its address. So it leaves no trace in the world when it is given up, the Back link undoes a step, and equal
-worlds at equal addresses show equal pages. A step is left only with answers that the call's own checks let pass; what
-depends on the world is checked by the call, at the end.
+The earlier answers are in the next step's address and hidden fields: an unfinished wizard is only its address. So an
+abandoned wizard leaves no trace in the world, the Back link undoes a step, and equal worlds at equal addresses show
+equal pages. A step can be left only with answers that pass the call's own argument checks; checks against the world
+happen in the call, at the end.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ NEXT, BACK = "Next", "Back"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Wizard:
-    """Steps that lead to one call; each field is named as the argument that it fills."""
+    """Steps that lead to one call; each field is named after the argument that it fills."""
 
-    path: str  # of the first step, and of the others with their numbers behind it
+    path: str  # base path; the step's number follows
     title: str
     app: str
     call: str
     steps: Sequence[tuple[str, Sequence[Field]]]  # heading and fields
     confirm: str  # the last button
-    then: str  # where to go on
+    then: str  # address to redirect to
     told: str
 
     def places(self) -> list[Place]:
@@ -38,7 +38,7 @@ class Wizard:
         return [*steps, Place(path=f"{self.path}/review", show=self._review, do=self._do, told=self.told)]
 
     def deeds(self, answers: Mapping[str, object]) -> Iterator[Deed]:
-        """Yield how a person goes through it, from its first step on."""
+        """Yield the UI actions that complete the wizard, from its first step."""
         for _, fields in self.steps:
             for each in fields:
                 if each.name in answers:
@@ -91,7 +91,7 @@ class Wizard:
         return Nav(name="Steps", links=links)
 
     def _problem(self, visit: Visit, number: int) -> str:
-        """Return why the answers of the first steps will not do, or "" when they will."""
+        """Return why the answers of the first steps are invalid, or ""."""
         checks = calls_of(type(visit.world.apps[self.app]))[self.call].parameters
         asked = replace(visit, form=tuple(self._answers(visit).items()))
         try:

@@ -1,1 +1,1 @@
-"""A household in text: fetch, clean, heat, cool, look. The rules and texts of ALFWorld's games, in plain Python."""
+"""Household environment: ALFWorld's rules and texts in pure Python."""

@@ -1,7 +1,8 @@
-"""Random access to the lines of a gzip file: read it through once, then any line costs a few milliseconds.
+"""Random access to the lines of a gzip file.
 
-The compressed bytes stay in memory, with a copy of the decompressor at the start of every block; a 190 MB split of
-games so takes about 25 MB. Not for files with several gzip members; a line may have at most `MAX_LINE` bytes.
+The file is decompressed once to index it; reading one line then takes a few milliseconds. The compressed bytes stay in
+memory, with a copy of the decompressor at the start of every block: about 25 MB for a 190 MB split of games. Files with
+several gzip members are not supported; a line may have at most `MAX_LINE` bytes.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ class LineArchive:
     """The lines of one gzip file, by number."""
 
     def __init__(self, path: Path, on_line: Callable[[bytes], None]) -> None:
-        """Read the file through; `on_line` gets every line once, in order.
+        """Read the whole file; `on_line` is called once with every line, in order.
 
         Raises:
             CairnError: the file is damaged or a line is too long.

@@ -1,7 +1,7 @@
-"""What an oracle is given to decide on: all of the house, or only what the episode's texts have told.
+"""The oracles' input: the full state of the house, or only its observed part.
 
-A `BeliefState` holds no reference to the world. So the explorer knows only what `observed_view` puts into it: contents
-that were listed, the state of doors at the agent's location, and what the agent did itself.
+A `BeliefState` holds no reference to the world, so the explorer knows only the facts that `observed_view` puts into it:
+listed contents, the state of doors at the agent's location, and the results of the agent's own actions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class BeliefState:
     """One agent's knowledge; sets are integers with one bit for each receptacle or object."""
 
     goal: Goal
-    receptacle_names: tuple[str, ...]  # [R] told by the first text
+    receptacle_names: tuple[str, ...]  # [R] listed in the first observation
     receptacle_kinds: tuple[str, ...]  # [R]
     here: tuple[int, ...]  # receptacles at the agent's location
     reachable: int  # receptacles here that are open or have no door
@@ -28,12 +28,12 @@ class BeliefState:
     held: int  # object in hand, or NOBODY
     object_names: Mapping[int, str]  # of known objects
     object_kinds: Mapping[int, str]
-    treated: int  # known objects that are as the goal asks (clean, hot or cool); every known one if it asks nothing
+    treated: int  # known objects treated as the goal asks (clean, hot or cool); every known one if it asks for none
     accepting: int  # receptacles known to take the object in hand
 
 
 def observed_view(world: HouseState) -> BeliefState:
-    """Return what the episode's texts have told so far."""
+    """Return the facts that the episode's observations have shown so far."""
     memory, treatment = world.memory, world.house.goal.treatment
     treated = memory.treated[treatment] if treatment else -1
     reachable = _reachable(world)
@@ -42,7 +42,7 @@ def observed_view(world: HouseState) -> BeliefState:
 
 
 def full_view(world: HouseState) -> BeliefState:
-    """Return the whole truth."""
+    """Return the true state of the house."""
     marks = {"clean": world.clean, "heat": world.hot, "cool": world.cool}
     treatment = world.house.goal.treatment
     everything = (1 << len(world.inside)) - 1

@@ -1,8 +1,9 @@
-"""The household environment: ALFWorld's real games and generated houses, one action of text at a turn.
+"""Household environment of ALFWorld's real games and generated houses, in text commands.
 
 Splits ``train``, ``valid_seen`` and ``valid_unseen`` are the real games and need their files (see `games`);
-``gen-train``, ``gen-valid`` and ``gen-test`` are made from seeds (see `generator`) and need nothing. A reward of 1 is
-paid when the goal holds, which ends the episode. The prompt and the reply format of published runs are in `prompt`.
+``gen-train``, ``gen-valid`` and ``gen-test`` are generated from seeds (see `generator`) and need no files. The reward
+is 1 when the goal is reached, which ends the episode, and 0 otherwise. `prompt` has the prompt and the reply format of
+published runs.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ from cairn.envs.household.world import HouseState
 from cairn.envs.rephrasable import Rephrasable
 
 _NUMBER = re.compile("[0-9]{6}")
-_SOLVED: Mapping[str, float] = {"solved": 1.0}  # the parts of a turn's reward; one mapping for all turns
+_SOLVED: Mapping[str, float] = {"solved": 1.0}  # components of a turn's reward; one shared mapping for all turns
 _NOT_SOLVED: Mapping[str, float] = {"solved": 0.0}
 
 
 class HouseholdConfig(EnvConfig):
-    """What the household environment can be told."""
+    """Configuration of the household environment."""
 
     split: Literal["train", "valid_seen", "valid_unseen", "gen-train", "gen-valid", "gen-test"] = Field(
         "gen-train", description="Real games (they need their files) or generated houses (gen-...)."
@@ -50,7 +51,7 @@ class HouseholdConfig(EnvConfig):
 
 
 class HouseholdEnv(Rephrasable, TextEnv):
-    """Find, treat and place things in a house."""
+    """Find, treat and place objects in a house."""
 
     meta = EnvMeta(
         name="household",
@@ -86,26 +87,26 @@ class HouseholdEnv(Rephrasable, TextEnv):
         return self._tasks
 
     def has_task(self, task_id: str) -> bool:
-        """Return whether the task exists; generated ones beyond `num_tasks` do."""
+        """Return whether the task exists; generated tasks beyond `num_tasks` exist too."""
         if self._games is not None:
             return task_id in self._games and task_type_of(task_id) in self.config.task_types
         return task_id.startswith(f"{self.config.split}/") and _NUMBER.fullmatch(task_id.partition("/")[2]) is not None
 
     def task_type(self, task_id: str) -> str:
-        """Return which of the six kinds a task is."""
+        """Return the task's type, one of six."""
         if self._games is None:
             return self.config.task_types[self._index(task_id) % len(self.config.task_types)]
         return task_type_of(task_id) or self.house(task_id).goal.task_type
 
     def difficulty(self, task_id: str) -> str:
-        """Return how many things have to be done to objects, from 2 to 4."""
+        """Return the number of manipulation steps that the task needs, from 2 to 4."""
         return str(STAGES[self.task_type(task_id)])
 
     def house(self, task_id: str) -> House:
         """Return a task's house.
 
         Raises:
-            UnknownNameError: there is no such task.
+            UnknownNameError: unknown task id.
             CairnError: the game's data is malformed.
         """
         if self._games is not None:
@@ -115,13 +116,13 @@ class HouseholdEnv(Rephrasable, TextEnv):
 
     @property
     def world(self) -> HouseState:
-        """The state being played; for oracles, viewers and tests."""
+        """The current state; for oracles, viewers and tests."""
         if self._world is None:
             raise RuntimeError("household: call reset() first")
         return self._world
 
     def start(self, task_id: str, rng: random.Random) -> str:
-        """Enter the house; nothing is left to chance."""
+        """Enter the house; nothing is random."""
         self._world = HouseState(self.house(task_id))
         house = self._world.house
         task = self.phrase_instruction(task_id, house.task, lambda: paraphrase.reworded(house.goal, house.task))
@@ -136,18 +137,18 @@ class HouseholdEnv(Rephrasable, TextEnv):
         return Outcome(text, channels=_NOT_SOLVED)
 
     def state(self) -> bytes:
-        """Return the true state, and what was seen of it where anchors are to tell that apart."""
+        """Return the true state, and the agent's knowledge too with ``anchor="belief"``."""
         key = self.world.key()
         return key + self.world.memory.key() if self.config.anchor == "belief" else key
 
     def anchor(self) -> int:
-        """Return the state's 64-bit key, or with ``anchor="observation"`` that of the text just shown."""
+        """Return the state's 64-bit key, or with ``anchor="observation"`` the key of the last text."""
         if self.config.anchor == "observation":
             return text_key(self._last.text, self._scope)
         return super().anchor()
 
     def admissible(self) -> tuple[str, ...]:
-        """Return every command that applies, sorted."""
+        """Return every command that applies now, sorted."""
         return tuple(self.world.options)
 
     def oracle_action(self, name: str) -> str:
@@ -155,15 +156,15 @@ class HouseholdEnv(Rephrasable, TextEnv):
         return next_action(full_view(self.world) if name == "planner" else observed_view(self.world))
 
     def command_names(self) -> Mapping[str, tuple[str, ...]]:
-        """Return the verbs, with others that mean nothing here."""
+        """Return the command verbs, each with alternatives that have no other meaning here."""
         return paraphrase.COMMANDS
 
     def rename_commands(self, text: str, rename: Callable[[str], str]) -> str:
-        """Return a text whose help has been renamed."""
+        """Return a text with the commands in its help renamed."""
         return paraphrase.rename_commands(text, rename)
 
     def shuffle_lists(self, text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
-        """Return a text whose receptacles and objects have been shuffled."""
+        """Return a text with its lists of receptacles and objects shuffled."""
         return paraphrase.shuffle_lists(text, shuffle)
 
     def save_state(self) -> Any:  # Any: see World.save
@@ -171,7 +172,7 @@ class HouseholdEnv(Rephrasable, TextEnv):
         return self.world.save()
 
     def load_state(self, saved: Any) -> None:  # Any: see World.save
-        """Put the world back."""
+        """Restore the world's state."""
         self.world.load(saved)
 
     def _index(self, task_id: str) -> int:

@@ -1,4 +1,4 @@
-"""From raw facts (a game file's, or the generator's) to a `House`: numbering, names, sets.
+"""Builds a `House` from raw facts (of a game file or the generator): numbers, names, sets.
 
 Raw ids look like ``drawer_bar__minus_00_dot_51_bar_...``; within a kind the first id in sorted order gets the highest
 number, as in the original games.
@@ -23,9 +23,9 @@ _MARKS = {"hot": "ishot", "cool": "iscool", "clean": "isclean", "sliced": "issli
 
 @dataclass(slots=True, kw_only=True)
 class GameFacts:
-    """What a game file says, with raw ids; everything lower-case."""
+    """The facts of a game file, with raw ids; everything lower-case."""
 
-    ids: set[str]  # every id that occurs anywhere: the numbers in names count all of them
+    ids: set[str]  # every id that occurs anywhere; the numbers in names count all of them
     receptacle_kinds: dict[str, str]
     receptacle_spots: dict[str, str]
     object_kinds: dict[str, str]  # "" for an object without a type
@@ -38,10 +38,10 @@ class GameFacts:
 
 
 def build_house(facts: GameFacts, *, goal: Goal, task: str, game: str) -> House:
-    """Number everything and return the house.
+    """Number the receptacles and objects and return the house.
 
     Raises:
-        CairnError: naming the game and the receptacle or the sizes that cannot be.
+        CairnError: a receptacle is invalid or a limit is exceeded; names the game and the receptacle or the sizes.
     """
     _check(facts, game)
     receptacles = {raw: i for i, raw in enumerate(sorted(facts.receptacle_kinds))}
@@ -94,7 +94,10 @@ def build_house(facts: GameFacts, *, goal: Goal, task: str, game: str) -> House:
 
 
 def number_names(ids: Iterable[str]) -> dict[str, str]:
-    """Map raw ids to displayed names: the first of a kind in sorted order gets the highest number."""
+    """Map raw ids to displayed names.
+
+    The first id of a kind in sorted order gets the highest number.
+    """
     ordered = sorted(ids)
     bases = {raw: raw.partition("_bar_")[0] + ("basin" if "basin" in raw else "") for raw in ordered}
     left = Counter(bases.values())
@@ -156,9 +159,9 @@ def _vessel_contents(facts: GameFacts, objects: Mapping[str, int]) -> dict[int, 
 
 
 def _irregular(inside: list[int], at: list[int], receptacle_spots: list[int]) -> int:
-    """Return the objects that are in two receptacles, or not said to be where their receptacle is.
+    """Return the objects in two receptacles, or stated to be elsewhere than their receptacle.
 
-    Of any other object that can move, where it is follows from what it is in, and stays so.
+    The location of any other object that can move follows from its receptacle, and this stays so.
     """
     once = twice = 0
     located = [0] * len(at)
@@ -175,7 +178,7 @@ def _irregular(inside: list[int], at: list[int], receptacle_spots: list[int]) ->
 def _gap_masks(
     inside: list[int], fits: list[int], receptacle_spots: list[int], spots: tuple[tuple[int, ...], ...]
 ) -> tuple[int, ...]:
-    """Return, for each receptacle, the objects that another receptacle at the same location can hold."""
+    """Return each receptacle's objects that another one at the same location can hold."""
     masks = []
     for r, spot in enumerate(receptacle_spots):
         mask = 0

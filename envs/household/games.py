@@ -1,7 +1,8 @@
-"""Where real games come from: compact files ``alfworld/<split>.jsonl.gz``, or ALFWorld's own ``json_2.1.1`` folders.
+"""Reads real games from compact files or from ALFWorld's own folders.
 
-Places come from the environment variables CAIRN_DATA and ALFWORLD_DATA alone. A split is opened once per process,
-shared by all environments, and games are read and parsed when they are first played. Nothing is downloaded.
+The compact files are ``alfworld/<split>.jsonl.gz``, ALFWorld's folders ``json_2.1.1/<split>``. The paths come only from
+the environment variables CAIRN_DATA and ALFWORLD_DATA. A split is opened once per process and
+shared by all environments. A game is read and parsed when it is first played. Nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -22,14 +23,17 @@ from cairn.envs.household.house import House
 from cairn.envs.household.pddl import MAX_TEXT, parse_game
 
 REAL_SPLITS = ("train", "valid_seen", "valid_unseen")
-LAYOUT = "json_2.1.1"  # the original's folder
+LAYOUT = "json_2.1.1"  # folder name in the original data
 _KEPT_HOUSES = 512
 _ID = re.compile(rb'"id": ?"([^"\\]{1,300})"')
 _SENTENCE = re.compile(r'"rhs": "(Your task is to: [^"\\]*)"')
 
 
 class Games(ABC):
-    """One split's games; the houses played last are kept, so that a group of episodes parses its game once."""
+    """One split's games, with a cache of recent houses.
+
+    The cache lets a group of episodes parse its game only once.
+    """
 
     ids: tuple[str, ...]  # task ids, in the data's order
 
@@ -57,7 +61,7 @@ class Games(ABC):
 
     @abstractmethod
     def read(self, task_id: str) -> House:
-        """Read and parse a game, past the cache."""
+        """Read and parse a game without the cache."""
 
 
 class CompactGames(Games):
@@ -81,7 +85,7 @@ class CompactGames(Games):
         return task_id in self._numbers
 
     def read(self, task_id: str) -> House:
-        """Read and parse a game, past the cache."""
+        """Read and parse a game without the cache."""
         return load_row(_json(self._lines.line(self._numbers[task_id]), task_id), task_id)
 
 
@@ -98,7 +102,7 @@ class FolderGames(Games):
         return task_id in self._files
 
     def read(self, task_id: str) -> House:
-        """Read and parse a game, past the cache."""
+        """Read and parse a game without the cache."""
         file = self._files[task_id]
         if file.stat().st_size > 4 * MAX_TEXT:
             raise CairnError(f"Game {task_id!r}: {str(file)!r} is larger than {4 * MAX_TEXT} bytes")
@@ -113,7 +117,7 @@ def load_row(row: dict[str, Any], task_id: str) -> House:  # Any: a line of JSON
     """Return the house of one compact row.
 
     Raises:
-        CairnError: the row lacks its text or its task sentence, or they are malformed.
+        CairnError: the row lacks its text or its task sentence, or one of them is malformed.
     """
     for key in ("pddl_problem", "task"):
         if not isinstance(row.get(key), str):
@@ -122,7 +126,7 @@ def load_row(row: dict[str, Any], task_id: str) -> House:  # Any: a line of JSON
 
 
 def task_type_of(task_id: str) -> str | None:
-    """Return the task type that a real game's id begins with; None where it begins with none."""
+    """Return the task type that a real game's id begins with, or None."""
     name = task_id.partition("/")[2]
     return next((kind for kind in TASK_TYPES if name.startswith(kind + "-")), None)
 
@@ -131,7 +135,7 @@ def open_split(split: str) -> Games:
     """Return one split's games; all callers in a process share them.
 
     Raises:
-        MissingDataError: saying which paths were tried and what to set.
+        MissingDataError: no files found; lists the paths tried and the variables to set.
     """
     tried = _candidates(split)
     for path in tried:

@@ -1,9 +1,10 @@
-"""Houses and tasks from a seed: no data, any number of them, in splits that share no house.
+"""Generates any number of houses and tasks from a seed, in splits that share no house.
 
-A house's layout (which receptacles stand together, and what lies in each, numbers aside) has a 64-bit fingerprint, and
-its last two bits say which split the layout belongs to; a draw that belongs to another split is thrown away. So no
-house can turn up in two splits, whatever the sizes, seeds and tasks. Each task is solvable by construction: what it
-asks for lies somewhere, outside the place where it is to go. Not modelled: things inside other things, starting cold.
+A house's layout (receptacles grouped by location, with the objects in each, without numbers) has a 64-bit fingerprint.
+The fingerprint's last two bits determine the layout's split, and a draw that belongs to another split is discarded. So
+no house occurs in two splits, for all sizes, seeds and tasks. Each task is solvable by construction: the house contains
+the objects that the goal asks for, outside the goal's receptacles. Not modelled: objects inside other objects, and
+objects that start cool.
 """
 
 from __future__ import annotations
@@ -38,20 +39,20 @@ _SPLIT_OF = ("gen-train", "gen-train", "gen-valid", "gen-test")
 _RECEPTACLES: dict[Size, tuple[int, int]] = {"tiny": (5, 8), "small": (6, 10), "medium": (11, 16), "full": (16, 36)}
 _OBJECTS: dict[Size, tuple[int, int]] = {"tiny": (5, 9), "small": (8, 14), "medium": (14, 24), "full": (22, 45)}
 _ABILITY = {"clean": "cleanable", "heat": "heatable", "cool": "coolable"}
-_SHARED_SPOT = 0.15  # how often a receptacle stands where the one before it stands
-_FADE = 0.65  # each further kind of place is this much less likely to hold an object
+_SHARED_SPOT = 0.15  # probability that a receptacle shares the location of the one before it
+_FADE = 0.65  # each further kind of receptacle in the search order is this much less likely to hold an object
 
 
 @dataclass(frozen=True, slots=True)
 class RoomLayout:
-    """A furnished room before anything has a number."""
+    """A furnished room before its receptacles and objects are numbered."""
 
     receptacles: tuple[str, ...]  # [R] kinds
     spots: tuple[int, ...]  # [R] location of each
     objects: tuple[tuple[str, int], ...]  # (kind, receptacle)
 
     def fingerprint(self) -> int:
-        """Return the same key for any two layouts that differ in the order of things only."""
+        """Return a key that does not depend on the order of receptacles, locations and objects."""
         contents: list[list[str]] = [[] for _ in self.receptacles]
         for kind, r in self.objects:
             contents[r].append(kind)
@@ -63,7 +64,10 @@ class RoomLayout:
 
 @lru_cache(maxsize=512)
 def generate(split: str, index: int, *, size: Size, task_types: tuple[TaskType, ...]) -> House:
-    """Return house `index` of a split; the task types take turns. Equal arguments give equal houses in any process."""
+    """Return house `index` of a split; the task types alternate.
+
+    Equal arguments give equal houses in any process.
+    """
     task_type = task_types[index % len(task_types)]
     rng = python_generator("household", split, size, task_type, index)
     while True:
@@ -78,7 +82,10 @@ def generate(split: str, index: int, *, size: Size, task_types: tuple[TaskType, 
 
 
 def _draw_goal(task_type: TaskType, room: str, kinds: Sequence[str], rng: random.Random) -> Goal:
-    """Return a goal that the room can be furnished for: the object has a place to lie besides the goal's."""
+    """Return a goal that the room can be furnished for.
+
+    The object can lie in at least one other kind of receptacle than the goal's.
+    """
     treatment = TREATMENTS.get(task_type)
     able = [kind for kind in kinds if treatment is None or kind in ABILITIES[_ABILITY[treatment]]]
     if task_type == "look_at_obj_in_light":
@@ -101,7 +108,7 @@ def _draw_layout(goal: Goal, room: str, kinds: Sequence[str], size: Size, rng: r
     total = rng.randint(*_OBJECTS[size])
     room_kinds = [kind for kind in kinds if kind != goal.object_kind]
     used = dict.fromkeys(room_kinds, 0)
-    for _ in range(4 * total):  # a kind that has no place here, or enough of its kind, is passed over
+    for _ in range(4 * total):  # skips kinds that fit nowhere here or have three objects already
         if len(objects) >= total:
             break
         kind = rng.choice(room_kinds)
@@ -112,7 +119,10 @@ def _draw_layout(goal: Goal, room: str, kinds: Sequence[str], size: Size, rng: r
 
 
 def _draw_receptacles(goal: Goal, room: str, total: int, rng: random.Random) -> list[str]:
-    """Return kinds: the essential ones, those the goal needs, then others as often as large rooms have them."""
+    """Return kinds of receptacles: essential ones, those the goal needs, then random others.
+
+    The random ones are drawn in proportion to their numbers in large rooms.
+    """
     needed = [*ESSENTIAL[room], *([] if goal.is_look else [goal.place_kind])]
     needed.append(
         next(kind for kind in SEARCH_ORDER[goal.object_kind] if kind in MOST[room] and kind != goal.place_kind)
@@ -127,7 +137,7 @@ def _draw_receptacles(goal: Goal, room: str, total: int, rng: random.Random) -> 
 
 
 def _draw_wanted(goal: Goal, receptacles: list[str], rng: random.Random) -> list[tuple[str, int]]:
-    """Place what the goal asks for, now and then one more; never where that would do, or half do, the task."""
+    """Place the objects that the goal asks for, sometimes one more, never in a goal receptacle."""
     count = goal.count + (rng.random() < 0.25)
     kinds = [goal.object_kind] * count + (["desklamp"] if goal.is_look else [])
     places = [(kind, _draw_place(kind, receptacles, goal.place_kind, rng)) for kind in kinds]
@@ -135,7 +145,7 @@ def _draw_wanted(goal: Goal, receptacles: list[str], rng: random.Random) -> list
 
 
 def _draw_place(kind: str, receptacles: list[str], barred: str, rng: random.Random) -> int | None:
-    """Return a receptacle for an object, likely kinds first; None where the room has none."""
+    """Return a receptacle for an object, likely kinds more often; None if none in the room fits."""
     order = SEARCH_ORDER[kind]
     choices = [r for r, place in enumerate(receptacles) if place in order and place != barred]
     if not choices:
@@ -145,7 +155,7 @@ def _draw_place(kind: str, receptacles: list[str], barred: str, rng: random.Rand
 
 
 def _state_facts(layout: RoomLayout) -> GameFacts:
-    """Give everything a raw id and say what a game file would say."""
+    """Return the layout as the facts of a game file, with raw ids."""
     receptacles = [_raw_id(kind, i) for i, kind in enumerate(layout.receptacles)]
     objects = [_raw_id(kind, i) for i, (kind, _) in enumerate(layout.objects)]
     kinds = {raw: kind for raw, (kind, _) in zip(objects, layout.objects, strict=True)}
@@ -169,6 +179,6 @@ def _state_facts(layout: RoomLayout) -> GameFacts:
 
 
 def _raw_id(kind: str, number: int) -> str:
-    """Return an id in the games' form: a sink's basin is named after the sink."""
+    """Return an id in the games' form; a sink's basin is named after the sink."""
     base = kind.removesuffix("basin")
     return f"{base}_bar_{number:03d}" + ("_bar_basin" if base != kind else "")

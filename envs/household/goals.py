@@ -1,4 +1,4 @@
-"""The six kinds of task: what each asks for, and the sentence that says so."""
+"""The six task types, their goals and their sentences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TaskType = Literal[
 ]
 TASK_TYPES: tuple[TaskType, ...] = get_args(TaskType)
 
-# Two ways to say each task; {o} is the object's kind, {r} the receptacle's or, for "look", the lamp's.
+# Two sentences per task type; {o} is the object's kind, {r} the kind of the receptacle or, for "look", of the lamp.
 SENTENCES: dict[TaskType, tuple[str, str]] = {
     "pick_and_place_simple": ("put a {o} in {r}", "put some {o} on {r}"),
     "look_at_obj_in_light": ("look at {o} under the {r}", "examine the {o} with the {r}"),
@@ -32,7 +32,7 @@ TREATMENTS: dict[TaskType, Treatment] = {
     "pick_heat_then_place_in_recep": "heat",
     "pick_cool_then_place_in_recep": "cool",
 }
-# What has to be done to objects: each is taken and put or looked at, and one may be treated between.
+# Manipulation steps per task type: take the object, then put it or look at it; some treat it in between.
 STAGES: Mapping[str, int] = {
     "pick_and_place_simple": 2,
     "look_at_obj_in_light": 2,
@@ -41,7 +41,7 @@ STAGES: Mapping[str, int] = {
     "pick_cool_then_place_in_recep": 3,
     "pick_two_obj_and_place": 4,
 }
-# Where each treatment is given.
+# Receptacles that give each treatment.
 STATIONS: dict[Treatment, tuple[str, ...]] = {
     "clean": ("sink", "sinkbasin"),
     "heat": ("microwave",),
@@ -51,7 +51,7 @@ STATIONS: dict[Treatment, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """What has to hold; kinds are lower-case, as they are displayed."""
+    """The goal of a task; kinds are lower-case, as they are displayed."""
 
     task_type: TaskType
     object_kind: str
@@ -59,7 +59,7 @@ class Goal:
 
     @property
     def treatment(self) -> Treatment | None:
-        """What must be done to the object first, if anything."""
+        """The treatment that the object needs first, or None."""
         return TREATMENTS.get(self.task_type)
 
     @property
@@ -69,7 +69,7 @@ class Goal:
 
     @property
     def count(self) -> int:
-        """How many objects have to be in one receptacle."""
+        """The number of objects that have to be in one receptacle."""
         return 2 if self.task_type == "pick_two_obj_and_place" else 1
 
     def sentence(self, wording: int) -> str:

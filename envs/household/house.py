@@ -1,7 +1,7 @@
-"""A house as it never changes: receptacles, objects, what fits where, the first state and the goal.
+"""Static part of a game: receptacles, objects, allowed placements, initial state, goal.
 
-Receptacles and objects are numbered in the order of their raw ids, which is the order that all texts list them in; a
-set of objects or receptacles is an integer with one bit for each. Nothing here changes after construction but a cache.
+Receptacles and objects are numbered in the order of their raw ids, in which all texts list them. A set of objects or
+receptacles is an integer with one bit for each. Nothing here changes after construction except a cache.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from cairn.envs.household.goals import Goal, Treatment
 
-Option = tuple[str, int, int]  # verb of `rules`, its object or receptacle, its second receptacle or object or -1
+Option = tuple[str, int, int]  # verb of `rules`; its object or receptacle; its second receptacle or object, or -1
 NOBODY = -1
 
 _ALWAYS: dict[str, Option] = {name: (name, NOBODY, NOBODY) for name in ("help", "inventory", "look")}
@@ -19,7 +19,10 @@ _ALWAYS: dict[str, Option] = {name: (name, NOBODY, NOBODY) for name in ("help", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class House:
-    """One game's static part. R receptacles, N objects, L locations; `*_mask` fields are sets of objects."""
+    """The static part of one game.
+
+    R receptacles, N objects, L locations; `*_mask` fields are sets of objects.
+    """
 
     game: str  # task id
     goal: Goal
@@ -28,34 +31,37 @@ class House:
     receptacle_kinds: tuple[str, ...]  # [R] e.g. "drawer"
     receptacle_spots: tuple[int, ...]  # [R] location of each
     object_names: tuple[str, ...]  # [N]
-    object_kinds: tuple[str, ...]  # [N]; "" where the game gives no type: such an object fits nowhere
+    object_kinds: tuple[str, ...]  # [N]; "" if the game gives no type: such an object fits nowhere
     spots: tuple[tuple[int, ...], ...]  # [L] receptacles at each location, ascending; may be empty
     start: int  # location
     openable: int  # set of receptacles
-    opened: int  # set of receptacles, at first
-    inside: tuple[int, ...]  # [R] set of objects in each, at first; some real games put one object in two receptacles
-    at: tuple[int, ...]  # [L] set of objects said to be at each location, at first
+    opened: int  # initial set of receptacles
+    inside: tuple[int, ...]  # [R] initial set of objects in each; some real games put one object in two receptacles
+    at: tuple[int, ...]  # [L] initial set of objects stated to be at each location
     fits: tuple[int, ...]  # [R] set of objects that may be put into each
     pickup_mask: int
-    clean_mask: int  # can be cleaned, and likewise below
+    clean_mask: int  # objects that can be cleaned; the masks below likewise
     heat_mask: int
     cool_mask: int
     toggle_mask: int
     slice_mask: int
     knife_mask: int
-    vessel_mask: int  # "receptacle objects" such as mugs: examined, they show what is in them
+    vessel_mask: int  # "receptacle objects" such as mugs: `examine` lists their contents
     vessel_contents: dict[int, int]  # object -> set of objects in it
-    first_marks: dict[str, int]  # "hot", "cool", "clean", "sliced", "toggled" -> set of objects, at first
-    irregular_mask: int  # objects whose location cannot be told from the receptacle that they are in
-    gap_masks: tuple[int, ...]  # [R] objects that `look` may list once they were taken from here
-    wanted_mask: int  # objects of the goal's kind that can be treated as it asks
+    first_marks: dict[str, int]  # "hot", "cool", "clean", "sliced", "toggled" -> initial set of objects
+    irregular_mask: int  # objects whose location does not follow from their receptacle
+    gap_masks: tuple[int, ...]  # [R] objects that `look` may list after they were taken from here
+    wanted_mask: int  # objects of the goal's kind that can be treated as the goal asks
     goal_places: tuple[int, ...]  # receptacles of the goal's kind; empty for "look"
     lamp_mask: int  # lamps of the goal's kind; empty unless "look"
-    stations: dict[Treatment, int]  # "clean", "heat", "cool" -> set of receptacles that do it
+    stations: dict[Treatment, int]  # "clean", "heat", "cool" -> set of receptacles that give the treatment
     _travel: dict[int, dict[str, Option]] = field(default_factory=dict, compare=False, repr=False)  # cache of `travel`
 
     def travel(self, location: int) -> dict[str, Option]:
-        """Return the options that depend on the location alone: "go to ..." sorted, help, inventory, look."""
+        """Return the options that depend on the location alone: "go to ...", help, inventory, look.
+
+        They are sorted.
+        """
         cached = self._travel.get(location)
         if cached is None:
             spots = self.receptacle_spots
@@ -64,7 +70,7 @@ class House:
         return cached
 
     def _all_travel(self) -> dict[str, Option]:
-        """Return "go to ..." for every receptacle; cached, so that all locations share their strings."""
+        """Return "go to ..." for every receptacle; cached, so all locations share the strings."""
         if NOBODY not in self._travel:
             going: dict[str, Option] = {
                 f"go to {name}": ("go", r, NOBODY) for r, name in enumerate(self.receptacle_names)
@@ -77,7 +83,7 @@ class House:
         return join_names([f"a {self.object_names[o]}" for o in members(mask)])
 
     def intro(self, task: str | None = None) -> str:
-        """Return the first text of an episode; `task`: a sentence that states the goal in place of its own."""
+        """Return the first text of an episode; `task` replaces the house's own task sentence."""
         seen = join_names([f"a {name}" for name in self.receptacle_names])
         return (
             "-= Welcome to TextWorld, ALFRED! =-\n\n"
@@ -94,7 +100,7 @@ def members(mask: int) -> Iterator[int]:
 
 
 def join_names(names: list[str]) -> str:
-    """Join as the game's texts do: a comma before the last "and" even of two; "nothing" for none."""
+    """Join names as the game's texts do: a comma before "and" even for two; "nothing" for none."""
     if not names:
         return "nothing"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])}, and {names[-1]}"

@@ -1,8 +1,8 @@
-"""What an agent has been told during an episode: contents that were listed, objects that it moved itself.
+"""The agent's knowledge during an episode: listed contents and objects that it moved.
 
-The agent is the only one who acts, so what was once shown stays true. Kept exactly as far as the texts go: an object
-that lies in two receptacles is known to be in the one that was listed, and an object that was cool from the start is
-not known to be.
+Only the agent changes the house, so a fact that was shown stays true. The knowledge is exactly as precise as the texts:
+an object that lies in two receptacles is known to be only in the one that was listed, and an object that was cool from
+the start is not known to be cool.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class Memory:
-    """What has been seen; sets are integers with one bit for each object or receptacle."""
+    """Facts that were shown; sets are integers with one bit for each object or receptacle."""
 
     __slots__ = ("explored", "shown", "treated")
 
@@ -21,20 +21,20 @@ class Memory:
         self.treated = {"clean": 0, "heat": 0, "cool": 0}  # objects that the agent itself made clean, hot, cool
 
     def see(self, r: int, contents: int) -> None:
-        """Note that the contents of a receptacle were listed."""
+        """Record that the contents of a receptacle were listed."""
         self.explored |= 1 << r
         self.shown[r] = contents
 
     def take(self, o: int, r: int) -> None:
-        """Note that the agent took an object."""
+        """Record that the agent took an object."""
         self.shown[r] &= ~(1 << o)
 
     def put(self, o: int, r: int) -> None:
-        """Note that the agent put an object down."""
+        """Record that the agent put an object down."""
         self.shown[r] |= 1 << o
 
     def treat(self, treatment: str, o: int) -> None:
-        """Note that the agent cleaned, heated or cooled an object; heat undoes cold and the other way round."""
+        """Record a treatment of an object; heating undoes cooling and vice versa."""
         if treatment != "clean":
             self.treated["heat"] &= ~(1 << o)
             self.treated["cool"] &= ~(1 << o)
@@ -45,11 +45,11 @@ class Memory:
         return (self.explored, tuple(self.shown), tuple(self.treated.items()))
 
     def load(self, saved: tuple[Any, ...]) -> None:  # Any: see save
-        """Go back to what `save` returned."""
+        """Restore a state that `save` returned."""
         self.explored, shown, treated = saved
         self.shown = list(shown)
         self.treated = dict(treated)
 
     def key(self) -> bytes:
-        """Return what is known in canonical form."""
+        """Return the knowledge in canonical form."""
         return repr(self.save()).encode()

@@ -1,9 +1,9 @@
-"""The two oracles: one set of simple rules, acting on all of the house (planner) or on what was seen (explorer).
+"""Both oracles: one set of rules on the true state (planner) or the knowledge (explorer).
 
-The rules are meant to be natural to imitate. Kinds of receptacle are searched in a fixed order that depends on the kind
-of object (`priors.SEARCH_ORDER`), within a kind the lowest number first, none twice; of several objects that would do,
-one at the agent's location comes first, then the one listed first. They have no memory of their own: they go on from
-any state, with the wrong thing in hand too.
+The rules are meant to be natural to imitate. Kinds of receptacles are searched in a fixed order that depends on the
+kind of object (`priors.SEARCH_ORDER`), within a kind the lowest number first, and no receptacle twice. Of several
+suitable objects, one at the agent's location comes first, then the one listed first. The oracles have no memory of
+their own and act from any state, also with the wrong object in hand.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cairn.envs.household.priors import DEFAULT_ORDER, SEARCH_ORDER
 
 
 def next_action(view: BeliefState) -> str:
-    """Return the next command; "look" where nothing that is known can help."""
+    """Return the next command, or "look" if no known object or receptacle helps."""
     if view.held == NOBODY:
         return _fetch(view)
     if view.object_kinds[view.held] != view.goal.object_kind:
@@ -30,7 +30,7 @@ def next_action(view: BeliefState) -> str:
 
 
 def _fetch(view: BeliefState) -> str:
-    """Take an object that the goal asks for, or search one."""
+    """Take an object that the goal asks for, or search for one."""
     settled = _settled(view)
     choices = [
         (not view.treated >> o & 1, r not in view.here, *_rank(view, r, view.goal.object_kind), o, r)
@@ -45,7 +45,7 @@ def _fetch(view: BeliefState) -> str:
 
 
 def _settled(view: BeliefState) -> int:
-    """Return the objects that are best left where they are: the first of two, once it has been brought."""
+    """Return the objects to leave in place: with two to bring, those already in the target."""
     target = _target(view)
     return view.contents[target] if view.goal.count == 2 and target != NOBODY else 0
 
@@ -83,9 +83,10 @@ def _light(view: BeliefState) -> str:
 
 
 def _drop(view: BeliefState) -> str:
-    """Put the wrong object down where it can go.
+    """Put the wrong object down in a receptacle that accepts it.
 
-    The explorer learns only on the spot whether a receptacle takes it, so it walks one fixed round of the likely ones.
+    The explorer learns only at a receptacle whether it accepts the object, so it visits the likely ones in a fixed
+    cycle.
     """
     name = view.object_names[view.held]
     known = list(members(view.accepting))
@@ -102,7 +103,7 @@ def _drop(view: BeliefState) -> str:
 
 
 def _search(view: BeliefState, kind: str) -> str:
-    """Look into the likeliest receptacle that was not yet looked into."""
+    """Look into the likeliest receptacle that is still unexplored."""
     unexplored = [r for r in range(len(view.receptacle_names)) if not view.explored >> r & 1]
     if not unexplored:
         return "look"
@@ -111,14 +112,17 @@ def _search(view: BeliefState, kind: str) -> str:
 
 
 def _reach(view: BeliefState, r: int) -> str | None:
-    """Return the step towards having a receptacle open and at hand; None once it is."""
+    """Return the next step towards an open receptacle at the agent's location; None once it is."""
     if r not in view.here:
         return f"go to {view.receptacle_names[r]}"
     return None if view.reachable >> r & 1 else f"open {view.receptacle_names[r]}"
 
 
 def _target(view: BeliefState) -> int:
-    """Return the receptacle to put objects into: the one that holds most of the kind, then the lowest number."""
+    """Return the target: the receptacle with most objects of the kind, then the lowest number.
+
+    With one object to bring, always the lowest number.
+    """
 
     def preference(r: int) -> tuple[int, int]:
         return (-sum(view.object_kinds[o] == view.goal.object_kind for o in members(view.contents[r])), -r)
@@ -134,7 +138,7 @@ def _of_kinds(view: BeliefState, kinds: Iterable[str]) -> list[int]:
 
 
 def _rank(view: BeliefState, r: int, kind: str) -> tuple[int, int]:
-    """Return the place of a receptacle in the search for a kind of object: likely kinds first, then low numbers."""
+    """Return a receptacle's rank in the search for a kind: likely kinds first, then low numbers."""
     order = SEARCH_ORDER.get(kind, ())
     place = view.receptacle_kinds[r]
     if place in order:

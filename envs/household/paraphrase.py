@@ -1,7 +1,7 @@
-"""The household told otherwise: tasks in other words, commands under other names, lists in another order.
+"""Paraphrases of the household: reworded tasks, renamed commands, shuffled lists.
 
-Every wording names the kind of object, the kind of place, the treatment and the number that the task's own sentence
-does, after the words that it begins with, by which prompts find it.
+Every wording names the same object kind, receptacle kind, treatment and number as the task's own sentence, and begins
+with the same words, by which prompts find the task.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ _FACED = re.compile(r"You are facing the ([^.\n]*)\. Next")
 
 
 def reworded(goal: Goal, own: str) -> tuple[str, ...]:
-    """Return other ways to say a task; none where its own sentence is none that the goal makes."""
+    """Return other wordings of a task; empty if its own sentence is not one of the goal's two."""
     if own not in (goal.sentence(0), goal.sentence(1)):
         return ()
     texts = [frame.format(o=goal.object_kind, r=goal.place_kind) for frame in _FRAMES[goal.task_type]]
@@ -81,7 +81,10 @@ def reworded(goal: Goal, own: str) -> tuple[str, ...]:
 
 
 def rename_commands(text: str, rename: Callable[[str], str]) -> str:
-    """Return a text with `rename` applied to what it says of commands: only the help does, before each colon."""
+    """Return a text with `rename` applied to its commands, the parts before the help's colons.
+
+    Only the help lists commands.
+    """
     if text != HELP:
         return text
     head, *lines = text.splitlines(keepends=True)
@@ -90,7 +93,7 @@ def rename_commands(text: str, rename: Callable[[str], str]) -> str:
 
 
 def shuffle_lists(text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
-    """Return a text whose lists of receptacles and objects are shuffled."""
+    """Return a text with its lists of receptacles and objects shuffled."""
     text = _SEEN.sub(lambda found: f"you see {_shuffled(found[1], shuffle)}.", text)
     return _FACED.sub(lambda found: f"You are facing the {_shuffled(found[1], shuffle)}. Next", text)
 

@@ -1,7 +1,8 @@
-"""Reading a game's `pddl_problem` text into a `House`, in a few milliseconds and with no planner.
+"""Parses a game's `pddl_problem` text into a `House`, without a planner.
 
-Only what ALFWorld's games contain is read: the facts of ``(:init ...)`` and one of six shapes of goal. Lists of objects
-and types are skipped, since every id that matters occurs in a fact. Limits: `MAX_TEXT`, and those of `facts`.
+Parsing takes a few milliseconds. It reads only the parts that ALFWorld's games contain: the facts of ``(:init ...)``
+and a goal of one of six shapes. Lists
+of objects and types are skipped, since every relevant id occurs in a fact. Limits: `MAX_TEXT`, and those of `facts`.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ _GOALS: dict[TaskType, re.Pattern[str]] = {
     ),
 }
 
-# How many arguments each fact has, and which of them are objects (they need no type of their own).
+# The number of arguments of each fact. An object of a fact with one argument needs no type of its own.
 _ARITY = {
     "objecttype": 2, "receptacletype": 2, "inreceptacle": 2, "inreceptacleobject": 2, "objectatlocation": 2,
     "receptacleatlocation": 2, "cancontain": 2, "atlocation": 2, "openable": 1, "opened": 1, "pickupable": 1,
@@ -64,7 +65,7 @@ def parse_game(problem: str, *, task: str, game: str) -> House:
     """Return the house of a game.
 
     Raises:
-        CairnError: naming the game and what is wrong with its text.
+        CairnError: the text is malformed; names the game and the problem.
     """
     if not isinstance(problem, str) or len(problem) > MAX_TEXT:
         size = f"{len(problem)} characters" if isinstance(problem, str) else type(problem).__name__
@@ -82,7 +83,8 @@ def _read_facts(text: str, game: str) -> _Groups:
     groups: _Groups = defaultdict(list)
     for chunk in text.split("(")[1:]:
         words = chunk.split()
-        # The closing bracket is glued to the last word or stands alone; after the last fact one more closes the list.
+        # The closing bracket follows the last word with or without a space; after the last fact one more closes the
+        # list.
         while words and words[-1] == ")":
             words.pop()
         if not words:

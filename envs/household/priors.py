@@ -1,7 +1,7 @@
-"""Common sense about homes: which rooms have what, where things are kept, what can be done with them.
+"""Common sense about homes: furniture, objects, their usual places and their abilities.
 
-Written by hand. The generator furnishes by these tables and the oracles search by them, in real games too; what a real
-game allows is read from the game alone.
+Written by hand. The generator furnishes houses by these tables and the oracles search by them, in real games too; the
+rules of a real game come only from its file.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 ROOMS = ("kitchen", "living room", "bedroom", "bathroom")
 
-# Receptacles that every such room has, then how many of each a large one may have.
+# Receptacles that every such room has, then the largest number of each kind that a room may have.
 ESSENTIAL: dict[str, tuple[str, ...]] = {
     "kitchen": _words("countertop fridge microwave sinkbasin cabinet"),
     "living room": _words("sofa coffeetable sidetable"),
@@ -43,7 +43,7 @@ MOST: dict[str, dict[str, int]] = {
 }  # fmt: skip
 DOORED = _words("cabinet drawer fridge microwave safe")
 
-# Kinds of receptacle that take an object, likeliest first per step of search: the order in which to look.
+# Kinds of receptacles that can hold an object, in the order in which to search: likeliest first per step of search.
 _FOOD = _words("fridge countertop diningtable sinkbasin microwave garbagecan sidetable")
 _CUTLERY = _words("countertop diningtable sinkbasin sidetable drawer")
 _SMALL = _words(
@@ -124,14 +124,14 @@ SEARCH_ORDER: dict[str, tuple[str, ...]] = {
     "desklamp": _words("desk sidetable dresser coffeetable diningtable shelf"),
     "floorlamp": _words("sofa armchair bed"),
 }
-# For kinds that stand in no order above: open surfaces before doors.
+# Search order for kinds of receptacles that are not listed above: open surfaces before doors.
 DEFAULT_ORDER = _words(
     "desk coffeetable diningtable countertop sidetable dresser bed sofa armchair toilet sinkbasin fridge microwave "
     "stoveburner coffeemachine tvstand bathtubbasin garbagecan shelf cart ottoman toaster safe cabinet drawer "
     "towelholder handtowelholder toiletpaperhanger laundryhamper"
 )
 
-# What the generator puts into each room.
+# Objects that the generator puts into each room.
 OBJECTS: dict[str, tuple[str, ...]] = {
     "kitchen": _words(
         "apple bread egg lettuce potato tomato bowl cup mug plate pan pot kettle fork spoon knife butterknife spatula "
@@ -149,7 +149,7 @@ OBJECTS: dict[str, tuple[str, ...]] = {
     ),
 }
 
-# The fewer kinds that tiny houses have: each is met often, so that little experience is enough to know them all.
+# Fewer kinds for tiny houses: each occurs often, so that an agent learns them all from little experience.
 FEW_OBJECTS: dict[str, tuple[str, ...]] = {
     "kitchen": _words("apple egg potato tomato mug plate pan knife spoon"),
     "living room": _words("book keychain laptop pillow remotecontrol vase watch"),

@@ -1,8 +1,8 @@
-"""The prompt and reply format of the published GiGPO runs on ALFWorld, as plain text functions.
+"""Prompt and reply format of the published GiGPO runs on ALFWorld, as text functions.
 
-`build_prompt` shows the task, the last `HISTORY_LENGTH` turns, the present observation and the admissible commands;
+`build_prompt` shows the task, the last `HISTORY_LENGTH` turns, the current observation and the admissible commands;
 `parse_reply` reads ``<think>...</think><action>...</action>`` (see `envs.tagged_reply`). The layout and the rules of
-validity follow the public code; the wording is our own.
+validity follow the public code; the wording is Cairn's own.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from cairn.envs.tagged_reply import TaggedReply, parse_tagged, write_tagged
 __all__ = ["TaggedReply", "build_prompt", "parse_reply", "task_of", "write_reply"]
 
 HISTORY_LENGTH = 2  # turns shown
-INVALID_PENALTY = 0.1  # taken off the reward of a turn whose reply is not valid
-SUCCESS_REWARD = 10.0  # what those runs pay for the environment's 1.0
-FALLBACK_CHARS = 30  # without tags, this much of the reply's end is sent as the command
+INVALID_PENALTY = 0.1  # subtracted from the reward of a turn with an invalid reply
+SUCCESS_REWARD = 10.0  # reward of those runs for the environment's 1.0
+FALLBACK_CHARS = 30  # without tags, the last characters of the reply are sent as the command
 
 _TASK_MARK = "Your task is to: "
 
@@ -41,7 +41,10 @@ def build_prompt(
     admissible: Sequence[str],
     history_length: int = HISTORY_LENGTH,
 ) -> str:
-    """Return the prompt of one turn; `history` holds all (observation, action) pairs so far, oldest first."""
+    """Return the prompt of one turn.
+
+    `history` holds all (observation, action) pairs so far, oldest first.
+    """
     commands = "\n ".join(f"'{command}'" for command in admissible if command != "help")
     parts = [f"You are an agent that acts in a household by text commands.\nYour task is to: {task}"]
     if shown := list(enumerate(history, start=1))[max(len(history) - history_length, 0) :]:
@@ -59,10 +62,10 @@ def build_prompt(
 
 
 def write_reply(action: str) -> str:
-    """Return a valid reply that asks for `action` without further thought."""
+    """Return a valid reply with `action` and an empty thought."""
     return write_tagged(action)
 
 
 def parse_reply(reply: str) -> TaggedReply:
-    """Return the action in a reply and whether the reply was valid; any text is an outcome, none an error."""
+    """Return the action in a reply and whether the reply was valid; never raises."""
     return parse_tagged(reply, FALLBACK_CHARS)

@@ -1,4 +1,7 @@
-"""What each command does and says, word for word as the original; when it applies is in `HouseState.options`."""
+"""The effect and the text of each command, word for word as the original.
+
+`HouseState.options` determines the commands that apply.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from cairn.envs.household.house import NOBODY, join_names, members
 from cairn.envs.household.world import HouseState
 
 NOTHING_HAPPENS = "Nothing happens."
-# The original's help text, typos of layout included: agents were trained on it.
+# The original's help text, typos of layout included, since agents were trained on it.
 HELP = """Available commands:
   look:                             look around your current location
   inventory:                        check your current inventory
@@ -27,7 +30,7 @@ HELP = """Available commands:
 
 
 def act(world: HouseState, command: str) -> str:
-    """Carry out a command and return what the game says; one that does not apply changes nothing."""
+    """Carry out a command and return the game's text; one that does not apply changes nothing."""
     option = world.options.get(command)
     if option is None:
         return NOTHING_HAPPENS
@@ -36,7 +39,7 @@ def act(world: HouseState, command: str) -> str:
 
 
 def _show(world: HouseState, r: int) -> str:
-    """Return what can be seen of a receptacle, and note that it was shown."""
+    """Return the visible contents of a receptacle, and record that they were shown."""
     house, name = world.house, world.house.receptacle_names[r]
     if not house.openable >> r & 1:
         world.memory.see(r, world.inside[r])
@@ -135,7 +138,7 @@ def _inspect(world: HouseState, o: int, _: int) -> str:
     is_hot, is_cool, is_clean, is_sliced = (bool(mark & bit) for mark in marks)
     warmth = "hot" if is_hot else "cool" if is_cool else ""
     if is_cool and not is_hot and not is_clean and not is_sliced:
-        warmth = "cold"  # the original says "cold" of an object that is nothing but cool
+        warmth = "cold"  # the original's word for an object that is only cool
     words = " and ".join(word for word in (warmth, "clean" if is_clean else "") if word)
     if is_sliced and words:
         words += " sliced"

@@ -1,6 +1,7 @@
-"""A house's changing state: which commands apply, whether the goal holds, saving, comparing.
+"""The changing state of a house: applicable commands, goal test, saving, comparing.
 
-What each command does and says is in `rules`. Sets of objects and of receptacles are integers with one bit for each.
+The effect and the text of each command are in `rules`. Sets of objects and of receptacles are integers with one bit for
+each.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ class HouseState:
         self.held = NOBODY
         self.opened = house.opened  # set of receptacles
         self.inside = list(house.inside)  # [R] set of objects in each
-        self.at = list(house.at)  # [L] set of objects said to be at each location
-        self.gaps = [0] * len(house.inside)  # [R] objects taken from each and not put back, where `look` may tell
+        self.at = list(house.at)  # [L] set of objects stated to be at each location
+        self.gaps = [0] * len(house.inside)  # [R] objects taken from each and not put back, if `look` may list them
         self.hot, self.cool, self.clean = marks["hot"], marks["cool"], marks["clean"]
         self.sliced, self.toggled = marks["sliced"], marks["toggled"]
         self.memory = Memory(len(house.inside))
@@ -55,18 +56,21 @@ class HouseState:
         return self._is_solved
 
     def moved(self) -> None:
-        """Drop what was computed before the agent's location or a door changed."""
+        """Clear the caches that depend on the agent's location and the doors."""
         self._options = self._is_solved = None
 
     def changed(self) -> None:
-        """Drop everything that was computed before the state changed."""
+        """Clear all caches."""
         self.moved()
         self._rows = None
 
     # -- saving ------------------------------------------------------------------------------------------------------
 
     def key(self) -> bytes:
-        """Return the state in canonical form: equal bytes of one house mean equal futures under equal commands."""
+        """Return the state in canonical form.
+
+        Equal bytes of one house mean equal futures under equal commands.
+        """
         if self._rows is None:
             self._rows = self._pack()
         return b"%d,%d,%d," % (self.location, self.held, self.opened) + self._rows
@@ -80,7 +84,7 @@ class HouseState:
         )
 
     def load(self, saved: tuple[Any, ...]) -> None:  # Any: see save
-        """Go back to what `save` returned for the same house."""
+        """Restore a state that `save` returned for the same house."""
         scalars, lists, memory = saved
         self.location, self.held, self.opened, self.hot, self.cool, self.clean, self.sliced, self.toggled = scalars
         self.inside, self.at, self.gaps = map(list, lists)
@@ -90,12 +94,14 @@ class HouseState:
     # -- helpers -----------------------------------------------------------------------------------------------------
 
     def _pack(self) -> bytes:
-        """Return all but location, hand and open doors, which change at almost every step.
+        """Return the state without location, hand and open doors, which change at almost every step.
 
-        Two things are left out because they can never show: lamps lit where no task asks for light and nobody can
-        examine them, and the stated location of an object where that follows from its receptacle (see
-        `House.irregular_mask`) or where neither `slice` nor `look` can come to ask for it. `look` asks only for objects
-        taken from that very location, and taking them there ends the statement, so it has been made again since.
+        Leaves out two kinds of facts that no text can ever show. First, lit lamps if the task does not ask for light
+        and they
+        cannot be examined. Second, the stated location of an object if it follows from its receptacle (see
+        `House.irregular_mask`) or if neither `slice` nor `look` can depend on it. `look` depends only on objects taken
+        from
+        that very location; taking one there removes its stated location, so a later move has stated it again.
         """
         house = self.house
         lamps = house.lamp_mask | (house.toggle_mask & house.pickup_mask)
@@ -113,7 +119,7 @@ class HouseState:
         return b"".join([row.to_bytes(width, "little") for row in rows])
 
     def _list_options(self) -> dict[str, Option]:
-        """Return the options sorted: what sorts before "go to", the travels, what sorts after "look"."""
+        """Return the sorted options: those before "go to", the travels, those after "look"."""
         before: list[tuple[str, Option]] = []
         after: list[tuple[str, Option]] = []
         for r in self.house.spots[self.location]:
@@ -128,7 +134,7 @@ class HouseState:
         return options
 
     def _add_receptacle(self, r: int, before: list[tuple[str, Option]], after: list[tuple[str, Option]]) -> None:
-        """Add what can be done with one receptacle at the agent's location."""
+        """Add the commands for one receptacle at the agent's location."""
         house, held = self.house, self.held
         name, names, mask = house.receptacle_names[r], house.object_names, self.inside[r]
         before.append((f"examine {name}", ("examine", r, NOBODY)))
@@ -148,7 +154,7 @@ class HouseState:
             after.extend((f"take {names[o]} from {name}", ("take", o, r)) for o in members(mask & house.pickup_mask))
 
     def _add_held(self, before: list[tuple[str, Option]], after: list[tuple[str, Option]]) -> None:
-        """Add what can be done with the object in hand."""
+        """Add the commands for the object in hand."""
         house, held = self.house, self.held
         name, here = house.object_names[held], house.spots[self.location]
         before.append((f"examine {name}", ("inspect", held, NOBODY)))

@@ -1,6 +1,7 @@
-"""A small office as a world: mail, calendar, files, contacts and payments, and for pages issues, sheets and settings.
+"""Office world: mail, calendar, files, contacts, payments, issues, sheets and settings.
 
-`world.World` holds it, `population.populate` makes one from a seed, `tasks` ask programs for changes to it, and
-`validator.judge` says whether these, and no others, were made. Agents work in it by documented calls (`envs.code`) or
-on web pages (`envs.gui`). Nothing here runs an agent's program.
+Issues, sheets and settings exist only in worlds for web pages. `world.World` holds the records, `generator.populate`
+creates a world from a seed, `tasks` defines changes to it, and
+`validator.judge` checks that exactly these changes were made. Agents act by documented calls (`envs.code`) or on web
+pages (`envs.gui`). Nothing here runs an agent's program.
 """

@@ -1,7 +1,7 @@
-"""What every application of the office is: a name, tables of frozen records, and calls.
+"""Base class of the office's applications: a name, tables of frozen records, and calls.
 
-A record is never changed, only replaced in its table; so the copy of a world shares its records, and a change is seen
-by identity.
+A record is never mutated, only replaced in its table. So copies of a world share records, and changes are detected by
+identity.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ Record = TypeVar("Record")
 
 
 class App:
-    """Base of the applications. Subclasses declare `name` and `tables`; each table is an attribute.
+    """Base of the applications; subclasses declare `name` and `tables`.
 
-    The rest says how changes are compared: a field is told as (table, field).
+    Each table is an attribute. The other class variables configure the comparison of changes; a field is denoted by
+    (table, field).
     """
 
     name: ClassVar[str]
     tables: ClassVar[tuple[str, ...]] = ()
-    derived: ClassVar[Mapping[str, frozenset[str]]] = {}  # table -> fields that follow from others or from the clock
-    free: ClassVar[frozenset[tuple[str, str]]] = frozenset()  # texts that new records may word as they like
-    sets: ClassVar[frozenset[tuple[str, str]]] = frozenset()  # elements come and go one by one
-    titles: ClassVar[Mapping[str, str]] = {}  # table -> the field that people know a record by, if not its name or path
+    derived: ClassVar[Mapping[str, frozenset[str]]] = {}  # table -> fields that depend on others or on the clock
+    free: ClassVar[frozenset[tuple[str, str]]] = frozenset()  # texts that may be worded freely in new records
+    sets: ClassVar[frozenset[tuple[str, str]]] = frozenset()  # fields that are compared as sets, element by element
+    titles: ClassVar[Mapping[str, str]] = {}  # table -> field that people know a record by, if not name or path
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -41,10 +42,10 @@ class App:
         return found
 
     def perform(self, name: str, arguments: Mapping[str, object]) -> object:
-        """Check the arguments and carry out a call.
+        """Check the arguments and execute a call.
 
         Raises:
-            OfficeError: there is no such call, an argument is wrong, or the world does not allow it.
+            OfficeError: unknown call, invalid argument, or an action that the world does not allow.
         """
         calls = calls_of(type(self))
         if name not in calls:
@@ -57,7 +58,7 @@ def find(table: Mapping[str, Record], key: str, what: str, hint: str) -> Record:
     """Return a record.
 
     Raises:
-        OfficeError: there is none with this key.
+        OfficeError: unknown key.
     """
     try:
         return table[key]

@@ -1,7 +1,7 @@
-"""Calendar: your events and when others are busy. Moving an event keeps its length and who has accepted.
+"""Calendar: the owner's events and other people's busy times.
 
-Events that you neither organise nor attend cannot be seen, only that their people are busy. Not here: recurrence, time
-zones, events over midnight.
+Moving an event keeps its length and the responses. Events of other people are visible only as their busy times. Not
+supported: recurrence, time zones, events over midnight.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LIST = "calendar.list_events and calendar.search list events"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Event:
-    """Something at a time, with people."""
+    """An event with a start, a length and attendees."""
 
     id: str
     title: str
@@ -48,15 +48,15 @@ class Event:
 
     @property
     def end(self) -> str:
-        """The moment at which it is over."""
+        """The moment at which the event ends."""
         return later(self.start, self.minutes)
 
     def is_with(self, address: str) -> bool:
-        """Return whether a person organises or attends it, whatever the answer."""
+        """Return whether a person organises or attends the event, with any response."""
         return address == self.organizer or any(address == who for who, _ in self.attendees)
 
     def occupies(self, address: str) -> bool:
-        """Return whether it takes a person's time: not cancelled, and not declined by that person."""
+        """Return whether the event takes a person's time: not cancelled or declined by the person."""
         return not self.is_cancelled and self.is_with(address) and (address, "declined") not in self.attendees
 
 
@@ -238,7 +238,7 @@ class Calendar(App):
         return page(starts, limit, offset)
 
     def are_free(self, people: Collection[str], start: str, minutes: int) -> bool:
-        """Return whether no event occupies any of these people in that time."""
+        """Return whether none of these people is busy at that time."""
         end = later(start, minutes)
         nearby = (event for event in self.events.values() if event.start[:10] == start[:10])
         return not any(

@@ -1,10 +1,10 @@
-"""The calls of the office's applications: how a method becomes one, and how its arguments are checked.
+"""Calls of the office's applications: the `@call` decorator and argument checks.
 
 A method marked with `@call` is public. Its keyword-only parameters are annotated with JSON types (`str`, `int`, `bool`,
-`list[str]`, each or None), with a `ValueFormat` where not every value of the type will do. Its docstring says what it
-does, and ends with ``Example:`` and a result in JSON. What it returns is JSON, made anew at each call.
+`list[str]`, each or None), and with a `ValueFormat` if only some values of the type are valid. Its docstring describes
+the call for agents and ends with ``Example:`` and a result in JSON. Each call returns a newly built JSON value.
 
-Arguments are not converted: an amount as text is refused, with what was expected.
+Arguments are not converted: an amount as text is an error that states the expected type.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ _TYPES = {str: "text", int: "whole number", bool: "true or false", list[str]: "l
 
 
 class OfficeError(Exception):
-    """A call that cannot be done; the text is for the agent and says what was expected."""
+    """A call failed; the message is for the agent and states the expected value or state."""
 
 
 @dataclass(frozen=True)
 class ValueFormat:
-    """What a value must look like beyond its type."""
+    """A format that a value must have in addition to its type."""
 
     says: str  # after "must be"
-    holds: Callable[[Any], object]  # Any: a value of the annotated type; what it returns is true or not
+    holds: Callable[[Any], object]  # Any: a value of the annotated type; returns a truth value
 
 
 def _is_moment(text: str) -> bool:
@@ -107,12 +107,12 @@ class Parameter:
 
     @property
     def says(self) -> str:
-        """What the argument must be, in words."""
+        """A description of the valid values."""
         base = self.form.says if self.form else _TYPES[self.kind]
         return f"{base}, or None" if self.may_be_none else base
 
     def check(self, value: object) -> None:
-        """Raise `OfficeError` unless the value will do."""
+        """Raise `OfficeError` unless the value is valid."""
         if not (self.may_be_none and value is None) and not self._fits(value):
             raise OfficeError(f"{self.name} must be {self.says}; got {shown(value)}")
 
@@ -122,7 +122,7 @@ class Parameter:
         elif self.kind is str:
             is_typed = _is_text(value)
         else:
-            is_typed = type(value) is self.kind  # True is no number here
+            is_typed = type(value) is self.kind  # True is not a valid number
         return is_typed and (self.form is None or bool(self.form.holds(value)))
 
 
@@ -132,15 +132,15 @@ def _is_text(value: object) -> bool:
 
 @dataclass(frozen=True)
 class AppMethod:
-    """A public method of an application, as the documentation and the checks see it."""
+    """A public method of an application, for documentation and checks."""
 
     name: str
     parameters: Mapping[str, Parameter]
-    text: str  # what it does
-    example: str  # a result, as JSON
+    text: str  # description
+    example: str  # an example of a result, as JSON
 
     def check(self, arguments: Mapping[str, object]) -> None:
-        """Raise `OfficeError` unless the arguments are complete, known and as they must be."""
+        """Raise `OfficeError` unless the arguments are complete, known and valid."""
         for name in arguments:
             if name not in self.parameters:
                 known = ", ".join(self.parameters) or "none"
@@ -159,7 +159,7 @@ def call(method: Method) -> Method:
 
 
 def calls_of(app: type) -> Mapping[str, AppMethod]:
-    """Return the public calls of an application's class, in the order in which they are written."""
+    """Return the public calls of an application's class, in source order."""
     return _calls_of(app)
 
 
@@ -170,16 +170,16 @@ def _calls_of(app: Hashable) -> Mapping[str, AppMethod]:
 
 
 def shown(value: object) -> str:
-    """Return a value as error texts show it."""
+    """Return a value in the form used in error messages."""
     try:
         text = repr(value)
-    except (ValueError, RecursionError):  # a number of thousands of digits, lists in lists in lists
+    except (ValueError, RecursionError):  # a number of thousands of digits, or deeply nested lists
         text = f"something of type {type(value).__name__}"
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def page(items: Iterable[object], limit: int, offset: int) -> dict[str, object]:
-    """Return one page of results, how many there are in all, and where the next page begins (None after the last)."""
+    """Return one page of results, the total, and the next page's offset (None after the last)."""
     everything = list(items)
     end = offset + limit
     return {
@@ -190,7 +190,7 @@ def page(items: Iterable[object], limit: int, offset: int) -> dict[str, object]:
 
 
 def missing(what: str, name: str, known: Iterable[str], hint: str) -> OfficeError:
-    """Return the error that something does not exist, with the nearest name that does."""
+    """Return the error that a name is unknown, with the nearest known name."""
     near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.8)
     return OfficeError(f"there is no {what} {shown(name)}; {f'did you mean {near[0]!r}? ' if near else ''}{hint}")
 

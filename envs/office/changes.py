@@ -1,7 +1,7 @@
-"""What changed between two worlds, told so that it can be compared: records that are new or gone, and single fields.
+"""Comparable differences between two worlds: new and deleted records, and changed fields.
 
-Not told: what follows from other changes or from the clock (balances, times of sending and of writing), the ids of new
-records, and white space at the ends of a file's lines. A field that holds a set changes element by element.
+Excluded are fields that depend on other changes or on the clock (balances, times of sending and writing), the ids of
+new records, and white space at the ends of a file's lines. A field that holds a set is compared element by element.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ Values = Mapping[str, object]
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """One difference."""
+    """One difference between two worlds."""
 
     table: str
     key: str  # of the record
-    what: str  # "new", "gone", a field, or a field and the element that came ("labels +") or went ("labels -")
-    value: object  # all values of a new record, nothing of one that is gone, else the field's new value or the element
-    told: str  # in words, for people
+    what: str  # "new", "gone", a field, or a field and the added ("labels +") or removed ("labels -") element
+    value: object  # the values of a new record, None for a deleted one, else the field's new value or the element
+    told: str  # description for people
 
     @property
     def place(self) -> tuple[str, str, str, object]:
-        """Where it is and, for fields, what it came to; equal for equal changes of existing records."""
+        """The location and, for fields, the new value; equal for equal changes of existing records."""
         return self.table, self.key, self.what, None if self.what in ("new", "gone") else self.value
 
 
 def changes(before: World, after: World) -> list[Change]:
-    """Return everything that is different, apart from what the module's text leaves out."""
+    """Return all differences, except those that the module's docstring excludes."""
     reading = _Reading(before, after)
     found: list[Change] = []
     tables = before.tables
     for table, records in after.tables.items():
         old = tables[table]
-        if records == old:  # almost all are: quick, because equal records are the same
+        if records == old:  # the usual case, and quick, because unchanged records are identical
             continue
         found += [reading.gone(table, key, record) for key, record in old.items() if key not in records]
         for key, record in records.items():
@@ -51,7 +51,7 @@ def changes(before: World, after: World) -> list[Change]:
 
 
 class _Reading:
-    """Reads records in one way before and after: sets as sets, new ids by what they stand for."""
+    """Reads records in a comparable form: sets as sets, new ids as descriptions."""
 
     def __init__(self, before: World, after: World) -> None:
         self.before, self.after = before, after
@@ -103,7 +103,7 @@ class _Reading:
         return value
 
     def _stable(self, key: str) -> str:
-        """Return what stands for a record: its id if it was there before, else what makes it unique."""
+        """Return a record's id if it existed before, else a description that identifies it."""
         if key in self.after.contacts.contacts and key not in self.before.contacts.contacts:
             return f"new contact {self.after.contacts.contacts[key].address}"
         if key in self.after.payments.payees and key not in self.before.payments.payees:

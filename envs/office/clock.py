@@ -1,4 +1,7 @@
-"""Days and moments as text: ``2031-05-04`` and ``2031-05-04T09:30``, whose order is that of time; no time zones."""
+"""Days and moments as text, in ISO format, which sorts by time.
+
+Examples: ``2031-05-04`` and ``2031-05-04T09:30``. There are no time zones.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,12 @@ def day_of(moment: str) -> str:
 
 
 def later(moment: str, minutes: int) -> str:
-    """Return the moment some minutes later (or earlier)."""
+    """Return the moment that is some minutes later (or earlier, if negative)."""
     return (datetime.fromisoformat(moment) + timedelta(minutes=minutes)).isoformat(timespec="minutes")
 
 
 def days_later(day: str, days: int) -> str:
-    """Return the day some days later (or earlier)."""
+    """Return the day that is some days later (or earlier, if negative)."""
     return (date.fromisoformat(day) + timedelta(days=days)).isoformat()
 
 
@@ -31,5 +34,5 @@ def next_monday(day: str) -> str:
 
 
 def overlaps(start: str, end: str, other_start: str, other_end: str) -> bool:
-    """Return whether two stretches of time share more than a point."""
+    """Return whether two periods of time share more than a point."""
     return start < other_end and other_start < end

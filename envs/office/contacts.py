@@ -1,4 +1,7 @@
-"""Contacts: people with their addresses, and groups of them. Names are not unique; addresses tell people apart."""
+"""Contacts: people with their addresses, and groups of contacts.
+
+Names are not unique; addresses distinguish people.
+"""
 
 from __future__ import annotations
 

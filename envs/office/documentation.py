@@ -1,4 +1,7 @@
-"""The office's documentation, made from the calls themselves: an overview, an application, or one call in full."""
+"""The office's documentation for agents, generated from the calls.
+
+It has three levels: an overview, one application, or one call in full.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +29,12 @@ office.docs(app) lists the calls of an application, office.docs(app, name) tells
 
 @cache
 def documentation(app: str | None = None, name: str | None = None) -> str:
-    """Return the overview, the calls of an application, or one call with its arguments and an example of its result.
+    """Return the overview, the calls of an application, or the documentation of one call.
+
+    The last has the arguments and an example of the result.
 
     Raises:
-        OfficeError: there is no such application or call.
+        OfficeError: unknown application or call.
     """
     apps = {each.name: each for each in APPS}
     if app is None:

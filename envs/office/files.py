@@ -1,6 +1,6 @@
-"""Files: texts in folders, known by their paths. A folder must exist before something can lie in it.
+"""Files: texts in folders, identified by their paths; a file's folder must exist.
 
-Not here: binary files, folders that are moved with their contents, versions.
+Not supported: binary files, moving folders with their contents, versions.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class File:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Folder:
-    """A place for files and folders."""
+    """A folder of files and folders."""
 
     path: str
 
@@ -194,7 +194,7 @@ class Files(App):
 
 
 def parent(path: str) -> str:
-    """Return the folder that a path lies in."""
+    """Return the folder of a path."""
     return path.rpartition("/")[0] or "/"
 
 

@@ -1,4 +1,4 @@
-"""What templates put into a world: mails, events, files; and whom and when they choose."""
+"""Helpers of task templates that choose people and moments and add records."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def next_week(world: World) -> list[str]:
 
 
 def money(cents: int) -> str:
-    """Return an amount as texts have it, such as 12.50."""
+    """Return an amount in the format of texts, such as 12.50."""
     return f"{cents // 100}.{cents % 100:02}"
 
 
@@ -58,7 +58,7 @@ def receive(
     attachments: tuple[Attachment, ...] = (),
     thread: str | None = None,
 ) -> Mail:
-    """Put in a mail from an address to the owner, in a thread of its own unless one is given."""
+    """Add a mail from an address to the owner, in a new thread unless one is given."""
     mail = Mail(
         id=world.new_id("m"),
         thread=thread or world.new_id("t"),
@@ -76,7 +76,7 @@ def receive(
 
 
 def draft(world: World, to: Contact, subject: str, body: str, at: str) -> Mail:
-    """Put in a draft of the owner's."""
+    """Add a draft of the owner."""
     mail = Mail(
         id=world.new_id("m"),
         thread=world.new_id("t"),
@@ -103,7 +103,7 @@ def meet(
     location: str = "",
     is_cancelled: bool = False,
 ) -> Event:
-    """Put in an event; all attendees have given the same response."""
+    """Add an event; all attendees have the same response."""
     event = Event(
         id=world.new_id("e"),
         title=title,
@@ -119,7 +119,7 @@ def meet(
 
 
 def put(world: World, path: str, text: str, at: str) -> File:
-    """Put in a file and the folders it needs."""
+    """Add a file and missing parent folders."""
     folder = parent(path)
     while folder != "/":
         world.files.folders.setdefault(folder, Folder(path=folder))
@@ -129,14 +129,14 @@ def put(world: World, path: str, text: str, at: str) -> File:
 
 
 def add_payee(world: World, name: str, reference: str) -> Payee:
-    """Put in somebody who can be paid."""
+    """Add a payee."""
     payee = Payee(id=world.new_id("p"), name=name, reference=reference)
     world.payments.payees[payee.id] = payee
     return payee
 
 
 def ask(world: World, address: str, amount: int, note: str, made_on: str, due: str = "") -> PaymentRequest:
-    """Put in a pending request for the owner's money."""
+    """Add a pending request for the owner's money."""
     request = PaymentRequest(
         id=world.new_id("r"),
         direction="incoming",

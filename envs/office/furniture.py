@@ -1,7 +1,8 @@
-"""What worlds with all applications have besides: issues, sheets and settings, and texts that pages must not fall for.
+"""Content of worlds with all applications: issues, sheets, settings, and hostile texts.
 
-It is made after everything else and from a generator of its own, so that worlds without these applications stay as they
-are. Hostile texts stand among the others: markup, scripts, orders to whoever reads them.
+It is generated after everything else and from its own generator, so worlds without these applications do not change.
+Hostile texts (markup, scripts, instructions to the reader) are mixed with the other texts, to test that pages and
+agents resist them.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ HOSTILE = (
 
 
 def furnish(world: World, rng: random.Random) -> None:
-    """Put in all that a world with every application has besides the office's."""
+    """Add the content that only worlds with every application have."""
     _add_projects(world, rng)
     _add_issues(world, rng)
     _add_sheets(world, rng)
@@ -139,7 +140,7 @@ def _add_sheets(world: World, rng: random.Random) -> None:
 
 
 def add_row(world: World, sheet: str, cells: tuple[str, ...]) -> SheetRow:
-    """Put in a row at the end of a sheet."""
+    """Add a row at the end of a sheet."""
     position = 1 + max((row.position for row in world.sheets.rows.values() if row.sheet == sheet), default=0)
     names = world.sheets.sheets[sheet].names
     row = SheetRow(

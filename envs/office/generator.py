@@ -1,7 +1,8 @@
-"""A world from a seed: people with namesakes, threads of mail, events, files, accounts; about as much as a real office.
+"""Generates a world from a seed: people, mail threads, events, files and accounts.
 
-Equal seeds give equal worlds in any process. Namesakes share a first name, or differ by a letter; companies and payees
-have like names. What tasks ask for is put in by their templates, besides all this.
+The amount of data resembles a real office. Equal seeds give equal worlds in any process. Some people share a first
+name, or their first names differ by one letter; companies and payees have similar names. Task templates add the records
+that their tasks need.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from cairn.envs.office.mail import Attachment, Mail
 from cairn.envs.office.payments import Account, Payee, PaymentRequest, Transaction
 from cairn.envs.office.world import DESK, OFFICE, World
 
-VERSION = 1  # changes whenever a world does
+VERSION = 1  # increases with every change of the generated worlds
 DAYS_BACK, DAYS_AHEAD = 90, 30
 
 
@@ -46,15 +47,18 @@ def _populated(seed: int, has: tuple[type[App], ...]) -> World:
 
 
 def populate(seed: int, has: tuple[type[App], ...] = OFFICE) -> World:
-    """Return the world of a seed, which the caller may change: with the applications of `OFFICE`, or those of `DESK`.
+    """Return the world of a seed, which the caller may change.
 
-    Others besides have nothing in them.
+    `has` is `OFFICE`, `DESK`, or one of them with further applications, which then have no records.
     """
     return _populated(seed, has).copy()
 
 
 def _names(rng: random.Random, count: int) -> list[str]:
-    """Return different names; the last ten have namesakes: by first name, or all but a letter."""
+    """Return different names; the last ten have namesakes.
+
+    Namesakes share the first name, or the last name with first names that differ by a letter.
+    """
     lasts = rng.sample(words.LAST_NAMES, 20)
     near = rng.choice(words.NEAR_NAMES)
     shared = rng.sample(words.FIRST_NAMES, 4)
@@ -160,7 +164,10 @@ def _add_mail(
 
 
 def _add_events(world: World, rng: random.Random) -> None:
-    """Add events of the owner, and of others without the owner; those of one person may overlap, as in life."""
+    """Add events of the owner, and events of others without the owner.
+
+    Events of one person may overlap.
+    """
     people = [contact.address for contact in world.contacts.contacts.values()]
     for _ in range(rng.randint(40, 120)):
         day = _workday(world, rng)
@@ -217,7 +224,7 @@ def _add_payments(world: World, rng: random.Random) -> None:
     payees = list(world.payments.payees)
     for _ in range(rng.randint(50, 110)):
         _add_transaction(world, rng.choice(accounts[:2]), payees, rng)
-    for name, key in zip(words.ACCOUNTS, accounts, strict=False):  # as many as there are
+    for name, key in zip(words.ACCOUNTS, accounts, strict=False):  # only the accounts that exist
         changes = [each.amount for each in world.payments.transactions.values() if each.account == key]
         opening = rng.randrange(200_000, 600_000) - min(0, sum(changes))
         account = Account(

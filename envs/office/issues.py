@@ -1,7 +1,7 @@
-"""Issues: projects with members, labels and milestones, and what is to be done in them, with comments.
+"""Issues: projects with members, labels and milestones, and their issues with comments.
 
-People are named, not addressed; only a project's members can be assigned. A closed issue takes comments, and nothing
-else but being opened again. Not here: numbers of issues, several assignees, links between issues, deletion.
+People are identified by name, not by address; only a project's members can be assigned. A closed issue accepts only
+comments and reopening. Not supported: issue numbers, several assignees, links between issues, deletion.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ _PROJECTS = "issues.list_projects lists projects"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Project:
-    """Something that people work on together."""
+    """A project of several people."""
 
     name: str
     members: tuple[str, ...]  # names, sorted
-    labels: tuple[str, ...]  # that its issues may carry, sorted
+    labels: tuple[str, ...]  # labels allowed for its issues, sorted
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Milestone:
-    """A day for which a project plans issues."""
+    """A due day for some of a project's issues."""
 
     project: str
-    name: str  # of its own within the project
+    name: str  # unique within the project
     due: str  # day
     is_closed: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Issue:
-    """Something to be done in a project."""
+    """A task or problem in a project."""
 
     id: str
     project: str
@@ -52,14 +52,14 @@ class Issue:
     made_on: str  # day
     status: str = "open"
     priority: str = "normal"
-    assignee: str = ""  # name of a member, or nobody
-    milestone: str = ""  # name, or none
+    assignee: str = ""  # name of a member; "": none
+    milestone: str = ""  # name; "": none
     labels: tuple[str, ...] = ()  # sorted
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Comment:
-    """What somebody said about an issue."""
+    """A person's comment on an issue."""
 
     id: str
     issue: str  # id
@@ -117,9 +117,10 @@ class Issues(App):
         limit: Limit = 20,
         offset: Offset = 0,
     ) -> dict[str, object]:
-        """Find issues: every word of the query occurs in title or text, case ignored. What is None does not restrict.
+        """Find issues: every word of the query occurs in title or text, case ignored.
 
-        An assignee or milestone of "" finds issues without one; the status "not closed" finds all but closed ones.
+        Arguments that are None do not restrict the search. An assignee or milestone of "" finds issues without one; the
+        status "not closed" finds all but closed ones.
         The order is newest, oldest, priority (urgent first) or title.
 
         Example: {"items": [{"id": "i-3kk20", "project": "Heron", "title": "Door sticks", "status": "open",
@@ -172,7 +173,7 @@ class Issues(App):
         milestone: Words = "",
         labels: Texts | None = None,
     ) -> dict[str, object]:
-        """Report an issue, which is open.
+        """Report an open issue.
 
         Example: {"id": "i-3kk20"}
         """
@@ -204,7 +205,9 @@ class Issues(App):
         milestone: Words | None = None,
         labels: Texts | None = None,
     ) -> dict[str, object]:
-        """Change an issue; what is None stays, "" takes assignee or milestone away, `labels` are all that it has then.
+        """Change an issue; None keeps a value, "" removes assignee or milestone.
+
+        `labels` replaces all labels.
 
         Example: {"id": "i-3kk20"}
         """
@@ -227,7 +230,7 @@ class Issues(App):
 
     @call
     def comment(self, *, issue_id: str, text: str) -> dict[str, object]:
-        """Say something about an issue.
+        """Add a comment to an issue.
 
         Example: {"id": "k-0ab12"}
         """
@@ -241,7 +244,7 @@ class Issues(App):
 
     @call
     def create_milestone(self, *, project: Line, name: Line, due: Day) -> dict[str, object]:
-        """Plan a milestone.
+        """Add a milestone to a project.
 
         Example: {"project": "Heron", "name": "Spring"}
         """
@@ -253,7 +256,9 @@ class Issues(App):
     def update_milestone(
         self, *, project: Line, name: Line, due: Day | None = None, closed: bool | None = None
     ) -> dict[str, object]:
-        """Give a milestone another day, close it, or open it again; only one without unfinished issues can be closed.
+        """Change a milestone's day, close it, or reopen it.
+
+        Only a milestone without unfinished issues can be closed.
 
         Example: {"project": "Heron", "name": "Spring"}
         """
@@ -282,7 +287,7 @@ class Issues(App):
         return {"id": issue.id}
 
     def _check(self, issue: Issue) -> None:
-        """Raise `OfficeError` unless its project allows for the issue."""
+        """Raise `OfficeError` unless the project allows the issue's values."""
         project = self._project(issue.project)
         _require_one_of("status", issue.status, STATUSES)
         _require_one_of("priority", issue.priority, PRIORITIES)

@@ -1,6 +1,7 @@
-"""Mail: five folders, threads, labels, attachments; what is sent is kept in `sent`, and nobody answers.
+"""Mail: five folders, threads, labels and attachments.
 
-Reading a mail does not mark it as read. Not here: mails that arrive during a task, rich text, deletion for good.
+Sent mails are kept in `sent`, and nobody answers them. Reading a mail does not mark it as read. Not supported: mails
+that arrive during a task, rich text, permanent deletion.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _LIST = "mail.search lists mails"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Attachment:
-    """A text that comes with a mail."""
+    """A text file attached to a mail."""
 
     name: str
     text: str
@@ -38,7 +39,7 @@ class Mail:
     to: tuple[str, ...]  # addresses
     subject: str
     body: str
-    sent_at: str  # moment; of a draft, when it was written
+    sent_at: str  # moment; of a draft, the moment of writing
     is_read: bool = True
     labels: tuple[str, ...] = ()  # sorted
     attachments: tuple[Attachment, ...] = ()

@@ -1,8 +1,8 @@
-"""Payments: accounts in whole cents, payees, transfers, and requests for money in both directions.
+"""Payments: accounts in whole cents, payees, transfers, and payment requests both ways.
 
-Money is conserved: an account's balance is what it opened with and the sum of its transactions, and never below zero.
-A payment that would overdraw the account or its limit for the day is refused whole. Not here: currencies, interest,
-money that comes in during a task.
+Money is conserved: an account's balance is its opening balance plus the sum of its transactions, and never below zero.
+A payment that exceeds the account's balance or its daily limit is rejected. Not supported: currencies, interest, money
+that arrives during a task.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ DIRECTIONS, STATUSES = ("incoming", "outgoing"), ("pending", "paid", "declined",
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Account:
-    """Money of yours."""
+    """An account of the owner."""
 
     id: str
     name: str
-    opening: int  # cents at the beginning
-    balance: int  # cents now: `opening` and the sum of the transactions
-    daily_limit: int  # cents that may leave for others on one day
+    opening: int  # opening balance in cents
+    balance: int  # current balance in cents: `opening` plus the sum of the transactions
+    daily_limit: int  # maximum cents per day for payments to others
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Payee:
-    """Somebody who can be paid."""
+    """A recipient of payments."""
 
     id: str
     name: str
-    reference: str  # the customer number or account that tells namesakes apart
+    reference: str  # customer number or account, which distinguishes namesakes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,7 +44,7 @@ class Transaction:
     id: str
     account: str  # id
     at: str  # moment
-    amount: int  # cents, negative for what left
+    amount: int  # cents, negative for outgoing money
     kind: str  # "transfer" to a payee, "own" between accounts, "request" paid, "income"
     party: str  # payee id, account id, the asker's address, or a name
     note: str = ""
@@ -52,11 +52,11 @@ class Transaction:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PaymentRequest:
-    """Somebody asks for money: another ("incoming") or you ("outgoing")."""
+    """A request for money, from another person ("incoming") or from the owner ("outgoing")."""
 
     id: str
     direction: str
-    address: str  # of the other
+    address: str  # of the other person
     amount: int  # cents
     note: str
     made_on: str  # day
@@ -70,7 +70,7 @@ class Payments(App):
     name = "payments"
     tables: ClassVar[tuple[str, ...]] = ("accounts", "payees", "transactions", "requests")
     derived: ClassVar = {
-        "accounts": frozenset({"balance"}),  # opening and transactions
+        "accounts": frozenset({"balance"}),  # depends on opening and transactions
         "payees": frozenset({"id"}),
         "transactions": frozenset({"id", "at"}),
         "requests": frozenset({"id", "made_on"}),
@@ -252,7 +252,7 @@ class Payments(App):
         return self._close(self._pending(request_id, "outgoing"), "cancelled")
 
     def left_today(self, account: Account) -> int:
-        """Return how many cents may still leave the account for others today."""
+        """Return the cents that may still leave the account for others today."""
         today = day_of(self.world.now)
         left = sum(
             each.amount

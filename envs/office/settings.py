@@ -1,7 +1,7 @@
-"""Settings: who may use the site and how, when it tells whom of what, its backups, and its keys.
+"""Settings: users and roles, notification rules, site settings, backups, and keys.
 
-What is asked for in several steps elsewhere (inviting somebody, planning a backup, renewing a key) is one call here: it
-is done whole or not at all. Not here: passwords, and what the settings would bring about.
+Some actions that need several steps on pages (inviting a user, planning a backup, renewing a key) are one atomic call
+here. Not supported: passwords, and the effects of the settings.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ CHANNELS = ("mail", "chat", "text message")
 SCOPES = ("read", "write", "deploy")
 PARTS = ("everything", "mail", "files", "sheets", "issues")
 RHYTHMS = ("hourly", "daily", "weekly", "monthly")
-REASONS = ("regular renewal", "key was lost", "key was seen by others", "somebody left")  # to renew a key
+REASONS = ("regular renewal", "key was lost", "key was seen by others", "somebody left")  # reasons for a key's renewal
 PLACES = ("local disk", "Northside vault", "Harbor cloud")
-# Each setting, the tab it stands on, and what it may be; nothing to choose from means any line.
+# Each setting with its tab and its choices; without choices, any line is valid.
 SITE: dict[str, tuple[str, tuple[str, ...]]] = {
     "Site name": ("General", ()),
     "Support address": ("General", ()),
@@ -41,30 +41,30 @@ SITE: dict[str, tuple[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class User:
-    """Somebody who may use the site."""
+    """A user of the site."""
 
     address: str
     name: str
     role: str
     teams: tuple[str, ...] = ()  # sorted
     is_active: bool = True
-    invited_on: str = ""  # day; "" where it is not known
+    invited_on: str = ""  # day; "" if unknown
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rule:
-    """When something happens, somebody is told."""
+    """A rule that notifies a target of an event."""
 
     name: str
     event: str
     channel: str
-    target: str  # whom: a role or an address
+    target: str  # recipients: a role or an address
     is_on: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Setting:
-    """One value of the site's."""
+    """A value of one site setting."""
 
     name: str  # one of `SITE`
     value: str
@@ -72,12 +72,12 @@ class Setting:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Backup:
-    """A plan by which copies are made."""
+    """A schedule of backups."""
 
     name: str
     part: str
     rhythm: str
-    hour: str  # at which it begins, like 02:00
+    hour: str  # start time, like 02:00
     place: str
     keep_days: int
     is_on: bool = True
@@ -85,15 +85,15 @@ class Backup:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Key:
-    """What a program signs in with."""
+    """A program's credential."""
 
     name: str
     scope: str
     expires: str  # day
     version: int = 1
     renewed_on: str = ""  # day
-    reason: str = ""  # of the last renewal
-    grace_days: int = 0  # how long the version before is good for
+    reason: str = ""  # reason of the last renewal
+    grace_days: int = 0  # days for which the previous version stays valid
     is_revoked: bool = False
 
 
@@ -114,7 +114,9 @@ class Settings(App):
     def list_users(
         self, *, query: Words = "", role: str | None = None, limit: Limit = 20, offset: Offset = 0
     ) -> dict[str, object]:
-        """List the users by name: every word of the query occurs in name, address or a team, case ignored.
+        """List the users by name.
+
+        Every word of the query occurs in name, address or a team, case ignored.
 
         Example: {"items": [{"address": "sam@home.example", "name": "Sam Field", "role": "editor",
         "teams": ["Design"], "active": true}], "total": 1, "next_offset": null}
@@ -131,7 +133,7 @@ class Settings(App):
 
     @call
     def invite(self, *, address: Address, name: Line, role: str, teams: Texts | None = None) -> dict[str, object]:
-        """Let somebody use the site.
+        """Add a user to the site.
 
         Example: {"address": "sam@home.example"}
         """
@@ -152,7 +154,7 @@ class Settings(App):
         teams: Texts | None = None,
         active: bool | None = None,
     ) -> dict[str, object]:
-        """Change a user; what is None stays. One active administrator must remain.
+        """Change a user; None keeps a value. One active administrator must remain.
 
         Example: {"address": "sam@home.example"}
         """
@@ -181,7 +183,7 @@ class Settings(App):
 
     @call
     def create_rule(self, *, name: Line, event: str, channel: str, target: Line) -> dict[str, object]:
-        """Make a notification rule, which is on. The target is a role or an address.
+        """Add a notification rule, switched on. The target is a role or an address.
 
         Example: {"name": "Tell me"}
         """
@@ -198,7 +200,7 @@ class Settings(App):
         target: Line | None = None,
         on: bool | None = None,
     ) -> dict[str, object]:
-        """Change a notification rule; what is None stays.
+        """Change a notification rule; None keeps a value.
 
         Example: {"name": "Tell me"}
         """
@@ -215,7 +217,7 @@ class Settings(App):
 
     @call
     def delete_rule(self, *, name: Line) -> dict[str, object]:
-        """Delete a notification rule for good.
+        """Delete a notification rule permanently.
 
         Example: {"name": "Tell me", "deleted": true}
         """
@@ -233,7 +235,7 @@ class Settings(App):
 
     @call
     def change_site(self, *, names: Texts, values: Texts) -> dict[str, object]:
-        """Change settings of the site, all or none: a value for each name.
+        """Change settings of the site, all or none; `values` has a value for each name.
 
         Example: {"names": ["Currency"]}
         """
@@ -248,7 +250,7 @@ class Settings(App):
 
     @call
     def list_backups(self, *, limit: Limit = 20, offset: Offset = 0) -> dict[str, object]:
-        """List the plans for backups by name.
+        """List the backup plans by name.
 
         Example: {"items": [{"name": "Nightly", "part": "everything", "rhythm": "daily", "hour": "02:00",
         "place": "local disk", "keep_days": 30, "on": true}], "total": 1, "next_offset": null}
@@ -259,7 +261,7 @@ class Settings(App):
     def plan_backup(
         self, *, name: Line, part: str, rhythm: str, hour: str, place: str, keep_days: Count
     ) -> dict[str, object]:
-        """Plan a backup, which is on.
+        """Add a backup plan, switched on.
 
         Example: {"name": "Nightly"}
         """
@@ -294,7 +296,7 @@ class Settings(App):
 
     @call
     def renew_key(self, *, name: Line, reason: str, grace_days: Count, expires: Day) -> dict[str, object]:
-        """Replace a key by its next version; the one before is good for some days more.
+        """Replace a key by its next version; the previous version stays valid for `grace_days`.
 
         Example: {"name": "Print robot", "version": 3}
         """
@@ -309,7 +311,7 @@ class Settings(App):
 
     @call
     def revoke_key(self, *, name: Line) -> dict[str, object]:
-        """Make a key useless for good.
+        """Revoke a key permanently.
 
         Example: {"name": "Print robot", "revoked": true}
         """

@@ -1,7 +1,7 @@
-"""Sheets: tables of rows with named columns that hold texts, numbers or days; sorted, filtered and summed when shown.
+"""Sheets: tables with named columns of texts, numbers or days; sorted and summed on display.
 
-Every cell is kept as text, and checked against its column when it is written. An empty cell is always allowed. Not
-here: formulas, formats, columns that are renamed or deleted.
+Every cell is stored as text and checked against its column when it is written. An empty cell is always allowed. Not
+supported: formulas, formats, renaming or deleting columns.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class SheetRow:
 
     id: str
     sheet: str  # name
-    position: int  # rows are shown by it, smallest first; gaps are left by deleted ones
+    position: int  # sort key of rows, ascending; deleted rows leave gaps
     cells: tuple[tuple[str, str], ...]  # (column, text), one for each column, from left to right
 
 
@@ -75,10 +75,10 @@ class Sheets(App):
         limit: Limit = 20,
         offset: Offset = 0,
     ) -> dict[str, object]:
-        """List a sheet's rows, in the sheet's order or by the column `order`, numbers by value and empty cells first.
+        """List a sheet's rows, in the sheet's order or sorted by the column `order`.
 
-        Every word of the query occurs in some cell, case ignored; with a `column`, its cell is exactly `value`. The
-        sums are of all rows found, of the columns with numbers.
+        Numbers are sorted by value, empty cells first. Every word of the query occurs in some cell, case ignored; with
+        a `column`, its cell is exactly `value`. The sums are over all rows found, for the columns with numbers.
 
         Example: {"items": [{"id": "w-5c3vv", "cells": ["Paint", "12.50"]}], "total": 1, "next_offset": null,
         "sums": {"Cost": "12.50"}}
@@ -101,7 +101,7 @@ class Sheets(App):
 
     @call
     def create_sheet(self, *, name: Line, columns: Texts, kinds: Texts) -> dict[str, object]:
-        """Make a sheet without rows; `kinds` has text, number or day for each column.
+        """Add a sheet without rows; `kinds` has text, number or day for each column.
 
         Example: {"name": "Budget"}
         """
@@ -129,7 +129,7 @@ class Sheets(App):
 
     @call
     def update_row(self, *, row_id: str, cells: Texts) -> dict[str, object]:
-        """Give a row other cells, a text for each column.
+        """Replace a row's cells; `cells` has a text for each column.
 
         Example: {"id": "w-5c3vv"}
         """
@@ -139,7 +139,7 @@ class Sheets(App):
 
     @call
     def delete_row(self, *, row_id: str) -> dict[str, object]:
-        """Delete a row for good.
+        """Delete a row permanently.
 
         Example: {"id": "w-5c3vv", "deleted": true}
         """
@@ -192,7 +192,7 @@ def _checked(sheet: Sheet, cells: list[str]) -> tuple[tuple[str, str], ...]:
 
 
 def _sortable(text: str, kind: str) -> tuple[int, str]:
-    """Return what a cell is sorted by: numbers by value, all else as text but for case."""
+    """Return a cell's sort key: numbers by value, other cells as text, case ignored."""
     if kind == "number":
         return (cents(text) if text else -(10**12)), ""
     return 0, text.casefold()

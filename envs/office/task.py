@@ -1,7 +1,8 @@
-"""What a task of the office is: a world to begin with, an instruction, and the steps of a solution that knows the ids.
+"""Task data types of the office: templates, tasks, and steps of the reference solution.
 
-The steps are the reference: carried out on a copy of the world they give the state that is wanted. Where agents write
-programs, the oracle is a program too; it knows the words of the instruction and no id.
+A task consists of an initial world, an instruction, and the reference steps, which use the records' ids. Executed on a
+copy of the world, the steps produce the wanted state. If agents write programs, the oracle is a program too; it uses
+the words of the instruction and no ids.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from cairn.envs.office.world import World
 
 Answer = int | str | tuple[str, ...]
 
-# What every oracle program begins with: all items of a call that returns pages, and what has a name.
+# Start of every oracle program: fetches all pages of a call, and looks up records by name.
 _BEGINNING = """\
 def every(call, **arguments):
     items, offset = [], 0
@@ -38,50 +39,50 @@ def account_id(name):
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One call of the reference solution, and what a free text in the records that it makes must contain."""
+    """One call of the reference solution, with requirements on the free texts it creates."""
 
     app: str
     name: str
     arguments: Mapping[str, object]
     says: tuple[str, ...] = ()  # words or figures
-    says_only: bool = False  # no other figures of the same form
-    among: tuple[str, ...] = ()  # what was to choose from: none of it is said but `says`
+    says_only: bool = False  # other figures of the same form are not allowed
+    among: tuple[str, ...] = ()  # the possible choices: the text may contain only those in `says`
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What a template makes of a world, which it has put into the state that the task begins with."""
+    """A template's plan for a world, to which the template has added the task's records."""
 
     instruction: str
     steps: tuple[Step, ...] = ()
-    looks: tuple[Step, ...] = ()  # calls that only read: where the answer is found, for oracles that are no programs
+    looks: tuple[Step, ...] = ()  # read-only calls that find the answer, for oracles that are not programs
     answer: Answer | None = None
-    program: str = ""  # the oracle's text after its values; "" where oracles are no programs, as they work on pages
-    values: Mapping[str, object] = field(default_factory=dict)  # names that the program uses: words of the instruction
+    program: str = ""  # the oracle's code after its values; "" for tasks on pages, whose oracles are not programs
+    values: Mapping[str, object] = field(default_factory=dict)  # variables of the program: words of the instruction
 
 
 @dataclass(frozen=True, kw_only=True)
 class TaskTemplate:
-    """A kind of task."""
+    """A template of tasks."""
 
     name: str
-    level: int  # 1 to 3: how much must be found, combined and decided
+    level: int  # 1 to 3: difficulty of finding, combining and deciding
     apps: tuple[str, ...]  # applications that a solution needs
     make: Callable[[World, random.Random], Plan]
 
 
 @dataclass(frozen=True, kw_only=True)
 class OfficeTask:
-    """One task, the same for equal templates and seeds in every process."""
+    """One task; equal templates and seeds give equal tasks in every process."""
 
     template: TaskTemplate
     seed: int
-    world: World  # as the agent finds it; play in a copy
+    world: World  # the initial world; play in a copy
     instruction: str
     steps: tuple[Step, ...]
-    answer: Answer | None  # what must be submitted; None where nothing is asked
+    answer: Answer | None  # the expected answer; None if the task asks for none
     looks: tuple[Step, ...] = ()
-    oracle: str = ""  # Python for the agent's side: `office`, `submit`; "" where the steps are done on pages
+    oracle: str = ""  # Python for the agent's side: `office`, `submit`; "" for tasks on pages
 
 
 def step(
@@ -99,6 +100,6 @@ def step(
 
 
 def source(plan: Plan) -> str:
-    """Return the oracle program of a plan: the values, a few functions, and what is done with them."""
+    """Return the oracle program of a plan: the values, helper functions, and the plan's code."""
     values = "".join(f"{name} = {value!r}\n" for name, value in plan.values.items())
     return f"{values}\n{_BEGINNING}{plan.program.strip()}\n"

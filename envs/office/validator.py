@@ -1,13 +1,12 @@
-"""Says whether a task is done: every change that is wanted was made, and no other.
+"""Judges whether a task is done: every wanted change was made, and no other.
 
-What is wanted follows from the task's steps, carried out on a copy of the world before. Existing records are compared
-field by field. A new record may have any id, any place in the order, and any wording in its free text, as long as that
-contains the figures that it must; it must not contain a heap of others, so that a text with every number says nothing,
-nor another of the words that one was to choose from.
-Any other change is collateral damage, and takes the whole score.
+The wanted changes are derived from the task's steps, executed on a copy of the initial world. Existing records are
+compared field by field. A new record may have any id, any position, and any wording in its free text. The free text
+must contain the required figures. It may contain only a few others, so a text with every number does not pass, and none
+of the other words that the task offered as choices. Any other change is collateral damage, and makes the score 0.
 
-Parts of the score: `changes`, the wanted changes that were made, and `answer`, a right answer, each as a share of all
-that was wanted; `damage`, the loss of both through collateral damage.
+Parts of the score: `changes`, the wanted changes that were made, and `answer`, a correct answer, each as a share of
+everything wanted; `damage`, the loss of both by collateral damage.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from cairn.envs.office.task import Answer, OfficeTask, Step
 from cairn.envs.office.world import World
 
 PARTS = ("changes", "answer", "damage")  # of a score
-MAX_OTHER_FIGURES = 8  # in a free text, besides those that it must contain
+MAX_OTHER_FIGURES = 8  # maximum in a free text, in addition to the required ones
 _FIGURE = re.compile(r"\d+(?:[.:-]\d+)*")
 
 Makers = Mapping[tuple[str, str], Step]  # (table, key of a new record) -> the step that made it
@@ -29,7 +28,7 @@ Makers = Mapping[tuple[str, str], Step]  # (table, key of a new record) -> the s
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Wishes:
-    """How new records are compared with those that are wanted."""
+    """Settings for the comparison of new records with wanted ones."""
 
     free: frozenset[tuple[str, str]]  # texts that may be worded freely, as (table, field)
     makers: Makers
@@ -37,16 +36,19 @@ class _Wishes:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
-    """What came of a task."""
+    """The result of a task."""
 
-    success: bool  # all made, none besides
-    score: float  # 0 to 1: the share of what was wanted; 0 with any collateral damage
-    problems: tuple[str, ...]  # in words: what is missing, what was not asked for
+    success: bool  # all wanted changes, no others
+    score: float  # 0 to 1: the share of wanted changes; 0 with any collateral damage
+    problems: tuple[str, ...]  # descriptions of missing and of unwanted changes
     parts: Mapping[str, float]  # of the score, by name; their sum is the score
 
 
 def judge(before: World, after: World, task: OfficeTask, answer: object) -> Verdict:
-    """Compare the world after with what the task wants of the world before; `answer` counts only where one is asked."""
+    """Compare the final world with the task's reference, executed on the initial world.
+
+    `answer` counts only if the task asks for one.
+    """
     expected, makers = _expected(before, task.steps)
     wanted, made = changes(before, expected), changes(before, after)
     missing, damage = _compare(wanted, made, _Wishes(free=before.free, makers=makers))
@@ -69,12 +71,15 @@ def judge(before: World, after: World, task: OfficeTask, answer: object) -> Verd
 
 
 def carry_out(world: World, step: Step) -> None:
-    """Carry out one step of a reference."""
+    """Execute one step of a reference solution."""
     world.call(step.app, step.name, step.arguments)
 
 
 def is_same_answer(expected: Answer, given: object) -> bool:
-    """Return whether an answer is right: numbers by value, texts but for case and spaces, lists in any order."""
+    """Return whether an answer is correct.
+
+    Numbers are compared by value, texts without case and extra spaces, lists in any order.
+    """
     if isinstance(expected, tuple):
         if not isinstance(given, list | tuple) or not all(isinstance(each, str) for each in given):
             return False
@@ -91,7 +96,7 @@ def _plain(text: str) -> str:
 
 
 def _expected(before: World, steps: Sequence[Step]) -> tuple[World, Makers]:
-    """Return the world that is wanted, and which step made what is new in it, where it must say something."""
+    """Return the wanted world, and the step of each new record whose text has requirements."""
     world = before.copy()
     makers: dict[tuple[str, str], Step] = {}
     for step in steps:
@@ -104,7 +109,7 @@ def _expected(before: World, steps: Sequence[Step]) -> tuple[World, Makers]:
 
 
 def _compare(wanted: list[Change], made: list[Change], wishes: _Wishes) -> tuple[list[Change], list[Change]]:
-    """Return what is wanted and not made, and what is made and not wanted."""
+    """Return the missing wanted changes, and the unwanted changes."""
     places = {change.place for change in made if change.what != "new"}
     missing = [change for change in wanted if change.what != "new" and change.place not in places]
     places = {change.place for change in wanted if change.what != "new"}
@@ -118,9 +123,12 @@ def _compare(wanted: list[Change], made: list[Change], wishes: _Wishes) -> tuple
 
 
 def _match(wanted: list[Change], made: list[Change], wishes: _Wishes) -> tuple[list[Change], list[Change]]:
-    """Pair as many new records as possible with wanted ones, by augmenting paths; return those without a partner."""
+    """Pair as many new records as possible with wanted ones; return those without a partner.
+
+    Uses augmenting paths.
+    """
     fits = [[at for at, change in enumerate(made) if _is_wanted(change, wish, wishes)] for wish in wanted]
-    partner: dict[int, int] = {}  # of made -> of wanted
+    partner: dict[int, int] = {}  # index of a made record -> index of the wanted one
 
     def pair(wish: int, tried: set[int]) -> bool:
         for at in fits[wish]:
@@ -139,7 +147,7 @@ def _is_wanted(change: Change, wish: Change, wishes: _Wishes) -> bool:
     if change.table != wish.table:
         return False
     given, asked = change.value, wish.value
-    assert isinstance(given, dict)  # both are new
+    assert isinstance(given, dict)  # both are new records
     assert isinstance(asked, dict)
     fixed = [name for name in asked if (wish.table, name) not in wishes.free]
     if any(given[name] != asked[name] for name in fixed):
@@ -149,7 +157,10 @@ def _is_wanted(change: Change, wish: Change, wishes: _Wishes) -> bool:
 
 
 def _says(text: str, maker: Step) -> bool:
-    """Return whether a text has every figure or word of a step as a whole, no other choice, and few other figures."""
+    """Return whether a text satisfies a step's requirements.
+
+    It must contain every required figure or word as a whole, no other choice, and few other figures.
+    """
     text = re.sub(r"(?<=\d),(?=\d{3})", "", text).casefold()  # 1,250.00
     text = re.sub(r"(?<=\d)t(?=\d\d:\d\d)", " ", text)  # 2031-05-04T09:30
     wanted = [each.casefold() for each in maker.says]

@@ -1,4 +1,4 @@
-"""The words that generated offices are made of: names, companies, topics, titles. All are made up."""
+"""Vocabulary of generated offices: names, companies, topics, titles. All are made up."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The office: one person's applications, a fixed moment that is now, and a log of the calls.
+"""The office's world: one person's applications, a fixed current moment, and a log of calls.
 
-`state()` is everything that futures depend on; the log is not part of it. Ids look random and follow from the seed and
-from how many were given out before, so equal calls on equal worlds give equal ids.
+`state()` returns everything that determines the future; the log is not part of it. Ids look random but depend only on
+the seed and the number of earlier ids, so equal calls on equal worlds give equal ids.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from cairn.envs.office.payments import Payments
 from cairn.envs.office.settings import Settings
 from cairn.envs.office.sheets import Sheets
 
-_NUM_IDS, _ID_STEP, _SEED_STEP = 36**5, 37_234_567, 14_480_291  # the step has no factor in common with 36
+_NUM_IDS, _ID_STEP, _SEED_STEP = 36**5, 37_234_567, 14_480_291  # the step is coprime to 36
 MAX_IDS = 5_000
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LogEntry:
-    """One call, as the log has it."""
+    """One call in the log."""
 
     app: str
     name: str
@@ -69,8 +69,9 @@ DESK: tuple[type[App], ...] = (*OFFICE, Issues, Sheets, Settings)
 class World:
     """The applications of one person, and the log of calls.
 
-    One that the world does not have cannot be called, and is no part of the state. It may have others than the
-    office's, which are reached through `apps` alone.
+    An application that the world does not have cannot be called and is not part of the state. A world may have
+    applications
+    beyond the office's own; they are accessible only through `apps`.
     """
 
     def __init__(self, *, seed: int, now: str, owner: str, address: str, has: tuple[type[App], ...] = OFFICE) -> None:
@@ -95,19 +96,19 @@ class World:
 
     @property
     def tables(self) -> dict[str, dict[str, Any]]:  # Any: each table has its own records
-        """Every table of every application; no two have the same name."""
+        """Every table of every application; table names are unique."""
         return {table: app.table(table) for app in self.apps.values() for table in app.tables}
 
     @property
     def free(self) -> frozenset[tuple[str, str]]:
-        """Texts that new records may word as they like, as (table, field)."""
+        """Texts that may be worded freely in new records, as (table, field)."""
         return frozenset(field for app in self.apps.values() for field in app.free)
 
     def call(self, app: str, name: str, arguments: Mapping[str, object]) -> object:
-        """Carry out a call and log it; one that fails changes nothing else.
+        """Execute a call and log it; a failed call changes nothing else.
 
         Raises:
-            OfficeError: it cannot be done; the text says what was expected.
+            OfficeError: the call failed; the message states the expected value or state.
         """
         try:
             require(self.num_ids < MAX_IDS, f"the office is full: {MAX_IDS} mails, events, contacts and payments")
@@ -119,13 +120,13 @@ class World:
         return result
 
     def state(self) -> bytes:
-        """Return everything but the log as canonical JSON: equal bytes, equal futures."""
+        """Return everything but the log as canonical JSON; equal bytes mean equal futures."""
         head = {"seed": self.seed, "now": self.now, "owner": self.owner, "address": self.address, "ids": self.num_ids}
         whole = {**head, "tables": self.tables}
         return json.dumps(whole, default=_values, sort_keys=True, separators=(",", ":")).encode("ascii")
 
     def copy(self) -> World:
-        """Return a world that is equal and independent."""
+        """Return an equal, independent world."""
         other = World(seed=self.seed, now=self.now, owner=self.owner, address=self.address, has=self.has)
         other.num_ids = self.num_ids
         other.log = list(self.log)
@@ -135,7 +136,7 @@ class World:
         return other
 
     def new_id(self, prefix: str) -> str:
-        """Return an id that no other record has."""
+        """Return a unique id."""
         number = (self.num_ids * _ID_STEP + self.seed * _SEED_STEP) % _NUM_IDS
         self.num_ids += 1
         digits = ""

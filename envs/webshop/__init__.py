@@ -1,1 +1,1 @@
-"""WebShop: shopping by search and clicks, with the original's pages, goals, reward and ranking."""
+"""Web shop environment: search and clicks, with WebShop's pages, goals, reward and ranking."""

@@ -1,8 +1,9 @@
-"""Words to index terms, as Lucene's EnglishAnalyzer makes them: UAX#29 tokens, no possessives, no stop words, stems.
+"""Converts text to index terms like Lucene's EnglishAnalyzer.
 
-Tokens follow Lucene 9's StandardTokenizer (Unicode word breaks; a colon, full stop or apostrophe between letters joins
-them; an ideograph, a hiragana letter and an emoji are each a token). Stems are Porter's with Martin Porter's own
-extensions; tokens of one or two characters stay whole. Not here: the exclusion sets that Lucene can be given.
+The steps are UAX#29 tokens, removal of possessives and stop words, and stemming. Tokens follow Lucene 9's
+StandardTokenizer (Unicode word breaks; a colon, full stop or apostrophe between letters joins them; an ideograph, a
+hiragana letter and an emoji are each a token). Stems are Porter's with Martin Porter's own extensions; tokens of one or
+two characters stay unchanged. Lucene's optional exclusion sets are not supported.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ _RUN = (
     rf"|(?:{_NUM}(?:(?:{_JOIN}*+|{_MID_NUM}){_NUM})*|{_LETTER}(?:(?:{_JOIN}*+|{_MID_LETTER}){_LETTER})*)+)"
 )
 _WORD = rf"{_JOIN}*+{_RUN}(?:{_JOIN}++{_RUN})*{_JOIN}*+"
-_NO_WORD = rf"{_JOIN}++(*SKIP)(*FAIL)"  # a run of underscores is looked at once, not once from each of them
-# Extended_Pictographic as of Unicode 12, which Lucene 9 knows; later versions leave many symbols out.
+_NO_WORD = rf"{_JOIN}++(*SKIP)(*FAIL)"  # a run of underscores is scanned once, not once from each underscore
+# Extended_Pictographic as of Unicode 12, which Lucene 9 uses; later versions exclude many of these symbols.
 _PICTURE = (
     r"[\u00A9\u00AE\u203C\u2049\u2122\u2139\u2194-\u2199\u21A9\u21AA\u231A\u231B\u2328\u2388\u23CF\u23E9-\u23F3"
     r"\u23F8-\u23FA\u24C2\u25AA\u25AB\u25B6\u25C0\u25FB-\u25FE\u2600-\u2605\u2607-\u2612\u2614-\u2685\u2690-\u2705"
@@ -65,12 +66,12 @@ def terms(text: str) -> list[str]:
 
 
 def tokens(text: str) -> list[str]:
-    """Return the tokens of a text as the tokenizer cuts them, before anything is folded or dropped."""
-    # No token spans a blank, and most words are ASCII, which the standard library's engine cuts ten times as fast.
+    """Return the tokens of a text before any of them is lower-cased, stemmed or dropped."""
+    # No token contains a blank, and most words are ASCII, which the standard library's engine splits ten times faster.
     if text.isascii():
         found: list[str] = _ASCII_TOKEN.findall(text)
     else:
-        words = text.split(" ")  # not at every white space: U+202F joins words
+        words = text.split(" ")  # only at blanks, since U+202F joins words
         found = [t for word in words for t in (_ASCII_TOKEN if word.isascii() else _TOKEN).findall(word)]
     if any(len(token) > _MAX_TOKEN for token in found):
         return [token[i : i + _MAX_TOKEN] for token in found for i in range(0, len(token), _MAX_TOKEN)]
@@ -93,7 +94,7 @@ def stem(token: str) -> str | None:
 
 @lru_cache(maxsize=1)
 def _stemmer() -> Any:  # Any: nltk has no types
-    # nltk takes a second to import, so it is loaded when a word comes that no index knows.
+    # nltk takes a second to import, so it is imported only for the first word that no index contains.
     from nltk.stem.porter import PorterStemmer
 
     return PorterStemmer(mode=PorterStemmer.MARTIN_EXTENSIONS)

@@ -1,8 +1,8 @@
-"""The attributes that generated products can have, each with what a text says of it in other words.
+"""The attributes of generated products, each with a paraphrase, grouped by role.
 
-By where an instruction puts them: before the query, after "with", after "for". A saying is a clause without a capital
-and a full stop. It never has the attribute's own words together, nor another attribute of a kind that can have it, and
-suits every kind of product that can.
+The role is the attribute's position in an instruction: before the query, after "with", or after "for". A paraphrase is
+a clause without a capital and a full stop. It never contains the attribute's own words together, nor another attribute
+of a kind that has this one, and it suits every kind of product with the attribute.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Writes an index: postings are gathered in runs of bounded size, spilled to disk, then laid out term by term.
+"""Writes a search index with bounded memory.
 
-Memory is bounded by one run, the vocabulary and eight bytes a document, whatever the number of documents.
+Postings are gathered in runs of bounded size, written to disk, then laid out term by term. Memory is bounded by one
+run, the vocabulary and eight bytes per document.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _STOP = -1
 
 
 class IndexWriter:
-    """Takes documents one at a time; `finish` writes the index."""
+    """Collects documents one at a time; `finish` writes the index."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -30,7 +31,7 @@ class IndexWriter:
         self._term: dict[str, int] = {}  # term -> number
         self._runs: list[Path] = []
         self._pending: list[int] = []  # term numbers of the run, document after document
-        self._ends: list[int] = []  # where each document of the run ends
+        self._ends: list[int] = []  # end of each document in the run
         self._lengths: list[int] = []
         self._first = 0  # first document of the run
 
@@ -49,13 +50,16 @@ class IndexWriter:
             self._spill()
 
     def know(self, text: str) -> None:
-        """Keep the stems of a text's words, so that searching them loads no stemmer; adds no document."""
+        """Store the stems of a text's words without adding a document.
+
+        Searching these words then does not load the stemmer.
+        """
         for token in tokens(text):
             if token not in self._number:
                 self._new(token)
 
     def finish(self, ranks: npt.NDArray[np.int32]) -> None:
-        """Write the files of `bm25.Index`; `ranks` are the places of the documents' external ids."""
+        """Write the files of `bm25.Index`; `ranks` are the ranks of the documents' external ids."""
         self._spill()
         counts = np.zeros(len(self._term), np.int64)
         for run in self._runs:
@@ -92,7 +96,7 @@ class IndexWriter:
         return number
 
     def _spill(self) -> None:
-        """Count the run's terms per document and put them on disk, by term and document."""
+        """Count the run's terms per document and write them to disk, by term and document."""
         size = np.diff(np.concatenate([[0], self._ends])).astype(np.int64)
         docs = np.repeat(np.arange(self._first, self._first + len(size)), size)
         pairs, frequency = np.unique(
@@ -113,7 +117,7 @@ class IndexWriter:
         """Return 1 / (k1 (1 - b + b L / avgdl)) of each document, in float32 throughout."""
         lengths = np.array(self._lengths, np.int64)
         one = np.float32(1)
-        mean = np.float32(lengths.sum() / max(len(lengths), 1)) or one  # without a term in any, no norm is used
+        mean = np.float32(lengths.sum() / max(len(lengths), 1)) or one  # if no document has a term, no norm is used
         kept, which = np.unique([kept_length(int(x)) for x in lengths], return_inverse=True)
         return (one / (K1 * ((one - B) + B * kept.astype(np.float32) / mean)))[which].astype(np.float32)
 
@@ -127,7 +131,10 @@ def _lay_out(
     weights: npt.NDArray[np.float32],
     bounds: npt.NDArray[np.float32],
 ) -> None:
-    """Append a run's postings to each of its terms. Runs are in the order of documents, and so are the terms'."""
+    """Append a run's postings to each of its terms.
+
+    Runs are in the order of documents, so each term's postings are too.
+    """
     with np.load(run) as data:
         term, doc, count = place[data["terms"]], data["docs"], data["count"]
     if not len(term):
@@ -142,7 +149,7 @@ def _lay_out(
 
 
 def write_index(folder: Path, texts: Iterable[str], ids: list[str], progress: Callable[[], None] | None = None) -> None:
-    """Index documents with external ids; `progress` is called after each."""
+    """Index documents with external ids; `progress` is called after each document."""
     writer = IndexWriter(folder)
     for text in texts:
         writer.add(text)
@@ -152,7 +159,7 @@ def write_index(folder: Path, texts: Iterable[str], ids: list[str], progress: Ca
 
 
 def id_ranks(ids: list[str]) -> npt.NDArray[np.int32]:
-    """Return the place of each id among all of them, sorted."""
+    """Return the rank of each id in sorted order."""
     ranks = np.empty(len(ids), np.int32)
     ranks[np.argsort(np.array(ids, dtype=str), kind="stable")] = np.arange(len(ids))
     return ranks

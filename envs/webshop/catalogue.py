@@ -1,8 +1,8 @@
-"""A shop's products on disk: read when they are shown, shared by every environment and process of the machine.
+"""A shop's products on disk, read on demand and shared by all environments and processes.
 
-A catalogue is a folder: one line of JSON a product with a table of offsets, columns of prices and goals, and the search
-index. All of it is memory-mapped and never written again, so that worker processes share one copy in the page cache.
-`make_catalogue` builds the folder next to where it belongs and renames it, so that a half-built one is never opened.
+A catalogue is a folder: one line of JSON per product with a table of offsets, columns of prices and goals, and the
+search index. All of it is memory-mapped and never written again, so worker processes share one copy in the page cache.
+`make_catalogue` builds the folder under a temporary name and then renames it, so a partial one is never opened.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from cairn.envs.webshop.bm25 import Index, mapped
 from cairn.envs.webshop.build import IndexWriter, id_ranks
 from cairn.envs.webshop.products import Product
 
-FORMAT = 3  # of the folder; another number is built anew
+FORMAT = 3  # of the folder; `open_catalogue` rejects any other number
 _KEPT = 4096  # products and searches kept in memory
-_LONG_QUERY = 1000  # characters; longer ones are not kept
-_LEFT_AFTER = 86_400.0  # seconds
+_LONG_QUERY = 1000  # characters; results of longer queries are not cached
+_LEFT_AFTER = 86_400.0  # seconds after which a temporary folder counts as abandoned
 SEARCH_RETURNS = 50
-_TENTH = 0x5B117  # scope of the keys that tell products' splits
+_TENTH = 0x5B117  # scope of the keys that determine products' splits
 
 
 class Catalogue:
-    """N products by number, in the order of the data, and by asin."""
+    """N products, by number in the order of the data and by asin."""
 
     def __init__(self, folder: Path) -> None:
         """Open a folder that `make_catalogue` wrote.
 
         Raises:
-            CairnError: it is damaged or of another format.
+            CairnError: it is damaged or has another format.
         """
         self.folder = folder
         try:
@@ -65,14 +65,14 @@ class Catalogue:
         self._offsets: npt.NDArray[np.int64] = load["offsets"]  # [N + 1]
         self._asins: npt.NDArray[np.bytes_] = load["asins"]  # [N]
         self._by_asin: npt.NDArray[np.int32] = load["by_asin"]  # [N] numbers, sorted by asin
-        self.prices: npt.NDArray[np.float64] = load["prices"]  # [N, 2] ends of the price range; NaN: no second
+        self.prices: npt.NDArray[np.float64] = load["prices"]  # [N, 2] ends of the price range; NaN: a single price
         self.num_goals: npt.NDArray[np.int32] = load["num_goals"]  # [N] synthetic goals; -1: no instruction
-        self.goal_weights: npt.NDArray[np.float64] = load["goal_weights"]  # [N] of each of a product's goals
-        self.tenth: npt.NDArray[np.uint8] = load["tenth"]  # [N] 0..9, by a key of the asin: for splits by product
+        self.goal_weights: npt.NDArray[np.float64] = load["goal_weights"]  # [N] weight of each of a product's goals
+        self.tenth: npt.NDArray[np.uint8] = load["tenth"]  # [N] 0..9, from a key of the asin; for splits by product
         self._groups: dict[str, npt.NDArray[np.int32]] = {name: load[name] for name in ("category", "query")}  # [N]
         self._group_names: dict[str, list[str]] = names
         self._kept: OrderedDict[int, Product] = OrderedDict()
-        self._search = cached_method(self._search_index, _KEPT)  # episodes of one task search alike
+        self._search = cached_method(self._search_index, _KEPT)  # cached because episodes of one task repeat searches
 
     def __len__(self) -> int:
         return len(self._asins)
@@ -93,7 +93,7 @@ class Catalogue:
         return bytes(self._asins[number]).decode()
 
     def find(self, asin: str) -> int | None:
-        """Return the number of an asin's product; None where there is none."""
+        """Return the number of the product with this asin, or None."""
         if not asin.isascii() or len(asin) > 10:
             return None
         at = int(np.searchsorted(self._asins, asin.encode(), sorter=self._by_asin))
@@ -125,22 +125,22 @@ _COLUMNS = ("offsets", "asins", "by_asin", "prices", "num_goals", "goal_weights"
 
 @lru_cache(maxsize=8)
 def open_catalogue(folder: Path) -> Catalogue:
-    """Return the catalogue of a folder; all callers in a process share it."""
+    """Return a folder's catalogue; all callers in a process share it."""
     return Catalogue(folder)
 
 
 def make_catalogue(
     folder: Path, products: Callable[[], Iterable[Product]], progress: Callable[[], None] | None = None
 ) -> Catalogue:
-    """Return the catalogue in `folder`, building it of `products` if it is not there.
+    """Return the catalogue in `folder`; builds it from `products` if it is missing.
 
     Args:
-        folder: where it stands or will stand; its parent is made.
-        products: called if it must be built; later products of an asin that was there are dropped.
+        folder: the catalogue's folder; its parent is created.
+        products: called to build the catalogue; later products with a known asin are dropped.
         progress: called after each product.
 
     Raises:
-        CairnError: it cannot be written, or what is there is damaged.
+        CairnError: the catalogue cannot be written, or the existing one is damaged.
     """
     try:
         build_folder(folder, lambda building: _write(building, products(), progress))
@@ -152,7 +152,9 @@ def make_catalogue(
 
 
 def build_folder(folder: Path, write: Callable[[Path], None]) -> None:
-    """Make a folder unless it is there, all or nothing: `write` fills one next to it, which is then renamed.
+    """Create a folder atomically unless it exists.
+
+    `write` fills a temporary folder beside it, which is then renamed.
 
     Raises:
         OSError: it cannot be written.
@@ -166,14 +168,14 @@ def build_folder(folder: Path, write: Callable[[Path], None]) -> None:
         write(building)
         os.rename(building, folder)
     except OSError:
-        if not folder.is_dir():  # another process may have been first
+        if not folder.is_dir():  # another process may have created it first
             raise
     finally:
         shutil.rmtree(building, ignore_errors=True)
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """Remove what builds of this folder that were killed left behind, a day after they wrote to it last."""
+    """Remove the temporary folders of killed builds, a day after the last write to them."""
     for left in folder.parent.glob(f".{glob.escape(folder.name)}-*"):
         with suppress(OSError):  # another process may remove it
             if time.time() - max(path.stat().st_mtime for path in (left, *left.rglob("*"))) > _LEFT_AFTER:
@@ -204,7 +206,7 @@ def _write(folder: Path, products: Iterable[Product], progress: Callable[[], Non
         raise CairnError("A catalogue needs at least one product")
     index.finish(id_ranks(list(asins)))
     known = np.array(list(asins), dtype="S10")
-    columns: dict[str, npt.NDArray[Any]] = {  # Any: of several types
+    columns: dict[str, npt.NDArray[Any]] = {  # Any: arrays of several dtypes
         "offsets": np.array(offsets, np.int64), "asins": known, "by_asin": np.argsort(known).astype(np.int32),
         "prices": np.array(prices, np.float64), "num_goals": np.array(goals, np.int32),
         "goal_weights": _goal_weights(folder, goals),

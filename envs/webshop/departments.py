@@ -1,8 +1,8 @@
-"""The kinds of product that generated shops sell, by department, for `vocabulary` to read.
+"""Product kinds of generated shops by department, as text tables that `vocabulary` parses.
 
-A kind has five entries: its query, dollars and option groups; where it stands in the department; nouns and uses for
-names; attributes, of which those with a bar between them exclude one another; what can be said of any product of the
-kind. A line that ends in a comma or a slash goes on in the next.
+A kind has five entries: query, dollars and option groups; category path in the department; nouns and uses for names;
+attributes, with a bar between mutually exclusive ones; clauses that are true of any product of the kind. A line that
+ends in a comma or a slash continues in the next.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The web shop: find a product that fits an instruction, choose its options, buy it. One action of text at a turn.
+"""Web shop environment: find a product that fits an instruction, choose its options, buy it.
 
-Sources, splits and rewards are the original WebShop's (see `shop`, `splits`, `reward`); ``generated`` needs no data.
-The reward of the last step, a purchase, is between 0 and 1, and 1 is success; every other step's is 0. Channels are
-its parts.
+Each turn is one text action. Sources, splits and rewards are the original WebShop's (see `shop`, `splits`, `reward`);
+``generated`` needs no data. The reward of the last step, a purchase, is between 0 and 1, and 1 is success; every other
+step's reward is 0. The channels are the reward's parts.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from cairn.envs.webshop.shop import GoalKind, Shop, Source, open_shop
 from cairn.envs.webshop.splits import Protocol, Split, TaskIds, indices
 
 _NUMBER = re.compile("0|[1-9][0-9]{0,8}")
-_LEVELS = (4, 6)  # the most that is asked for in a goal of each level but the last
-_NOT_SEARCHED = str.maketrans("[]\n", "   ")  # would end the action
+_LEVELS = (4, 6)  # upper bounds on the number of conditions for each level but the last
+_NOT_SEARCHED = str.maketrans("[]\n", "   ")  # characters that would end the action
 
 
 class ShopConfig(EnvConfig):
-    """What there is to buy, and for whom; however its pages are shown."""
+    """Settings of the shop, its goals and splits, shared by the text and browser environments."""
 
     source: Source = Field("generated", description="A generated shop, or the original's files (they must be there).")
     split: Split = Field("train", description="Which goals tasks() lists.")
@@ -53,16 +53,16 @@ class ShopConfig(EnvConfig):
 
 
 class WebShopConfig(ShopConfig):
-    """What the web shop can be told."""
+    """Configuration of the web shop."""
 
     observation: Literal["text", "text_rich", "html"] = Field("text", description="How a page is shown.")
 
 
 class WebShopEnv(Rephrasable, TextEnv):
-    """Buy what the instruction asks for.
+    """Buy the product that the instruction describes.
 
-    What is made of it (see `variants`) overrides `prefix`, `goal`, `make_plan`, `first`, `search`, `click`, `worth` and
-    `look`.
+    Environments derived from it (see `variants`) override `prefix`, `goal`, `make_plan`, `first`, `search`, `click`,
+    `worth` and `look`.
     """
 
     meta = EnvMeta(
@@ -99,7 +99,7 @@ class WebShopEnv(Rephrasable, TextEnv):
 
     @property
     def prefix(self) -> str:
-        """What the ids of tasks begin with, before the place of the goal in the shop's order."""
+        """The prefix of task ids, before the goal's index in the shop's order."""
         return "goal/" if self.config.goals == "synthetic" else "human/"
 
     def tasks(self) -> Sequence[str]:
@@ -107,7 +107,7 @@ class WebShopEnv(Rephrasable, TextEnv):
         return self._tasks
 
     def has_task(self, task_id: str) -> bool:
-        """Return whether there is such a goal, in whatever split."""
+        """Return whether the goal exists, in any split."""
         number = task_id.removeprefix(self.prefix)
         return number != task_id and _NUMBER.fullmatch(number) is not None and int(number) < len(self.shop.goals)
 
@@ -116,42 +116,42 @@ class WebShopEnv(Rephrasable, TextEnv):
         return self.shop.catalogue[self.goal(task_id).product].category
 
     def difficulty(self, task_id: str) -> str:
-        """Return a level by how many attributes and options are asked for: 1 up to four, 2 up to six, 3 beyond."""
+        """Return the level: 1 for up to four attributes and options, 2 up to six, 3 beyond."""
         goal = self.goal(task_id)
         return str(1 + bisect_left(_LEVELS, len(goal.attributes) + len(goal.options)))
 
     def goal(self, task_id: str) -> ShoppingGoal:
-        """Return what a task asks for."""
+        """Return a task's goal."""
         return self.shop.goals[self.place(task_id)]
 
     def instruction(self, task_id: str) -> str:
-        """Return what a task asks for, as it is said here."""
+        """Return a task's instruction, possibly paraphrased."""
         goal = self.goal(task_id)
         return self.phrase_instruction(task_id, goal.instruction, lambda: paraphrase.reworded(goal))
 
     def place(self, task_id: str) -> int:
-        """Return the place, in the shop's order, of the goal that a task is of."""
+        """Return the index of a task's goal in the shop's order."""
         return int(task_id.removeprefix(self.prefix))
 
     def make_plan(self, task_id: str) -> ShoppingPlan:
-        """Return the best purchase for a task; asked for once a task."""
+        """Return the best purchase for a task; the environment caches it per task."""
         return best_purchase(self.shop, self.goal(task_id), self._nouns)
 
     def best_score(self, task_id: str) -> float:
-        """Return the reward of the best purchase; below 1 where the original's reward cannot be satisfied."""
+        """Return the best purchase's reward; below 1 if the original's reward cannot be satisfied."""
         return self._plan(task_id).reward
 
     def start(self, task_id: str, rng: random.Random) -> str:
-        """Show the search page; nothing is left to chance."""
+        """Show the search page; nothing is random."""
         self._goal = replace(self.goal(task_id), instruction=self.instruction(task_id))
         return self._show(self.first())
 
     def first(self) -> State:
-        """Return the state that every episode begins in."""
+        """Return the initial state of every episode."""
         return State()
 
     def act(self, action: str) -> Outcome:
-        """Search, click or buy; what is neither leaves the page as it is."""
+        """Search, click or buy; any other action leaves the page unchanged."""
         name, argument = rules.parse(action)
         label = (argument or "").lower()
         if name == "search" and label:
@@ -161,12 +161,12 @@ class WebShopEnv(Rephrasable, TextEnv):
         return self.click(label)
 
     def search(self, query: str) -> Outcome:
-        """Show what a search finds."""
+        """Show the results of a search."""
         chance = python_generator(self.meta.name, "random products", self.task_id)
         return self._go(rules.search(self.session, self.shop.catalogue, query, chance))
 
     def click(self, label: str) -> Outcome:
-        """Do what is behind one of the page's `links`."""
+        """Follow one of the page's `links`."""
         if rules.is_purchase(label):
             at = self.session
             assert at.item is not None  # only an item page has the button
@@ -175,16 +175,19 @@ class WebShopEnv(Rephrasable, TextEnv):
         return self._go(rules.click(self.session, self.shop.catalogue, label, self._links))
 
     def worth(self, number: int, options: Mapping[str, str]) -> Score:
-        """Return what buying a product with these options is worth in the task at hand."""
+        """Return the score of buying a product with these options in the current task."""
         product, price = self.shop.catalogue[number], float(self.shop.goals.prices[number])
         return score(product, price, options, self._goal, self._nouns)
 
     def look(self, state: State) -> list[Piece]:
-        """Return what the page of a state shows in the task at hand."""
+        """Return the page of a state in the current task, as pieces."""
         return pieces(state, self.shop.catalogue, self._goal.instruction, self.config.show_attributes)
 
     def state(self) -> bytes:
-        """Return page, what was found, item and options; what was searched and opened only where pages show it."""
+        """Return the page, the results, the item and the options.
+
+        Keywords and opened products are included only if the observation shows them.
+        """
         at = self.session
         shown: tuple[object, ...] = (at.page, at.results, at.number, at.item, sorted(at.options.items()))
         if self.config.observation == "text_rich":
@@ -192,7 +195,10 @@ class WebShopEnv(Rephrasable, TextEnv):
         return repr(shown).encode("utf-8", "surrogatepass")
 
     def admissible(self) -> tuple[str, ...]:
-        """Return all clicks that change something, sorted; with a search bar, also a search for the instruction."""
+        """Return all clicks that change the state, sorted.
+
+        With a search bar, also a search for the instruction.
+        """
         if self.session.page == "done":
             return ()
         chosen = self.session.options
@@ -201,7 +207,7 @@ class WebShopEnv(Rephrasable, TextEnv):
             for label, piece in self._links.items()
             if label != "search"
             and not (piece.kind == "option" and chosen.get(piece.name) == piece.text)
-            and rules.parse(f"click[{label}]")[1] == label  # what has brackets in it cannot be said
+            and rules.parse(f"click[{label}]")[1] == label  # a label with brackets cannot be clicked by an action
         ]
         if SEARCH in (piece.text for piece in self._page if piece.kind == "button"):
             clicks.append(f"search[{self._goal.instruction.translate(_NOT_SEARCHED)}]")
@@ -212,29 +218,29 @@ class WebShopEnv(Rephrasable, TextEnv):
         return next_action(self._plan(self.task_id), self.session, self.shop.catalogue)
 
     def command_names(self) -> Mapping[str, tuple[str, ...]]:
-        """Return the two commands; no text tells of them, only the admissible actions do."""
+        """Return the two commands; only the admissible actions mention them, no text does."""
         return paraphrase.COMMANDS
 
     def shuffle_lists(self, text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
-        """Return the page with the values of each option shuffled; results are ranked, and stay."""
+        """Return the page with each option's values shuffled; the ranked results keep their order."""
         return self._as_text(paraphrase.shuffled(self._page, shuffle))
 
     def save_state(self) -> State:
-        """Return where the session is."""
+        """Return the session's state."""
         return self.session
 
     def load_state(self, saved: Any) -> None:  # Any: see save_state
-        """Put the session back."""
+        """Restore the session's state."""
         self._show(saved)
 
     @property
     def page(self) -> Sequence[Piece]:
-        """What the page at hand shows; for viewers and the shop's web pages."""
+        """The pieces of the current page; for viewers and the shop's web pages."""
         return self._page
 
     @property
     def links(self) -> Mapping[str, Piece]:
-        """What can be clicked, by what to say."""
+        """The clickable pieces by their labels."""
         return self._links
 
     def _go(self, state: State) -> Outcome:

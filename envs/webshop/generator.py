@@ -1,14 +1,14 @@
-"""A shop's catalogue from a seed: any number of made-up products, no data.
+"""Generates a shop's catalogue from a seed: any number of made-up products, without data.
 
-Product `number` follows from the seed and its number alone, in any process: a larger shop has the products of a smaller
-one and more. Asins begin with G, which none of the original's does. They and the model codes in names are unique up to
-`_NUM_CODES` products, so that who searches for a name finds its product. Many products are of one kind and differ in
-attributes, options and price. Of a product's attributes, one or two are in its name; each is in a bullet, named or in
-other words, or in the description, in other words. Every goal is worth 1 if exactly that is bought, and less with any
-other value of an option.
+Product `number` depends only on the seed and its number, in any process: a larger shop contains the products of a
+smaller one. Asins begin with G, unlike all of the original's. Asins and the model codes in names are unique up to
+`_NUM_CODES` products, so a search for a name finds its product. Many products are of one kind and differ in attributes,
+options and price. One or two of a product's attributes are in its name. Each attribute is in a bullet, named or
+paraphrased, or paraphrased in the description. Buying exactly the goal's product and options is worth 1, and any other
+value of an option is worth less.
 
-Not here: products without an instruction, duplicates, misplaced or unlabelled products, languages other than English,
-and the original's few products with hundreds of goals; a product has at most `MAX_GOALS`.
+Not generated: products without an instruction, duplicates, misplaced or unlabelled products, languages other than
+English, and the original's few products with hundreds of goals; a product has at most `MAX_GOALS`.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from cairn.envs.webshop.vocabulary import (
     kinds,
 )
 
-VERSION = 1  # changes whenever a product does
+VERSION = 1  # increases with every change of the generated products
 MAX_GOALS = 60
 _T = TypeVar("_T")
 
-# How many of something, or which: each as often as it is listed.
+# Counts or choices; each is drawn as often as it is listed.
 _ATTRIBUTES = (2, 3, 3, 4, 4, 4, 5, 5, 6)
 _ASKED = (1, 2, 2, 2, 2, 3, 3, 4)
 _BULLETS = (3, 4, 4, 5)
@@ -47,9 +47,9 @@ _SENTENCES = ((0,), (0, 1), *[(2, 0, 1)] * 3, *[(2, 0, 1, 3)] * 10)  # of a desc
 _GROUPS = (*[()] * 3, *[(0,), (1,), (2,)] * 2, *[(0, 1), (0, 2), (1, 2)] * 6, *[(0, 1, 2)] * 3)  # of a kind's three
 _CENTS = (0.0, 0.49, 0.5, 0.95, 0.98, 0.99, 0.99, 0.99)
 _NUMBERS = ("12", "14", "20", "21", "25", "30", "40", "45", "60", "90")  # in phrases
-_SHARE_WITH_RANGE = 0.1  # of products: two prices
+_SHARE_WITH_RANGE = 0.1  # share of products with two prices
 
-# Steps without a factor in common with their number of labels: they take every label once before any again.
+# Steps coprime to the number of labels: they visit every label once before repeating any.
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _NUM_ASINS, _ASIN_STEP, _ASIN_SEED_STEP = 36**9, 62_767_505_118_379, 17_294_483_105_621
 _LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
@@ -63,7 +63,7 @@ def products(num_products: int, seed: int) -> Iterator[Product]:
 
 
 def product(number: int, seed: int) -> Product:
-    """Return one product of the shops of a seed."""
+    """Return one product of the shops with this seed."""
     dice = _Dice(seed, number)
     kind = dice.pick(kinds())
     attributes = [dice.pick(slot) for slot in dice.sample(kind.attributes, dice.pick(_ATTRIBUTES))]
@@ -102,7 +102,10 @@ def product(number: int, seed: int) -> Product:
 
 
 class _Dice:
-    """Draws for one product; of the generator's methods only `random`, which Python keeps the same for ever."""
+    """Random draws for one product.
+
+    Of the generator's methods it uses only `random`, whose values Python keeps the same in all versions.
+    """
 
     __slots__ = ("random",)
 
@@ -116,12 +119,12 @@ class _Dice:
         return pool[int(self.random() * len(pool))]
 
     def run(self, pool: Sequence[_T], count: int) -> Sequence[_T]:
-        """Return `count` that stand next to one another, the first being next to the last."""
+        """Return `count` adjacent elements; the first element follows the last."""
         first = int(self.random() * len(pool))
         return (*pool, *pool)[first : first + count]
 
     def sample(self, pool: Sequence[_T], count: int) -> list[_T]:
-        """Return `count` different ones, in random order."""
+        """Return `count` different elements, in random order."""
         rest, left, draw = list(pool), len(pool), self.random
         for at in range(count):
             other = at + int(draw() * left)
@@ -148,7 +151,7 @@ def _triples() -> list[str]:
 
 
 def _code(number: int, seed: int) -> str:
-    """Return three letters, four digits: one word to the search, and one that stemming leaves alone."""
+    """Return three letters and four digits: a single token, which stemming does not change."""
     letters, digits = divmod((number * _CODE_STEP + (seed + 1) * _CODE_SEED_STEP) % _NUM_CODES, 10**4)
     rest, last = divmod(letters, 20)
     first, second = divmod(rest, 20)
@@ -158,7 +161,10 @@ def _code(number: int, seed: int) -> str:
 def _texts(
     dice: _Dice, kind: ProductKind, attributes: list[Attribute], words: Mapping[str, str]
 ) -> tuple[str, tuple[str, ...]]:
-    """Return description and bullets: the last half of the attributes is told in the one, the others in the other."""
+    """Return description and bullets.
+
+    The description has the last half of the attributes, the bullets have the others.
+    """
     half = len(attributes) // 2
     sentences = (
         "; ".join([attribute.saying for attribute in attributes[half:]]),
@@ -191,7 +197,7 @@ def _prices(dice: _Dice, kind: ProductKind) -> tuple[float, ...]:
 
 
 def _options(dice: _Dice, kind: ProductKind) -> dict[str, tuple[str, ...]]:
-    """Return some of the kind's option groups, in its order, as long as there is room for their goals."""
+    """Return some of the kind's option groups, in its order, within the limit on goals."""
     room = MAX_GOALS
     out = {}
     for group in [kind.options[at] for at in dice.pick(_GROUPS)]:
@@ -214,7 +220,7 @@ def _by_role(attributes: Sequence[Attribute]) -> list[Attribute]:
 
 
 def _instruction(kind: ProductKind, asked: list[Attribute]) -> str:
-    """Return "Find me gluten free, non gmo granola bars with real fruit for school lunches"."""
+    """Return e.g. "Find me low carb, non gmo granola bars with real fruit for school lunches"."""
     texts = {"before": "", "with": "", "for": ""}
     for attribute in asked:
         texts[attribute.role] += f", {attribute.text}" if texts[attribute.role] else attribute.text

@@ -1,8 +1,8 @@
-"""What an episode asks for: the original's goals, in the original's order.
+"""The shopping goals of a catalogue: the original's goals, in the original's order.
 
-Synthetic: every combination of the options of every product that has an instruction. Human: one per human instruction.
-Prices of products with a range, then price limits of goals, are drawn from one generator of seed `price_seed`, in the
-order of the data; then the goals are shuffled with `shuffle_seed`. Goals are made when they are asked for.
+Synthetic goals: every combination of the options of every product with an instruction. Human goals: one per human
+instruction. Prices of products with a range, then price limits of goals, are drawn from one generator with seed
+`price_seed`, in the order of the data; then the goals are shuffled with `shuffle_seed`. Goals are built on demand.
 """
 
 from __future__ import annotations
@@ -30,32 +30,35 @@ _LIMITS = [10.0 * i for i in range(1, 100)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShoppingGoal:
-    """One thing to buy."""
+    """One product to buy, with options and a price limit."""
 
     product: int  # number in the catalogue
     asin: str
     instruction: str
     attributes: tuple[str, ...]
-    price_limit: float  # NO_LIMIT: the instruction names none
+    price_limit: float  # NO_LIMIT: the instruction states no limit
     options: Mapping[str, str] | tuple[str, ...]  # synthetic: name -> value; human: values alone
     name: str
     query: str
     product_category: str
-    weight: float  # how often the original draws it, relative to others
+    weight: float  # relative frequency in the original's sampling
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Columns:
     """Prices of N products, and G goals in their order."""
 
-    prices: npt.NDArray[np.float64]  # [N] what the shop charges
-    products: npt.NDArray[np.int32]  # [G] numbers of the products that the goals were made of
-    parts: npt.NDArray[np.int32]  # [G] synthetic: which combination of options; human: which instruction
+    prices: npt.NDArray[np.float64]  # [N] the shop's prices
+    products: npt.NDArray[np.int32]  # [G] numbers of the goals' products
+    parts: npt.NDArray[np.int32]  # [G] synthetic: index of the combination of options; human: index of the instruction
     limits: npt.NDArray[np.float64]  # [G] price limits
 
 
 class Goals(Sequence[ShoppingGoal]):
-    """All goals of a catalogue, and its prices. Synthetic ones are drawn once and kept in the catalogue's folder."""
+    """All goals of a catalogue, and its prices.
+
+    Synthetic goals are drawn once and stored in the catalogue's folder.
+    """
 
     def __init__(
         self,
@@ -65,13 +68,13 @@ class Goals(Sequence[ShoppingGoal]):
         price_seed: int = PRICE_SEED,
         shuffle_seed: int = SHUFFLE_SEED,
     ) -> None:
-        """Draw prices and order, or map those that were drawn before.
+        """Draw prices and order, or map the stored ones.
 
         Args:
             catalogue: the products.
             human: instructions by asin, for human goals instead of synthetic ones.
-            price_seed: of prices and price limits.
-            shuffle_seed: of the order.
+            price_seed: seed of prices and price limits.
+            shuffle_seed: seed of the order.
         """
         self.catalogue = catalogue
         self._human: list[Mapping[str, Any]] = []
@@ -91,7 +94,7 @@ class Goals(Sequence[ShoppingGoal]):
     @overload
     def __getitem__(self, index: slice) -> list[ShoppingGoal]: ...
     def __getitem__(self, index: int | slice) -> ShoppingGoal | list[ShoppingGoal]:
-        """Return a goal, made afresh."""
+        """Return a newly built goal."""
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         number, part, limit = int(self.products[index]), int(self._parts[index]), float(self._limits[index])
@@ -114,7 +117,10 @@ class Goals(Sequence[ShoppingGoal]):
 
 
 def combination(product: Product, number: int) -> dict[str, str]:
-    """Return the options of one of a product's goals: names sorted, the last name's values running fastest."""
+    """Return the options of one of a product's goals.
+
+    The names are sorted; the last name's values vary fastest.
+    """
     out = {}
     for name in sorted(product.options, reverse=True):
         number, at = divmod(number, len(product.options[name]))
@@ -143,7 +149,7 @@ def _draw_limit(price: float, rng: random.Random) -> float:
 def _draw(catalogue: Catalogue, human: Human | None, price_seed: int, shuffle_seed: int) -> Columns:
     """Draw prices, then price limits, then the order."""
     rng = random.Random(price_seed)
-    rng.getrandbits(32)  # the reference goals were drawn after one word had been taken from the generator
+    rng.getrandbits(32)  # the reference implementation draws one word from the generator before the prices
     prices = _draw_prices(catalogue, rng)
     if human is None:
         with_goals = np.flatnonzero(catalogue.num_goals >= 0)
@@ -165,7 +171,10 @@ def _draw(catalogue: Catalogue, human: Human | None, price_seed: int, shuffle_se
 
 
 def _kept(catalogue: Catalogue, price_seed: int, shuffle_seed: int) -> Columns:
-    """Return synthetic goals, mapped from the catalogue's folder; in memory where that cannot be written."""
+    """Return synthetic goals, mapped from the catalogue's folder.
+
+    They stay in memory if the folder cannot be written.
+    """
     folder = catalogue.folder / f"goals-{price_seed}-{shuffle_seed}"
     try:
         build_folder(folder, lambda at: _save(at, _draw(catalogue, None, price_seed, shuffle_seed)))
@@ -178,7 +187,7 @@ def _kept(catalogue: Catalogue, price_seed: int, shuffle_seed: int) -> Columns:
 
 
 def _human_rows(catalogue: Catalogue, human: Human) -> list[tuple[int, Mapping[str, Any]]]:  # Any: JSON
-    """Return the instructions that ask for something, with their products, in the order of the products."""
+    """Return the instructions with at least one attribute and their products, in product order."""
     known = sorted((number, asin) for asin in human if (number := catalogue.find(asin)) is not None)
     return [(number, row) for number, asin in known for row in human[asin] if row["instruction_attributes"]]
 

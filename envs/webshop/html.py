@@ -1,4 +1,7 @@
-"""A page as plain HTML, for agents that read it; everything shown is escaped, as product texts come from anybody."""
+"""Renders a page as plain HTML for agents.
+
+All texts are escaped, since product texts are untrusted.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from cairn.envs.webshop.pages import SEARCH, Piece
 
 
 def html(page: Iterable[Piece]) -> str:
-    """Return the body of a page: texts as paragraphs, buttons, product links, and options as radio buttons."""
+    """Return the page's body: paragraphs, buttons, product links, and options as radio buttons."""
     return "<body>\n" + "".join(f"{_tag(piece)}\n" for piece in page) + "</body>"
 
 

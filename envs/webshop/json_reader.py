@@ -1,6 +1,6 @@
-"""Reads large JSON files item by item: an array of items, or an object of named ones, plain or gzipped.
+"""Reads large JSON files item by item: arrays or objects, plain or gzipped.
 
-Memory is bounded by the largest item. A file that is cut short or malformed is refused by name and line.
+Memory is bounded by the largest item. A truncated or malformed file raises an error with its name and line.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from cairn.core.errors import CairnError
 
 _CHUNK = 1 << 20
 MAX_ITEM = 1 << 26  # characters of one item
-_NUMBER_TAIL = 3  # characters: "1e+" reads as 1 as long as what follows is still to be read
+_NUMBER_TAIL = 3  # characters; "1e+" parses as 1 while the rest of the number is still unread
 _SPACE = " \t\r\n"
 _decoder = json.JSONDecoder()
 
@@ -25,7 +25,7 @@ def items(path: Path) -> Iterator[Any]:  # Any: JSON
     """Yield the items of a JSON array.
 
     Raises:
-        CairnError: the file is no array, is malformed or cut short.
+        CairnError: the file is not an array, is malformed or truncated.
     """
     scan = _Scan(path)
     with scan:
@@ -43,7 +43,7 @@ def pairs(path: Path) -> Iterator[tuple[str, Any]]:  # Any: JSON
     """Yield the names and values of a JSON object.
 
     Raises:
-        CairnError: the file is no object, is malformed or cut short.
+        CairnError: the file is not an object, is malformed or truncated.
     """
     scan = _Scan(path)
     with scan:
@@ -62,7 +62,7 @@ def pairs(path: Path) -> Iterator[tuple[str, Any]]:  # Any: JSON
 
 
 class _Scan:
-    """A place in a file, and the text from there on that was read already."""
+    """A position in a file and the text read ahead of it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -83,7 +83,7 @@ class _Scan:
         self._file.close()
 
     def take(self, mark: str) -> bool:
-        """Go past `mark` if it comes next."""
+        """Consume `mark` if it comes next; return whether it did."""
         self._skip_space()
         if self._text[self._at : self._at + 1] != mark:
             return False
@@ -91,19 +91,19 @@ class _Scan:
         return True
 
     def expect(self, mark: str) -> None:
-        """Go past `mark`, which must come next."""
+        """Consume `mark`, which must come next."""
         if not self.take(mark):
             found = self._text[self._at : self._at + 20]
             raise self.error(f"expected {mark!r}, got {found!r}" if found else f"it ends where {mark!r} was expected")
 
     def end(self) -> None:
-        """Read to the end of the file, where nothing but space may come."""
+        """Read to the end of the file; only white space may follow."""
         self._skip_space()
         if self._at < len(self._text):
             raise self.error(f"expected the end, got {self._text[self._at : self._at + 20]!r}")
 
     def value(self) -> Any:  # Any: JSON
-        """Return the next value and go past it."""
+        """Consume and return the next value."""
         self._skip_space()
         while True:
             try:
@@ -115,7 +115,7 @@ class _Scan:
                     raise self.error(f"cut short or malformed: {getattr(error, 'msg', error)}") from None
                 continue
             if len(self._text) - end < _NUMBER_TAIL and self._more():
-                continue  # a number may go on
+                continue  # a number may continue in the next chunk
             self._count_lines(end)
             self._at = end
             return value
@@ -137,7 +137,7 @@ class _Scan:
         self._line += self._text.count("\n", self._at, end)
 
     def _more(self) -> bool:
-        """Read on; return whether there was anything to read."""
+        """Read the next chunk; return whether there was one."""
         if self._is_end:
             return False
         if len(self._text) - self._at > MAX_ITEM:

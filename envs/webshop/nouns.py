@@ -1,7 +1,7 @@
-"""Which words of a product's name are nouns: a part of the reward of a product that is not the one asked for.
+"""Finds the nouns of a product's name, for the reward of products other than the goal's.
 
-``stub`` takes every word that begins with a letter for a noun, as the published reference episodes of the original do;
-``spacy`` is the original's own tagger, spaCy with the model en_core_web_sm, where they are installed.
+``stub`` counts every word that begins with a letter as a noun, like the published reference episodes of the original;
+``spacy`` is the original's own tagger, spaCy with the model en_core_web_sm, which must be installed.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _MODEL = "en_core_web_sm"
 
 
 def tagger(name: Name) -> Tagger:
-    """Return a tagger: from a text to its nouns in lower case, in order, with repetitions.
+    """Return a function from a text to its nouns in lower case, in order, with repetitions.
 
     Raises:
         MissingExtraError: "spacy" is not installed.
-        CairnError: its model is not.
+        CairnError: its model is not installed.
     """
     return stub if name == "stub" else _spacy()
 

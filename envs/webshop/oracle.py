@@ -1,8 +1,8 @@
-"""A player that buys what is worth most, by the public actions alone: it knows the goal and the reward.
+"""The oracle: makes the purchase with the highest reward, using public actions.
 
-It buys the goal's product with the options that are worth most, unless another product is worth more, which happens
-where the original's reward cannot be satisfied. Others are looked at in full up to `EXHAUSTIVE` products; in larger
-shops, those that a search for the instruction or for the goal's query finds.
+It knows the goal and the reward. It buys the goal's product with the best options, unless another product has a higher
+reward, which happens if the original's reward cannot be satisfied. In shops of up to `EXHAUSTIVE` products it considers
+all other products, in larger shops the results of searches for the instruction and for the goal's query.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ EXHAUSTIVE = 5000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShoppingPlan:
-    """What to buy."""
+    """The product and options to buy, and the reward."""
 
     product: int
     options: Mapping[str, str]
@@ -33,7 +33,10 @@ class ShoppingPlan:
 
 
 def best_purchase(shop: Shop, goal: ShoppingGoal, nouns: Tagger) -> ShoppingPlan:
-    """Return the purchase that is worth most; of equals the goal's own product, then the first in the data."""
+    """Return the purchase with the highest reward.
+
+    Ties go to the goal's own product, then to the first in the data.
+    """
     best = best_choice(shop, goal.product, goal, nouns)
     if best.reward == 1.0:
         return best
@@ -46,13 +49,13 @@ def best_purchase(shop: Shop, goal: ShoppingGoal, nouns: Tagger) -> ShoppingPlan
 
 
 def next_action(plan: ShoppingPlan, state: State, catalogue: Catalogue, buy: str = BUY) -> str:
-    """Return the next action on the way to the planned purchase, the last of which is a click on `buy`."""
+    """Return the next action towards the planned purchase; the last one is a click on `buy`."""
     if state.item == plan.product:
         if state.page != "item":
             return f"click[{PREV.lower()}]"
         for name, value in state.options.items():
             if name not in plan.options and value:
-                return f"click[{PREV.lower()}]"  # nothing but leaving takes a choice back
+                return f"click[{PREV.lower()}]"  # a choice can be undone only by leaving the page
         for name, value in plan.options.items():
             if state.options.get(name) != value:
                 return f"click[{value}]"
@@ -69,7 +72,7 @@ def next_action(plan: ShoppingPlan, state: State, catalogue: Catalogue, buy: str
 
 
 def searches(product: Product) -> tuple[str, str]:
-    """Return what to search for to find a product: its name and, where that fails, what is indexed of it."""
+    """Return two queries for a product: its name and, as a fallback, its indexed text."""
     name, document = (
         " ".join(text.replace("[", " ").replace("]", " ").split()) for text in (product.name, product.document)
     )
@@ -85,9 +88,11 @@ def _others(shop: Shop, goal: ShoppingGoal) -> Iterable[int]:
 def best_choice(
     shop: Shop, number: int, goal: ShoppingGoal, nouns: Tagger, product: Product | None = None
 ) -> ShoppingPlan:
-    """Return the best choice of a product's options; of equals what the goal names, then as few options as will do.
+    """Return the best choice of a product's options.
 
-    `product`: what can be chosen of, where that is not all that the catalogue says.
+    Ties go to the goal's own options, then to the fewest options. `product`: replaces the catalogue's product if not
+    all of
+    its options can be chosen.
     """
     product = shop.catalogue[number] if product is None else product
     price = float(shop.goals.prices[number])
@@ -106,18 +111,21 @@ def best_choice(
 
 
 def choosable(product: Product, options: Mapping[str, str]) -> dict[str, str]:
-    """Return those options that a click can choose; a value that a later option has too chooses the later one."""
+    """Return the options that a click can choose; a shared value chooses the later option."""
     owner = _owners(product)
     return {name: value for name, value in options.items() if owner.get(value) == name}
 
 
 def _owners(product: Product) -> dict[str, str]:
-    """Return the option that a click on a value chooses, of the values that can be chosen."""
+    """Return the option that a click on each value chooses, for the values that can be chosen."""
     return {value: name for name, values in product.options.items() for value in values if can_choose(value)}
 
 
 def _choices(product: Product) -> Iterable[dict[str, str]]:
-    """Yield choices of one value or none of each option; values that the reward cannot tell apart once."""
+    """Yield choices of one value or none of each option.
+
+    Of values that the reward treats as equal, only one is tried.
+    """
     names, owner = list(product.options), _owners(product)
     values = [
         [None, *{normalize_color(value): value for value in reversed(product.options[n])}.values()] for n in names

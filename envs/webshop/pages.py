@@ -1,7 +1,7 @@
-"""The shop's pages: what each shows, as pieces in the order of the page, and what of it can be clicked.
+"""The shop's pages as lists of pieces, in page order, and their clickable elements.
 
-Pieces are what the original's templates show; empty texts and lone line ends are left out, and blank ones are not, as
-there. `text` and `text_rich` write them as the original's observation modes of these names do.
+Pieces are the texts of the original's templates; empty texts and lone line ends are left out, and blank ones are not,
+as in the original. `text` and `text_rich` write them like the original's observation modes of these names.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ SEARCH, BACK, PREV, NEXT, BUY = "Search", "Back to Search", "< Prev", "Next >", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """Where a session is. States are never changed; an action makes a new one."""
+    """The state of a session; immutable."""
 
     page: Page = "search"
     keywords: tuple[str, ...] = ()
     results: tuple[int, ...] = ()  # numbers of the products found, best first
     number: int = 1  # page of the results
-    item: int | None = None  # number of the product at hand
-    options: Mapping[str, str] = field(default_factory=dict)  # chosen so far, in the order of choosing
+    item: int | None = None  # number of the current product
+    options: Mapping[str, str] = field(default_factory=dict)  # in the order of choosing
     visited: frozenset[int] = frozenset()  # products whose page was opened since the last search page
     score: Score | None = None  # of the purchase
 
@@ -41,11 +41,11 @@ class Piece:
 
     kind: Literal["text", "button", "product", "option"]
     text: str
-    name: str = ""  # of an option: which one it is a value of
+    name: str = ""  # the option's name
 
 
 def pieces(state: State, catalogue: Catalogue, instruction: str, show_attributes: bool = False) -> list[Piece]:
-    """Return what a page shows."""
+    """Return the pieces of a page."""
     if state.page == "done":
         shown = _done(state, catalogue)
     else:
@@ -56,18 +56,21 @@ def pieces(state: State, catalogue: Catalogue, instruction: str, show_attributes
 
 
 def clickables(page: list[Piece]) -> dict[str, Piece]:
-    """Return what can be clicked, by what to say: buttons, products, options; of equal options the last counts."""
+    """Return the clickable pieces by label: buttons, products, options.
+
+    Of options with equal values, the last counts.
+    """
     out = {piece.text.lower(): piece for kind in ("button", "product") for piece in page if piece.kind == kind}
     return {**out, **{piece.text: piece for piece in page if piece.kind == "option"}}
 
 
 def text(page: list[Piece]) -> str:
-    """Return the pieces joined by the original's separator; chosen options cannot be told from others."""
+    """Return the pieces joined by the original's separator; chosen options are not marked."""
     return " [SEP] ".join(piece.text.strip() for piece in page)
 
 
 def text_rich(page: list[Piece], state: State, catalogue: Catalogue) -> str:
-    """Return one piece a line, with marks around what can be clicked and what was."""
+    """Return one piece per line, with marks around clickable and clicked ones."""
     chosen = f"{'+'.join(state.keywords)}{json.dumps(dict(state.options))}"  # as in the original's address of the page
     opened = {catalogue.asin(number) for number in state.visited}
     lines, clicked = [], []
@@ -133,7 +136,7 @@ def _details(page: Page, product: Product) -> list[Piece]:
 
 
 def _done(state: State, catalogue: Catalogue) -> list[Piece]:
-    """Return the original's last page, whose template is given a few of its values alone."""
+    """Return the original's last page, whose template gets only a few of its values."""
     assert state.item is not None  # something was bought
     assert state.score is not None
     options = json.dumps(dict(state.options), sort_keys=True)

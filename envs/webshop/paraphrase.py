@@ -1,8 +1,8 @@
-"""The shop told otherwise: instructions in other words, and other names for the two commands.
+"""Paraphrases of the shop: reworded instructions and renamed commands.
 
-A synthetic goal's instruction is built of a text that begins with "Find me", of options and of a price limit; each is
-said otherwise, with all its words and figures. Other instructions, those of families among them, are kept as they are
-within a sentence of ours.
+A synthetic goal's instruction consists of a text that begins with "Find me", of options and of a price limit. Each part
+is rephrased with all its words and figures. Other instructions, also those of task families, stay unchanged inside a
+sentence.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from cairn.envs.webshop.pages import Piece
 
 COMMANDS = {"search": ("find", "query", "look_up"), "click": ("press", "choose", "activate")}
 _BEGINNING = "Find me "
-_FRAMES = (  # what, options, price limit
+_FRAMES = (  # product description, options, price limit
     ("I am looking for {things}", ", where {options}", ". I can pay less than {limit} dollars"),
     ("I would like to buy {things}", ", please with {options}", ", for less than {limit} dollars"),
     ("Could you get me {things}", " ({options})", "? They have to cost less than {limit} dollars"),
     ("Needed: {things}", "; {options}", "; price below {limit} dollars"),
 )
-# People begin so, and go on with what they want; "i need to be able to ..." is not among these.
+# Beginnings of human instructions before the wanted product; "i need to be able to ..." does not match.
 _WISH = re.compile(
     r"(?:i am|i'm) looking for |i (?:need|want) (?:to (?:buy|find|get|order|purchase) )?(?!to |you )", re.I
 )
@@ -30,12 +30,12 @@ _WISHES = ("please find me ", "i would like to order ", "what i am after: ", "co
 
 
 def reworded(goal: ShoppingGoal) -> tuple[str, ...]:
-    """Return other ways to say what a goal asks for."""
+    """Return other wordings of a goal's instruction."""
     options = ", and ".join(f"{name}: {value}" for name, value in _options(goal).items())
     limit = "" if goal.price_limit == NO_LIMIT else f"{goal.price_limit:.2f}"
     end = (f" with {options}" if options else "") + (f", and price lower than {limit} dollars" if limit else "")
     things = goal.instruction.removeprefix(_BEGINNING).removesuffix(end)
-    if f"{_BEGINNING}{things}{end}" != goal.instruction or ". " in things:  # not built so
+    if f"{_BEGINNING}{things}{end}" != goal.instruction or ". " in things:  # another structure
         return _reworded_wish(goal.instruction)
     return tuple(
         what.format(things=things)
@@ -46,7 +46,7 @@ def reworded(goal: ShoppingGoal) -> tuple[str, ...]:
 
 
 def shuffled(page: list[Piece], shuffle: Callable[[list[str]], list[str]]) -> list[Piece]:
-    """Return a page with the values of each option in another order; all else, results too, is in order."""
+    """Return a page with the values of each option shuffled; everything else keeps its order."""
     out: list[Piece] = []
     values: list[Piece] = []
     for piece in [*page, Piece("text", "")]:
@@ -58,7 +58,7 @@ def shuffled(page: list[Piece], shuffle: Callable[[list[str]], list[str]]) -> li
 
 
 def _reworded_wish(text: str) -> tuple[str, ...]:
-    """Return other ways to put an instruction that a person wrote, or a family's."""
+    """Return other wordings of an instruction by a person or of a task family."""
     wish = _WISH.match(text)
     return framed(text) if wish is None else tuple(f"{begins}{text[wish.end() :]}" for begins in _WISHES)
 

@@ -1,6 +1,6 @@
-"""One product, as the original's loader cleans it from a raw entry of its data files.
+"""A product, cleaned from a raw entry like the original's loader.
 
-Dropped are entries whose asin is 'nan' or longer than ten characters, and later entries of an asin that was there.
+The loader drops entries with the asin 'nan' or one of more than ten characters, and repeated entries of an asin.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NO_PRICE = 100.0  # price of a product whose entry has none
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Product:
-    """What a shop shows of a product, and what a purchase is scored by."""
+    """The data of a product that pages show and that scores depend on."""
 
     asin: str
     name: str
@@ -28,15 +28,15 @@ class Product:
     options: Mapping[str, tuple[str, ...]]  # name -> values, in the page's order
     attributes: tuple[str, ...]
     category: str
-    query: str  # the search that found it, lower case
+    query: str  # search query of the product, lower case
     product_category: str  # path, its parts joined by " › "
     image: str
-    instruction: str | None  # what a synthetic goal asks for; None: no goal is made of it
+    instruction: str | None  # instruction of synthetic goals; None: the product has no goals
     instruction_attributes: tuple[str, ...]
 
     @property
     def price_text(self) -> str:
-        """The price as the pages show it."""
+        """The price in the pages' format."""
         return " to ".join(f"${price}" for price in self.prices[:2])
 
     @property
@@ -48,7 +48,7 @@ class Product:
 
     @property
     def num_combinations(self) -> int:
-        """How many ways there are to choose one value of every option."""
+        """The number of ways to choose one value of every option."""
         count = 1
         for values in self.options.values():
             count *= len(values)
@@ -60,8 +60,8 @@ class Product:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Product:  # Any: JSON
-        """Return the product of `to_json`."""
-        values: dict[str, Any] = {  # Any: of several types
+        """Return a product from the result of `to_json`."""
+        values: dict[str, Any] = {  # Any: fields of several types
             name: tuple(value) if isinstance(value, list) else value for name, value in row.items()
         }
         return cls(**{**values, "options": {name: tuple(of) for name, of in row["options"].items()}})
@@ -70,7 +70,9 @@ class Product:
 def clean(
     raw: Mapping[str, Any], about: Mapping[str, Any] | None
 ) -> Product | None:  # Any: JSON of the original's files
-    """Return the product of a raw entry and its entry in the attributes file; None where the original drops it.
+    """Return the product of a raw entry, or None if the original drops it.
+
+    `about`: its entry in the attributes file.
 
     Raises:
         CairnError: a field is missing or of the wrong type.

@@ -1,9 +1,9 @@
-"""The prompt and reply format of the published GiGPO runs on WebShop, as plain text functions.
+"""Prompt and reply format of the published GiGPO runs on WebShop, as text functions.
 
-`build_prompt` shows the task, the last `HISTORY_LENGTH` turns, the present page and what can be done there: any search
-where the page has a search bar, and a click on everything that can be clicked. A page is shown without the instruction
-and with its pieces in quotes. The layout and the limit on its length follow the public code; the wording is our own.
-For observation "text" alone.
+`build_prompt` shows the task, the last `HISTORY_LENGTH` turns, the current page and the available actions: any search
+if the page has a search bar, and a click on each clickable element. A page is shown without the instruction and with
+its pieces in quotes. The layout and the limit on its length follow the public code; the wording is Cairn's own.
+Supports only the observation mode "text".
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ __all__ = ["TaggedReply", "build_prompt", "parse_reply", "task_of", "write_reply
 
 HISTORY_LENGTH = 2  # turns shown
 MAX_CHARS = 13_000  # of a prompt; a longer one is written without history
-INVALID_PENALTY = 0.1  # taken off the reward of a turn whose reply is not valid
-SUCCESS_REWARD = 10.0  # what those runs pay for a reward of 1.0; less than 1.0 is worth nothing
-FALLBACK_CHARS = 20  # without tags, this much of the reply's end is sent as the action
+INVALID_PENALTY = 0.1  # subtracted from the reward of a turn with an invalid reply
+SUCCESS_REWARD = 10.0  # reward of those runs for 1.0; any lower reward counts as 0
+FALLBACK_CHARS = 20  # without tags, the last characters of the reply are sent as the action
 
 _SEPARATOR = " [SEP] "
 _MARK = f"Instruction:{_SEPARATOR}"
@@ -28,7 +28,7 @@ def task_of(intro: str) -> str:
     """Return the instruction from an episode's first page.
 
     Raises:
-        ValueError: the page shows none.
+        ValueError: the page shows no instruction.
     """
     _, mark, rest = intro.partition(_MARK)
     if not mark:
@@ -44,19 +44,22 @@ def build_prompt(
     admissible: Sequence[str],
     history_length: int = HISTORY_LENGTH,
 ) -> str:
-    """Return the prompt of one turn; `history` holds all (observation, action) pairs so far, oldest first."""
+    """Return the prompt of one turn.
+
+    `history` holds all (observation, action) pairs so far, oldest first.
+    """
     shown = list(enumerate(history, start=1))[max(len(history) - history_length, 0) :]
     prompt = _prompt(task, len(history), shown, observation, admissible)
     return prompt if len(prompt) <= MAX_CHARS else _prompt(task, len(history), [], observation, admissible)
 
 
 def write_reply(action: str) -> str:
-    """Return a valid reply that asks for `action` without further thought."""
+    """Return a valid reply with `action` and an empty thought."""
     return write_tagged(action)
 
 
 def parse_reply(reply: str) -> TaggedReply:
-    """Return the action in a reply and whether the reply was valid; any text is an outcome, none an error."""
+    """Return the action in a reply and whether the reply was valid; never raises."""
     return parse_tagged(reply, FALLBACK_CHARS)
 
 
@@ -86,7 +89,7 @@ def _page(observation: str, task: str) -> str:
 
 
 def _actions(admissible: Sequence[str]) -> str:
-    """Return what can be done; searches are too many to list."""
+    """Return the available actions as a list, with one entry for all searches."""
     clicks = [action for action in admissible if not action.startswith("search[")]
     bar = ["search[<your query>]"] if len(clicks) < len(admissible) else []
     return ",\n ".join(f"'{action}'" for action in [*bar, *clicks])

@@ -1,26 +1,26 @@
-"""The reward of a purchase, as the original computes it.
+"""The reward of a purchase, as computed by the original.
 
 ::
 
     reward = type * (attributes met + options met + [price <= limit]) / (attributes + options asked for + 1)
 
-An attribute is met if one of the product's is alike, or if the product's name, bullets or description contain it. An
-option is met if one that was chosen is alike. Alike: ``token_set_ratio``, rounded, above 85; of options first each is
-replaced by the first colour of `COLORS` that it contains. A synthetic goal's option is the pair (name, value), of which
-only a whole part can be replaced, and which is compared as it prints: so "coal grey" meets any other grey, and
-"228blue" does not meet itself. Buying exactly what is asked for is therefore not always worth 1; see
-`docs/envs/webshop.md`.
+An attribute is met if one of the product's attributes is alike, or if the product's name, bullets or description
+contain it. An option is met if a chosen option is alike. Two texts are alike if their rounded ``token_set_ratio`` is
+above 85; each option is first replaced by the first colour of `COLORS` that it contains. A synthetic goal's option is
+the pair (name, value). Only a whole part of the pair can be replaced, and the pair is compared in its printed form: so
+"coal grey" meets any other grey, and "228blue" does not meet itself. The exact purchase that the goal asks for is
+therefore not always worth 1; see `docs/envs/webshop.md`.
 
-Its parts add up to it; without a loss for a product of another type, each clause is worth its share::
+The parts sum to the reward. Each clause has its own part, and `type` is the loss for a product of another type::
 
     attributes = attributes met / (attributes + options asked for + 1)
     options    = options met / (attributes + options asked for + 1)
     price      = [price <= limit] / (attributes + options asked for + 1)
     type       = -(1 - type) * (attributes + options + price)
 
-type, from the words of the names (`nouns`): 1; 0.5 if neither the query nor two parts of the category path nor more
-than a fifth of the goal's nouns are the same; 0.1 if under a tenth of the nouns are; 0 if none is. A goal without
-nouns: as if a fifth were. Later rules win.
+The type depends on the nouns of the names (see `nouns`). It is 1; 0.5 if the products share neither the query nor two
+parts of the category path nor more than a fifth of the goal's nouns; 0.1 if they share under a tenth of the nouns; 0 if
+they share no noun. A goal without nouns counts as if a fifth were shared. Later rules take precedence.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ mushroom mustard natural navy nude olive orange peach pewter pink plum purple ra
 sapphire seashell silver skull slate steel stone stonewash sunflower tan taupe teal tiger turquoise violet walnut
 wheat white wine yellow
 """
-COLORS = tuple(_COLOR_WORDS.split())  # the original's, in its order
+COLORS = tuple(_COLOR_WORDS.split())  # the original's colours, in its order
 _PATH_MARK = "\u203a"  # between the parts of a category path
 _ALIKE = 85
 _SAME_CATEGORY_PARTS = 2
@@ -57,7 +57,7 @@ class Score:
 
     reward: float  # 0..1
     type: float  # 1, 0.5, 0.1 or 0
-    title: float  # share of the goal's nouns that the name has
+    title: float  # share of the goal's nouns in the product's name
     attributes: int  # met
     options: int  # met
     price: bool  # within the limit
@@ -65,7 +65,7 @@ class Score:
 
 
 def score(product: Product, price: float, options: Mapping[str, str], goal: ShoppingGoal, nouns: Tagger) -> Score:
-    """Return what buying `product` with the chosen `options` is worth."""
+    """Return the score of buying `product` with the chosen `options`."""
     kind, title = _type(product, goal, nouns)
     attributes = sum(_has_attribute(product, attribute) for attribute in goal.attributes)
     wanted = goal.options.items() if isinstance(goal.options, Mapping) else goal.options
@@ -86,7 +86,10 @@ def score(product: Product, price: float, options: Mapping[str, str], goal: Shop
 
 @lru_cache(maxsize=1 << 16)
 def normalize_color(option: str | tuple[str, str]) -> str | tuple[str, str]:
-    """Return the first colour that `option` contains, or `option`; a pair contains a colour only as a whole part."""
+    """Return the first colour that `option` contains, or `option`.
+
+    A pair contains a colour only as a whole part.
+    """
     return next((color for color in COLORS if color in option), option)
 
 
@@ -122,7 +125,10 @@ def _options_met(chosen: Iterable[str], wanted: Iterable[str | tuple[str, str]])
 
 @lru_cache(maxsize=1 << 16)
 def _is_alike(a: str, b: str) -> bool:
-    """As thefuzz does: only ASCII, punctuation to spaces, lower case; an integer of the ratio."""
+    """Return whether two texts are alike, computed like thefuzz.
+
+    Only ASCII characters count, punctuation becomes spaces, all is lower case, and the ratio is rounded.
+    """
     ratio = fuzz.token_set_ratio(_plain(a), _plain(b))
     return round(ratio) > _ALIKE
 

@@ -1,6 +1,6 @@
-"""What an action does: the original's rules, page by page, as a function from a state to a state.
+"""The effects of actions: the original's rules as functions from state to state.
 
-``search[words]`` is executed on any page but the last; ``click[x]`` where x can be clicked. All else does nothing.
+``search[words]`` works on every page except the last, ``click[x]`` if x is clickable. Other actions have no effect.
 """
 
 from __future__ import annotations
@@ -13,14 +13,16 @@ from typing import TypeVar
 from cairn.envs.webshop.catalogue import SEARCH_RETURNS, Catalogue
 from cairn.envs.webshop.pages import BACK, BUY, NEXT, PREV, SEARCH, SUB_PAGES, Piece, State
 
-S = TypeVar("S", bound=State)  # what a kind of state has beyond `State` stays as it is
-_TAKEN = {SEARCH.lower(), BACK.lower(), PREV.lower(), BUY.lower(), *SUB_PAGES}  # labels that are no option's
+S = TypeVar("S", bound=State)  # additional fields of a subclass of `State` stay unchanged
+_TAKEN = {SEARCH.lower(), BACK.lower(), PREV.lower(), BUY.lower(), *SUB_PAGES}  # labels of buttons and pages
 
 
 def parse(action: str) -> tuple[str, str | None]:
-    """Return an action's name and argument: of the first line, what stands before and in the last square brackets.
+    """Return an action's name and argument: the text before and inside the last square brackets.
 
-    The argument is None where there are no brackets or nothing is in them. What follows the brackets is not read.
+    Only the first line counts. The argument is None if there are no brackets or they are empty. Text after the brackets
+    is
+    ignored.
     """
     line = action.partition("\n")[0]
     end = line.rfind("]")
@@ -29,7 +31,7 @@ def parse(action: str) -> tuple[str, str | None]:
 
 
 def search(state: S, catalogue: Catalogue, query: str, rng: random.Random) -> S:
-    """Return the first page of what a search finds; nothing is chosen any more."""
+    """Return the first page of a search's results; clears the chosen options."""
     keywords = tuple(query.split(" "))
     return replace(
         state,
@@ -43,7 +45,7 @@ def search(state: S, catalogue: Catalogue, query: str, rng: random.Random) -> S:
 
 
 def click(state: S, catalogue: Catalogue, label: str, links: Mapping[str, Piece]) -> S:
-    """Return where a click on something that can be clicked leads; buying is the caller's business."""
+    """Return the state after a click on a clickable element; the caller handles purchases."""
     page = state.page
     if label == BACK.lower():
         return replace(
@@ -65,17 +67,23 @@ def click(state: S, catalogue: Catalogue, label: str, links: Mapping[str, Piece]
 
 
 def can_choose(value: str) -> bool:
-    """Return whether a click chooses this value of an option: it can be said, and means nothing else."""
+    """Return whether a click can choose this option value.
+
+    The click must parse to the value, and the value must not be a button's label.
+    """
     return parse(f"click[{value}]") == ("click", value) and value not in _TAKEN
 
 
 def is_purchase(label: str) -> bool:
-    """Return whether a click buys the product at hand."""
+    """Return whether a click buys the current product."""
     return label == BUY.lower()
 
 
 def _find(catalogue: Catalogue, keywords: tuple[str, ...], rng: random.Random) -> tuple[int, ...]:
-    """Return what is found; the original's special first words are known, but for ``<a>``, which it cannot answer."""
+    """Return the search results.
+
+    Supports the original's special first words except ``<a>``, which fails in the original and here finds nothing.
+    """
     first, rest = keywords[0], " ".join(keywords[1:]).strip()
     if first == "<r>":
         return tuple(rng.sample(range(len(catalogue)), min(SEARCH_RETURNS, len(catalogue))))

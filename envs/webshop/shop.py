@@ -1,7 +1,7 @@
-"""Where shops come from, and what all environments of a process share of one: products, index, goals, prices.
+"""Opens shops: products, index, goals and prices, shared by all environments of a process.
 
 Sources: ``generated`` (from a seed, see `generator`), ``webshop-1000`` and ``webshop-full`` (the original's files,
-found through CAIRN_DATA or WEBSHOP_DATA). A source is turned into a catalogue once, under CAIRN_CACHE (default: the
+found through CAIRN_DATA or WEBSHOP_DATA). A source is converted to a catalogue once, under CAIRN_CACHE (default: the
 user's cache folder), and mapped from there. Nothing is downloaded.
 """
 
@@ -44,11 +44,13 @@ class Shop:
 def open_shop(
     source: Source, kind: GoalKind, price_seed: int, shuffle_seed: int, num_products: int, shop_seed: int
 ) -> Shop:
-    """Return a shop; all callers in a process share it. The last two settings count for generated ones only.
+    """Return a shop; all callers in a process share it.
+
+    The last two settings apply only to generated shops.
 
     Raises:
-        MissingDataError: saying which files were looked for, where, and what to set.
-        CairnError: a file is damaged, by name and line.
+        MissingDataError: a file is missing; lists the paths tried and the variables to set.
+        CairnError: a file is damaged; names the file and line.
     """
     catalogue = _generated(num_products, shop_seed) if source == "generated" else _original(source)
     human = None if kind == "synthetic" else _human(source)
@@ -59,14 +61,14 @@ def open_shop(
 
 
 def cache_folder() -> Path:
-    """Return where catalogues are kept: CAIRN_CACHE, or the user's cache folder."""
+    """Return the folder of catalogues: CAIRN_CACHE, or the user's cache folder."""
     if chosen := os.environ.get("CAIRN_CACHE"):
         return Path(chosen)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cairn"
 
 
 def data_file(name: str) -> Path | None:
-    """Return one of the original's files, plain or gzipped; None where there is none."""
+    """Return one of the original's files, plain or gzipped, or None."""
     return next((path for path in _candidates(name) if path.is_file()), None)
 
 
@@ -109,7 +111,10 @@ def _original(source: str) -> Catalogue:
 
 @contextmanager
 def _progress(what: str, total: int | None) -> Iterator[Callable[[], None]]:
-    """Show a bar on a terminal while products are taken in; what is there already shows none."""
+    """Show a progress bar on a terminal while products are read.
+
+    An existing catalogue needs no reading and shows no bar.
+    """
     from rich.console import Console
     from rich.progress import Progress
 
@@ -136,7 +141,10 @@ def read_products(path: Path, about_path: Path) -> Iterator[Product]:
 
 
 def _attributes(path: Path) -> Callable[[str], Mapping[str, Any] | None]:  # Any: JSON
-    """Return a look-up in the attributes file, which is kept compressed: a full one has a million entries."""
+    """Return a look-up in the attributes file.
+
+    Its entries are kept compressed, since a full file has a million.
+    """
     import json
     import zlib
 

@@ -1,9 +1,9 @@
-"""Which goals are for training and which are held out, as the published protocols draw them, and a clean one.
+"""Divides goals into training and held-out splits by the published protocols or by product.
 
 ``by-product`` (the default): no product on both sides; 80 % of the products train, 10 % valid, 10 % test.
 ``original``: goals 0-499 test, all others train.        ``baseline``: 0-499 test, 500-1499 valid, all others train.
-``gigpo``: as original, of the goals shuffled with the worker's own seed (`shuffle_seed`) in place of 233; so what one
-worker holds out, another trains on, unless all have one seed.
+``gigpo``: as original, but the goals are shuffled with the worker's own seed (`shuffle_seed`) instead of 233; one
+worker's held-out goals are another worker's training goals, unless all workers use one seed.
 
 Only by-product holds out products: in the others, goals of one product with other options fall on both sides.
 """
@@ -27,10 +27,10 @@ _TEST, _VALID = 500, 1500
 
 
 def indices(shop: Shop, protocol: Protocol, split: Split, shuffle_seed: int) -> Places:
-    """Return the places of a split's goals in the shop's order.
+    """Return the indices of a split's goals in the shop's order.
 
     Raises:
-        ConfigError: the protocol has no such split, or is another one with this seed.
+        ConfigError: the protocol has no such split, or does not allow this seed.
     """
     count = len(shop.goals)
     if split == "all":
@@ -49,7 +49,7 @@ def indices(shop: Shop, protocol: Protocol, split: Split, shuffle_seed: int) -> 
 
 
 class TaskIds(Sequence[str]):
-    """Task ids of some goals, made when they are asked for: a large shop has millions."""
+    """Task ids of some goals, created on demand, since a large shop has millions."""
 
     def __init__(self, prefix: str, places: Places) -> None:
         self._prefix, self._places = prefix, places
@@ -62,14 +62,14 @@ class TaskIds(Sequence[str]):
     @overload
     def __getitem__(self, index: slice) -> TaskIds: ...
     def __getitem__(self, index: int | slice) -> str | TaskIds:
-        """Return an id, or a part of them."""
+        """Return one id, or a slice as `TaskIds`."""
         if isinstance(index, slice):
             return TaskIds(self._prefix, self._places[index])
         return f"{self._prefix}{int(self._places[index])}"
 
 
 def _by_product(goals: Goals, split: Split) -> npt.NDArray[np.int32]:
-    """Return the goals whose product falls into the split, by a key of its asin."""
+    """Return the goals whose product is in the split, determined by a key of its asin."""
     tenth = goals.catalogue.tenth[goals.products]
     of_split = {"train": tenth >= 2, "valid": tenth == 1, "test": tenth == 0}[split]
     return np.flatnonzero(of_split).astype(np.int32)

@@ -1,8 +1,9 @@
-"""What generated products are made of: kinds of product, their attributes and their option groups.
+"""Vocabulary of generated products: kinds of product, attributes and option groups.
 
-The tables, here and in `departments` and `sayings`, were written by hand; `kinds` reads them once. Option values are
-chosen so that the reward can tell any two of a product apart (see `reward`): none is made of another's words, none has
-a colour's name inside a word ("standard" has tan), and of those that the reward takes for one colour a product has one.
+The tables, here and in `departments` and `attribute_phrases`, were written by hand; `kinds` parses them once. Option
+values are chosen so that the reward distinguishes any two of a product's values (see `reward`): no value consists of
+another value's words, no value has a colour's name inside a word ("standard" has tan), and a product has at most one of
+the values that the reward treats as the same colour.
 """
 
 from __future__ import annotations
@@ -16,22 +17,22 @@ from cairn.envs.webshop.departments import DEPARTMENTS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attribute:
-    """Something that a product can be asked to have."""
+    """An attribute that a goal can ask for."""
 
     text: str
-    title: str  # as names have it
+    title: str  # in the form used in names
     role: Role
-    saying: str  # the same in other words
+    saying: str  # a paraphrase
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionGroup:
-    """One thing to choose before buying."""
+    """One option to choose before buying."""
 
     name: str
-    values: tuple[tuple[str, ...], ...]  # of alternatives a product has at most one
-    count: tuple[int, int]  # fewest and most values
-    is_scale: bool  # a product's values stand next to one another, as sizes do
+    values: tuple[tuple[str, ...], ...]  # groups of alternatives; a product has at most one of each group
+    count: tuple[int, int]  # minimum and maximum number of values
+    is_scale: bool  # a product's values are adjacent, like sizes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,10 +43,10 @@ class ProductKind:
     query: str  # plural, lower case
     path: str  # parts joined by " › "
     prices: tuple[float, float]  # dollars
-    nouns: tuple[str, ...]  # as names have it
-    uses: tuple[str, ...]  # whom or what it is for, as names have it
-    attributes: tuple[tuple[Attribute, ...], ...]  # of alternatives a product has at most one
-    details: tuple[str, ...]  # clauses that are true of all of the kind
+    nouns: tuple[str, ...]  # in the form used in names
+    uses: tuple[str, ...]  # target users or purposes, in the form used in names
+    attributes: tuple[tuple[Attribute, ...], ...]  # groups of alternatives; a product has at most one of each group
+    details: tuple[str, ...]  # clauses that are true of every product of the kind
     options: tuple[OptionGroup, ...]
 
 
@@ -95,7 +96,7 @@ def _option_group(line: str) -> tuple[str, OptionGroup]:
 
 
 def _lines(text: str) -> list[str]:
-    """Return a table's entries; a line that ends in a comma or a slash goes on in the next."""
+    """Return a table's entries; a line that ends in a comma or a slash continues in the next."""
     return text.strip().replace(",\n", ", ").replace("/\n", "/ ").splitlines()
 
 
@@ -103,7 +104,7 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-# A brand is one of each.
+# A brand is one word of each.
 BRANDS = (
     _words(
         "Ald Bren Cor Dax Eld Fenn Gar Hal Iver Jor Kest Lum Mar Nor Ost Pell Quin Rav Sel Tarn Ul Vel Wex Yar Zel "
@@ -145,7 +146,7 @@ TAILS = (  # of bullets
     "as you would expect of good {query} from {brand}",
     "and that sets it apart from ordinary {query} on the market",
 )
-# Bullets that could stand with any product of a department.
+# Bullets that suit any product of a department.
 EXTRAS = {
     "beauty": (
         "Patch test first: try a little on the inner arm and wait a day before regular use",
@@ -174,7 +175,7 @@ EXTRAS = {
     ),
 }
 
-# What kinds call a group | its name in the shop | fewest and most values | scale, or any of them: values.
+# key used by kinds | name in the shop | minimum-maximum number of values | scale or any: values
 _OPTIONS = """
 apparel color | color | 3-6 | any: black|jet black, white|off white, blue|sky blue|royal blue, navy, red|cherry red,
 green|forest green|army green, pink|hot pink, purple|deep purple, gray|heather gray, burgundy, khaki, teal, coral,

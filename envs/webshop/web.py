@@ -1,21 +1,22 @@
-"""The web shop as web pages: the text shop's state machine behind a small ASGI application, one address an episode.
+"""The web shop as web pages: a small ASGI application around the text shop.
 
 ====  =======================  =========================================================================================
 GET   ``/``                    a form that starts an episode
-POST  ``/episodes``            ``task`` and ``seed``, as form or JSON, both optional: to ``/s/TOKEN/``
-GET   ``/s/TOKEN/``            the page that the episode is at
-POST  ``/s/TOKEN/act``         a form with ``search`` or ``click``, and ``at``, the page's mark: to ``/s/TOKEN/``
-GET   ``/s/TOKEN/state``       JSON for harnesses: what ``step`` returned last, ``info``, and the turn
-POST  ``/s/TOKEN/reset``       ``task`` and ``seed`` as JSON: another episode under the same token; answers as ``state``
+POST  ``/episodes``            ``task`` and ``seed``, as form or JSON, both optional: redirects to ``/s/TOKEN/``
+GET   ``/s/TOKEN/``            the episode's current page
+POST  ``/s/TOKEN/act``         form: ``search`` or ``click``, and ``at``, the page's mark; redirects to ``/s/TOKEN/``
+GET   ``/s/TOKEN/state``       JSON for harnesses: the last result of ``step``, ``info``, and the turn
+POST  ``/s/TOKEN/reset``       ``task`` and ``seed`` as JSON: new episode with the same token; responds like ``state``
 ====  =======================  =========================================================================================
 
-Every click and search becomes an action's text and goes to `WebShopEnv.step`, so that the pages and the text cannot
-disagree. What comes from a page that is out of date (Back button, double click) is not done, and the page says so; what
-the shop does not understand costs a turn, as in the text shop. Pages: `web_pages`; who may ask: `web_guard`.
+Every click and search becomes an action's text for `WebShopEnv.step`, so pages and text always agree. A request from an
+outdated page (Back button, double click) is not executed, and the page says so. An action without effect costs a turn,
+as in the text shop. `web_pages` renders the pages; `web_guard` checks the requests.
 
-`make_app` serves all of this; `make_pages` only the two pages in the middle, of episodes that its caller opens.
+`make_app` serves all of this; `make_pages` serves only the pages at ``/s/TOKEN/`` and ``/s/TOKEN/act``, for episodes
+that its caller opens.
 
-It keeps no episode beyond the process, and does not serve several threads or processes.
+Episodes live only as long as the process. Several threads or processes are not supported.
 """
 
 from __future__ import annotations
@@ -45,13 +46,13 @@ def make_app(env: WebShopEnv, task: str = "", *, capacity: int = 256, hosts: Col
     """Return the application.
 
     Args:
-        env: plays every episode; nothing else may use it meanwhile.
-        task: which one the start page offers first; default: the first of the split.
-        capacity: how many episodes are kept.
-        hosts: names under which the server may be asked for, without ports.
+        env: plays every episode; must not be used elsewhere meanwhile.
+        task: first task that the start page offers; default: the first of the split.
+        capacity: maximum number of stored episodes.
+        hosts: allowed host names of the server, without ports.
 
     Raises:
-        CairnError: there is no such task, or none at all, or no room for an episode.
+        CairnError: unknown task, no task at all, or no room for an episode.
     """
     if task and not env.has_task(task):
         raise NoTaskError(f"There is no task {task[:200]!r}; cairn envs list webshop --tasks shows them.")
@@ -67,7 +68,10 @@ def make_app(env: WebShopEnv, task: str = "", *, capacity: int = 256, hosts: Col
 
 
 def make_pages(env: WebShopEnv, episodes: Episodes, *, hosts: Collection[str] = LOOPBACK) -> Starlette:
-    """Return the pages alone, of episodes that this process opens: visitors start none, and are given no JSON."""
+    """Return only the shop's pages, for episodes that this process opens.
+
+    Visitors cannot start episodes or read JSON.
+    """
     return _app(_pages(env, episodes), hosts, can_start=False)
 
 
@@ -91,7 +95,7 @@ def _pages(env: WebShopEnv, episodes: Episodes) -> list[Route]:
 
 
 class _Pages:
-    """The answers to whoever shops. None awaits between looking at an episode and storing it."""
+    """Handlers of the shop's pages; no handler awaits between reading and storing an episode."""
 
     def __init__(self, env: WebShopEnv, episodes: Episodes) -> None:
         self._env, self._episodes = env, episodes
@@ -116,7 +120,7 @@ class _Pages:
 
 
 class _Harness:
-    """The answers to whoever starts episodes. None awaits between looking at an episode and storing it."""
+    """Handlers for harnesses; no handler awaits between reading and storing an episode."""
 
     def __init__(self, env: WebShopEnv, episodes: Episodes, task: str, capacity: int) -> None:
         self._env, self._episodes, self._task, self._capacity = env, episodes, task, capacity
@@ -192,7 +196,7 @@ def _task_and_seed(fields: dict[str, Any]) -> tuple[str | None, int | None]:  # 
 
 
 def _json(value: dict[str, Any], status: int = 200) -> Response:  # Any: JSON
-    """Return a JSON answer; escaped, as observations may hold lone surrogates."""
+    """Return a JSON response; escaped, since observations may hold lone surrogates."""
     return Response(json.dumps(value), status, media_type=_JSON)
 
 

@@ -1,8 +1,8 @@
-"""Episodes of one web shop side by side, each behind a token that cannot be guessed.
+"""Concurrent episodes of one web shop, each behind an unguessable token.
 
-One environment plays them all: it is put into an episode's snapshot before each action, so an episode costs a few
-kilobytes and none sees another. Only so many are kept; the one that was left alone longest makes room for a new one,
-and whoever comes back to it is told. Not for several threads at once.
+One environment plays them all. It restores an episode's snapshot before each action, so an episode costs only a few
+kilobytes and episodes are isolated from each other. The number of stored episodes is limited: the least recently used
+one is dropped, and requests with its token get an error that says so. Not thread-safe.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TOKEN_BYTES = 16
 
 
 class NoTaskError(CairnError):
-    """There is no such task."""
+    """The task does not exist."""
 
 
 class NoEpisodeError(CairnError):
@@ -40,28 +40,28 @@ class NoEpisodeError(CairnError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebEpisode:
-    """An episode after its last action: what the environment said of it, and how to go on."""
+    """An episode after its last action: the environment's results and its snapshot."""
 
     observation: str
     info: Mapping[str, Any]  # Any: the environment's own, see `envs.base`
     turn: int
     state: State
-    page: tuple[Piece, ...]  # what the environment shows
+    page: tuple[Piece, ...]  # pieces of the current page
     snapshot: tuple[Any, ...]  # Any: the environment's own form
     reward: float = 0.0  # of the last action
     terminated: bool = False
     truncated: bool = False
-    action: str | None = None  # the last that the environment was given; None: none yet
-    notice: str = ""  # why the last request changed nothing
+    action: str | None = None  # the last action passed to the environment; None: none yet
+    notice: str = ""  # reason why the last request changed nothing
 
     @property
     def has_ended(self) -> bool:
-        """Whether no action is taken any more."""
+        """Whether the episode is over."""
         return self.terminated or self.truncated
 
     @property
     def mark(self) -> str:
-        """What a page of this state carries, so that a click on an older page is told apart."""
+        """A page's key in this state, by which clicks on outdated pages are detected."""
         return f"{self.info['anchor']:016x}"
 
 
@@ -69,15 +69,15 @@ class Episodes:
     """The episodes of a server."""
 
     def __init__(self, env: WebShopEnv, capacity: int = 256, make_token: Callable[[], str] | None = None) -> None:
-        """Keep none yet.
+        """Start without episodes.
 
         Args:
-            env: plays every episode; nothing else may use it meanwhile.
-            capacity: how many are kept.
-            make_token: makes a new episode's token; one that comes again replaces its episode. Default: random ones.
+            env: plays every episode; must not be used elsewhere meanwhile.
+            capacity: maximum number of stored episodes.
+            make_token: makes a new episode's token; a repeated token replaces its episode. Default: random tokens.
 
         Raises:
-            CairnError: there is no task, or no room for an episode.
+            CairnError: no task, or no room for an episode.
         """
         if capacity < 1 or not env.tasks():
             raise CairnError(
@@ -86,17 +86,17 @@ class Episodes:
         self._env = env
         self._capacity = capacity
         self._make_token = make_token or _random_token
-        self._episodes: OrderedDict[str, WebEpisode] = OrderedDict()  # the one left alone longest first
+        self._episodes: OrderedDict[str, WebEpisode] = OrderedDict()  # least recently used first
         self._dropped: OrderedDict[str, None] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._episodes)
 
     def open(self, task_id: str | None, seed: int | None = None) -> str:
-        """Start an episode and return its token; without a task, of one that the seed picks.
+        """Start an episode and return its token; without a task, the seed selects one.
 
         Raises:
-            NoTaskError: there is no such task.
+            NoTaskError: unknown task.
         """
         episode = self._start(task_id, seed)
         token = self._make_token()
@@ -108,10 +108,10 @@ class Episodes:
         return token
 
     def find(self, token: str) -> WebEpisode:
-        """Return an episode, which counts as using it.
+        """Return an episode and mark it as used.
 
         Raises:
-            NoEpisodeError: there is none, or none any more.
+            NoEpisodeError: unknown or dropped token.
         """
         if token not in self._episodes:
             raise NoEpisodeError(token in self._dropped, self._capacity)
@@ -119,18 +119,18 @@ class Episodes:
         return self._episodes[token]
 
     def reset(self, token: str, task_id: str | None, seed: int | None = None) -> WebEpisode:
-        """Start anew under the same token.
+        """Start a new episode under the same token.
 
         Raises:
-            NoEpisodeError: there is no such episode.
-            NoTaskError: there is no such task; the episode goes on as it was.
+            NoEpisodeError: unknown or dropped token.
+            NoTaskError: unknown task; the episode continues unchanged.
         """
         self.find(token)
         self._episodes[token] = self._start(task_id, seed)
         return self._episodes[token]
 
     def act(self, token: str, action: str, mark: str | None = None) -> WebEpisode:
-        """Give the environment an action, unless the episode is over or not where whoever chose it believes it to be.
+        """Execute an action, unless the episode is over or the action comes from an outdated page.
 
         Args:
             token: of the episode.
@@ -138,7 +138,7 @@ class Episodes:
             mark: of the page on which it was chosen; None: any.
 
         Raises:
-            NoEpisodeError: there is no such episode.
+            NoEpisodeError: unknown or dropped token.
         """
         episode = self.find(token)
         if episode.has_ended:
@@ -165,7 +165,7 @@ class Episodes:
         env.restore(episode.snapshot)
         observation, reward, terminated, truncated, info = env.step(action)
         notice = ""
-        if env.session is episode.state:  # the environment makes a new state for whatever it understands
+        if env.session is episode.state:  # the environment creates a new state for every action with an effect
             notice = NO_SEARCH if action.startswith("search") else NO_CLICK
         return WebEpisode(
             observation=observation, info=info, turn=env.turn, state=env.session, page=tuple(env.page),

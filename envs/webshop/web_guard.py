@@ -1,8 +1,8 @@
-"""What every request to a served page must pass: the right host, the right origin, a bounded body; and strict headers.
+"""Checks requests to served pages: host, origin and body size; adds strict headers.
 
-It keeps other sites, open in the same browser, from reading or driving a server on this machine: a name of theirs that
-points here (DNS rebinding) is refused by its Host, a form of theirs by its Origin. Programs, which send no Origin, may
-post. It is no login: whoever can send requests from this machine is let in.
+The guard keeps other sites in the same browser from reading or driving a server on this machine: a foreign name that
+resolves to this machine (DNS rebinding) is rejected by its Host, a foreign form by its Origin. Programs, which send no
+Origin, may post. It does not authenticate: every request from this machine is allowed.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ HEADERS = {
     ),
     "x-content-type-options": "nosniff",
     "referrer-policy": "same-origin",  # under "no-referrer" browsers send forms with the Origin "null"
-    "cache-control": "no-store",  # so that the Back button asks anew
+    "cache-control": "no-store",  # so that the Back button reloads the page
 }
 _HOST = re.compile(r"(.+?)(:[0-9]{1,5})?")
 _READING = ("GET", "HEAD")
 
 
 class ShopGuard:
-    """An ASGI application around another."""
+    """ASGI middleware that checks requests and adds headers."""
 
     def __init__(self, app: ASGIApp, hosts: Collection[str] = LOOPBACK, max_body: int = MAX_BODY) -> None:
         """Guard `app`.
 
         Args:
-            app: what to guard.
-            hosts: names under which it may be asked for, without ports, in lower case.
-            max_body: bytes of a request's body.
+            app: the application to guard.
+            hosts: allowed host names, without ports, in lower case.
+            max_body: maximum bytes of a request's body.
         """
         self._app = app
         self._hosts = hosts
         self._max_body = max_body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or pass it on with its body read."""
+        """Reject a request, or pass it on with its body read."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -75,7 +75,7 @@ class ShopGuard:
 
 
 async def _read(receive: Receive, limit: int) -> bytes | None:
-    """Return the body; None where it is longer than `limit` or breaks off."""
+    """Return the body; None if it exceeds `limit` or the client disconnects."""
     body = b""
     while True:
         message = await receive()
@@ -89,7 +89,7 @@ async def _read(receive: Receive, limit: int) -> bytes | None:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that gives the body whole, once."""
+    """Return a `receive` that returns the whole body once."""
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:

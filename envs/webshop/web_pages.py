@@ -1,12 +1,13 @@
-"""The web shop's pages as HTML documents: the text shop's pieces, laid out for people and with roles for programs.
+"""Renders the text shop's pages as HTML documents for people and programs.
 
-A page is a function of the episode's state, its notice and whether it is over; none shows a turn, a token or a time, so
-that equal states look equal. Everything shown is escaped, and what HTML cannot carry is replaced: product texts come
-from anybody. No scripts, no images, nothing from elsewhere.
+A page depends only on the episode's state, its notice and whether it is over. It shows no turn, token or time, so equal
+states look equal. All texts are escaped, and characters that HTML cannot represent are replaced, since product texts
+are untrusted. Pages have no scripts, no images, and no external resources.
 
-Buttons post what to click. Products are buttons with the role of links, and options buttons with the role of radio
-buttons: one press is one action of the shop, so a page never shows a choice that the shop has not stored. What can be
-clicked is what the environment shows, for environments made of the web shop too; pages of their own are plain lists.
+Buttons post the label to click. Products are buttons with the role of links, and options buttons with the role of radio
+buttons: one press is one action of the shop, so a page never shows a choice that the shop has not stored. The clickable
+elements are those that the environment shows, also for environments derived from the web shop; their own additional
+pages are plain lists.
 """
 
 from __future__ import annotations
@@ -29,12 +30,15 @@ _NOT_IN_HTML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]|\r
 
 
 def carried(text: str) -> str:
-    """Return what is left of a text in an HTML document: no control characters, no lone surrogates."""
+    """Return a text with characters that HTML cannot represent replaced.
+
+    These are control characters and lone surrogates.
+    """
     return _NOT_IN_HTML.sub("\ufffd", text)
 
 
 def _finalize(value: object) -> object:
-    is_ours = hasattr(value, "__html__")  # what a macro made: escaped already, and to be left so
+    is_ours = hasattr(value, "__html__")  # output of a macro, which is already escaped
     return carried(value) if isinstance(value, str) and not is_ours else value
 
 
@@ -50,7 +54,7 @@ _templates = Environment(
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """Something to click."""
+    """A clickable element."""
 
     label: str  # as in ``click[label]``
     text: str  # shown
@@ -68,7 +72,7 @@ class Found:
 
 
 def page(env: WebShopEnv, episode: WebEpisode) -> str:
-    """Return the page that an episode is at."""
+    """Return an episode's current page."""
     state, instruction = episode.state, env.instruction(episode.info["task_id"])
     product = None if state.item is None else env.shop.catalogue[state.item]
     kind, notes = _kind(env, episode, instruction)
@@ -101,20 +105,20 @@ def start_page(env: WebShopEnv, task: str, capacity: int) -> str:
 
 
 def error_page(status: int, message: str, *, can_start: bool) -> str:
-    """Return the page that says what was wrong with a request; `can_start`: whether visitors start episodes."""
+    """Return the page with a request's error; `can_start`: whether visitors start episodes."""
     return _templates.get_template("error.html").render(status=status, message=message, can_start=can_start)
 
 
 def label_of(episode: WebEpisode, posted: str) -> str:
-    """Return what a form meant to click: the label itself, or the one that HTML could not carry whole."""
+    """Return the label that a form posted, or the label whose HTML form equals it."""
     links = clickables(list(episode.page))
     return posted if posted in links else next((label for label in links if carried(label) == posted), posted)
 
 
 def _kind(env: WebShopEnv, episode: WebEpisode, instruction: str) -> tuple[str, list[str]]:
-    """Return the template for a page, and texts that the page has beyond the base shop's.
+    """Return a page's template, and its texts beyond the base shop's.
 
-    Environments made of the web shop may show more, or another page altogether; the latter is "pieces".
+    Derived environments may show more texts, or another page altogether; the latter has the template "pieces".
     """
     state = episode.state
     if state.page == "done" and state.score is None:
@@ -128,9 +132,9 @@ def _kind(env: WebShopEnv, episode: WebEpisode, instruction: str) -> tuple[str, 
 
 
 def _buttons(shown: Sequence[Piece], kind: str) -> tuple[list[Control], list[Control], list[Control]]:
-    """Return a page's buttons: those at its top, those that tell more about a product, and the others.
+    """Return a page's buttons: at its top, for product details, and the others.
 
-    Pages shown piece by piece have the others in their places; only item pages have them apart.
+    Pages shown piece by piece have the others in their places; only item pages list them separately.
     """
     buttons = [Control(piece.text.lower(), piece.text) for piece in shown if piece.kind == "button"]
     nav = [button for button in buttons if button.text in (BACK, PREV, NEXT)]
@@ -143,7 +147,7 @@ def _buttons(shown: Sequence[Piece], kind: str) -> tuple[list[Control], list[Con
 
 
 def _options(shown: Sequence[Piece], state: State, product: Product) -> dict[str, list[Control]]:
-    """Return a product's options: name -> values."""
+    """Return a product's options by name."""
     there = {(piece.name, piece.text) for piece in shown if piece.kind == "option"}
     return {
         name: [Control(v, v, state.options.get(name) == v, (name, v) in there) for v in values if v not in ("", "\n")]
@@ -158,7 +162,7 @@ def _found(env: WebShopEnv, state: State) -> list[Found]:
 
 
 def _below_instruction(shown: Sequence[Piece], instruction: str) -> Sequence[Piece]:
-    """Return what stands under the instruction, without the buttons that every page has at its top."""
+    """Return the pieces below the instruction, without the buttons at the top of every page."""
     begin = 0
     for text in ("Instruction:", instruction):
         begin += shown[begin : begin + 1] == (Piece("text", text),)

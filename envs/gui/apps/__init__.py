@@ -1,6 +1,6 @@
-"""The web applications, found by discovery.
+"""Discovers the web applications.
 
-Every module here without a leading underscore exports `APP`, whose name, the module's, is its host's.
+Every module without a leading underscore exports `APP`, whose name is the module's name and the host name.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ def sites() -> dict[str, Site]:
 
 
 def furnished(seed: int) -> World:
-    """Return the world of a seed with every application, and what it holds at first; the caller may change it."""
+    """Return the world of a seed with every application and its initial data.
+
+    The caller may change the world.
+    """
     own = tuple(each.data for each in sites().values() if each.data is not None)
     world = populate(seed, (*DESK, *own))
     for each in sites().values():
@@ -39,9 +42,9 @@ def furnished(seed: int) -> World:
 
 
 def deeds(world: World, step: Step) -> Iterator[Deed]:
-    """Yield what a person does on the pages to carry out a step.
+    """Yield the UI actions that carry out a step on the pages.
 
-    Each deed is worked out when it is asked for, of the world as it is then: carry out the one before it first.
+    Each action is computed lazily from the world's current state: execute the previous one first.
 
     Raises:
         LookupError: the step cannot be carried out in that world.

@@ -1,4 +1,4 @@
-"""The settings' wizards: to invite a user, to plan a backup, to renew a key."""
+"""The wizards of the settings: invite a user, plan a backup, renew a key."""
 
 from __future__ import annotations
 

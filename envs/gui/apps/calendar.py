@@ -1,6 +1,6 @@
-"""Calendar: a week at a time, events with their answers, and pages that find a time or tell when somebody is busy.
+"""Calendar application: weeks, events with responses, free times, and people's busy times.
 
-Days and times are typed as text, because what browsers offer for them differs with their language.
+Days and times are typed as text, because browsers' own date inputs differ by language.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _DAY, _MOMENT = "like 2031-05-04", "like 2031-05-04 09:30"
 
 
 def name_of(event: Json) -> str:
-    """Return what an event's row is known by."""
+    """Return the accessible name of an event's row."""
     return f"{event['title']}, {event['start'].replace('T', ' ')}"
 
 

@@ -1,4 +1,4 @@
-"""Contacts: people to search, their details, and groups of them."""
+"""Contacts application: search, details, and groups of people."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _HINTS = {"emails": "the main one first, with commas between them", "birthday": 
 
 
 def name_of(contact: Json) -> str:
-    """Return what a contact's row is known by."""
+    """Return the accessible name of a contact's row."""
     return f"{contact['name']}, {contact['emails'][0]}"
 
 
@@ -133,7 +133,7 @@ def _edit(visit: Visit) -> Page:
 
 def _edited(visit: Visit) -> str:
     old, new = visit.call("contacts", "get", contact_id=visit.path["id"])["birthday"], visit.value("birthday")
-    # The call takes no birthday for "leave it", and none before 2000, which many a contact has.
+    # For the call, None keeps the birthday; it rejects dates before 2000, which many contacts have.
     visit.perform("contacts", "update", contact_id=visit.path["id"], birthday=None if new == old else new)
     return f"/contact/{visit.path['id']}"
 
@@ -156,7 +156,7 @@ def _merged(visit: Visit) -> str:
 
 
 def _member(call: str) -> Callable[[Visit], str]:
-    """Return what puts the contact of the address into a group, or takes it out."""
+    """Return a handler that adds the address's contact to a group, or removes it."""
 
     def do(visit: Visit) -> str:
         visit.perform("contacts", call, contact_id=visit.path["id"])

@@ -1,4 +1,4 @@
-"""Files: folders to walk through, a search, an editor for texts, and forms to move, copy, share and delete."""
+"""Files application: folders, search, text editor, forms to move, copy, share and delete."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from cairn.envs.office.world import World
 
 
 def name_of(item: Json) -> str:
-    """Return what a folder's or file's row is known by in the folder that it lies in."""
+    """Return the accessible name of a folder's or file's row in its folder."""
     return f"{'Folder' if item['kind'] == 'folder' else 'File'} {item['path'].rpartition('/')[2]}"
 
 
@@ -154,7 +154,7 @@ def _new_folder(visit: Visit) -> Page:
 
 
 def _elsewhere(title: str, to: str, button: str, label: str, hint: str = "") -> Place:
-    """Return the page of a form with one field that says where to, or with whom."""
+    """Return the page of a form with one field, for the target path or the person."""
     name = "address" if to == "/share" else "to"
     call = to.removeprefix("/")
 
@@ -181,7 +181,7 @@ def _created(visit: Visit) -> str:
 
 def _saved(visit: Visit) -> str:
     path = visit.query.get("path", "")
-    visit.call("files", "read", path=path)  # refuses a file that is gone by now, which writing would make anew
+    visit.call("files", "read", path=path)  # fails for a deleted file, which writing would create again
     visit.perform("files", "write", path=path, overwrite=True)
     return address("/file", path=path)
 
@@ -204,7 +204,7 @@ def _unshared(visit: Visit) -> str:
 
 
 def _to_folder(world: World, folder: str) -> Iterator[Deed]:
-    """Walk from the top down to a folder."""
+    """Navigate from the root folder down to a folder."""
     yield goto("http://files/")
     parts = folder.strip("/").split("/") if folder != "/" else []
     for at in range(len(parts)):

@@ -1,4 +1,4 @@
-"""Issues: a list with filters and orders, issues with comments and a form to change them, projects and milestones."""
+"""Issues application: filtered list, issues with comments, projects and milestones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NOBODY, NO_MILESTONE = "nobody", "no milestone"
 
 
 def name_of(issue: Json) -> str:
-    """Return what an issue's row is known by."""
+    """Return the accessible name of an issue's row."""
     return f"{issue['title']}, in {issue['project']}"
 
 
@@ -120,7 +120,7 @@ def _issue(visit: Visit) -> Page:
 
 
 def _fields(visit: Visit, project: str, old: Json) -> list[Field]:
-    """Return the fields that a new issue and one that is changed have in common."""
+    """Return the fields that the forms for new and existing issues share."""
     of = next(each for each in visit.everything("issues", "list_projects") if each["name"] == project)
     milestones = [each["name"] for each in visit.everything("issues", "list_milestones", project=project)]
     lists = (
@@ -255,7 +255,7 @@ def _to_project(project: object) -> Iterator[Deed]:
 
 
 def _how_fields(step: Step, has: Sequence[str]) -> Iterator[Deed]:
-    """Fill in the form of a new issue, or of one whose labels are `has`."""
+    """Fill in the form of a new issue, or of an existing one whose labels are `has`."""
     given = step.arguments
     for argument, label in (("title", "Title"), ("text", "Description")):
         if argument in given:

@@ -1,4 +1,4 @@
-"""Mail: folders with a search, mails with labels and attachments, and forms to write, answer and forward.
+"""Mail application: folders, search, labels, attachments, and forms to write mails.
 
 Opening a mail does not mark it as read; there is a button for that.
 """
@@ -37,7 +37,7 @@ _HINT = "addresses, with commas between them"
 
 
 def name_of(mail: Json) -> str:
-    """Return what a mail's row is known by."""
+    """Return the accessible name of a mail's row."""
     return f"{mail['subject']}, from {mail['sender']}, {mail['sent_at'].replace('T', ' ')}"
 
 
@@ -99,7 +99,7 @@ def _rows(items: list[Json], visit: Visit) -> list[Row]:
 
 
 def _moves(folder: str) -> list[tuple[str, str]]:
-    """Return what moves a mail of a folder elsewhere: text and folder."""
+    """Return the buttons that move a mail out of a folder: text and target folder."""
     moves = [("Archive", "archive"), ("Move to inbox", "inbox"), ("Delete", "trash")]
     allowed = moves[2:] if folder in ("sent", "drafts") else moves
     return [(text, to) for text, to in allowed if to != folder]

@@ -1,4 +1,4 @@
-"""Payments: accounts, what came and went, transfers, and requests for money. Amounts are typed like 12.50."""
+"""Payments application: accounts, transactions, transfers, requests. Amounts are like 12.50."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from cairn.envs.office.world import World
 
 
 def money(amount: int) -> str:
-    """Return cents as pages show them, such as -12.50."""
+    """Return cents in the pages' format, such as -12.50."""
     return f"{'-' if amount < 0 else ''}{abs(amount) // 100}.{abs(amount) % 100:02}"
 
 
 def name_of(request: Json) -> str:
-    """Return what a request's row is known by."""
+    """Return the accessible name of a request's row."""
     return f"{request['note'] or '(no note)'}, {money(request['amount'])}, {request['address']}"
 
 
@@ -122,7 +122,7 @@ def _asked(visit: Visit) -> str:
 
 
 def _paying(call: str) -> Callable[[Visit], str]:
-    """Return what carries out a call with an amount."""
+    """Return a handler that executes a call with an amount."""
 
     def do(visit: Visit) -> str:
         visit.perform("payments", call, amount=cents(visit.value("amount")))
@@ -184,7 +184,7 @@ def _request(visit: Visit) -> Page:
 
 
 def _answered(call: str) -> Callable[[Visit], str]:
-    """Return what answers the request of the address."""
+    """Return a handler that executes a call on the address's request."""
 
     def do(visit: Visit) -> str:
         visit.perform("payments", call, request_id=visit.query.get("id", ""))

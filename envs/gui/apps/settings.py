@@ -1,6 +1,6 @@
-"""Settings: tabs for users, notifications, the site, backups and keys, and wizards that invite, plan and renew.
+"""Settings application: users, notifications, site, backups and keys, and three wizards.
 
-The three wizards keep what was answered in the address (see `wizard`), so that one given up leaves nothing behind.
+The wizards keep their answers in the address (see `wizard`), so that an abandoned one has no effect.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ def _keys(visit: Visit) -> Page:
 
 
 def _named(call: str, to: str) -> Callable[[Visit], str]:
-    """Return what carries out a call on what the address names."""
+    """Return a handler that executes a call on the record that the address names."""
 
     def do(visit: Visit) -> str:
         visit.perform("settings", call, name=visit.query.get("name", ""))

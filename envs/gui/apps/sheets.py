@@ -1,4 +1,4 @@
-"""Sheets: tables with a filter, an order for each column and sums below, and forms for rows, columns and new sheets."""
+"""Sheets application: tables with filter, sorting and sums; forms for rows and columns."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from cairn.envs.office.sheets import KINDS
 from cairn.envs.office.task import Step
 from cairn.envs.office.world import World
 
-NUM_NEW = 6  # columns that the form of a new sheet offers
+NUM_NEW = 6  # number of columns in the form of a new sheet
 
 
 def name_of(row: Json) -> str:
-    """Return what a row is known by: its first two cells."""
+    """Return the accessible name of a row: its first two cells."""
     return ", ".join(cell or "(empty)" for cell in row["cells"][:2])
 
 
@@ -94,7 +94,7 @@ def _ways(name: str) -> Nav:
 
 
 def _head(column: str, order: str, descending: str, asked: dict[str, str]) -> Link:
-    """Return a column's heading, which sorts by it, and the other way round when it does so already."""
+    """Return a column's heading: a link that sorts by it, or reverses the order."""
     is_on = column == order
     mark = "" if not is_on else " (falling)" if descending else " (rising)"
     turned = "yes" if is_on and not descending else ""
@@ -103,7 +103,7 @@ def _head(column: str, order: str, descending: str, asked: dict[str, str]) -> Li
 
 
 def _find(visit: Visit, name: str) -> Json:
-    visit.call("sheets", "list_rows", sheet=name)  # refuses a sheet that there is not
+    visit.call("sheets", "list_rows", sheet=name)  # raises an error if the sheet does not exist
     return next(each for each in visit.everything("sheets", "list_sheets") if each["name"] == name)
 
 

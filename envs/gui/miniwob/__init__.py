@@ -1,1 +1,1 @@
-"""MiniWoB++: its pages (`pages`), how an episode of one is begun and judged (`episode`), and oracles (`solvers`)."""
+"""MiniWoB++: pages (`pages`), start and end of episodes (`episode`), oracles (`solvers`)."""

@@ -1,7 +1,7 @@
-"""MiniWoB++'s pages, as the package `miniwob` carries them: which there are, how long each gives, and a site of them.
+"""MiniWoB++'s pages from the package `miniwob`: their names, their durations, and a site.
 
-Nothing of the package is imported, since that would need selenium. The site gives out files of the package's `html`
-folder and nothing else.
+The package itself is not imported, since that would need selenium. The site serves only files of the package's `html`
+folder.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LEFT_OUT: Mapping[str, str] = {
     "simon-says": "Its buttons light up for a quarter of a second, between two looks of whoever acts in turns.",
 }
 _KEPT = {"Cache-Control": "max-age=86400, immutable"}
-_DEFAULT_S = 10  # core.EPISODE_MAX_TIME where a page sets none
+_DEFAULT_S = 10  # core.EPISODE_MAX_TIME of pages that set none
 _TIME = re.compile(r"core\.EPISODE_MAX_TIME\s*=\s*(\d+)000;")
 
 
@@ -45,7 +45,7 @@ def folder() -> Path:
 
 @cache
 def pages() -> Mapping[str, str]:
-    """Return the pages that are played: their paths by name, in the order of names."""
+    """Return the paths of the playable pages, sorted by name."""
     found = {file.stem: file for file in folder().glob("miniwob/*.html")}
     found |= {f"flight.{file.parent.name}": file for file in folder().glob("flight/*/wrapper.html")}
     return {name: found[name].relative_to(folder()).as_posix() for name in sorted(found) if name not in LEFT_OUT}
@@ -53,13 +53,13 @@ def pages() -> Mapping[str, str]:
 
 @cache
 def seconds(name: str) -> int:
-    """Return how long a page gives."""
+    """Return a page's duration."""
     found = _TIME.search((folder() / pages()[name]).read_text(encoding="utf-8"))
     return int(found[1]) if found else _DEFAULT_S
 
 
 async def site(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer with a file of the package: an ASGI application."""
+    """ASGI application that serves a file of the package."""
     content = _content(unquote(scope["path"]).lstrip("/"))
     if content is None:
         await Response("There is no such file.", 404, media_type="text/plain")(scope, receive, send)

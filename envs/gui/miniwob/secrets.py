@@ -1,4 +1,4 @@
-"""Pages of MiniWoB++ that keep more in mind than shows, by what it is: all that was done tells their states apart."""
+"""MiniWoB++ pages with invisible state, by its kind; their states include all earlier calls."""
 
 from __future__ import annotations
 

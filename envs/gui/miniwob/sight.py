@@ -1,4 +1,4 @@
-"""What a solver sees of a page, and the calls that it makes on what it sees."""
+"""A solver's view of a page, and helpers that build its calls."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from cairn.envs.gui.actions import GuiCall
 
 @dataclass(frozen=True)
 class Sight:
-    """A page as it is shown, what is asked for on it, and what has been done so far."""
+    """A page's view, its goal, and the history of the episode."""
 
     view: View
     goal: str
     done: tuple[str, ...] = ()  # calls as text, the first one first
-    past: tuple[View, ...] = ()  # what was shown before each
+    past: tuple[View, ...] = ()  # the view before each call
 
     @cached_property
     def things(self) -> tuple[AccessibilityNode, ...]:
-        """What can be acted on."""
+        """The elements that can be acted on."""
         return tuple(node for node in self.view.nodes if node.bid)
 
     @cached_property
     def quoted(self) -> tuple[str, ...]:
-        """What stands in quotation marks in the goal."""
+        """The quoted texts in the goal."""
         return tuple(re.findall(r'"([^"]*)"', self.goal))
 
     @cached_property
@@ -40,7 +40,10 @@ class Sight:
         return node.name or " ".join(self._texts(node))
 
     def all(self, role: str = "", said: str | None = None, look: str = "") -> list[AccessibilityNode]:
-        """Return what has a role, a name or text, and a tag and classes ("span", "span.star", ".star")."""
+        """Return the elements with a role, a name or text, and a tag and classes.
+
+        Examples of `look`: "span", "span.star", ".star".
+        """
         return [
             node
             for node in self.things
@@ -53,12 +56,12 @@ class Sight:
         """Return the first such element.
 
         Raises:
-            LookupError: there is none.
+            LookupError: there is no such element.
         """
         return self.all(role, said, look)[0]
 
     def is_shown(self, text: str) -> bool:
-        """Return whether some text or name is just this."""
+        """Return whether a node's name or value equals the text."""
         return any(text in (node.name, node.value) for node in self.view.nodes)
 
     def texts(self) -> list[str]:
@@ -69,7 +72,7 @@ class Sight:
         """Return the groups of a pattern in the goal.
 
         Raises:
-            LookupError: the goal is another.
+            LookupError: the goal does not match.
         """
         found = re.search(pattern, self.goal)
         if found is None:
@@ -101,12 +104,12 @@ def _looks(node: AccessibilityNode, look: str) -> bool:
 
 
 def colour(node: AccessibilityNode) -> str:
-    """Return an element's colour, "#rrggbb"; "" where it has none."""
+    """Return an element's colour, "#rrggbb"; "" if it has no colour."""
     return next((state for state in node.states if re.fullmatch("#[0-9a-f]{6}", state)), "")
 
 
 def middle(node: AccessibilityNode) -> tuple[float, float]:
-    """Return the point in the middle of an element."""
+    """Return the centre of an element."""
     x, y, width, height = node.box
     return x + width / 2, y + height / 2
 
@@ -122,7 +125,7 @@ def click_at(x: float, y: float) -> GuiCall:
 
 
 def fill(node: AccessibilityNode, text: str) -> GuiCall:
-    """Replace what a field holds."""
+    """Replace a field's content."""
     return GuiCall(name="fill", arguments={"bid": node.bid, "value": text})
 
 
@@ -160,7 +163,7 @@ def submit(sight: Sight, said: str = "Submit") -> GuiCall:
 
 
 def filled(sight: Sight, wanted: list[tuple[AccessibilityNode, str]], then: str = "Submit") -> GuiCall:
-    """Fill the first field that does not hold what it should; when all do, click on the button."""
+    """Fill the first field whose content is wrong; if all are right, click the button."""
     for node, text in wanted:
         if node.value != text:
             return fill(node, text)

@@ -1,4 +1,4 @@
-"""Kinds of tasks on pages, found by discovery: every module here without a leading underscore exports `TEMPLATES`."""
+"""Discovers task templates: every module without a leading underscore exports `TEMPLATES`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cairn.envs.gui.apps import furnished
 from cairn.envs.gui.task import Template
 from cairn.envs.office.task import OfficeTask
 
-VERSION = 1  # changes whenever a task does
+VERSION = 1  # increases with every change of a task
 
 
 @cache
@@ -31,7 +31,7 @@ def make_task(template: str, seed: int) -> OfficeTask:
     """Return a task; equal arguments give equal tasks in any process.
 
     Raises:
-        UnknownNameError: there is no such template.
+        UnknownNameError: unknown template.
     """
     if template not in templates():
         raise UnknownNameError("task on pages", template, templates(), "cairn envs list gui --tasks")

@@ -1,4 +1,7 @@
-"""What templates put into issues, sheets and settings; for the other applications see `envs.office.fixtures`."""
+"""Helpers of task templates that add issues, sheets and users.
+
+For the other applications see `envs.office.fixtures`.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ def report(
     labels: Sequence[str] = (),
     reporter: str = "",
 ) -> Issue:
-    """Put in an issue."""
+    """Add an issue."""
     issue = Issue(
         id=world.new_id("i"),
         project=of.name,
@@ -57,18 +60,18 @@ def report(
 def lay_out(
     world: World, name: str, columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]
 ) -> list[SheetRow]:  # fmt: skip
-    """Put in a sheet of (name, kind) columns with its rows."""
+    """Add a sheet of (name, kind) columns with its rows."""
     world.sheets.sheets[name] = Sheet(name=name, columns=tuple(columns))
     return [add_row(world, name, tuple(cells)) for cells in rows]
 
 
 def with_cell(row: SheetRow, column: str, text: str) -> list[str]:
-    """Return a row's cells with another one, as `sheets.update_row` takes them."""
+    """Return a row's cells with one replaced, as arguments of `sheets.update_row`."""
     return [text if name == column else cell for name, cell in row.cells]
 
 
 def admit(world: World, name: str, address: str, role: str, teams: Sequence[str] = (), *, active: bool = True) -> User:
-    """Put in a user."""
+    """Add a user."""
     user = User(address=address, name=name, role=role, teams=tuple(sorted(teams)), is_active=active)
     world.settings.users[address] = user
     return user

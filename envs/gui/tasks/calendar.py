@@ -1,4 +1,4 @@
-"""Tasks in the calendar: to make, move, answer and cancel events, and to look things up in it."""
+"""Tasks in the calendar: make, move, answer and cancel events, and look up information."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks in the contacts: people to add, correct, merge and delete, groups, and things to look up."""
+"""Tasks in the contacts: add, correct, merge and delete people, groups, and look-ups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks in the files: to write, rename, sort, share and delete, and to look things up in them."""
+"""Tasks in the files: write, rename, sort, share and delete, and look up information."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workflows that begin with an issue: what it asks for is done elsewhere, and the issue is told or closed."""
+"""Workflows that begin with an issue, act in another application, and update the issue."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _newcomer(world: World, rng: random.Random) -> Plan:
 
 
 def _known(world: World, rng: random.Random, of: Project, count: int) -> list[tuple[str, str]]:
-    """Return names and main addresses of members whom the contacts know."""
+    """Return names and main addresses of project members in the contacts."""
     by_name = {each.name: each.address for each in world.contacts.contacts.values()}
     return rng.sample([(name, by_name[name]) for name in of.members if name in by_name], count)
 

@@ -1,4 +1,4 @@
-"""Workflows that begin with a mail: what it says is done in another application."""
+"""Workflows that begin with a mail and act in another application."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _accept(world: World, rng: random.Random) -> Plan:
 
 
 def _meet(world: World, title: str, start: str, guest: str) -> str:
-    """Put in an event of the owner's with a guest; returns its id."""
+    """Add an event of the owner with a guest; returns its id."""
     made = world.call("calendar", "create", {"title": title, "start": start, "minutes": 60, "attendees": [guest]})
     world.log.clear()
     assert isinstance(made, dict)

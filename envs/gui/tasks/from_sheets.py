@@ -1,4 +1,4 @@
-"""Workflows that begin with a sheet: each of some rows is dealt with in another application."""
+"""Workflows that begin with a sheet and handle some of its rows in another application."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _order(world: World, rng: random.Random) -> Plan:
 
 
 def _reading(world: World, rng: random.Random) -> Plan:
-    """The other way round: a file tells what the sheet should say."""
+    """Update a sheet from a file, unlike the other tasks, which begin with the sheet."""
     rooms, steps, rows, told = rng.sample(_ROOMS, 4), list[Step](), [], []
     for at, room in enumerate(rooms):
         old = str(rng.randrange(100, 500))

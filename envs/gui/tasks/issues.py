@@ -1,4 +1,4 @@
-"""Tasks in the issue tracker: to report, assign, plan and close, and to look things up in it."""
+"""Tasks in the issue tracker: report, assign, plan and close, and look up information."""
 
 from __future__ import annotations
 

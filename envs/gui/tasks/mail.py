@@ -1,4 +1,4 @@
-"""Tasks in the mail: to file, to answer, to send, to count."""
+"""Tasks in the mail: file, answer, send and count mails."""
 
 from __future__ import annotations
 

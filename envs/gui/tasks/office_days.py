@@ -1,11 +1,11 @@
-"""Workflows that programs are asked for as well (`envs.office.tasks`); here they are done on pages."""
+"""Workflows from `envs.office.tasks`, where agents write programs, here played on pages."""
 
 from __future__ import annotations
 
 from cairn.envs.gui.task import workflow
 from cairn.envs.office.tasks import templates
 
-# Those of moderate length whose instructions name no call and ask for no answer.
+# Templates of moderate length whose instructions mention no call and ask for no answer.
 _TAKEN = (
     "book-first-slot",
     "invite-group",

@@ -1,4 +1,4 @@
-"""Tasks in the payments: bills and requests to pay, decline and make, and sums to look up."""
+"""Tasks in the payments: pay, decline and make bills and requests, and look up sums."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks in the settings: users, rules, the site's values, backups and keys, and the wizards."""
+"""Tasks in the settings: users, rules, site settings, backups, keys, and the wizards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks in the sheets: rows to add, change and delete, sheets to make, sums and greatest values to tell."""
+"""Tasks in the sheets: add, change and delete rows, make sheets, find sums and maxima."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STOCK = (("Thing", "text"), ("Shed", "text"), ("Count", "number"), ("Price", "n
 
 
 def _stock(world: World, rng: random.Random) -> list[SheetRow]:
-    """Put in a sheet of things in two sheds."""
+    """Add a sheet of items in two sheds."""
     rows = [
         (thing, rng.choice(("East", "West")), str(rng.randrange(1, 30)), money(rng.randrange(500, 90_000)))
         for thing in rng.sample(_THINGS, 13)

@@ -1,1 +1,1 @@
-"""Environments in a browser: every module here without a leading underscore exports `ENV`."""
+"""Browser environments: every module without a leading underscore exports `ENV`."""

@@ -1,8 +1,8 @@
-"""Web applications of an office: mail, calendar, files, issues, sheets, settings, contacts, payments.
+"""Web applications of an office.
 
-A task is over when the user has been told; it is judged by the applications' own data: all that was wanted, and
-nothing else, has changed. The score is the share of what was wanted, 0 with anything else changed; all of it is
-success.
+They are mail, calendar, files, issues, sheets, settings, contacts and payments. A task ends when the agent sends its
+message to the user. It is judged by the applications' own data: exactly the wanted
+changes must have been made. The score is the share of wanted changes, or 0 with any other change; 1 is success.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SEEDS: dict[Split, range] = {"train": range(100), "valid": range(100, 120), "te
 
 
 class AppsConfig(GuiConfig):
-    """Which tasks."""
+    """Configuration of the office applications: the tasks to play."""
 
     split: Split = Field("train", description="Which seeds of each template tasks() lists.")
     tier: Literal["all", "simple", "workflow"] = Field(
@@ -61,18 +61,18 @@ class AppsEnv(GuiEnv):
     config: AppsConfig
 
     def setup(self) -> None:
-        """Make the applications, over the world of the episode at hand."""
+        """Create the applications, over the world of the current episode."""
         super().setup()
         served = site(sites(), lambda request: self._world)
         self._sites = dict.fromkeys(sites(), served)
-        self._known: tuple[int, Mapping[str, Any], bytes] | None = None  # ids given, tables -> the data as bytes
+        self._known: tuple[int, Mapping[str, Any], bytes] | None = None  # number of ids, tables -> the data as bytes
 
     def tasks(self) -> Sequence[str]:
         """Return the split's tasks, ``template/seed``."""
         return _ids(self.config.split, self.config.tier, self.config.apps)
 
     def has_task(self, task_id: str) -> bool:
-        """Return whether there is such a template, and the seed is a number."""
+        """Return whether the template exists and the seed is a number."""
         template, _, seed = task_id.rpartition("/")
         return template in templates() and seed.isascii() and seed.isdigit() and str(int(seed[:9])) == seed
 
@@ -85,7 +85,7 @@ class AppsEnv(GuiEnv):
         return str(templates()[task_id.rpartition("/")[0]].level)
 
     def open(self, task_id: str, rng: random.Random) -> Opening:
-        """Furnish the office."""
+        """Create the task's world."""
         template, _, seed = task_id.rpartition("/")
         self._task = make_task(template, int(seed))
         self._world = self._task.world.copy()
@@ -95,7 +95,7 @@ class AppsEnv(GuiEnv):
         return Opening(goal=goal, url=f"http://{self._task.template.apps[0]}/", sites=self._sites)
 
     async def judge(self, page: BrowserPage, message: str | None) -> GuiVerdict | None:
-        """Compare the world with what was wanted, when the user has been told."""
+        """Compare the world with the task's reference after the message to the user."""
         if message is None:
             return None
         found = judge(self._task.world, self._world, self._task, message)
@@ -103,8 +103,8 @@ class AppsEnv(GuiEnv):
         return GuiVerdict(score=found.score, success=found.success, text=text, parts=found.parts)
 
     def hidden(self) -> bytes:
-        """Return the applications' data; worked out anew when some of it has changed."""
-        holds = {name: dict(table) for name, table in self._world.tables.items()}  # records are never changed in place
+        """Return the applications' data; cached until some of it changes."""
+        holds = {name: dict(table) for name, table in self._world.tables.items()}  # records are never mutated
         if self._known is None or self._known[:2] != (self._world.num_ids, holds):
             self._known = (self._world.num_ids, holds, self._world.state())
         return self._known[2]
@@ -115,9 +115,9 @@ class AppsEnv(GuiEnv):
 
 
 class _Clerk:
-    """Looks, takes the reference's steps as a person would on the pages, and tells the user.
+    """Oracle that looks, carries out the reference's steps as UI actions, and messages the user.
 
-    It begins a step anew when the page is not as it left it, and gives up on a step that cannot be carried out.
+    It restarts a step if the page is not as it left it, and skips a step that cannot be carried out.
     """
 
     def __init__(self, env: AppsEnv) -> None:
@@ -125,9 +125,9 @@ class _Clerk:
         self._steps = [*env._task.looks, *env._task.steps]
         self._num_done = 0
         self._deeds: Iterator[Deed] | None = None
-        self._has_failed = False  # once, in the step at hand
-        self._planned: tuple[int, GuiCall] | None = None  # the turn that it is for
-        self._expected: int | None = None  # the turn after the last of ours
+        self._has_failed = False  # once, in the current step
+        self._planned: tuple[int, GuiCall] | None = None  # with its turn
+        self._expected: int | None = None  # the turn after the oracle's last call
 
     def next_call(self) -> GuiCall:
         turn = self._env.turn
@@ -148,7 +148,7 @@ class _Clerk:
             except LookupError:
                 self._deeds = None
                 self._has_failed = not self._has_failed
-                if not self._has_failed:  # from the step's beginning too
+                if not self._has_failed:  # failed from the step's beginning too
                     self._go_on()
         answer = self._env._task.answer
         return GuiCall(name="send_msg_to_user", arguments={"text": "Done." if answer is None else str(answer)})

@@ -1,4 +1,4 @@
-"""The mail application alone: see `apps`."""
+"""The mail application alone; see `apps`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cairn.envs.gui.variants.apps import AppsConfig, AppsEnv
 
 
 class MailConfig(AppsConfig):
-    """Tasks in the mail alone."""
+    """Configuration for tasks in the mail application only."""
 
     apps: tuple[str, ...] = Field(("mail",), description="Only tasks that need no other applications.")
 

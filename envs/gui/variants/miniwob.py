@@ -1,8 +1,8 @@
-"""MiniWoB++: small pages with one thing to do on each, judged by the pages themselves.
+"""MiniWoB++: small pages with one task on each, judged by the pages themselves.
 
-A task is a page and a seed. A turn is a second of the page's time, and a page gives as many turns as seconds. The
-score is the page's reward, without its discount for time; the highest is success, or nearly the highest on pages that
-reward how close one came.
+A task is a page and a seed. A turn is a second of the page's time, and a page has as many turns as seconds. The score
+is the page's reward, without its discount for time. The highest reward is success; on pages that reward closeness,
+nearly the highest is enough.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Split = Literal["train", "valid", "test"]
 _SEEDS: dict[Split, range] = {"train": range(100), "valid": range(100, 120), "test": range(120, 140)}
-# Pages that reward how close one came: full marks would need a point between two pixels.
+# Pages that reward closeness: the full reward would need a point between two pixels.
 _CLOSE_ENOUGH = {
     "bisect-angle": 0.9,
     "circle-center": 0.9,
@@ -39,11 +39,11 @@ _CLOSE_ENOUGH = {
     "use-colorwheel": 0.9,
     "use-colorwheel-2": 0.9,
 }
-_ROUNDING = 1e-9  # of pages that add up tenths
+_ROUNDING = 1e-9  # on pages that add tenths
 
 
 class MiniwobConfig(GuiConfig):
-    """Which tasks."""
+    """Configuration of MiniWoB++: the tasks to play."""
 
     width: int = Field(160, ge=100, le=4096, description="Of the window, in pixels.")
     height: int = Field(210, ge=100, le=4096, description="Of the window, in pixels.")
@@ -52,7 +52,7 @@ class MiniwobConfig(GuiConfig):
 
 
 class MiniwobEnv(GuiEnv):
-    """Do what a small page asks for."""
+    """Solve the task of a small page."""
 
     meta = EnvMeta(
         name="gui/miniwob",
@@ -74,7 +74,7 @@ class MiniwobEnv(GuiEnv):
     turn_ms = TURN_MS
 
     def setup(self) -> None:
-        """Find the pages.
+        """Check that the pages are installed.
 
         Raises:
             MissingExtraError: `miniwob` or Playwright is not installed.
@@ -87,7 +87,7 @@ class MiniwobEnv(GuiEnv):
         return _ids(self.config.split, self.config.pages)
 
     def has_task(self, task_id: str) -> bool:
-        """Return whether there is such a page, and the seed is a number."""
+        """Return whether the page exists and the seed is a number."""
         page, _, seed = task_id.rpartition("/")
         return page in pages() and seed.isascii() and seed.isdigit() and str(int(seed[:9])) == seed
 
@@ -96,7 +96,7 @@ class MiniwobEnv(GuiEnv):
         return task_id.rpartition("/")[0]
 
     def difficulty(self, task_id: str) -> str:
-        """Return how many seconds the page gives, as two digits."""
+        """Return the page's duration in seconds, as two digits."""
         return f"{seconds(self.task_type(task_id)):02d}"
 
     def open(self, task_id: str, rng: random.Random) -> Opening:
@@ -108,14 +108,14 @@ class MiniwobEnv(GuiEnv):
         return Opening(goal="", url=url, sites={HOST: site}, script=start(int(seed)))
 
     async def prepare(self, page: BrowserPage) -> str | None:
-        """Return what the page asks for, which is the goal, once its episode has begun."""
+        """Return the page's instruction as the goal, once its episode has begun."""
         if (found := await begun(page)) is None:
             return None
         self._asked = found
         return self._asked
 
     def act(self, action: str) -> Outcome:
-        """Carry out a call, and keep it in mind."""
+        """Execute a call and record it."""
         call = parse(action, self._functions)
         if not isinstance(call, GuiActionError) and self.view is not None:
             self._past.append(self.view)
@@ -123,7 +123,7 @@ class MiniwobEnv(GuiEnv):
         return super().act(action)
 
     async def judge(self, page: BrowserPage, message: str | None) -> GuiVerdict | None:
-        """Ask the page for its reward."""
+        """Return the page's reward as the result."""
         reward = await outcome(page)
         if reward is None:
             return None
@@ -132,12 +132,12 @@ class MiniwobEnv(GuiEnv):
         return GuiVerdict(score=reward, success=success, text=text, parts={"page": reward})
 
     def hidden(self) -> bytes:
-        """Return all that was done, on pages where that does not show."""
+        """Return all earlier calls, on pages with invisible state."""
         parts = self._calls if self._name in SECRETIVE else []
         return "\0".join(parts).encode("utf-8", "backslashreplace")
 
     def next_call(self, name: str) -> GuiCall:
-        """Return the solver's next call; on pages that it does not know, it waits."""
+        """Return the solver's next call; waits on pages without a solver."""
         assert self.view is not None
         return solve(self._name, Sight(self.view, self._asked, tuple(self._calls), tuple(self._past)))
 

@@ -1,29 +1,29 @@
-"""Recorded episodes on web pages as an environment, without a browser: UI-S1's semi-online replay.
+"""Replays recorded episodes on web pages without a browser: UI-S1's semi-online replay.
 
-What the recording did is what is expected. An action that matches the recorded call leads to what was shown next. Any
-other call is a divergence: while `patches` are left the recorded call is taken in its place, and the text says so;
-without one left the episode is over. What is no call at all is told, as it is in a browser, and changes nothing.
+The expected actions are the recorded ones. An action that matches the recorded call leads to the next recorded
+observation. Any other call is a divergence. While `patches` are left, the recorded call replaces it, and the
+observation says so; otherwise the episode ends. An invalid action returns an error, as in a browser, and changes
+nothing.
 
 ::
 
     step reward = 0.1 format + 0.9 action
     format: 1 for a call, else 0
-    action: 1 for a match, 0.5 for the right function alone, 0.1 for another call, 0 for what is none
+    action: 1 for a match, 0.5 for the right function alone, 0.1 for another call, 0 for an invalid action
 
-The reward of a turn is that, or with `rewards = "recorded"` what the recorded environment gave, as long as nothing has
-been patched, else 0. The parts of the reward are `format_reward` and `action_reward`, the two terms of the sum, or
-`recorded_reward`. Other channels: format, function, element and text (1 where they are the recorded call's, 0 in a call
-of another function), match, patched, and step, the number of the recorded call. The score is the share of
-recorded calls that were matched: the progress of UI-S1's offline metric with `patches = 0`. Success: all of them.
+The reward of a turn is the step reward. With `rewards = "recorded"` it is the recorded environment's reward before the
+first patch, and 0 afterwards. The parts of the reward are `format_reward` and `action_reward`, the two terms of the
+sum, or `recorded_reward`. Other channels: format, function, element and text (1 if equal to the recorded call's, 0 for
+a call of another function), match, patched, and step, the number of the recorded call. The score is the share of
+matched recorded calls: the progress of UI-S1's offline metric with `patches = 0`. Success: all calls matched.
 
-The anchor is the recorded one while nothing has been patched, so that replays and the environment that was recorded
-share states. Where a recording comes to an anchor again, and after a patch, it is a key of the episode, the step and
-the number of patches.
+The anchor is the recorded one before the first patch, so that replays and the recorded environment share states. After
+a patch, and if a recording returns to an anchor, it is a key of the episode, the step and the number of patches.
 
-Source: 2509.11543 and X-PLUG/MobileAgent, `UI-S1`; its weights are those of the code. Departures: the history keeps the
-model's own action, with the text saying what was done in its place, and no thought is made up for it; what is no call
-is not patched, and takes a turn; a number, or a point in the element's box, names an element. The way that was recorded
-is one of many: other ways to the goal count as divergences.
+Source: 2509.11543 and X-PLUG/MobileAgent, `UI-S1`; the weights are those of its code. Departures: the history keeps the
+model's own action, with a text that names its replacement, and no thought is invented for it; an invalid action is not
+patched and takes a turn; a number, or a point in the element's box, identifies an element. The recorded way is one of
+many: other ways to the goal count as divergences.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ from cairn.envs.gui.recording import RecordedEpisode
 from cairn.envs.gui.recording_file import read
 from cairn.envs.paraphrase import framed
 
-SHIPPED = Path(__file__).parents[1] / "recordings" / "mail.jsonl.gz"  # cairn envs record; see docs/envs/gui.md
+SHIPPED = Path(__file__).parents[1] / "recordings" / "mail.jsonl.gz"  # made by cairn envs record; see docs/envs/gui.md
 
-_GOAL, _AFTER_GOAL = "Goal: ", "\n\nActions, one a turn, "  # around what a recorded episode's first text asks for
+_GOAL, _AFTER_GOAL = "Goal: ", "\n\nActions, one a turn, "  # around the instruction in a recorded episode's first text
 
 
 class ReplayConfig(EnvConfig):
-    """Which recording, and how strictly it is followed."""
+    """Configuration of a replay: the recording, and the strictness of the comparison."""
 
     path: str | None = Field(None, description="Of a recording; None: a small one of the mail that comes along.")
     patches: int = Field(
@@ -88,15 +88,15 @@ class ReplayEnv(RephrasableFunctions, TextEnv):
 
     @classmethod
     def declare(cls, config: ReplayConfig) -> EnvMeta:
-        """Return the declarations; the parts depend on which rewards there are."""
+        """Return the declarations; the reward's parts depend on `rewards`."""
         return cls.meta if config.rewards == "steps" else replace(cls.meta, parts=("recorded_reward",))
 
     def setup(self) -> None:
         """Read the recording.
 
         Raises:
-            MissingDataError: there is none.
-            CairnError: it is none, or longer than the turns that there are.
+            MissingDataError: the file does not exist.
+            CairnError: the file is not a recording, or an episode is longer than the turn limit.
         """
         file = Path(self.config.path).expanduser() if self.config.path else SHIPPED
         self._tracks, self._functions = _load(file)
@@ -105,15 +105,15 @@ class ReplayEnv(RephrasableFunctions, TextEnv):
             raise CairnError(f"{file}: an episode has {longest} turns; set turn_limit to as many or more")
 
     def tasks(self) -> Sequence[str]:
-        """Return the recorded tasks in the recording's order; further episodes of one are TASK#2, TASK#3."""
+        """Return the recorded tasks in order; further episodes of a task are TASK#2, TASK#3."""
         return tuple(self._tracks)
 
     def task_type(self, task_id: str) -> str:
-        """Return the kind that the recorded environment says."""
+        """Return the recorded task type."""
         return self._tracks[task_id].episode.task_type
 
     def start(self, task_id: str, rng: random.Random) -> str:
-        """Show what was shown first."""
+        """Show the first recorded observation."""
         self._track = self._tracks[task_id]
         self._at, self._num_patched, self._is_lost = 0, 0, False
         head, end, rest = self._shown().text.partition(_AFTER_GOAL)
@@ -122,7 +122,7 @@ class ReplayEnv(RephrasableFunctions, TextEnv):
         return self._shown().text if said == own else f"{_GOAL}{said}{end}{rest}"
 
     def act(self, action: str) -> Outcome:
-        """Compare an action with the recorded one, and go on as far as that allows."""
+        """Compare an action with the recorded one, and continue if it matches or is patched."""
         if len(action) > self.meta.max_action_chars:
             return self._mistaken(f"An action may have {self.meta.max_action_chars} characters.")
         call = parse(action, self._functions)
@@ -139,16 +139,16 @@ class ReplayEnv(RephrasableFunctions, TextEnv):
         return self._go_on(like, f"In place of this, the recorded action was taken: {written(move.taken.call)}\n", 0.0)
 
     def state(self) -> bytes:
-        """Return where in which episode this is, and what had to be patched."""
+        """Return the episode, the step in it, and the number of patches."""
         return json.dumps([self.task_id, self._at, self._num_patched, self._is_lost]).encode()
 
     def anchor(self) -> int:
-        """Return the recorded anchor where it says all; see the module's docstring."""
+        """Return the recorded anchor if it identifies the state; see the module's docstring."""
         recorded = self._track.anchors[self._at]
         return super().anchor() if recorded is None or self._num_patched or self._is_lost else signed(recorded)
 
     def admissible(self) -> tuple[str, ...] | None:
-        """Return what the recorded environment named."""
+        """Return the recorded admissible actions."""
         return () if self._has_ended else self._shown().admissible
 
     def tools(self) -> tuple[Schema, ...]:
@@ -161,11 +161,11 @@ class ReplayEnv(RephrasableFunctions, TextEnv):
         return written(moves[min(self._at, len(moves) - 1)].taken.call)
 
     def save_state(self) -> tuple[int, int, bool]:
-        """Return where this is."""
+        """Return the current position."""
         return self._at, self._num_patched, self._is_lost
 
     def load_state(self, saved: tuple[int, int, bool]) -> None:
-        """Go there."""
+        """Restore a position."""
         self._at, self._num_patched, self._is_lost = saved
 
     # -- helpers -----------------------------------------------------------------------------------------------------
@@ -220,10 +220,10 @@ class ReplayEnv(RephrasableFunctions, TextEnv):
 
 @dataclass(frozen=True, slots=True)
 class _Track:
-    """An episode, and which of its states are known by the recorded anchor."""
+    """An episode, and the states that are identified by their recorded anchors."""
 
     episode: RecordedEpisode
-    anchors: tuple[int | None, ...]  # of each move and the end; None: the recording has been there before
+    anchors: tuple[int | None, ...]  # of each move and the end; None: the anchor occurred before
 
 
 def _load(file: Path) -> tuple[dict[str, _Track], tuple[str, ...]]:
@@ -238,7 +238,7 @@ def _load(file: Path) -> tuple[dict[str, _Track], tuple[str, ...]]:
 
 @lru_cache(maxsize=4)
 def _tracks(file: Path, changed_ns: int, num_bytes: int) -> tuple[dict[str, _Track], tuple[str, ...]]:
-    """Return the episodes by task id, and the functions; environments of one process share them."""
+    """Return the episodes by task id, and the functions; cached per process."""
     recording = read(file)
     tracks: dict[str, _Track] = {}
     seen: set[int] = set()
@@ -260,7 +260,7 @@ def _free_name(task_id: str, taken: dict[str, _Track]) -> str:
 
 
 def _page(text: str) -> str:
-    """Return the end of a text that tells of the page, as `browsing` puts it: without goal, errors and notices."""
+    """Return the part of a text that describes the page: without goal, errors and notices."""
     lines = text.split("\n")
     at = max((at for at, line in enumerate(lines) if line.startswith('Page "')), default=0)
     while at and lines[at - 1].startswith("Tab "):

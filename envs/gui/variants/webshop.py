@@ -1,8 +1,8 @@
-"""The web shop as pages in a browser: look for what is wanted, choose its options, buy it.
+"""The web shop as pages in a browser: find the product, choose its options, buy it.
 
-Shops, tasks and rewards are those of `webshop`; what a page posts goes to the same state machine. The purchase ends the
-task. The pages of an episode are all that can be reached: none tells the state as data, starts or repeats an episode.
-Turns are the browser's: filling the search field and pressing Enter are two.
+Shops, tasks and rewards are those of `webshop`; posted forms use the same state machine. The purchase ends the task.
+Only the pages of the current episode are reachable: none returns the state as data, or starts or repeats an episode.
+Turns are the browser's: filling the search field and pressing Enter are two turns.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 _HOST, _TOKEN = "shop", "1"
 _URL = f"http://{_HOST}/s/{_TOKEN}/"
-_NO_LIMIT = 1 << 30  # of the shop's own turns: the browser's count
+_NO_LIMIT = 1 << 30  # for the shop's own turns, since the browser environment's limit applies
 
 
 class ShopPagesConfig(GuiConfig, ShopConfig):
-    """What there is to buy, and how its pages are shown."""
+    """Configuration of the shop and of its display."""
 
 
 class ShopPagesEnv(GuiEnv):
-    """Buy what the instruction asks for, in a browser."""
+    """Buy the product that the instruction describes, in a browser."""
 
     meta = EnvMeta(
         name="gui/webshop",
@@ -67,7 +67,7 @@ class ShopPagesEnv(GuiEnv):
         return self._shop.tasks()
 
     def has_task(self, task_id: str) -> bool:
-        """Return whether there is such a goal, in whatever split."""
+        """Return whether the goal exists, in any split."""
         return self._shop.has_task(task_id)
 
     def task_type(self, task_id: str) -> str:
@@ -90,7 +90,7 @@ class ShopPagesEnv(GuiEnv):
         return Opening(goal=self._said, url=_URL, sites=self._sites)
 
     async def judge(self, page: BrowserPage, message: str | None) -> GuiVerdict | None:
-        """Return what the purchase was worth, once there is one."""
+        """Return the purchase's score after the purchase."""
         episode = self._episodes.find(_TOKEN)
         if not episode.has_ended:
             return None
@@ -99,16 +99,16 @@ class ShopPagesEnv(GuiEnv):
         return GuiVerdict(score=score, success=info["success"], text=text, parts=info["channels"])
 
     def hidden(self) -> bytes:
-        """Return the shop's own state, and what its next page will say of the last request."""
+        """Return the shop's own state, and the next page's notice on the last request."""
         return b"%b\n%b" % (self._episodes.find(_TOKEN).notice.encode(), self._shop.state())
 
     def in_own_words(self, told: str) -> str:
-        """Return what pages show with the instruction in its own words, where they state it."""
+        """Return the pages' content with the instruction in its original wording."""
         said, own = (json.dumps(["text", " ".join(words.split())])[1:-1] for words in (self._said, self._own))
         return told.replace(said, own)
 
     def next_call(self, name: str) -> GuiCall:
-        """Return what leads to the shop's own oracle's next action."""
+        """Return the call that leads to the next action of the shop's own oracle."""
         assert self.view is not None
         kind, _, rest = self._oracle_action(name).partition("[")
         wanted = rest.removesuffix("]")
@@ -116,13 +116,14 @@ class ShopPagesEnv(GuiEnv):
             return _BACK_TO_THE_SHOP
         return self._to_search(wanted) if kind == "search" else self._to_click(wanted)
 
-    # -- the oracle's way over the pages -----------------------------------------------------------------------------
+    # -- the oracle's navigation on the pages ------------------------------------------------------------------------
 
     def _oracle_action(self, name: str) -> str:
-        """Return the shop's oracle's next action.
+        """Return the next action of the shop's oracle.
 
-        On pages it can search on the search page only, where it has forgotten that a search did not find the product:
-        there the search is tried out before.
+        On the pages, it can search only on the search page. There the shop has forgotten that an earlier search did not
+        find
+        the product, so the search is tried first and undone.
         """
         shop = self._shop
         action = shop.oracle(name)
@@ -139,12 +140,12 @@ class ShopPagesEnv(GuiEnv):
         if not field:
             return self._to_click(BACK.lower())
         bid, value, told = field[0].bid, field[0].value or "", " ".join(words.split())
-        if value == told or (value.endswith("…") and told.startswith(value[:-1])):  # long values are shown cut
+        if value == told or (value.endswith("…") and told.startswith(value[:-1])):  # long values are shown truncated
             return GuiCall(name="press", arguments={"bid": bid, "key_comb": "Enter"})
         return GuiCall(name="fill", arguments={"bid": bid, "value": words})
 
     def _to_click(self, label: str) -> GuiCall:
-        """Return the click on a product, an option or a button; the way back to the shop's page where it is not."""
+        """Return a click on a product, an option or a button, or the way back to the shop's page."""
         at = self._shop.session
         catalogue = self._shop.shop.catalogue
         shown = at.results[(at.number - 1) * PER_PAGE : at.number * PER_PAGE] if at.page == "results" else ()

@@ -1,4 +1,4 @@
-"""Kinds of tasks, found by discovery: every module here without a leading underscore exports `TEMPLATES`."""
+"""Discovers task templates: every module without a leading underscore exports `TEMPLATES`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def make_task(template: str, seed: int) -> OfficeTask:
     """Return a task; equal arguments give equal tasks in any process.
 
     Raises:
-        UnknownNameError: there is no such template.
+        UnknownNameError: unknown template.
     """
     if template not in templates():
         raise UnknownNameError("office task", template, templates(), "cairn envs list code --tasks")

@@ -1,4 +1,4 @@
-"""Events to make: at the first time that suits everybody, or with everybody of a group who can come."""
+"""Templates that create events: in the first free slot, or with a group's available members."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _book(world: World, rng: random.Random) -> Plan:
     addresses = [person.address for person in people[:2]]
     title, room = rng.choice(("Tender talk", "Audit talk", "Launch talk")), rng.choice(("Room 2", "Attic", "Library"))
     minutes = rng.choice((60, 90))
-    for day in days[: rng.randint(1, 2)]:  # nobody finds a common hour on the first days
+    for day in days[: rng.randint(1, 2)]:  # blocks the first days
         for at, busy in enumerate(rng.sample([*addresses, world.address], 3)):
             meet(world, "Focus", f"{day}T{8 + 3 * at:02}:30", 180, busy, [people[2].address])
     start = next(

@@ -1,4 +1,4 @@
-"""Meetings to move, to cancel, to decline, or to give another room."""
+"""Templates that move, cancel or decline meetings, or change their room."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _shift(world: World, rng: random.Random) -> Plan:
 
 
 def _clear(world: World, days: list[str], who: Contact) -> None:
-    """Take out the owner's meetings of these days that somebody is invited to."""
+    """Remove the owner's meetings on these days that the person attends."""
     for event in list(world.calendar.events.values()):
         is_meant = event.organizer == world.address and event.is_with(who.address)
         if is_meant and days[0] <= event.start[:10] <= days[-1]:
@@ -90,7 +90,7 @@ def _clear(world: World, days: list[str], who: Contact) -> None:
 
 
 def _movable(world: World, hour: str, days: list[str], attendees: list[str]) -> Event:
-    """Put in a meeting that can move by a day: whatever stands in its way is taken out."""
+    """Add a meeting that can move by a day; removes conflicting events."""
     start = f"{days[0]}T{hour}:00"
     new, end = later(start, 24 * 60), later(start, 25 * 60)
     people = [world.address, *attendees]

@@ -1,4 +1,4 @@
-"""The calendar put into words: which day is the fullest, and a mail that lists meetings."""
+"""Templates that report on the calendar: the busiest day, and a mail that lists meetings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contacts to put in order: people entered twice, a new phone number, a group of colleagues, birthdays."""
+"""Templates for contacts: merge duplicates, update a phone, make a group, find birthdays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What many files say, put together: lines to collect, amounts to add."""
+"""Templates that combine the contents of many files: lines to collect, amounts to add."""
 
 from __future__ import annotations
 

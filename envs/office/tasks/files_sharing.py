@@ -1,4 +1,4 @@
-"""Files for other people: shared with a group, sent in their newest version, or as the minutes of a meeting."""
+"""Templates that share files: with a group, in the newest version, or as minutes."""
 
 from __future__ import annotations
 

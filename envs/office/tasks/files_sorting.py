@@ -1,4 +1,4 @@
-"""Files to put away or to delete, by what their names say."""
+"""Templates that move or delete files by their names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Invoices that came by mail: their totals go into a file, and what is overdue is paid."""
+"""Template for invoices by mail: list their totals in a file, and pay the overdue ones."""
 
 from __future__ import annotations
 

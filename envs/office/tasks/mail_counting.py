@@ -1,4 +1,4 @@
-"""A question about a long thread: how many portions people bring, after they have changed their minds."""
+"""Template that counts portions in a long mail thread, in which people revise their numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One mail to pass on, or one draft to send, among others that look the same."""
+"""Templates that forward one mail or send one draft, among others that look the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mails to label or to throw away, by sender, day and label."""
+"""Templates that label or delete mails by sender, day and label."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Money to pay or to move between accounts, and what was spent."""
+"""Templates for payments: pay a bill, move money between accounts, and sum payments."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _spent(world: World, rng: random.Random) -> Plan:
 
 
 def _pay(world: World, source: str, at: str, amount: int, payee: str) -> None:
-    """Put in a transfer of the past; what the account opened with is that much more."""
+    """Add a past transfer; the account's opening balance grows by the same amount."""
     key = world.new_id("x")
     each = Transaction(id=key, account=source, at=at, amount=amount, kind="transfer", party=payee)
     world.payments.transactions[key] = each

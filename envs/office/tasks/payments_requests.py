@@ -1,4 +1,4 @@
-"""Requests for money: which to pay, which to decline, and whom to thank."""
+"""Templates for payment requests: pay some, decline others, and reply to mails."""
 
 from __future__ import annotations
 

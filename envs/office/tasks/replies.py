@@ -1,4 +1,4 @@
-"""Mails that ask for something: a phone number, another time for a meeting."""
+"""Templates for mails that ask for a phone number or for another meeting time."""
 
 from __future__ import annotations
 

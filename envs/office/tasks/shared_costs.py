@@ -1,4 +1,4 @@
-"""Money to ask others for: their part of a journey, or the fee of a club that they have not paid."""
+"""Templates that request money: a share of a journey, or an unpaid club fee."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _club(world: World, rng: random.Random) -> Plan:
 
 
 def _get(world: World, target: str, who: str, amount: int, at: str) -> None:
-    """Put in money that came into an account."""
+    """Add money that came into an account."""
     key = world.new_id("x")
     each = Transaction(id=key, account=target, at=at, amount=amount, kind="income", party=who)
     world.payments.transactions[key] = each

@@ -1,4 +1,4 @@
-"""A visitor writes: find a time, make the event, answer, and write the visitor down."""
+"""Template for a visitor's mail: find a time, make the event, reply, and add the contact."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _make(world: World, rng: random.Random) -> Plan:
     if rng.random() < 0.5:
         meet(world, "Inventory", times[1], 45, host, [world.address], response="none")
     start = next((time for time in times if world.calendar.are_free([world.address], time, 60)), "")
-    if not start:  # the last one is made free
+    if not start:  # makes the last one free
         start = times[2]
         for event in list(world.calendar.events.values()):
             if event.start[:10] == start[:10] and event.occupies(world.address):

@@ -1,1 +1,1 @@
-"""Families of tasks in the web shop, as environments ``webshop/NAME``: basket, cheapest, dead ends, distractors."""
+"""Task families of the web shop, as environments ``webshop/NAME``."""

@@ -1,7 +1,7 @@
-"""A shopping cart over the shop's pages: its lines, its page, and the last page after checkout. Money is in cents.
+"""A shopping cart for the shop's pages: lines, cart page and receipt. Money is in cents.
 
-A line has a number, which stands in the label of its remove button and stays while the line is in the cart; the next
-line's is one more than the highest there.
+A line has a number, which is part of its remove button's label and stays fixed while the line is in the cart. A new
+line's number is one more than the highest in the cart.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ class CartLine:
     number: int
     product: int
     options: Mapping[str, str]
-    cents: int  # what the shop charges
+    cents: int  # the shop's price
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CartState(State):
-    """Where a session with a cart is."""
+    """The state of a session with a cart."""
 
     cart: tuple[CartLine, ...] = ()
-    is_open: bool = False  # the cart's page is shown; the rest of the state is the page that it was opened from
+    is_open: bool = False  # the cart's page is shown; the other fields describe the page before it
     reward: float | None = None  # of the checkout
 
 
 def cents(price: float) -> int:
-    """Return a price in dollars as the shop charges it."""
+    """Return a price in dollars as cents."""
     return round(100 * price)
 
 
 def total(cart: Sequence[CartLine]) -> int:
-    """Return what a cart costs."""
+    """Return the total price of a cart."""
     return sum(line.cents for line in cart)
 
 
 def dollars(amount: int) -> str:
-    """Return such as "$12.05"."""
+    """Return an amount of cents as text, e.g. "$12.05"."""
     return f"${amount // 100}.{amount % 100:02d}"
 
 
@@ -55,12 +55,12 @@ def next_number(cart: Sequence[CartLine]) -> int:
 
 
 def remove_label(line: CartLine) -> str:
-    """Return what to click to take a line out."""
+    """Return the label of a line's remove button."""
     return f"{REMOVE} {line.number}".lower()
 
 
 def cart_page(cart: Sequence[CartLine], catalogue: Catalogue, instruction: str) -> list[Piece]:
-    """Return what the cart's page shows: each line with the total up to it."""
+    """Return the cart's page: each line with the total up to it."""
     shown = [_text("Instruction:"), _text(instruction), _button(BACK), _button(PREV)]
     if not cart:
         return [*shown, _text("Your cart is empty")]
@@ -71,7 +71,7 @@ def cart_page(cart: Sequence[CartLine], catalogue: Catalogue, instruction: str) 
 
 
 def receipt(cart: Sequence[CartLine], catalogue: Catalogue, reward: float) -> list[Piece]:
-    """Return what the last page shows."""
+    """Return the last page."""
     shown = [_text("Thank you for shopping with us!"), _text("Purchased")]
     for line in cart:
         shown += _told(line, catalogue)

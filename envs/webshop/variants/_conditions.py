@@ -1,4 +1,4 @@
-"""Parts of goals: which of its conditions a task asks for, how it says so, and which products meet them."""
+"""Conditions of goals: subsets to ask for, their wording, and the products that meet them."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from cairn.envs.webshop.oracle import searches
 from cairn.envs.webshop.products import Product
 from cairn.envs.webshop.reward import score
 
-_MAX_ATTRIBUTES = 4  # of a goal; subsets of these are looked at
+_MAX_ATTRIBUTES = 4  # maximum number of a goal's attributes whose subsets are tried
 
 
 def options_of(goal: ShoppingGoal) -> Mapping[str, str]:
-    """Return a synthetic goal's options; families are made of no others."""
+    """Return a synthetic goal's options; families use only synthetic goals."""
     assert isinstance(goal.options, Mapping)
     return goal.options
 
 
 def meets(product: Product, attribute: str, goal: ShoppingGoal) -> bool:
-    """Return whether a product has an attribute, as the base reward tells; `goal` is any."""
+    """Return whether a product has an attribute by the base reward; `goal` can be any goal."""
     return score(product, 0.0, {}, replace(goal, attributes=(attribute,), options={}), stub).attributes == 1
 
 
@@ -36,7 +36,10 @@ def can_find(catalogue: Catalogue, number: int) -> bool:
 def some_conditions(
     goal: ShoppingGoal, max_options: int, rng: random.Random
 ) -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
-    """Yield attributes and options that are parts of a goal's, in random order; at least one attribute each time."""
+    """Yield subsets of a goal's attributes and options, in random order.
+
+    Each has at least one attribute.
+    """
     attributes = rng.sample(goal.attributes, min(_MAX_ATTRIBUTES, len(goal.attributes)))
     asked = [part for size in range(1, len(attributes) + 1) for part in itertools.combinations(attributes, size)]
     options, sizes = options_of(goal), range(min(max_options, len(goal.options)) + 1)
@@ -47,9 +50,11 @@ def some_conditions(
 
 
 def described(product: Product, attributes: Sequence[str], options: Mapping[str, str]) -> str:
-    """Return such as "low sugar granola bars with real fruit for school lunches (size: 6 count, flavor name: fig)".
+    """Return a description of a product with the given attributes and options.
 
-    Attributes stand where the product's own instruction has them: before the query, after "with" or after "for".
+    Example: "low sugar granola bars with real fruit for school lunches (size: 6 count, flavor name: fig)". Attributes
+    are
+    in the same position as in the product's own instruction: before the query, after "with" or after "for".
     """
     before, _, after = (product.instruction or "").partition(product.query)
     first = [attribute for attribute in attributes if attribute in before]
@@ -63,5 +68,5 @@ def described(product: Product, attributes: Sequence[str], options: Mapping[str,
 
 
 def limited(limit: float) -> str:
-    """Return what instructions say of a price limit."""
+    """Return the instruction's clause for a price limit."""
     return "" if limit == NO_LIMIT else f", and price lower than {limit:.2f} dollars"

@@ -1,4 +1,4 @@
-"""What the families' environments share: the web shop with other tasks, under other names and another instruction."""
+"""Base class of task families: the web shop with other tasks and instructions."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ T = TypeVar("T", bound=ShopTask)
 
 
 class FamilyConfig(WebShopConfig):
-    """The web shop's settings; of its goals, those whose parts are known."""
+    """The web shop's settings, with synthetic goals only, whose parts are known."""
 
     goals: Literal["synthetic"] = Field("synthetic", description="What tasks are made of.")
 
 
 class Family(WebShopEnv, Generic[T]):
-    """A web shop whose tasks are made of its goals. Subclasses say how, and what of the shop is otherwise."""
+    """A web shop whose tasks are derived from its goals.
+
+    Subclasses define the derivation and change parts of the shop.
+    """
 
     Config = FamilyConfig
     config: FamilyConfig
@@ -35,7 +38,7 @@ class Family(WebShopEnv, Generic[T]):
         """Open the shop.
 
         Raises:
-            CairnError: it makes no such task.
+            CairnError: no goal of a split yields a task.
         """
         super().setup()
         self._made = self.make_tasks()
@@ -47,7 +50,7 @@ class Family(WebShopEnv, Generic[T]):
         return f"{self.meta.name.rpartition('/')[2]}/"
 
     def has_task(self, task_id: str) -> bool:
-        """Return whether there is such a task, in whatever split."""
+        """Return whether the task exists, in any split."""
         return super().has_task(task_id) and self._made.has(self.place(task_id))
 
     def task(self, task_id: str) -> T:
@@ -55,14 +58,14 @@ class Family(WebShopEnv, Generic[T]):
         return self._made.find(self.place(task_id))
 
     def goal(self, task_id: str) -> ShoppingGoal:
-        """Return what a task asks for; of several things the first, with the whole instruction."""
+        """Return a task's goal; with several products the first, with the full instruction."""
         return self.task(task_id).goal
 
     def make_plan(self, task_id: str) -> ShoppingPlan:
-        """Return a best purchase."""
+        """Return the best purchase."""
         return self.task(task_id).plan
 
     def start(self, task_id: str, rng: random.Random) -> str:
-        """Show the search page; nothing is left to chance."""
+        """Show the search page; nothing is random."""
         self._task = self.task(task_id)
         return super().start(task_id, rng)

@@ -1,9 +1,8 @@
-"""A family's tasks, each made of a goal of the shop when it is first asked for, and kept for all of a process.
+"""A family's tasks, each derived from a goal on first use and cached for the process.
 
-Task `i` is made of goal `i`. Where nothing can be made of that goal, one of the same split takes its place, drawn for
-the task: every goal's number is a task, and now and then two tasks are made of one goal. All goals that a task is made
-of are of its own split, whichever split is configured; so what is held out stays held out. What is drawn follows from
-the family and the task's number alone.
+Task `i` is derived from goal `i`. If that goal yields no task, another goal of the same split replaces it, drawn for
+the task: every goal's number is a task, and some goals yield two tasks. A task uses only goals of its own split, for
+every configured split, so held-out goals stay held out. The draws depend only on the family and the task's number.
 """
 
 from __future__ import annotations
@@ -32,16 +31,16 @@ _SPLITS: dict[Protocol, tuple[Split, ...]] = {
     "original": ("train", "test"),
     "gigpo": ("train", "test"),
 }
-_DRAWS = 100  # goals tried at random before the split's spare task is taken
+_DRAWS = 100  # random goals to try before the split's spare task is used
 _KEPT = 1024  # tasks
 
 
 @dataclass(frozen=True, kw_only=True)
 class ShopTask:
-    """What every family's tasks have."""
+    """Fields of every family's tasks."""
 
-    goal: ShoppingGoal  # what is asked for, with the task's instruction; of several things the first
-    plan: ShoppingPlan  # a best purchase of it
+    goal: ShoppingGoal  # the goal with the task's instruction; for several products the first
+    plan: ShoppingPlan  # a best purchase
 
 
 T = TypeVar("T", bound=ShopTask)
@@ -53,19 +52,19 @@ class GoalPool:
 
     shop: Shop
     nouns: Tagger
-    places: Places  # of the goals, ascending
+    places: Places  # indices of the goals, ascending
 
     def draw(self, rng: random.Random) -> int:
-        """Return the place of any goal."""
+        """Return the index of a random goal."""
         return int(self.places[rng.randrange(len(self.places))])
 
     def has(self, place: int) -> bool:
-        """Return whether a goal is of this split."""
+        """Return whether a goal is in this split."""
         at = int(np.searchsorted(self._places, place))
         return at < len(self._places) and int(self._places[at]) == place
 
     def has_product(self, number: int) -> bool:
-        """Return whether a product is of this split; where splits are not by product, every one is of each."""
+        """Return whether a product is in this split; true for all if splits are not by product."""
         return int(self.shop.catalogue.tenth[number]) in self._tenths
 
     @cached_property
@@ -89,14 +88,14 @@ class Tasks(Generic[T]):
         splits: Protocol,
         nouns: Tagger,
     ) -> None:
-        """Make no task yet.
+        """Create no task yet.
 
         Args:
             family: its id.
-            make: returns the task of a goal; None where none can be made of it.
-            shop: where it takes place.
-            splits: how goals are divided.
-            nouns: which words of names are nouns.
+            make: returns the task of a goal, or None if the goal yields none.
+            shop: the shop.
+            splits: the split protocol.
+            nouns: the noun tagger.
         """
         self._family, self._make, self._shop = family, make, shop
         self._pools = {
@@ -106,10 +105,10 @@ class Tasks(Generic[T]):
         self._spare = cached_method(self._find_spare, len(self._pools))
 
     def require(self, split: Split) -> None:
-        """Make sure that every goal of a split has a task.
+        """Check that every goal of a split has a task.
 
         Raises:
-            CairnError: none has.
+            CairnError: no goal of the split yields a task.
         """
         for each, pool in self._pools.items():
             is_asked = split == each or (split == "all" and len(pool.places) > 0)
@@ -120,11 +119,11 @@ class Tasks(Generic[T]):
                 )
 
     def has(self, place: int) -> bool:
-        """Return whether there is a task of this number."""
+        """Return whether the task of this number exists."""
         return self._spare(self._pool_of(place)) is not None
 
     def _find(self, place: int) -> T:
-        """Return the task of a number that `has` knows."""
+        """Return the task of a number; `has` must be true for it."""
         pool = self._pool_of(place)
         rng = python_generator(self._family, "instead of", place)
         drawn = (pool.draw(rng) for _ in range(_DRAWS))
@@ -132,11 +131,11 @@ class Tasks(Generic[T]):
             if (task := self._try(pool, candidate, place)) is not None:
                 return task
         spare = self._spare(pool)
-        assert spare is not None  # else there is no such task
+        assert spare is not None  # otherwise `has` is false
         return spare
 
     def _find_spare(self, pool: GoalPool) -> T | None:
-        """Return the first task that can be made of any goal of a split; of each product one goal is tried."""
+        """Return the first task of a split's goals; one goal of each product is tried."""
         tried = set()
         for place in pool.places:
             product = int(self._shop.goals.products[place])

@@ -1,13 +1,13 @@
-"""Dead ends: of the products that fit, those that the shop ranks first for the instruction are sold out.
+"""Dead ends: some products that fit are sold out, the ones that the shop ranks first.
 
-Fitting is being worth 1 by the base reward, and the score is that reward. Sold out is either the whole product, whose
-page then has no button to buy it, or a value of an option that is asked for, which cannot be chosen and without which
-the product is worth less. Pages of results do not show it: whoever finds a dead end has to go back, maybe to a further
-page.
+A product fits if it is worth 1 by the base reward, and the score is that reward. Either the whole product is sold out,
+and its page has no button to buy it, or a requested value of an option, which then cannot be chosen and without which
+the product is worth less. Pages of results do not show it: an agent at a dead end has to go back, sometimes to a later
+page of results.
 
-What is sold out follows from the instruction; 1 to `MAX_DEAD_ENDS` products are. The first that fits and is in stock is
-a product of the task's own split; others, ranked after it, may fit as well. A search for the instruction finds them.
-The oracle goes there, looks at the products that fit in the order of the results, and buys where it can.
+The sold-out products, 1 to `MAX_DEAD_ENDS`, depend only on the instruction. The first fitting product in stock is in
+the task's own split; products ranked after it may fit as well. A search for the instruction finds them. The oracle
+searches for the instruction, opens the fitting products in the order of the results, and buys the first available one.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from cairn.envs.webshop.variants._tasks import GoalPool, ShopTask, Tasks
 
 MAX_DEAD_ENDS = 3
 SOLD_OUT = "Sold Out"
-_MAX_OPTIONS = 2  # asked for
-_MAX_TRIES = 12  # of a goal's conditions; each takes a search
-_SHARE_OF_OPTIONS = 0.5  # of dead ends, where an option can be one
-# Of words that the shops know: tasks are made by searching, and a new word takes a second once, to load the stemmer.
+_MAX_OPTIONS = 2  # maximum number of requested options
+_MAX_TRIES = 12  # number of a goal's conditions to try; each needs a search
+_SHARE_OF_OPTIONS = 0.5  # share of dead ends that are option values, if possible
+# Only words that the shops know: making tasks needs searches, and a new word loads the stemmer, which takes a second.
 _WORDINGS = (
     "Find me {things}{limit}. Not everything is in stock.",
     "Get me {things}{limit}. If one is out of stock, take one that fits as well.",
@@ -51,11 +51,11 @@ Option = tuple[str, str]  # name, value
 class BacktrackTask(ShopTask):
     """A search with dead ends."""
 
-    sold_out: Mapping[int, Option | None]  # products, in the order of the results; None: all of it
+    sold_out: Mapping[int, Option | None]  # products, in the order of the results; None: the whole product
 
 
 class BacktrackEnv(Family[BacktrackTask]):
-    """Buy what fits and can be had."""
+    """Buy a product that fits and is in stock."""
 
     meta = EnvMeta(
         name="webshop/backtrack",
@@ -77,18 +77,18 @@ class BacktrackEnv(Family[BacktrackTask]):
         return _tasks(self.shop, self.config.splits, self._nouns)
 
     def task_type(self, task_id: str) -> str:
-        """Return how many products that fit are sold out."""
+        """Return the number of sold-out products, e.g. "2 sold out"."""
         return f"{len(self.task(task_id).sold_out)} sold out"
 
     def look(self, state: State) -> list[Piece]:
-        """Return what the page of a state shows: what is sold out stands there as text."""
+        """Return the page of a state, with sold-out elements as plain text."""
         shown, sold_out = super().look(state), self._task.sold_out
         if state.item is not None and state.item in sold_out:
             return [_mark(piece, sold_out[state.item]) for piece in shown]
         return shown
 
     def oracle_action(self, name: str) -> str:
-        """Return the next step: to the first result that fits and was not looked at, and to its purchase."""
+        """Return the next step to the first unvisited result that fits, or to its purchase."""
         at, plan, catalogue = self.session, self._task.plan, self.shop.catalogue
         dead_ends = (number for number in self._task.sold_out if number not in at.visited)
         if (number := next(dead_ends, plan.product)) != plan.product:
@@ -123,7 +123,10 @@ def _make(pool: GoalPool, goal: ShoppingGoal, rng: random.Random) -> BacktrackTa
 
 
 def _sell_out(pool: GoalPool, asked: ShoppingGoal) -> BacktrackTask | None:
-    """Return the task of an instruction; None where too little fits, or what is left is of another split."""
+    """Return the task of an instruction, or None.
+
+    None if fewer than two products fit, or if the product to buy is in another split.
+    """
     fitting = list(_fitting(pool, asked))
     if len(fitting) < 2:
         return None
@@ -138,7 +141,7 @@ def _sell_out(pool: GoalPool, asked: ShoppingGoal) -> BacktrackTask | None:
 
 
 def _fitting(pool: GoalPool, asked: ShoppingGoal) -> Iterator[ShoppingPlan]:
-    """Yield how to buy each product that fits, in the order of the results for the instruction."""
+    """Yield the purchase of each product that fits, in the order of the results."""
     shop, nouns = pool.shop, pool.nouns
     for number in shop.catalogue.search(asked.instruction.lower()):
         price = float(shop.goals.prices[number])
@@ -148,7 +151,10 @@ def _fitting(pool: GoalPool, asked: ShoppingGoal) -> Iterator[ShoppingPlan]:
 
 
 def _dead_end(pool: GoalPool, plan: ShoppingPlan, asked: ShoppingGoal, rng: random.Random) -> Option | None:
-    """Return what of a product is sold out: all of it, or a value of an option, where no other value will do."""
+    """Return the sold-out option value, or None if the whole product is sold out.
+
+    A value is sold out only if no other value gives the full reward.
+    """
     if not plan.options or rng.random() >= _SHARE_OF_OPTIONS:
         return None
     name, value = rng.choice(list(plan.options.items()))

@@ -1,16 +1,17 @@
-"""A basket: buy two to four things, each described as a goal is, for at most a sum.
+"""Baskets: buy two to four products, each described like a goal, within a budget.
 
-Item pages have `Add to Cart` in place of `Buy Now`; it opens the cart's page. `View Cart` stands on every page but that
-one and the last. The cart can be checked out when something is in it::
+Item pages have `Add to Cart` in place of `Buy Now`; it opens the cart's page. `View Cart` is on every page except the
+cart's page and the last. A cart that is not empty can be checked out::
 
     score = (sum of the best one-to-one assignment of items to things + [total <= budget]) / (max(things, items) + 1)
 
-An item is worth for a thing what the base reward says without its price clause: type * (attributes met + options met) /
-(attributes + options asked for). The budget counts if the assignment is worth anything: nothing wanted, nothing gained.
-The two terms of the sum, each divided by the same number, are the parts of the reward: `items` and `budget`.
+Things are the requested products, items the products in the cart. An item's value for a thing is the base reward
+without its price clause: type * (attributes met + options met) / (attributes + options asked for). The budget clause
+counts only if the assignment's sum is positive. The two terms of the sum, each divided by the same number, are the
+parts of the reward: `items` and `budget`.
 
-Things are of different queries, and their products of the task's split. The budget is what they cost and up to `SLACK`
-of it, in whole dollars.
+Things have different queries, and their products are in the task's split. The budget exceeds their total price by up to
+the fraction `SLACK`, rounded up to whole dollars.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from cairn.envs.webshop.variants._tasks import GoalPool, ShopTask, Tasks
 
 MIN_THINGS, MAX_THINGS = 2, 4
 SLACK = 0.08
-_DRAWS = 60  # goals looked at for the other things
+_DRAWS = 60  # goals to draw for the other things
 _WORDINGS = (
     "Buy these {count} things: {things}. Together they may cost at most {budget} dollars.",
     "I need {things}. Put all {count} in the cart and check out; I can spend {budget} dollars in total.",
@@ -59,7 +60,7 @@ _WORDINGS = (
 
 @dataclass(frozen=True, kw_only=True)
 class BasketTask(ShopTask):
-    """Several things."""
+    """Several products to buy within a budget."""
 
     things: tuple[ShoppingGoal, ...]  # without price limits
     plans: tuple[ShoppingPlan, ...]  # a purchase of each
@@ -67,7 +68,7 @@ class BasketTask(ShopTask):
 
 
 class BasketEnv(Family[BasketTask]):
-    """Buy all that is asked for, for the money there is."""
+    """Buy all requested products within the budget."""
 
     meta = EnvMeta(
         name="webshop/basket",
@@ -90,24 +91,24 @@ class BasketEnv(Family[BasketTask]):
         return _tasks(self.shop, self.config.splits, self._nouns)
 
     def task_type(self, task_id: str) -> str:
-        """Return how many things are asked for."""
+        """Return the number of things, e.g. "3 things"."""
         return f"{len(self.task(task_id).things)} things"
 
     def difficulty(self, task_id: str) -> str:
-        """Return how many things are asked for, from 2 to 4."""
+        """Return the number of things, from 2 to 4."""
         return str(len(self.task(task_id).things))
 
     def first(self) -> CartState:
-        """Return the state that every episode begins in, with an empty cart."""
+        """Return the initial state of every episode, with an empty cart."""
         return CartState()
 
     def search(self, query: str) -> Outcome:
-        """Show what a search finds; the cart's page closes."""
+        """Show the results of a search; the cart's page closes."""
         self.session = replace(self.session, is_open=False)
         return super().search(query)
 
     def click(self, label: str) -> Outcome:
-        """Do what is behind one of the page's links."""
+        """Follow one of the page's links."""
         at = self.session
         if at.is_open:
             return self._click_in_cart(label)
@@ -121,7 +122,7 @@ class BasketEnv(Family[BasketTask]):
         return super().click(label)
 
     def look(self, state: State) -> list[Piece]:
-        """Return what the page of a state shows, with the buttons of the cart."""
+        """Return the page of a state, with the buttons of the cart."""
         assert isinstance(state, CartState)
         if state.reward is not None:
             return receipt(state.cart, self.shop.catalogue, state.reward)
@@ -131,13 +132,13 @@ class BasketEnv(Family[BasketTask]):
         return [*(add if piece == buy else piece for piece in super().look(state)), Piece("button", VIEW)]
 
     def state(self) -> bytes:
-        """Return what the base shop's state is, and the cart."""
+        """Return the base shop's state and the cart."""
         at = self.session
         lines = [(line.number, line.product, sorted(line.options.items())) for line in at.cart]
         return super().state() + repr((lines, at.is_open)).encode("utf-8", "surrogatepass")
 
     def oracle_action(self, name: str) -> str:
-        """Return the next step: take out what is wrong, put in what is missing, check out."""
+        """Return the next step: remove wrong items, add missing ones, check out."""
         at, missing, wrong = self.session, list(self._task.plans), None
         for line in at.cart:
             plan = next(
@@ -173,7 +174,7 @@ class BasketEnv(Family[BasketTask]):
 def basket_score(
     shop: Shop, cart: Sequence[CartLine], task: BasketTask, nouns: Tagger
 ) -> tuple[float, Mapping[str, float]]:
-    """Return the score of a cart that is checked out, and its parts; see the module's text."""
+    """Return the score of a cart at checkout and its parts; see the module's docstring."""
     worths = [[_worth(shop, line.product, line.options, thing, nouns) for thing in task.things] for line in cart]
     best = _assigned(worths, len(task.things))
     within = best > 0.0 and total(cart) <= task.budget
@@ -182,20 +183,20 @@ def basket_score(
 
 
 def _worth(shop: Shop, number: int, options: Mapping[str, str], thing: ShoppingGoal, nouns: Tagger) -> float:
-    """Return what an item is worth for a thing: the base reward without its price clause."""
+    """Return an item's value for a thing: the base reward without its price clause."""
     of = score(shop.catalogue[number], 0.0, options, thing, nouns)
     count = len(thing.attributes) + len(thing.options)
     return of.type * (of.attributes + of.options) / count if count else of.type
 
 
 def _assigned(worths: Sequence[Sequence[float]], num_things: int) -> float:
-    """Return the most that items are worth if each is for at most one thing, and each thing for at most one item.
+    """Return the value of the best one-to-one assignment of items to things.
 
-    `best[s]`: the most that the items so far are worth for the things of the set `s`, a number of bits.
+    `best[s]` is the best value of the items so far for the set of things `s`, a bit mask.
     """
     best = [0.0] * (1 << num_things)
     for of_item in worths:
-        for taken in reversed(range(len(best))):  # larger sets first: the smaller ones are still without this item
+        for taken in reversed(range(len(best))):  # larger sets first: the smaller ones do not yet include this item
             for thing in range(num_things):
                 if taken >> thing & 1:
                     best[taken] = max(best[taken], best[taken ^ 1 << thing] + of_item[thing])
@@ -216,7 +217,7 @@ def _make(pool: GoalPool, goal: ShoppingGoal, rng: random.Random) -> BasketTask 
             bought.append(found)
             queries.add(candidate.query)
         if not bought:
-            return None  # the task would not be of its own goal
+            return None  # the task must include its own goal
         if len(bought) == count:
             break
     if len(bought) < MIN_THINGS:
@@ -231,7 +232,10 @@ def _make(pool: GoalPool, goal: ShoppingGoal, rng: random.Random) -> BasketTask 
 
 
 def _purchase(pool: GoalPool, goal: ShoppingGoal) -> tuple[ShoppingGoal, ShoppingPlan] | None:
-    """Return a goal as a thing to buy and how to; None where that cannot be done in full."""
+    """Return a goal without price limit and its purchase, or None.
+
+    None if its best reward is below 1 or no search finds its product.
+    """
     thing = replace(goal, price_limit=NO_LIMIT)
     plan = best_choice(pool.shop, goal.product, thing, pool.nouns)
     is_sound = plan.reward == 1.0 and can_find(pool.shop.catalogue, goal.product)

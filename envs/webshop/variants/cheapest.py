@@ -1,21 +1,21 @@
-"""Comparison: buy the cheapest product of a kind that meets some conditions; 2 to `MAX_FITTING` products meet them.
+"""Comparison: buy the cheapest of 2 to `MAX_FITTING` products that meet some conditions.
 
-A product fits if it is of the same query as the goal, has the attributes, and the options are chosen exactly::
+A product fits if it has the goal's query and attributes, and the options are chosen exactly::
 
     score = kind * (attributes met + options met) / (attributes + options asked for) * least price / price paid
 
-kind: 1 for products of the query; of others, the base reward's type, at most 0.5. Prices are what the shop charges.
-What does not fit is scored as if it cost as much as the dearest product that fits; so all that fits is worth more than
-anything that does not. Success: a product that fits, at the least price. The parts of the score::
+kind is 1 for products of the query; for others it is the base reward's type, at most 0.5. Prices are the shop's prices.
+A purchase that does not fit is scored with the price of the most expensive fitting product, so every fitting purchase
+is worth more than any other. Success is a fitting product at the least price. The parts of the score::
 
     attributes = attributes met / (attributes + options asked for)
     options    = options met / (attributes + options asked for)
     type       = -(1 - kind) * (attributes + options)
     price      = -kind * (attributes + options) * (1 - least price / price paid)
 
-It is clear what the answer is: the cheapest have one price and not a range, no range that fits begins as low, and no
-product of another query that the shop keeps in the same place, and finds for the conditions, fits as cheaply. Answers
-are products of the task's own split.
+The answer is unambiguous. The cheapest products have a single price, not a range, and no fitting range begins as low.
+No product of another query that is in the same category and in the results for the conditions fits as cheaply. Answers
+are in the task's own split.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ _WORDINGS = (
 
 @dataclass(frozen=True, kw_only=True)
 class CheapestTask(ShopTask):
-    """A comparison. The goal's price limit is the least price."""
+    """A comparison; the goal's price limit is the least price."""
 
     fitting: tuple[int, ...]  # products, by price
     dearest: float  # price of the last of them
 
 
 class CheapestEnv(Family[CheapestTask]):
-    """Buy the cheapest that fits."""
+    """Buy the cheapest product that fits."""
 
     meta = EnvMeta(
         name="webshop/cheapest",
@@ -77,7 +77,7 @@ class CheapestEnv(Family[CheapestTask]):
         return _tasks(self.shop, self.config.splits, self._nouns)
 
     def worth(self, number: int, options: Mapping[str, str]) -> Score:
-        """Return what buying a product with these options is worth."""
+        """Return the score of buying a product with these options."""
         task, goal = self._task, self._task.goal
         base = super().worth(number, options)
         kind = 1.0 if self.shop.catalogue[number].query == goal.query else min(base.type, 0.5)
@@ -105,7 +105,7 @@ def _make(pool: GoalPool, goal: ShoppingGoal, rng: random.Random) -> CheapestTas
 
 
 def _possible(pool: GoalPool, goal: ShoppingGoal, rng: random.Random) -> Iterator[CheapestTask]:
-    """Yield the tasks that can be made of a goal."""
+    """Yield the possible tasks of a goal."""
     catalogue = pool.shop.catalogue
     kin = catalogue.of_group("query", goal.query)
     having = {each: {number for number in kin if meets(catalogue[number], each, goal)} for each in goal.attributes}
@@ -119,7 +119,7 @@ def _possible(pool: GoalPool, goal: ShoppingGoal, rng: random.Random) -> Iterato
         fitting = set.intersection(*conditions)
         if 2 <= len(fitting) <= MAX_FITTING:
             found.append((attributes, options, fitting))
-    for attributes, options, fitting in sorted(found, key=lambda each: len(each[2]) == 2):  # two only if need be
+    for attributes, options, fitting in sorted(found, key=lambda each: len(each[2]) == 2):  # pairs last
         things = described(catalogue[goal.product], attributes, options)
         text = rng.choice(_WORDINGS).format(things=things)
         asked = replace(goal, instruction=text, attributes=attributes, options=options)
@@ -129,7 +129,7 @@ def _possible(pool: GoalPool, goal: ShoppingGoal, rng: random.Random) -> Iterato
 
 
 def _compare(pool: GoalPool, asked: ShoppingGoal, fitting: Collection[int]) -> CheapestTask | None:
-    """Return the task to find the cheapest of what fits; None where that is not clear."""
+    """Return the task to find the cheapest fitting product, or None if the answer is ambiguous."""
     catalogue, prices = pool.shop.catalogue, pool.shop.goals.prices
     order = tuple(sorted(fitting, key=lambda number: (prices[number], number)))
     least, dearest = float(prices[order[0]]), float(prices[order[-1]])
@@ -148,7 +148,7 @@ def _compare(pool: GoalPool, asked: ShoppingGoal, fitting: Collection[int]) -> C
 
 
 def _rivals(pool: GoalPool, number: int, goal: ShoppingGoal) -> bool:
-    """Return whether a product could be taken for an answer though it is of another query."""
+    """Return whether a product of another query could be mistaken for an answer."""
     product = pool.shop.catalogue[number]
     return (
         product.query != goal.query

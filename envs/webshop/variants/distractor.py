@@ -1,9 +1,9 @@
-"""Distractors: the instruction says more than what is wanted, so that searching for all of it leads astray.
+"""Distractors: the instruction mentions more than the goal, which misleads searches for it.
 
-Around a goal's own instruction stand what was bought before, what somebody else is after, and what the product must not
-be: attributes of other products, of the same query where there are any, that the goal's own product has not. What was
-bought before and what others want changes nothing. The score is the base reward of the goal; half of it for a product
-that has the forbidden attribute: that loss is a part of the reward, `forbidden`, beside those of the base reward.
+A goal's own instruction is surrounded by earlier orders, the wishes of other people, and a forbidden attribute. These
+are attributes of other products, preferably of the same query, that the goal's own product lacks. Earlier orders and
+other people's wishes do not affect the score. The score is the goal's base reward, halved for a product with the
+forbidden attribute. The loss is the part `forbidden` of the reward, in addition to the base reward's parts.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _FORBIDDEN = (
     'Please nothing that is advertised with "{attribute}".',
     'Leave out whatever is listed with "{attribute}".',
 )
-_LOOKED_AT = 20  # products of the query, and goals drawn from all
+_LOOKED_AT = 20  # maximum number of products of the query, and of goals drawn from all
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,14 +52,14 @@ class DistractorTask(ShopTask):
 
 @dataclass(frozen=True)
 class _Decoy:
-    """A product that the goal is not, and by which it can be told."""
+    """A product other than the goal's, with attributes that distinguish it."""
 
     product: Product
-    lacking: tuple[str, ...]  # attributes that the goal's product has not
+    lacking: tuple[str, ...]  # attributes that the goal's product lacks
 
 
 class DistractorEnv(Family[DistractorTask]):
-    """Buy what is wanted, not all that is mentioned."""
+    """Buy the product of the goal, not the other mentioned ones."""
 
     meta = EnvMeta(
         name="webshop/distractor",
@@ -81,7 +81,7 @@ class DistractorEnv(Family[DistractorTask]):
         return _tasks(self.shop, self.config.splits, self._nouns)
 
     def worth(self, number: int, options: Mapping[str, str]) -> Score:
-        """Return what buying a product with these options is worth."""
+        """Return the score of buying a product with these options."""
         base = super().worth(number, options)
         is_forbidden = meets(self.shop.catalogue[number], self._task.forbidden, self._task.goal)
         reward = base.reward / 2 if is_forbidden else base.reward
@@ -106,7 +106,7 @@ def _make(pool: GoalPool, goal: ShoppingGoal, rng: random.Random) -> DistractorT
 
 
 def _decoys(pool: GoalPool, goal: ShoppingGoal, rng: random.Random) -> Iterator[_Decoy]:
-    """Yield products that have what the goal's has not: of the goal's query, then of any."""
+    """Yield products with attributes that the goal's product lacks: of its query, then of any."""
     shop = pool.shop
     catalogue, product = shop.catalogue, shop.catalogue[goal.product]
     kin = catalogue.of_group("query", goal.query)
@@ -119,7 +119,7 @@ def _decoys(pool: GoalPool, goal: ShoppingGoal, rng: random.Random) -> Iterator[
 
 
 def _instruction(goal: ShoppingGoal, decoys: Sequence[_Decoy], forbidden: str, rng: random.Random) -> str:
-    """Return the goal's own instruction among sentences that are not about it, or about what it is not."""
+    """Return the goal's own instruction with sentences about other products and what to avoid."""
     one, two = decoys[0], decoys[min(1, len(decoys) - 1)]
     before = rng.choice(_BEFORE).format(decoy=_told(one, rng))
     others = rng.choice(_OTHERS).format(decoy=_told(two, rng))

@@ -1,7 +1,7 @@
-"""Oracles of MiniWoB++'s pages: for each, what to do next from what is seen and asked; every module has some.
+"""Oracles of MiniWoB++'s pages: functions from the view and the goal to the next call.
 
-They are written from what the pages' own scripts ask for, keep nothing in mind but the calls so far, and so go on from
-any state that can still be won. A page without one is waited on.
+They follow the conditions in the pages' own scripts. Their only memory is the calls so far, so they act from any state
+that can still be won. On a page without a solver, the oracle waits.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def solvers() -> Solvers:
 
 
 def solve(page: str, sight: Sight) -> GuiCall:
-    """Return what to do next on a page; to wait, where nobody knows or what is needed is not there."""
+    """Return the next call on a page; waits if the page has no solver or an element is missing."""
     try:
         return solvers()[page](sight)
-    except (LookupError, StopIteration, ValueError):  # no solver, or the page is not as it should be at this point
+    except (LookupError, StopIteration, ValueError):  # no solver, or an unexpected state of the page
         return wait()

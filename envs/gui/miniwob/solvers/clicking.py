@@ -1,4 +1,4 @@
-"""Pages on which the right thing is to be clicked."""
+"""Solvers of pages that need a click on the right element."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _widget(sight: Sight) -> GuiCall:
 
 
 def described(sight: Sight, words: str) -> list[AccessibilityNode]:
-    """Return the drawn items that a description fits, such as "large red letter"."""
+    """Return the drawn items that match a description, such as "large red letter"."""
     found = []
     for node in sight.all(look="text") + [node for tag in _SHAPES for node in sight.all(look=tag)]:
         tag = next(kind for kind in ("text", *_SHAPES) if kind in node.states)
@@ -118,7 +118,10 @@ def _focus(sight: Sight) -> GuiCall:
 
 
 def _cheapest(sight: Sight) -> GuiCall:
-    """Buy the ticket with the least or the most of what is asked for: each ticket is a few lines and a button."""
+    """Buy the ticket with the least or the most of the goal's measure.
+
+    Each ticket is a few lines and a button.
+    """
     button, best = None, float("inf")
     (which,) = sight.match(r"ticket with the (.*)\.")
     measures: list[float] = []
@@ -146,7 +149,7 @@ def _odd_or_even(sight: Sight) -> GuiCall:
 
 
 def _greatest(sight: Sight) -> GuiCall:
-    """Turn each card over in turn; then the one with the greatest number, unless it lies open."""
+    """Turn over each card, then submit if a card is open, else wait."""
     cards = sight.all(look="div.card")
     shown = [sight.said(card) for card in cards]
     seen = len(sight.done)
@@ -184,13 +187,13 @@ def _buy_stock(sight: Sight) -> GuiCall:
 
 
 def _circle_in_sight(sight: Sight) -> GuiCall:
-    """Click on a circle, or beside one that has not come in yet: that counts too."""
+    """Click on a circle, or beside one that is still outside the drawing, which counts too."""
     x, y = middle(sight.one(look="circle"))
     return click_at(min(max(x, 3), 159), min(max(y, 56), 204))
 
 
 def _blocks(sight: Sight) -> GuiCall:
-    """Type how many blocks there are."""
+    """Type the number of blocks."""
     field = sight.one("textbox")
     count = str(len(sight.all(look="span.addition-block")))
     if field.value != count:

@@ -1,4 +1,4 @@
-"""Pages with fields to fill, boxes to tick and lists to choose from."""
+"""Solvers of pages with fields, checkboxes and lists."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _enter_time(sight: Sight) -> GuiCall:
 
 
 def _password(sight: Sight) -> GuiCall:
-    """Passwords show as dots: as many, when they have been filled in."""
+    """Fill in the passwords; a filled field shows one dot per character."""
     for field in sight.all("textbox"):
         if len(field.value or "") != len(sight.quoted[0]):
             return fill(field, sight.quoted[0])
@@ -98,7 +98,7 @@ def _choose_several(sight: Sight) -> GuiCall:
 
 
 def _nth_textarea(sight: Sight) -> GuiCall:
-    """Copy and paste by keys: spaces at the end, which do not show, count too."""
+    """Copy and paste by keys, since invisible spaces at the end count too."""
     area = sight.all("textbox", look="textarea")[sight.numbers[0] - 1 if sight.numbers else 0]
     field = sight.one("textbox", look="input")
     steps = [press(area, "Control+a"), press(area, "Control+c"), press(field, "Control+v")]
@@ -143,7 +143,7 @@ def _arithmetic(sight: Sight) -> GuiCall:
 
 
 def _algebra(sight: Sight) -> GuiCall:
-    """Try what solves it: x is a whole number."""
+    """Find the solution by trial: x is a whole number."""
     left, right = sight.texts()[0].split(" = ")
     for x in range(-200, 201):
         if _sum(left, x) == _sum(right, x):
@@ -164,7 +164,7 @@ def _copy_letters(sight: Sight) -> GuiCall:
 
 
 def _guess(sight: Sight) -> GuiCall:
-    """Begin in the middle and go where the page says, one by one."""
+    """Begin in the middle and move by one in the direction that the page shows."""
     field = sight.one("spinbutton")
     said = " ".join(sight.texts())
     last = re.search(r"(higher|lower|greater|less) than (\d)", said)
@@ -207,7 +207,7 @@ def _agree(sight: Sight) -> GuiCall:
 
 
 def _films(sight: Sight) -> GuiCall:
-    """Fill in what the labels say, which stand before their fields or behind them."""
+    """Fill in the fields by their labels, which are before or after them."""
     genre, director, year = sight.match(r"Search for (.*) movies directed by (.*) from year (\d+)")
     fields = sight.all("textbox")
     words = ("genre", "director", "year", "date")
@@ -248,7 +248,7 @@ def _draw_digit(sight: Sight) -> GuiCall:
 
 
 def _complete(sight: Sight) -> GuiCall:
-    """Type the beginning; then choose what also has the end, and leave the list."""
+    """Type the beginning, then choose an option that also has the end; this leaves the list."""
     field = sight.one("textbox", "Tags:")
     start, end = (*sight.quoted, "")[:2]
     held = field.value or ""

@@ -1,4 +1,4 @@
-"""Pages of games, orders and consoles."""
+"""Solvers of pages with games, orders and consoles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BEST_FIRST = (4, 0, 2, 6, 8, 1, 3, 5, 7)
 
 
 def _noughts_and_crosses(sight: Sight) -> GuiCall:
-    """Win at once, else stop the other from winning at once, else take the best field that is free."""
+    """Win at once, else block the opponent's win, else take the best free field."""
     fields = sight.all(look="span")
     marks = ["X" if "span.mark-x" in f.states else "O" if "span.mark-o" in f.states else "" for f in fields]
     for mine in ("X", "O"):
@@ -37,7 +37,7 @@ def _order(sight: Sight) -> GuiCall:
 
 
 def _items(sight: Sight, kind: str = "") -> list[tuple[str, int, AccessibilityNode]]:
-    """Return what is on the menu, of one kind or all: its name, how many are ordered, and what adds one."""
+    """Return the menu's items, of one kind or all: name, ordered number, button to add one."""
     found, name, held, kinds = [], "", 0, set[str]()
     for node in sight.things:
         said = sight.said(node)
@@ -53,7 +53,10 @@ def _items(sight: Sight, kind: str = "") -> list[tuple[str, int, AccessibilityNo
 
 
 def _console(sight: Sight) -> GuiCall:
-    """List the files, then remove one with the ending, a key a turn: there is time for a short name only."""
+    """List the files, then remove one with the extension, one key per turn.
+
+    The time suffices only for a short name.
+    """
     field = sight.one("textbox")
     typed = [call for call in sight.done if call.startswith("press")]
     keys = "ls\n"

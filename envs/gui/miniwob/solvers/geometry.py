@@ -1,4 +1,4 @@
-"""Pages on which a point, a line or a place is to be found, and things are dragged there."""
+"""Solvers of pages that need a point, a line or a position, or dragging."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ Point = tuple[float, float]
 
 
 def _mark(sight: Sight, point: Point) -> GuiCall:
-    """Click where the page then draws the point, two pixels right and below, unless something has been; then submit."""
+    """Click so that the page draws the point there, then submit.
+
+    The page draws it two pixels right of and below the click.
+    """
     return submit(sight) if any("mouse_click" in call for call in sight.done) else click_at(point[0] - 2, point[1] - 2)
 
 
@@ -30,7 +33,7 @@ def _centre(sight: Sight) -> GuiCall:
 
 
 def _right_angle(sight: Sight) -> GuiCall:
-    """Go from the blue point at a right angle to the line, to the side where there is room."""
+    """Go from the blue point at a right angle to the line, to the side with more room."""
     black, blue = _circles(sight)[:2]
     dx, dy = black[0] - blue[0], black[1] - blue[1]
     ends = [(blue[0] - sign * dy, blue[1] + sign * dx) for sign in (1, -1)]
@@ -38,7 +41,7 @@ def _right_angle(sight: Sight) -> GuiCall:
 
 
 def _bisect(sight: Sight) -> GuiCall:
-    """Go from the blue point halfway between the lines, as far as there is room."""
+    """Go from the blue point halfway between the lines, as far as possible."""
     vertex, one, other = _circles(sight)[:3]
     ends = [_towards(vertex, each, 40) for each in (one, other)]
     middle = (ends[0][0] + ends[1][0]) / 2, (ends[0][1] + ends[1][1]) / 2
@@ -56,7 +59,7 @@ def _room(point: Point) -> float:
 
 
 def _shortened(start: Point, end: Point) -> Point:
-    """Come back towards the start until the point lies on the drawing."""
+    """Move back towards the start until the point is on the drawing."""
     for share in range(100, 10, -5):
         point = start[0] + (end[0] - start[0]) * share / 100, start[1] + (end[1] - start[1]) * share / 100
         if _room(point) > 0:
@@ -93,7 +96,7 @@ def _boxes(sight: Sight) -> list[AccessibilityNode]:
 
 
 def _drag_into(sight: Sight) -> GuiCall:
-    """Drag what is asked for into the box and leave the rest."""
+    """Drag the wanted shapes into the box and leave the rest."""
     (kind,) = sight.match(r"Drag all (\w+) into")
     box = _boxes(sight)[0]
     for node in described(sight, kind):
@@ -138,7 +141,7 @@ def _move_item(sight: Sight) -> GuiCall:
 
 
 def _drop(items: list[AccessibilityNode], at: int, to: int) -> GuiCall:
-    """Drag an item a little beyond the place that it shall take."""
+    """Drag an item a little beyond its target position."""
     x, y = middle(items[at])
     end = middle(items[to])[1]
     return drag((x, y), (x, end + (4 if to > at else -4)))
@@ -157,7 +160,7 @@ def _move_in_grid(sight: Sight) -> GuiCall:
 
 
 def _sort(sight: Sight) -> GuiCall:
-    """Put the first number that is out of order where it belongs."""
+    """Move the first number that is out of order to its position."""
     items = _items(sight)
     numbers = [int(sight.said(item)) for item in items]
     for to, number in enumerate(sorted(numbers)):
@@ -172,12 +175,12 @@ def _resize(sight: Sight) -> GuiCall:
     what, how = sight.match(r"the (width|height) is (larger|smaller)")
     handle = sight.one(look=".ui-resizable-e" if what == "width" else ".ui-resizable-s")
     by = 15 if how == "larger" else -15
-    x, y = handle.box[0] + 1, handle.box[1] + 1  # the rest of it is cut off
+    x, y = handle.box[0] + 1, handle.box[1] + 1  # the rest of the handle is clipped
     return drag((x, y + 20), (x + by, y + 20)) if what == "width" else drag((x + 20, y), (x + 20, y + by))
 
 
 def _highlight(sight: Sight) -> GuiCall:
-    """Drag from before the first letter to behind the last one; what is selected does not show."""
+    """Drag from before the first letter to behind the last one; the selection is not visible."""
     if sight.done:
         return submit(sight)
     texts = [node for node in sight.things if node.role == "paragraph" or (node.role == "generic" and sight.said(node))]

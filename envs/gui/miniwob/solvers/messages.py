@@ -1,4 +1,4 @@
-"""Pages of mails."""
+"""Solvers of pages with mails."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cairn.envs.gui.miniwob.sight import Sight, Solvers, click, fill
 
 
 def _mail(sight: Sight) -> GuiCall:
-    """Do to a mail what the goal says in one of four forms."""
+    """Handle a mail according to the goal, which has one of four forms."""
     if found := re.search(r"by (\S+) and reply to them with the text \"(.*)\"\.", sight.goal):
         return _answer(sight, found[1], found[2])
     if found := re.search(r"by (\S+) and forward that email to (\S+)\.", sight.goal):
@@ -20,7 +20,7 @@ def _mail(sight: Sight) -> GuiCall:
 
 
 def _icon(sight: Sight, sender: str, kind: str) -> AccessibilityNode:
-    """Return the first such icon after a sender's name."""
+    """Return the first icon of a kind after a sender's name."""
     at = sight.things.index(_from(sight, sender))
     return next(node for node in sight.things[at:] if f"span.{kind}" in " ".join(node.states))
 
@@ -48,7 +48,7 @@ def _open_and(sight: Sight, sender: str, what: str) -> GuiCall:
 
 
 def _sends(sight: Sight) -> AccessibilityNode:
-    """Return the icon that sends: the last one above what is written."""
+    """Return the icon that sends: the rightmost one above the text field."""
     field = sight.all("textbox")[0]
     icons = [node for node in sight.all("image") if node.box[1] <= field.box[1]]
     return max(icons, key=lambda node: node.box[0])

@@ -1,4 +1,4 @@
-"""Pages of tabs, sections, menus, trees, sliders, calendars and pages of results."""
+"""Solvers of pages with tabs, menus, trees, sliders, calendars and search results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _named_tab(sight: Sight) -> GuiCall:
 
 
 def _search_tabs(sight: Sight) -> GuiCall:
-    """Click on the link where it shows; else look at the tab after the one that is open."""
+    """Click on the link if it is visible, else open the next tab."""
     if links := sight.all(said=sight.quoted[0], look="span.alink"):
         return click(links[0])
     tabs = sight.all("tab")
@@ -31,7 +31,7 @@ def _expand(sight: Sight) -> GuiCall:
 
 
 def _menu(sight: Sight) -> GuiCall:
-    """Hover from item to item; click on the last."""
+    """Hover over one item after another; click on the last."""
     path = sight.match(r"Select (.*)$")[0].split(">")
     shown = [item for item in path if sight.all("menuitem", item)]
     item = sight.one("menuitem", shown[-1])
@@ -42,7 +42,7 @@ def _button_menu(sight: Sight) -> GuiCall:
     items = sight.all("menuitem")
     if not items:
         return click(sight.one("button", "Menu"))
-    icons = sight.all(look="span.ui-icon")  # the first one is in the goal, where no name is
+    icons = sight.all(look="span.ui-icon")  # the first one is in the goal, if the goal contains no name
     found = [item for item in items if item.name in sight.quoted[1:]]
     if len(sight.quoted) == 1:
         found = [icon for icon in icons[1:] if _kind(icon) == _kind(icons[0])]
@@ -57,7 +57,7 @@ def _kind(node: AccessibilityNode) -> str:
 
 
 def _pie(sight: Sight) -> GuiCall:
-    """Open the pie in its middle; then click on the piece."""
+    """Open the pie at its centre, then click on the piece."""
     labels = sight.all(said=sight.quoted[0], look="tspan")
     x, y = middle(labels[0])
     is_open = labels[0].box[3] > 10
@@ -65,7 +65,7 @@ def _pie(sight: Sight) -> GuiCall:
 
 
 def _tree(sight: Sight) -> GuiCall:
-    """Click on the name where it shows; else open the first folder that is closed."""
+    """Click on the name if it is visible, else open the first closed folder."""
     for kind in ("span.file", "span.folder"):
         if found := sight.all(said=sight.quoted[0], look=kind):
             return click(found[0])
@@ -98,13 +98,16 @@ def _search(sight: Sight) -> GuiCall:
 
 
 def _page_shown(sight: Sight, wanted: int) -> int:
-    """Return the page of results that shows: that of the last link to one that was clicked on, else the first."""
+    """Return the current page of results: the wanted one if its link was clicked last, else 0.
+
+    The first page counts as current if it is wanted.
+    """
     bid = sight.one("link", str(wanted)).bid
     return wanted if wanted == 1 or sight.done[-1] == f"click('{bid}')" else 0
 
 
 def _value(view: View, at: int) -> int:
-    """Return what stands behind a slider's handle."""
+    """Return the number after a slider's handle."""
     return next(int(node.name) for node in view.nodes[at:] if node.role == "text" and re.fullmatch(r"-?\d+", node.name))
 
 
@@ -113,7 +116,10 @@ def _handles(view: View) -> list[int]:
 
 
 def _slide(sight: Sight, which: int, wanted: int) -> GuiCall | None:
-    """Learn from a slider's end what a pixel is worth, drag there, and go the last steps by key; None: it is there."""
+    """Return the next call that moves a slider; None: it has the wanted value.
+
+    Learns the value of a pixel from a slider's end, drags to the estimated position, and makes the last steps by key.
+    """
     known: dict[int, tuple[float, float]] = {}
     for view in (*sight.past, sight.view):
         at = _handles(view)[which]
@@ -152,7 +158,7 @@ def _form(sight: Sight) -> GuiCall:
 
 
 def pick_date(sight: Sight, field: AccessibilityNode, day: datetime) -> GuiCall | None:
-    """Open the calendar, turn to the month, and click on the day; None: the date is in the field."""
+    """Open the calendar, turn to the month, and click on the day; None: the field has the date."""
     if field.value == f"{day:%m/%d/%Y}":
         return None
     months = sight.all(look="span.ui-datepicker-month")
@@ -171,7 +177,7 @@ def _date(sight: Sight) -> GuiCall:
 
 
 def _greatest(sight: Sight) -> GuiCall:
-    """Turn the cards over one by one; then the one with the greatest number, unless it lies open."""
+    """Turn over the cards one by one, then open the one with the greatest number and submit."""
     cards = _cards(sight)
     if len(sight.past) < len(cards):
         return click(cards[len(sight.past)])
@@ -184,7 +190,7 @@ def _greatest(sight: Sight) -> GuiCall:
 
 
 def _cards(sight: Sight) -> list[AccessibilityNode]:
-    """Return the cards that lie face down, and the number of the one that does not, in order."""
+    """Return the face-down cards and the number of the open one, in order."""
     found = sight.all(look="div.card") + [node for node in sight.all(look="span.card-value") if node.box[2]]
     return sorted(found, key=lambda node: node.box[0])
 
