@@ -170,7 +170,10 @@ def test_a_panel_is_made_shown_and_played(tmp_path: Path) -> None:
     for arguments, message in (
         (["panels", "make", file, "--env", ENV], "name of a new .toml file"),
         (["eval", "--panel", file, "--set", "turn_limit=3"], "--set cannot be combined with --panel"),
-        (["eval", "--panel", file, "--tasks", "3", "--seed", "0"], "--tasks and --seed cannot be combined with --panel"),
+        (
+            ["eval", "--panel", file, "--tasks", "3", "--seed", "0"],
+            "--tasks and --seed cannot be combined with --panel",
+        ),
         (["eval", "--panel", "nothing"], "panel"),
     ):
         refused = run.invoke(app, arguments)
