@@ -283,7 +283,7 @@ def _checked_tools(tools: Sequence[Function], finish: Finish, *, has_world: bool
     """Return the tools by name.
 
     Raises:
-        ConfigError: there are none, two have one name, or `finish` names another.
+        ConfigError: the list is empty, two have one name, or `finish` names another.
     """
     made = [function_tool(function, has_world=has_world) for function in tools]
     names = [tool.name for tool in made]

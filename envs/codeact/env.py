@@ -53,7 +53,7 @@ class CodeActConfig(EnvConfig):
     of: str = Field("household", description="Environment that programs act in: an id, or a dotted path.")
     settings: dict[str, Any] = Field(default_factory=dict, description="Its settings.")  # Any: it checks them
     most_steps: int = Field(10, ge=1, description="Actions that one program may take.")
-    most_chars: int = Field(4000, ge=200, description="Characters shown of what is printed; its middle is left out.")
+    most_chars: int = Field(4000, ge=200, description="Characters shown of a program's output; its middle is left out.")
     sandbox: str = Field("auto", description="Kind of sandbox; auto: the best that works here.")
     sandbox_settings: dict[str, Any] = Field(  # Any: each kind has its own
         default_factory=dict, description="Of that kind, as docs/plugins.md has them."
@@ -103,7 +103,7 @@ class CodeActEnv(TextEnv):
         """Make the inner environment."""
         for name in self.config.perturb:
             raise ConfigError(
-                f"perturb.{name}: {self.meta.name!r} tells what the environment inside tells; perturb that one: "
+                f"perturb.{name}: {self.meta.name!r} shows the texts of its inner environment; perturb that one: "
                 f"settings.perturb.{name}"
             )
         self._inner = registry.make(self.config.of, **self.config.settings)

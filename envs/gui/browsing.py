@@ -51,11 +51,13 @@ class GuiConfig(EnvConfig):
     width: int = Field(1024, ge=100, le=4096, description="Of the window, in pixels.")
     height: int = Field(768, ge=100, le=4096, description="Of the window, in pixels.")
     token_budget: int = Field(
-        3000, ge=50, description="Of a page's text, at 4 characters a token; what is least useful is left out beyond."
+        3000,
+        ge=50,
+        description="Of a page's text, at 4 characters a token; the least useful parts are left out beyond.",
     )
     image: bool = Field(False, description="Whether observations have a screenshot too, a PNG.")
     marks: bool = Field(False, description="Whether screenshots show elements' numbers.")
-    history: bool = Field(False, description="Whether there is a way back: states are then told apart by it.")
+    history: bool = Field(False, description="Whether going back is possible: states then include the history.")
     step_s: float = Field(20.0, gt=0, description="Seconds after which a page hangs: its episode has failed then.")
     browser: str | None = Field(None, description="Path of Chromium or Chrome; None: Playwright's, or on the PATH.")
     chromium_sandbox: bool | None = Field(

@@ -46,7 +46,8 @@ class HouseholdConfig(EnvConfig):
     task_types: tuple[TaskType, ...] = Field(TASK_TYPES, min_length=1, description="Kinds of task to play.")
     num_tasks: int = Field(1000, ge=1, le=MAX_TASKS, description="Generated houses: how many tasks() lists.")
     anchor: Literal["state", "belief", "observation"] = Field(
-        "state", description="What the anchor is a key of: the true state, state and what was seen, or the raw text."
+        "state",
+        description="The anchor's key: the true state, the state and the observed objects, or the raw text.",
     )
 
 

@@ -24,7 +24,7 @@ class WorkerLimits(Config):
     """Limits of one environment in a worker process."""
 
     seconds_per_call: float | None = None
-    """Longest wait for an answer to one call; None: what the environment declares (`EnvMeta.call_timeout_s`)."""
+    """Longest wait for an answer to one call; None: the environment's `EnvMeta.call_timeout_s`."""
     seconds_to_start: float = 120.0
     """Longest wait for a worker process to build its environment."""
     memory_bytes: int = 4 << 30

@@ -180,7 +180,7 @@ def _of_form(body: bytes) -> dict[str, str]:
     )
     for name, values in pairs.items():
         if len(values) > 1:
-            raise ValueError(f"the field {name[:40]!r} stands there {len(values)} times")
+            raise ValueError(f"the field {name[:40]!r} occurs {len(values)} times")
     return {name: value for name, (value,) in pairs.items()}
 
 

@@ -25,7 +25,7 @@ def sites() -> dict[str, Site]:
     found = {name: importlib.import_module(f"{__name__}.{name}").APP for name in names}
     for name, each in found.items():
         assert isinstance(each, Site), f"{name} must export APP, a Site"
-        assert each.name == name, f"the site {each.name!r} stands in the module {name}"
+        assert each.name == name, f"the site {each.name!r} is in the module {name}"
     return found
 
 

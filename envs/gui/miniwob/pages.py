@@ -23,7 +23,7 @@ HOST = "miniwob"
 LEFT_OUT: Mapping[str, str] = {
     "hover-shape": "It never ends and gives no reward: the code that would is commented out.",
     "social-media": "Its icons look otherwise under the mouse, by pictures that come between press and release.",
-    "simon-says": "Its buttons light up for a quarter of a second, between two looks of whoever acts in turns.",
+    "simon-says": "Its buttons light up for a quarter of a second, between two observations of an agent.",
 }
 _KEPT = {"Cache-Control": "max-age=86400, immutable"}
 _DEFAULT_S = 10  # core.EPISODE_MAX_TIME of pages that set none

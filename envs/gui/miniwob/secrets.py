@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 REASONS: Mapping[str, tuple[str, ...]] = {
-    "a clock that goes on": (
+    "a running clock": (
         "button-delay", "chase-circle", "moving-items", "stock-market", "terminal",
     ),
     "chance that is still to come": (
         "book-flight", "book-flight-nodelay", "generate-number", "login-user-popup", "search-engine", "tic-tac-toe",
     ),
-    "what was clicked on before": ("click-button-sequence", "odd-or-even"),
+    "earlier clicks": ("click-button-sequence", "odd-or-even"),
     "points of a line": ("draw-circle", "draw-line"),
     "where the mouse is, or was dragged from": (
         "click-menu", "click-menu-2", "daily-calendar", "drag-cube", "hot-cold", "social-media-all",
         "social-media-some",
     ),
-    "what was found by walking about": ("sign-agreement",),
+    "results of exploring": ("sign-agreement",),
     "the month that a closed calendar will open on": (
         "choose-date", "choose-date-easy", "choose-date-medium", "choose-date-nodelay",
     ),

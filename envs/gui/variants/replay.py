@@ -63,7 +63,7 @@ class ReplayConfig(EnvConfig):
     )
     match: Match = Field("exact", description="tolerant: texts are equal up to case and spaces, scrolls by direction.")
     rewards: Literal["steps", "recorded"] = Field(
-        "steps", description="What a turn earns: UI-S1's step reward, or what the recorded environment gave."
+        "steps", description="The reward of a turn: UI-S1's step reward, or the recorded reward."
     )
 
 

@@ -17,15 +17,15 @@ today, source, lines = office.world.now()["day"], account_id("Checking"), []
 for mail in every(office.mail.search, folder="inbox", label="invoice"):
     for name in mail["attachments"]:
         text = office.mail.attachment(mail_id=mail["id"], name=name)["text"]
-        told = dict(line.split(": ", 1) for line in text.splitlines())
-        if "Invoice" not in told:
+        fields = dict(line.split(": ", 1) for line in text.splitlines())
+        if "Invoice" not in fields:
             continue
-        lines.append(f"{told['Invoice']} {told['Total']}")
-        if told["Due"] < today:
-            payees = every(office.payments.list_payees, query=told["Reference"])
-            payee = next(each for each in payees if each["reference"] == told["Reference"])
-            cents = int(told["Total"].replace(".", ""))
-            office.payments.transfer(account_id=source, payee_id=payee["id"], amount=cents, note=told["Invoice"])
+        lines.append(f"{fields['Invoice']} {fields['Total']}")
+        if fields["Due"] < today:
+            payees = every(office.payments.list_payees, query=fields["Reference"])
+            payee = next(each for each in payees if each["reference"] == fields["Reference"])
+            cents = int(fields["Total"].replace(".", ""))
+            office.payments.transfer(account_id=source, payee_id=payee["id"], amount=cents, note=fields["Invoice"])
 office.files.write(path=path, text="\\n".join(sorted(lines)) + "\\n")
 submit()
 """

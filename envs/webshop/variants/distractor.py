@@ -66,7 +66,7 @@ class DistractorEnv(Family[DistractorTask]):
         version=1,
         turn_limit=15,
         reward_range=(0.0, 1.0),
-        summary="WebShop, distractors: the instruction also tells of other orders, other people and what not to buy.",
+        summary="WebShop, distractors: the instruction also mentions other orders, people and unwanted products.",
         is_deterministic=True,
         has_terminal_reward=True,
         oracles=("buyer",),

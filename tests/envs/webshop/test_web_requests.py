@@ -74,7 +74,7 @@ def test_the_episode_left_alone_longest_makes_room_and_its_visitor_is_told(clien
         ("POST", "EPISODE/act", {"data": {}}, 415, "Expected the content type"),
         ("POST", "EPISODE/act", {"data": {"at": "0"}}, 400, "Expected one of the fields"),
         ("POST", "EPISODE/act", {"data": {"click": "x", "search": "y"}}, 400, "Expected one of the fields"),
-        ("POST", "EPISODE/act", {"data": {"click": ["x", "y"]}}, 400, "stands there 2 times"),
+        ("POST", "EPISODE/act", {"data": {"click": ["x", "y"]}}, 400, "occurs 2 times"),
         ("POST", "EPISODE/act", {"data": {f"f{i}": "" for i in range(20)}}, 400, "read as"),
     ],
 )
