@@ -141,7 +141,7 @@ def _method(tool: Schema) -> Any:  # Any: a function with a signature of its own
     required = set(parameters.get("required", ()))
     properties: dict[str, Any] = dict(parameters.get("properties", {}))
 
-    def call(self: EnvironmentTools, *given: Any, **named: Any) -> str:  # Any: what the model wrote
+    def call(self: EnvironmentTools, *given: Any, **named: Any) -> str:  # Any: the model's arguments
         arguments = inspect.signature(call).bind(self, *given, **named).arguments
         chosen = {key: value for key, value in arguments.items() if key != "self" and value is not None}
         is_text = schema in (_TEXT_TOOL["function"], _ANSWER_TOOL["function"])

@@ -41,7 +41,7 @@ averaged over the problems and the three levels. Methods that need a critic, rol
 **Assumptions.** Some methods assume a terminal reward: no turn but an episode's last earns one. They treat episodes as
 successes or failures and prefer short ways to a success. Where other turns earn rewards too, and the policy decides
 when to stop, their expected update points against the exact policy gradient. A run is refused where its environment
-does not declare what its method assumes (`EnvMeta.has_terminal_reward`, `EnvMeta.reward_range`).
+does not declare the assumptions of its method (`EnvMeta.has_terminal_reward`, `EnvMeta.reward_range`).
 `tests/properties/test_credit_direction.py` measures every method.
 """
 

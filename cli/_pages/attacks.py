@@ -8,11 +8,11 @@ from cairn.sandboxes.attacks.attack import Attack, attacks
 _INTRODUCTION = """# Attacks on sandboxes
 
 Written by `cairn plugins --attacks` from `sandboxes/attacks/programs`. `tests/sandboxes/attacks` tries each of them on
-every kind of sandbox that works on the machine, and `cairn doctor --sandbox` on yours. "Held": what it aims at is out
-of its reach, nothing of it is left for the next program, and the session goes on; with names of limits: one of these
-ends it and is reported. "Not promised": nothing keeps a program from it, and it is not tried.
+every kind of sandbox that works on the machine, and `cairn doctor --sandbox` on yours. "Held": it does not reach
+its target, leaves nothing for the next program, and the session continues; with names of limits: one of these ends it
+and is reported. "Not promised": nothing prevents it, and it is not tried.
 
-The table holds for root and for ordinary users, with and without control groups. What differs:
+The table holds for root and for ordinary users, with and without control groups. Differences:
 
 - Root, and control groups can be made: the kernel limits a session's memory, processes and CPUs together. Each session
   has a user of its own.

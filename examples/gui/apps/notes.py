@@ -1,4 +1,4 @@
-"""An application in one file: its data, its pages, and what a person does on them. It belongs into `envs/gui/apps`."""
+"""An application in one file: its data, its pages, and the actions of a person. It belongs into `envs/gui/apps`."""
 
 from __future__ import annotations
 
