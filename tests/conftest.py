@@ -1,4 +1,4 @@
-"""Settings of every test process, limits on what the run uses, and which tests this machine cannot run."""
+"""Settings of every test process, limits on resources of the run, and tests that this machine cannot run."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
 
 @pytest.fixture(scope="module", autouse=True)
 def _close_shared() -> Iterator[None]:
-    """Close what environments share when a module ends: an idle browser has ten processes and 300 MB."""
+    """Close the shared resources of environments when a module ends: an idle browser has ten processes and 300 MB."""
     yield
     if (browsing := sys.modules.get("cairn.envs.gui.browsing")) is not None:
         browsing.close_browsers()
@@ -68,7 +68,7 @@ def _close_shared() -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Keep what collection makes out of the garbage collector's way: it searches half a million objects in a second."""
+    """Freeze the objects of collection: the garbage collector searches half a million objects in a second."""
     gc.disable()
     try:
         return (yield)

@@ -1,9 +1,9 @@
 """Prints the peak memory and processes of a test run; fails the run above limits, or when it leaves processes.
 
 The process that was started by the user, which is the controller under pytest-xdist, samples itself and all its
-descendants, also those whose parents have ended: whatever their environment, session and user are, they inherit an
-unusual limit, the mark of the run. Memory is the proportional set size (shared pages are divided among the processes
-that share them), so the sum over processes is right.
+descendants, also those whose parents have ended: descendants of every environment, session and user inherit an unusual
+limit, the mark of the run. Memory is the proportional set size (shared pages are divided among the processes that share
+them), so the sum over processes is right.
 """
 
 from __future__ import annotations

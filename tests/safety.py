@@ -78,7 +78,7 @@ def _launch_without_root(sandbox: Process, limits: Limits) -> FolderPlace:
 
 
 def _interpreter_for_others(python: str) -> str:
-    """Return an interpreter that other users can start; the test is skipped if there is none."""
+    """Return an interpreter that other users can start; skip the test if none is found."""
     found = Path(python).resolve()
     if all(folder.stat().st_mode & _OTHERS_MAY_ENTER for folder in found.parents):
         return python

@@ -1,4 +1,4 @@
-"""The shape of the code: which folder may import which, what is banned, and what stays fast.
+"""The shape of the code: allowed imports between folders, banned constructions, and fast starts.
 
 Each rule is a function from sources to findings, so that the tests can show it a bad source as well as the real ones.
 """
@@ -22,8 +22,8 @@ import pytest
 from cairn.core.plugins import POINTS, ExtensionPoint
 
 ROOT = Path(__file__).parents[1]
-HOSTILE = ROOT / "sandboxes" / "attacks" / "programs"  # attacks: what they do is what is tested
-PROJECTS = ROOT / "envs" / "code" / "projects"  # what agents repair: data of tasks
+HOSTILE = ROOT / "sandboxes" / "attacks" / "programs"  # attacks: the tests check their actions
+PROJECTS = ROOT / "envs" / "code" / "projects"  # code for agents to repair: data of tasks
 FOLDERS = ("core", "sandboxes", "envs", "agents", "trainer", "viewer", "cli", "integrations", "benchmarks")
 ALLOWED = {
     "core": {"core"},
@@ -122,7 +122,7 @@ def credit_imports(path: str, tree: ast.Module) -> Iterator[str]:
 
 
 def banned(path: str, tree: ast.Module) -> Iterator[str]:
-    """Nothing runs text as code or hands it to a shell, but what runs within a sandbox."""
+    """Nothing runs text as code or hands it to a shell, except programs that run within a sandbox."""
     if "/inside/" in path:
         return
     yield from (f"{path} imports {name}" for name in imports(tree) if name.split(".")[0] in BANNED_MODULES)
@@ -141,7 +141,7 @@ def _is_false(value: ast.expr) -> bool:
 
 
 def names(path: str, tree: ast.Module) -> Iterator[str]:
-    """A module is named after what it holds, and says so in its first line."""
+    """A module is named after its content, and its first line describes it."""
     if VAGUE & set(Path(path).with_suffix("").parts):
         yield f"{path}: name it after what it holds"
     if not ast.get_docstring(tree):
@@ -376,7 +376,7 @@ def cpu_seconds(*command: str) -> float:
 
 
 def limit_s() -> float:
-    """Return what a start may take on this machine: more where Python itself takes longer."""
+    """Return the time limit of a start on this machine: longer where Python itself takes longer."""
     return LIMIT_S * max(1.0, cpu_seconds(sys.executable, "-c", "pass") / BARE_S)
 
 

@@ -19,7 +19,7 @@ def test_the_example_of_the_readme_trains(tmp_path: Path, monkeypatch: pytest.Mo
     short = example.replace('"updates": 20, "groups": 8}', '"updates": 2, "groups": 2}, "eval": {"tasks": 30}')
     exec(compile(short, "README.md", "exec"), names)  # noqa: S102
     run = names["run"]
-    assert sorted(run.reports) == [0, 2]  # type: ignore[attr-defined]  # what `cairn.train` returned
+    assert sorted(run.reports) == [0, 2]  # type: ignore[attr-defined]  # the result of `cairn.train`
     assert run.final.success.episodes == 30  # type: ignore[attr-defined]
     assert run.final.tasks == "held-out tasks"  # type: ignore[attr-defined]
     check_held_out_tasks(run.folder)  # type: ignore[attr-defined]

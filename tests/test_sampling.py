@@ -34,7 +34,7 @@ def test_the_sample_is_all_that_is_not_slow() -> None:
 
 
 @pytest.mark.parametrize("parts", [1, 2, 5])
-def test_a_rotating_test_comes_once_in_as_many_days_as_there_are_parts(parts: int) -> None:
+def test_a_rotating_test_runs_on_one_day_per_rotation(parts: int) -> None:
     for number in range(50):
         days = [seed for seed in range(700, 700 + parts) if is_of_today(f"tests/test_{number}.py::test", parts, seed)]
         assert len(days) == 1
@@ -51,6 +51,6 @@ def test_a_rotating_test_of_another_day_is_slow(pytester: pytest.Pytester) -> No
     assert 0 < today["deselected"] < 20
 
 
-def test_nothing_has_no_sample() -> None:
+def test_the_sample_of_an_empty_list_is_empty() -> None:
     assert sampled_params([]) == []
     assert sample([]) == []

@@ -1,4 +1,4 @@
-"""What an installation without extras can do: every listing works, and a missing package is named with its extra."""
+"""An installation without extras: every listing works, and a missing package is named with its extra."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_command(command: str, tmp_path_factory: pytest.TempPathFactory, monke
     assert command == "doctor" or ended.returncode == 0, ended.stderr
 
 
-def test_every_environment_is_made_or_names_what_it_lacks() -> None:
+def test_every_environment_is_built_or_names_the_missing_extra() -> None:
     program = f"""{_BLOCKED}
 import cairn
 from cairn.core.errors import CairnError

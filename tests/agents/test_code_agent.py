@@ -84,7 +84,7 @@ def test_every_kind_of_agent_is_evaluated_on_a_panel_with_the_results_of_equal_p
     assert found.played == 4
 
 
-def test_an_agent_sees_what_a_policy_may_see() -> None:
+def test_an_agent_receives_only_the_info_that_a_policy_receives() -> None:
     seen: list[Info] = []
 
     def watches(observation: str, info: Info) -> str:
@@ -140,7 +140,7 @@ def test_an_agent_that_fails_ends_its_episode_which_counts(
     assert found.measures.success.mean == 0.0
 
 
-def test_episodes_that_the_agent_ended_count_as_they_stood_and_the_others_as_ever(
+def test_episodes_ended_by_an_agent_error_count_with_their_current_score(
     play: Callable[..., Evaluation],
 ) -> None:
     (found,) = play(raises).parts
@@ -235,7 +235,7 @@ class NoAct:
         (7, "Expected the name of an agent or of a folder, a function or a class, got 7"),
     ],
 )
-def test_what_is_not_an_agent_is_refused(agent: Any, why: str) -> None:
+def test_an_invalid_agent_is_rejected(agent: Any, why: str) -> None:
     with pytest.raises(CairnError, match=why):
         load_agent(agent)
     with pytest.raises(ConfigError, match=r"no setting agent\.constrain"):
@@ -257,7 +257,7 @@ def test_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert "1 of 6 episodes ended because the agent failed, and count as they stood: LookupError: no such door" in said
 
 
-def test_of_slots_there_are_as_many_as_asked_for() -> None:
+def test_the_number_of_slots_follows_the_setting() -> None:
     assert load_agent(reader).sampling.slots == 1
     assert load_agent(Remembers).sampling.slots == 16
     assert load_agent(reader, {"sampling": {"slots": 4}}).sampling.slots == 4

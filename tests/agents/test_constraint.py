@@ -1,4 +1,4 @@
-"""What a constraint leaves at each place of a reply."""
+"""Allowed ids at each position of a reply under a constraint."""
 
 from __future__ import annotations
 
@@ -42,6 +42,6 @@ def test_choices_survive_being_one_list_of_numbers() -> None:
 
 
 @pytest.mark.parametrize("flat", [[], [5, 2], [-1], [5, -1, -1], [5, -2, -1], [5.0, -1], [True, -1], "5", None, [[5]]])
-def test_what_is_no_list_of_choices_is_refused(flat: object) -> None:
+def test_malformed_flat_choices_are_rejected(flat: object) -> None:
     with pytest.raises(ValueError, match="expected"):
         unflatten(flat)

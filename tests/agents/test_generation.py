@@ -1,4 +1,4 @@
-"""A reply under way: what is forced, what is left, where it ends, and how it goes on after an interruption."""
+"""Partial replies: forced tokens, remaining choices, ends, and resuming after an interruption."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def begin(
     return PartialReply.begin(tokens, request, ends, limits, version=4)
 
 
-def test_what_a_constraint_forces_is_there_before_anything_is_sampled() -> None:
+def test_forced_tokens_are_present_before_anything_is_sampled() -> None:
     partial = begin(tokens := [1], choices=CHOICES)
     assert (partial.ids, partial.next_ids, partial.finish, partial.is_decided) == ([5], (6, 7), None, False)
     partial.append(7, -0.5, 4, (6, 7))
@@ -70,7 +70,7 @@ def test_a_constrained_reply_is_bounded_by_the_context_alone() -> None:
     assert len(begin([1], choices=[(5, 6, 7, 8, 9, END)]).ids) == 6
 
 
-def test_a_reply_goes_on_where_it_was_left() -> None:
+def test_a_partial_reply_is_resumed() -> None:
     before = begin([1], choices=CHOICES)
     before.append(7, -0.5, 4, (6, 7))
     kept: Reply = before.reply()

@@ -1,4 +1,4 @@
-"""Prompts that are files: found by name or path, read without blanks around, and told apart by their content."""
+"""Prompts in files: found by name or path, read without surrounding blanks, and identified by their content."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_prompt_is_found_by_name_or_by_path(tmp_path: Path) -> None:
         load_prompt("forms", "raect")
 
 
-def test_what_is_no_prompt_is_refused(tmp_path: Path) -> None:
+def test_an_invalid_prompt_file_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "picture").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ConfigError, match="not text in UTF-8"):
         load_prompt("systems", str(tmp_path / "picture"))
@@ -62,7 +62,7 @@ def test_settings_lead_to_hashes_of_the_texts_and_not_of_their_names(tmp_path: P
     assert prompt_hashes(agent(system_file=str(file)))["system"] == digest("Be slow.")
     assert prompt_hashes(agent())["instruction"] == digest(load_prompt("forms", "plain"))
     assert set(prompt_hashes(agent(memory="summary"))) == {"instruction", "summary"}
-    assert prompt_hashes(AgentConfig()) == {}  # a transcript is told nothing
+    assert prompt_hashes(AgentConfig()) == {}  # a transcript has no prompts
     assert hashes_of({"x": "\ud800"})["x"]
 
 

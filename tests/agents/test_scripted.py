@@ -1,4 +1,4 @@
-"""Agents without a model: what they choose, and how they are named."""
+"""Agents without a model: their actions and their names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def doors() -> Doors:
 
 
 @pytest.mark.parametrize("name", ["oracle", "oracle:reader"])
-def test_an_oracle_says_what_the_environment_says(name: str) -> None:
+def test_an_oracle_returns_the_action_of_the_environments_oracle(name: str) -> None:
     env = doors()
     choose = scripted(name, env)
     assert choose(SEEN) == "take key"
@@ -45,7 +45,7 @@ def test_an_oracle_that_is_not_there_is_refused() -> None:
         scripted("oracle:raeder", doors())(SEEN)
 
 
-def test_chance_follows_its_seed_and_knows_every_action() -> None:
+def test_the_random_agent_follows_its_seed_and_takes_every_action() -> None:
     found = [[scripted("random", doors(), seed)(SEEN) for _ in range(5)] for seed in range(40)]
     assert found == [[scripted("random", doors(), seed)(SEEN) for _ in range(5)] for seed in range(40)]
     assert {row[0] for row in found} == {"take key", "wait"}
@@ -53,7 +53,7 @@ def test_chance_follows_its_seed_and_knows_every_action() -> None:
     assert len({choose(SEEN) for _ in range(40)}) == 2
 
 
-def test_chance_says_something_where_no_actions_are_listed() -> None:
+def test_the_random_agent_writes_random_text_without_listed_actions() -> None:
     choose = scripted("random", doors())
     said = {choose(UNLISTED) for _ in range(20)}
     assert len(said) > 10
@@ -63,7 +63,7 @@ def test_chance_says_something_where_no_actions_are_listed() -> None:
 @pytest.mark.parametrize(
     ("name", "said"), [("constant:open red", "open red"), ("constant", "look"), ("constant:a:b", "a:b")]
 )
-def test_a_constant_is_always_said(name: str, said: str) -> None:
+def test_a_constant_agent_always_returns_its_text(name: str, said: str) -> None:
     choose = scripted(name, doors())
     assert [choose(SEEN), choose(UNLISTED)] == [said, said]
 
@@ -101,12 +101,12 @@ def test_null_does_nothing_or_ends_the_task_where_it_can(name: str, seen: Observ
     assert scripted(name, doors())(seen) == said
 
 
-def test_null_knows_one_other_manner() -> None:
+def test_an_unknown_variant_of_null_is_rejected() -> None:
     with pytest.raises(UnknownNameError, match="null:quiet"):
         scripted("null:quiet", doors())
 
 
-def test_injections_come_in_turn_and_claim_success_in_the_end_where_there_is_one() -> None:
+def test_injections_rotate_and_claim_success_in_a_closing_call_if_one_exists() -> None:
     say, rng = script("injection"), random.Random(0)
     open_end = replace(SEEN, tools=(tool("submit", answer={"type": "string"}),))
 
@@ -134,7 +134,7 @@ def test_a_run_is_played_again(tmp_path: Path) -> None:
     assert [[t.action for t in e.turns] for e in again] == [[t.action for t in e.turns] for e in expected]
 
 
-def test_what_was_never_played_fails_and_is_not_scored(tmp_path: Path) -> None:
+def test_a_replayed_episode_that_was_never_stored_fails_and_is_not_scored(tmp_path: Path) -> None:
     with RunStore(tmp_path / "run.sqlite") as store:
         store.add(0, {}, play_tasks("oracle", "examples.doors:Doors", tasks=1)[1], phase="eval")
     report, episodes = play_tasks(f"replay:{tmp_path}", "examples.doors:Doors", tasks=2)
@@ -160,7 +160,7 @@ def test_a_person_plays_at_the_terminal() -> None:
     assert "You have the key." not in done.stdout
 
 
-def test_a_person_who_leaves_is_no_result() -> None:
+def test_a_person_who_leaves_gives_no_result() -> None:
     left = person("take key\n")
     assert left.returncode != 0
     assert "the input has ended" in left.stderr

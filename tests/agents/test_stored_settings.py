@@ -96,7 +96,7 @@ def fields(config: type[Config], seen: set[type[Config]]) -> Iterator[str]:
                     yield from fields(inner, seen)
 
 
-def test_every_setting_that_sends_something_somewhere_is_known() -> None:
+def test_every_setting_that_names_a_server_is_listed() -> None:
     """Of runs, and of every back end, environment, sandbox and tracker; a new one with another name fails here."""
     configs = [RunConfig, *(BACKENDS.load(name)[1] for name in BACKENDS.ids())]
     configs += [TRACKERS.load(name).Config for name in TRACKERS.ids()]
@@ -134,7 +134,7 @@ def test_a_stored_server_variable_or_token_is_the_users_to_confirm(config: Mappi
     ],
     ids=str,
 )  # fmt: skip
-def test_this_machine_and_the_usual_server_need_no_word(config: Any) -> None:
+def test_local_and_default_servers_need_no_confirmation(config: Any) -> None:
     refuse_servers(config, {}, "run")
 
 
@@ -146,7 +146,7 @@ def test_a_deep_configuration_is_looked_through() -> None:
         refuse_servers(config, {}, "run")
 
 
-def test_a_run_says_with_which_options_it_continues() -> None:
+def test_resume_flags_name_the_module_and_the_server() -> None:
     config = {"env": {"id": "nowhere_at_all:Env"}, "sampling": {"openai": {"url": "http://models.example/v1?a b"}}}
     assert resume_flags(config) == (
         " --import nowhere_at_all:Env --set 'sampling.openai.url=http://models.example/v1?a b'"

@@ -1,4 +1,4 @@
-"""What answers by tool calls come to: one call that fits is an action, anything else is invalid and says why."""
+"""Parsed tool calls: one valid call is an action; any other answer is invalid with an error."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def read(*calls: ToolCall, offer: ToolSet = OWN) -> ToolCallResult:
         ("7", "wait", "its arguments are not a JSON object"),
     ],
 )
-def test_a_call_that_does_not_fit_says_in_what(arguments: object, name: str, why: str) -> None:
+def test_the_error_of_a_call_that_does_not_fit_names_the_mismatch(arguments: object, name: str, why: str) -> None:
     parsed = read(called(arguments, name)).parsed
     assert (parsed.action, parsed.is_valid) == ("", False)
     assert why in parsed.error
@@ -82,7 +82,7 @@ def test_the_tool_of_an_environment_without_any_takes_an_action_that_it_lists() 
     assert "action is empty" in read(called({"action": " "}, "act"), offer=free).parsed.error
 
 
-def test_no_call_says_what_can_be_called() -> None:
+def test_the_error_of_an_answer_without_a_call_lists_the_tools() -> None:
     assert OWN.read(Answer("I move the mug.")).parsed.error == "it calls no tool. Call one of: move, wait"
 
 
@@ -130,7 +130,7 @@ def test_a_text_is_an_action_where_the_environment_takes_it() -> None:
 
 
 @pytest.mark.parametrize("call", [called("{"), called("{}", "two words"), called("{}", ""), called("{}", "x" * 65)])
-def test_what_servers_could_not_read_is_not_said_again(call: ToolCall) -> None:
+def test_a_call_that_servers_cannot_parse_is_left_out_of_the_history(call: ToolCall) -> None:
     assert read(call).calls == ()
     assert read(call, called("{}", "wait")).calls == ()  # no answer to the first, so none to the others
     assert read(called("{}", "wait"), call).calls == (called("{}", "wait"),)
@@ -151,7 +151,7 @@ CALLS = st.lists(st.builds(ToolCall, st.text(max_size=4), NAMES, ARGUMENTS), max
 
 @settings(max_examples=500, deadline=None)
 @given(st.sampled_from([OWN, ACT]), st.text(max_size=10), CALLS)
-def test_any_answer_comes_to_one_action_or_says_why(offer: ToolSet, content: str, calls: list[ToolCall]) -> None:
+def test_any_answer_is_one_action_or_an_error(offer: ToolSet, content: str, calls: list[ToolCall]) -> None:
     answer = Answer(content, tuple(calls))
     assert read_answer(answer.written()) == answer
     found = offer.read(answer)
@@ -166,7 +166,7 @@ def test_any_answer_comes_to_one_action_or_says_why(offer: ToolSet, content: str
 
 
 def fits(call: ToolCall, offer: ToolSet) -> bool:
-    """Say by hand what the schemas above say."""
+    """Check by hand the conditions of the schemas above."""
     given_ = tool_arguments(call.arguments)
     if isinstance(given_, str):
         return False

@@ -1,4 +1,4 @@
-"""CreditBench answers what it says: exact values by hand and by finite differences, metrics of known advantages."""
+"""CreditBench against exact values: by hand, by finite differences, and metrics of known advantages."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_values_and_advantages_by_hand(small: MDP) -> None:
     assert exact.gradient_SA.tolist() == [[3 / 16, -3 / 16], [1 / 16, -1 / 16], [0, 0]]
 
 
-def test_a_turn_limit_takes_what_lies_behind_it() -> None:
+def test_a_turn_limit_removes_later_rewards() -> None:
     short = tabulate(DecisionRules(start="top", actions=fork, outcomes=fall, horizon=1))
     np.testing.assert_allclose(evaluate(short, HALF).advantage_HSA[0, 0], [1 / 2, -1 / 2])
 
@@ -89,7 +89,7 @@ def test_the_gradient_is_that_of_the_value_by_the_logits(world: str) -> None:
 
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("level", [0.02, 0.9])
-def test_policies_score_what_was_asked_of_them(world: str, level: float) -> None:
+def test_policies_reach_the_requested_value(world: str, level: float) -> None:
     if world == "fetch":
         pytest.skip("a larger problem of the kind of slippery and aliased")
     mdp = tabulate(WORLDS[world](1))
@@ -110,14 +110,14 @@ def test_episodes_follow_the_policy_and_the_rules() -> None:
 
 
 def exact_rows() -> tuple[Floats, Floats]:
-    """Return what the exact advantages of some episodes get, and what their negatives get."""
+    """Return the metrics of the exact advantages of some episodes, and of their negatives."""
     policy_SA, exact, rows = next(episodes(CHAIN))
     truth = truths(exact, rows)
     good, bad = (metrics(summands(policy_SA, exact, rows, x).sum(0), CHAIN.groups) for x in (3 * truth, -truth))
     return good, bad
 
 
-def test_exact_advantages_get_full_marks_whatever_their_scale() -> None:
+def test_exact_advantages_get_full_marks_at_any_scale() -> None:
     good, bad = (dict(zip(METRICS, found, strict=True)) for found in exact_rows())
     assert good["correlation"] == pytest.approx(1)
     assert good["rank"] == pytest.approx(1)
@@ -128,7 +128,7 @@ def test_exact_advantages_get_full_marks_whatever_their_scale() -> None:
     assert bad["correlation"] == pytest.approx(-1)
 
 
-def test_no_advantages_get_no_marks() -> None:
+def test_advantages_of_0_get_no_marks() -> None:
     policy_SA, exact, rows = next(episodes(CHAIN))
     found = metrics(summands(policy_SA, exact, rows, np.zeros(len(rows.state))).sum(0), CHAIN.groups)
     np.testing.assert_array_equal(found, [0, 0, 0, 0, 0, 1])
@@ -211,14 +211,14 @@ def test_every_combination_of_slots_is_a_method() -> None:
     assert np.isfinite(advantages(table, method, **settings)).all()
 
 
-def test_every_changed_setting_of_closure_is_one() -> None:
+def test_the_ablation_has_a_row_for_every_changed_setting_of_closure() -> None:
     table = factorial.ablation([CHAIN])
     assert [row[0] for row in table.rows] == list(factorial.CHANGES)
     as_it_is, *changed = (row[1:] for row in table.rows)
     assert sum(row != as_it_is for row in changed) >= 6  # a chain has no timeouts and no aliases
 
 
-def test_the_baseline_of_speed_computes_what_gigpo_does() -> None:
+def test_the_baseline_of_the_speed_benchmark_equals_gigpo() -> None:
     made = speed.columns(1600)
     names = [np.array([f"{key} {x}" for x in made[key].tolist()], object) for key in ("group", "episode", "anchor")]
     group, episode, anchor = names
@@ -227,6 +227,6 @@ def test_the_baseline_of_speed_computes_what_gigpo_does() -> None:
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
-def test_questions_that_exclude_each_other_are_refused(tmp_path: Path) -> None:
+def test_mutually_exclusive_options_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(CairnError, match="exclude each other"):
         run(speed=True, out=tmp_path)

@@ -1,4 +1,4 @@
-"""What the benchmark of environments in a browser says of what it measured, and that it measures real pages."""
+"""Results of the benchmark of environments in a browser, and that it measures real pages."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_beside_browsergym_by_hand() -> None:
     assert list(_holds(list(gui.beside_rows(_speed(), slower, hurried))).values()) == [False, False]
 
 
-def test_what_browsergym_cannot_do_is_told(tmp_path: Path) -> None:
+def test_errors_of_browsergym_are_raised(tmp_path: Path) -> None:
     program = tmp_path / "python"
     program.write_text("#!/bin/sh\necho no module >&2\nexit 3\n")
     program.chmod(0o755)
@@ -154,7 +154,7 @@ def test_the_oracle_wins_and_nothing_does_not() -> None:
 
 
 @pytest.mark.slow
-def test_a_quick_run_says_what_it_left_out() -> None:
+def test_a_quick_run_lists_the_omitted_measurements() -> None:
     names = [str(row["name"]) for row in gui.measure(quick=True).rows]
     assert any(name.startswith("gui/apps: a reset over") for name in names)
     assert any("not measured" in name for name in names)

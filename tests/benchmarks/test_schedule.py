@@ -1,4 +1,4 @@
-"""The simulator by hand, its properties, and that it tells what the real engine does."""
+"""The simulator by hand, its properties, and its agreement with the real engine."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_equal_episodes_leave_nothing_to_schedule() -> None:
 def test_no_schedule_is_staler_than_its_bound_or_busier_than_its_machines(
     in_flight: int, staleness: int, over: float, batches: float, is_apart: bool, seed: int
 ) -> None:
-    staleness += is_apart  # what begins while the learner works is older by one
+    staleness += is_apart  # groups that begin while the learner works are older by one
     mode = Mode(batches=batches, over_provision=min(over, staleness), staleness=staleness, is_apart=is_apart)
     found = simulate(SimulatedWorld(in_flight=in_flight, group=4, updates=5, seed=seed), mode)
     assert found.staleness <= staleness
@@ -87,6 +87,6 @@ def test_the_bars_hold_at_the_stated_tails() -> None:
 
 
 @pytest.mark.parametrize("mode", [pytest.param(Mode(), marks=pytest.mark.slow), Mode(over_provision=1.0, staleness=1)])
-def test_the_real_engine_is_as_fast_as_its_simulation_says(mode: Mode) -> None:
+def test_the_real_engine_is_as_fast_as_its_simulation(mode: Mode) -> None:
     world = replace(real.WORLD, updates=3)
     assert real.played(world, mode) == pytest.approx(simulate(world, mode).rate, rel=0.4)

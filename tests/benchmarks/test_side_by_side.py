@@ -1,4 +1,4 @@
-"""Updates next to TRL's: rows by hand, what is said without TRL, and what Cairn's side really does."""
+"""Updates next to TRL's: rows by hand, output without TRL, and the work of Cairn's side."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_rates_and_shares_by_hand() -> None:
     assert [found[f"train: update, Cairn, share of {p}"]["value"] for p in PHASES] == pytest.approx([0.2] * 5)
 
 
-def test_without_trl_a_row_says_how_to_install_it() -> None:
+def test_without_trl_a_row_names_the_command_to_install_it() -> None:
     rows = rows_of({OURS: [update(10.0, 9.0)], HELD: [update(10.0, 9.0)]})
     assert rows[-1] == {
         "name": "train: TRL not measured: not installed; pip install -c constraints.txt -e '.[trl]'",
@@ -92,7 +92,7 @@ def test_only_the_sides_that_are_installed_are_measured(monkeypatch: pytest.Monk
         assert called == called[: len(found)] * 2, "sides take turns"
 
 
-def test_a_quick_look_measures_nothing_and_says_so() -> None:
+def test_a_quick_run_reports_that_nothing_was_measured() -> None:
     rows, tables = compare(quick=True)
     assert tables == []
     assert [row["value"] for row in rows] == [None]
@@ -122,7 +122,7 @@ def test_both_sides_play_the_tasks_of_the_run(folder: str) -> None:
     assert set(tasks) <= set(environment().tasks())
 
 
-def test_trls_side_shows_the_model_what_ours_does(folder: str) -> None:
+def test_trls_side_shows_the_model_the_same_prompt_as_cairns(folder: str) -> None:
     """The template and the tools' answers, rendered, against the ids of our own context."""
     tokenizer, policy = with_trl._tokenizer(folder), fresh_policy()
     tool, env = with_trl.Household(), environment()
@@ -154,7 +154,7 @@ def test_every_reply_is_a_call_of_the_one_tool(folder: str, reply: str, action: 
     assert [call["function"] for call in read["tool_calls"]] == [{"name": "act", "arguments": {"action": action}}]
 
 
-def test_an_episode_that_is_over_says_more_than_one_may_hold(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_result_after_the_end_exceeds_the_token_limit(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(with_trl.Household, "turn_limit", 2)
     tool = with_trl.Household()
     tool.reset(task=task_ids(SMALL)[0])
@@ -188,7 +188,7 @@ def _peak_over_present(megabytes: int) -> float:
 
 
 @pytest.mark.slow
-def test_peak_memory_is_what_was_resident_at_most_and_no_more() -> None:
+def test_peak_memory_is_the_largest_resident_size() -> None:
     small, large = in_fresh_process(_peaks_over_present, (1, 200))
     assert -1 < small < 100, "both are read one after the other, and the kernel counts pages in batches"
     assert large == pytest.approx(200, abs=50)

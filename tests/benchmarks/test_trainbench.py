@@ -45,7 +45,7 @@ def test_all_ways_hold_the_same_decisions(small: Ways, context: str) -> None:
 
 @pytest.mark.rotating(3)
 @pytest.mark.parametrize("context", CONTEXTS)
-def test_all_ways_come_to_one_gradient_and_the_tree_computes_least(small: Ways, context: str, folder: Path) -> None:
+def test_all_ways_give_one_gradient_and_the_tree_computes_least(small: Ways, context: str, folder: Path) -> None:
     found = {way: measure(str(folder), samples, way == "tree", 1) for way, samples in small[context].items()}
     norms = [measured.grad_norm for measured in found.values()]
     assert norms[0] > 1e-3

@@ -1,4 +1,4 @@
-"""Model FLOPs by hand, what is not measured, and that a step of the small model really learns."""
+"""Model FLOPs by hand, omitted measurements, and that a step of the small model really learns."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_the_peak_is_that_of_the_device(device: str, peak: float | None) -> None
     assert peak_of(device) == peak
 
 
-def test_without_a_device_a_row_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_device_a_row_reports_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     (row,) = utilisation.rows(quick=True)
     assert "not measured: no CUDA device" in str(row["name"])

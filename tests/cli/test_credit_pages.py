@@ -1,4 +1,4 @@
-"""The page on adding a credit method works as written, and the page of all methods says what their files say."""
+"""The page on adding a credit method works as written, and the page of all methods agrees with their files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_the_page_on_adding_a_credit_method_works_as_written(tmp_path: Path) -> 
     assert done.stdout.count("PASSED") >= 10  # two of its own, the others are properties
 
 
-def test_the_files_of_the_page_are_named_as_it_says() -> None:
+def test_the_page_names_the_files_of_the_method_and_its_test() -> None:
     assert "`trainer/credit/methods/best_of.py`" in PAGE
     assert "`tests/trainer/credit/methods/test_best_of.py`" in PAGE
 
@@ -57,7 +57,7 @@ def results(tmp_path: Path) -> Path:
     return path
 
 
-def test_every_method_has_its_words_and_its_measurements(results: Path) -> None:
+def test_every_method_has_a_description_and_its_measurements(results: Path) -> None:
     found = algorithms.page(results)
     assert [line[3:] for line in found.splitlines() if line.startswith("## ")] == CREDITS.ids()
     gigpo = found.partition("## gigpo\n")[2].partition("\n## ")[0]

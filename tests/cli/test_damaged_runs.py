@@ -219,12 +219,12 @@ def damaged(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call
 
 @pytest.mark.rotating(4)
 @pytest.mark.parametrize("name", sampled_params([*OF_ALL, *OF_TRAINING], parts=16))
-def test_a_damaged_training_run_is_told_in_one_line(name: str, damaged: Callable[[str, Damage], Path]) -> None:
+def test_a_damaged_training_run_gives_an_error_of_one_line(name: str, damaged: Callable[[str, Damage], Path]) -> None:
     check(damaged("training", {**OF_ALL, **OF_TRAINING}[name]), (*OF_A_RUN, *OF_A_TRAINING))
 
 
 @pytest.mark.parametrize("name", sampled_params([*OF_ALL, *OF_EVALUATION], parts=16))
-def test_a_damaged_evaluation_is_told_in_one_line(name: str, damaged: Callable[[str, Damage], Path]) -> None:
+def test_a_damaged_evaluation_gives_an_error_of_one_line(name: str, damaged: Callable[[str, Damage], Path]) -> None:
     check(damaged("evaluation", {**OF_ALL, **OF_EVALUATION}[name]), (*OF_A_RUN, *OF_AN_EVALUATION))
 
 

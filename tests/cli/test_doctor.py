@@ -1,4 +1,4 @@
-"""`cairn doctor`: what it finds, what it says mends it, and that it ends whatever is broken; fit for any terminal."""
+"""`cairn doctor`: findings, remedies, an end despite any fault, and output for any terminal."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_nothing_is_wider_than_the_terminal_but_commands_which_stay_whole(width:
     assert "…" not in screen.getvalue()
 
 
-def test_what_hangs_and_what_comes_after_it_is_told_when_the_time_is_over() -> None:
+def test_a_check_that_hangs_and_later_checks_are_reported_after_the_time_limit() -> None:
     terminated = threading.Event()
 
     def stuck() -> Iterator[Finding]:
@@ -81,12 +81,14 @@ def test_a_check_that_raises_is_a_finding_and_the_others_are_made() -> None:
         (CairnError("It is damaged"), False, ""),
     ],
 )
-def test_what_is_missing_may_be_and_what_is_damaged_may_not(error: CairnError, is_well: bool | None, mend: str) -> None:
+def test_a_missing_part_is_a_warning_and_a_damaged_part_is_an_error(
+    error: CairnError, is_well: bool | None, mend: str
+) -> None:
     found = refused("environments", "x", error)
     assert (found.is_well, found.mend) == (is_well, mend)
 
 
-def test_data_is_found_or_it_is_said_what_to_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_data_is_found_or_the_variable_to_set_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("ALFWORLD_DATA", raising=False)
     monkeypatch.setenv("CAIRN_DATA", str(tmp_path))
     (tmp_path / "alfworld").mkdir()
@@ -124,7 +126,7 @@ def test_the_version_of_the_driver(
     assert machine.driver_version() == version
 
 
-def test_without_a_driver_there_is_no_version(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_a_driver_the_version_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert machine.driver_version() is None
 
@@ -149,7 +151,7 @@ def test_every_sandbox_is_looked_at() -> None:
     assert all(each.is_well or each.mend for each in found.values())
 
 
-def test_all_of_a_runs_file_is_read_where_it_is_asked_for(tmp_path: Path) -> None:
+def test_the_option_run_reads_the_whole_file(tmp_path: Path) -> None:
     with RunStore(tmp_path / "run.sqlite") as store:
         store.add(1, {}, [episode(1.0, "look", "go")])
     done = run.invoke(app, ["doctor", "--run", str(tmp_path), "--json"])
@@ -164,7 +166,7 @@ def test_all_of_a_runs_file_is_read_where_it_is_asked_for(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_every_environment_is_begun_and_everything_is_one_answer() -> None:
+def test_every_environment_is_reset_and_the_output_is_one_json_value() -> None:
     done = run.invoke(app, ["doctor", "--within", "600", "--json"])
     found = json.loads(done.stdout)
     envs = {row["what"]: row for row in found if row["section"] == "environments"}

@@ -1,4 +1,4 @@
-"""An environment that raises is named in one line by every command, whatever it raises and in whichever method."""
+"""Every command names an environment that raises in one line, for every exception and every method."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def command(name: str, method: str, quits: bool = False) -> list[str]:
 
 @pytest.mark.parametrize("quits", [False, True], ids=["raises", "quits"])
 @pytest.mark.parametrize(("name", "method"), CASES, ids=[f"{name}: {method}" for name, method in CASES])
-def test_a_fault_is_one_line_that_names_the_environment_and_the_method(name: str, method: str, quits: bool) -> None:
+def test_a_fault_gives_one_line_that_names_the_environment_and_the_method(name: str, method: str, quits: bool) -> None:
     done = run.invoke(app, command(name, method, quits), input="left\n")
     told = done.stderr.splitlines()[-1]
     kind = "SystemExit: 3" if quits else "LookupError: the key is lost"

@@ -111,7 +111,7 @@ def test_check_ends_with_status_1_where_a_property_is_violated() -> None:
     assert "BROKEN" in done.output
 
 
-def test_a_wrong_request_is_one_line_and_status_2() -> None:
+def test_a_wrong_request_gives_one_line_and_status_2() -> None:
     done = run.invoke(app, ["envs", "check", "no-such-thing"])
     assert done.exit_code == 2
     assert done.stderr.startswith("cairn: Unknown environment 'no-such-thing'.")

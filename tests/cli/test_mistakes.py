@@ -1,4 +1,4 @@
-"""Typical mistakes, one a line: each ends with status 2 and a line that says what to do, and quickly."""
+"""Typical mistakes, one a line: each quickly ends with status 2 and a line that names the remedy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.rotating(3)
 ENV = "examples.doors:Doors"
 run = CliRunner()
 
-MISTAKES = [  # what is typed, and what has to be in the answer
+MISTAKES = [  # command line, text in the answer
     ("envs list houshold", "Did you mean 'household'? List them with: cairn envs list"),
     ("envs list webshop --set sorce=x", "unknown key 'sorce'; did you mean 'source'?"),
     ("envs list webshop --set source=webshop-full", "Set CAIRN_DATA to the folder that holds webshop/"),
@@ -123,7 +123,7 @@ def refusal(*arguments: str) -> str:
 
 
 @pytest.mark.parametrize(("typed", "told"), MISTAKES, ids=[typed for typed, _ in MISTAKES])
-def test_a_mistake_is_told_in_a_line_that_helps(typed: str, told: str) -> None:
+def test_a_mistake_gives_a_line_that_names_the_remedy(typed: str, told: str) -> None:
     assert told in refusal(*typed.split())
 
 
@@ -133,7 +133,7 @@ def test_a_port_in_use() -> None:
         assert "0 is any free one" in refusal("envs", "serve", "webshop", "--web", "--port", str(port))
 
 
-def test_a_package_that_is_missing_is_told_before_the_warm_start(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_reported_before_the_warm_start(monkeypatch: pytest.MonkeyPatch) -> None:
     from importlib.util import find_spec
 
     monkeypatch.setattr(

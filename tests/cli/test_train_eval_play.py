@@ -1,4 +1,4 @@
-"""The commands that train, evaluate and play: what they print, for people and programs, and how they refuse."""
+"""The commands that train, evaluate and play: their output for people and programs, and their errors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ run = CliRunner()
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave what commands write out of the repository."""
+    """Keep files that commands write out of the repository."""
     monkeypatch.chdir(tmp_path)
 
 
@@ -104,7 +104,7 @@ def test_a_person_sees_updates_and_a_summary(config: Path, tmp_path: Path) -> No
         assert text in done.output
 
 
-def test_settings_of_the_command_line_stand_on_the_file(config: Path) -> None:
+def test_settings_of_the_command_line_override_the_file(config: Path) -> None:
     assert "trainer.group_size must be at least 2" in refusal("train", str(config), "--set", "trainer.group_size=1")
 
 
@@ -120,11 +120,11 @@ def test_settings_of_the_command_line_stand_on_the_file(config: Path) -> None:
         (("quickstart", "--resume", "nowhere"), "Say what to train"),
     ],
 )
-def test_what_cannot_be_trained_is_refused(arguments: tuple[str, ...], message: str) -> None:
+def test_invalid_training_arguments_are_rejected(arguments: tuple[str, ...], message: str) -> None:
     assert message in refusal("train", *arguments).replace("\n", " ")
 
 
-def test_a_run_that_stored_nothing_cannot_go_on(tmp_path: Path) -> None:
+def test_a_run_that_stored_nothing_cannot_be_resumed(tmp_path: Path) -> None:
     from cairn.core.store import RunStore
 
     RunStore(tmp_path / "run.sqlite").close()
@@ -219,7 +219,7 @@ def test_a_panel_that_doing_nothing_wins_is_marked_and_fails_strictly() -> None:
     assert answer(*untried, "--json")["gates"] is None
 
 
-def test_a_comparison_says_what_the_gates_say() -> None:
+def test_a_comparison_shows_the_results_of_the_sanity_checks() -> None:
     answer(
         "panels",
         "make",
@@ -239,7 +239,7 @@ def test_a_comparison_says_what_the_gates_say() -> None:
     assert [line[:1] for line in found["gates"]] == ["A", "B"]
 
 
-def test_an_evaluation_without_a_score_is_no_success() -> None:
+def test_an_evaluation_without_a_score_exits_with_status_1() -> None:
     doomed = ("eval", "tests.trainer.doomed:Doomed", "--tasks", "2", "--set", "doom=abcdefghijklmnopqrstuvwxyz")
     done = run.invoke(app, [*doomed, "--agent", "random"])
     assert done.exit_code == 1
@@ -263,7 +263,7 @@ def test_an_evaluation_that_excludes_many_episodes_is_not_final() -> None:
     assert "have no episode that could be scored" in " ".join(compared.output.split())
 
 
-def test_tasks_are_told_otherwise() -> None:
+def test_tasks_are_perturbed_on_request() -> None:
     asked = ("eval", "household", "--tasks", "2", "--set", "size=tiny", "--json")
     plain, renamed = answer(*asked), answer(*asked, "--perturb", "rename")
     assert [each["parts"][0]["success"]["mean"] for each in (plain, renamed)] == [1.0, 1.0]
@@ -292,7 +292,7 @@ def test_two_evaluations_are_compared() -> None:
     assert "is no run" in run.invoke(app, ["compare", waits, "nothing"]).output
 
 
-def test_evaluations_are_listed_and_parts_are_worth_something(tmp_path: Path) -> None:
+def test_parts_of_an_agent_have_values_and_malformed_parts_are_rejected(tmp_path: Path) -> None:
     answer("panels", "make", "doors.toml", "--env", ENV, "--tasks", "4", "--json")
     answer("eval", "--panel", "doors.toml", "--json")
     parts = ["--part", "planner:sampling.scripted.agent=oracle", "--part", "memory:sampling.max_context=512"]
@@ -309,7 +309,7 @@ def test_evaluations_are_listed_and_parts_are_worth_something(tmp_path: Path) ->
     assert "No evaluation was found" in run.invoke(app, ["leaderboard", str(tmp_path / "none")]).output
 
 
-def test_an_evaluation_says_how_many_tasks_cannot_be_solved() -> None:
+def test_an_evaluation_reports_the_share_of_tasks_that_can_be_solved() -> None:
     done = run.invoke(app, ["eval", "tests.envs.faulty:Unsolvable", "--tasks", "24"])
     assert "75.0 % [55.1, 88.0]" in done.output
     assert "no agent can solve more than 75.0 % of these tasks" in done.output
@@ -327,7 +327,9 @@ def test_an_evaluation_says_how_many_tasks_cannot_be_solved() -> None:
     ],
 )
 @pytest.mark.parametrize("command", ["eval", "play"])
-def test_what_cannot_be_evaluated_or_played_is_refused(command: str, arguments: tuple[str, ...], message: str) -> None:
+def test_invalid_arguments_of_evaluations_and_plays_are_rejected(
+    command: str, arguments: tuple[str, ...], message: str
+) -> None:
     extra = ("--agent", "oracle") if command == "play" and "--agent" not in arguments else ()
     assert message in refusal(command, *arguments, *extra).replace("\n", " ")
 
@@ -344,7 +346,7 @@ def test_the_oracle_plays() -> None:
     assert done.output.endswith("The door opens.\nsolved after 2 turns\n")
 
 
-def test_a_person_plays_and_asks_what_can_be_done() -> None:
+def test_a_person_plays_and_lists_the_possible_actions() -> None:
     done = run.invoke(app, ["play", ENV, "--task", "red-1"], input="?\ntake key\nopen blue\n")
     assert done.exit_code == 0
     assert "take key\nwait\n" in done.output
@@ -364,7 +366,7 @@ def test_a_model_plays(tmp_path: Path) -> None:
     assert "solved after" in done.output
 
 
-def test_what_an_environment_or_a_model_says_cannot_drive_the_terminal() -> None:
+def test_text_of_an_environment_or_a_model_cannot_control_the_terminal() -> None:
     done = run.invoke(app, ["play", ENV, "--agent", "constant:\x1b[2Jboom", "--task", "red-1"])
     assert done.exit_code == 0
     assert "\x1b[2J" not in done.output
@@ -372,7 +374,7 @@ def test_what_an_environment_or_a_model_says_cannot_drive_the_terminal() -> None
 
 
 @pytest.mark.parametrize("agent", ["oracle", "random", "you"])
-def test_a_film_of_texts_is_left_by_whoever_plays(agent: str, tmp_path: Path) -> None:
+def test_every_kind_of_player_writes_a_film_of_texts(agent: str, tmp_path: Path) -> None:
     file = tmp_path / "out.html"
     arguments = ["play", ENV, "--agent", agent, "--task", "red-1", "--render", str(file)]
     done = run.invoke(app, arguments, input="take key\nopen red\n")
@@ -412,7 +414,7 @@ def test_a_film_that_cannot_be_is_refused_before_anything_is_played(name: str, m
         ("leaderboard --json", "reading evaluations"),
     ],
 )
-def test_what_takes_long_is_seen_at_work_in_a_terminal(command: str, shown: str) -> None:
+def test_long_commands_show_progress_in_a_terminal(command: str, shown: str) -> None:
     folder = answer("eval", ENV, "--tasks", "2", "--json")["folder"]
     answer("export", folder, "exported", "--json")
     done = run.invoke(app, command.replace("EVALUATION", folder).split(), env={"FORCE_COLOR": "1", "COLUMNS": "100"})

@@ -1,4 +1,4 @@
-"""`cairn view`: a real server, and what it refuses."""
+"""`cairn view`: a real server, and rejected arguments."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_token_keeps_others_out(tmp_path: Path) -> None:
             process.kill()
 
 
-def test_what_is_no_run_and_what_is_no_token_is_refused(tmp_path: Path) -> None:
+def test_a_folder_without_a_run_and_an_invalid_token_are_rejected(tmp_path: Path) -> None:
     nothing = runner.invoke(app, ["view", str(tmp_path)])
     assert (nothing.exit_code, "holds no run" in nothing.output) == (2, True)
     odd = runner.invoke(app, ["view", str(make_run(tmp_path / "a")), "--token", "a b"])

@@ -41,7 +41,7 @@ def test_the_object_goes_without_a_search_for_cycles() -> None:
 
 
 @pytest.mark.parametrize("env_id", ["webshop", "webshop/basket"])
-def test_shops_that_are_no_longer_used_hold_no_descriptors(env_id: str) -> None:
+def test_evicted_shops_hold_no_file_descriptors(env_id: str) -> None:
     def play(seed: int) -> None:
         env = cairn.make(env_id, source="generated", num_products=60, shop_seed=seed)
         env.reset(seed=0)

@@ -1,4 +1,4 @@
-"""Configuration is strict: what is unknown, misspelt or out of range is refused by name."""
+"""Configuration is strict: unknown, misspelt and out-of-range keys are rejected by name."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Outer(Config):
     other: Inner | None = None
 
 
-def test_defaults_are_used_where_nothing_is_said() -> None:
+def test_defaults_fill_missing_settings() -> None:
     assert build(Outer, {}, "test") == Outer()
 
 
@@ -45,14 +45,14 @@ def test_defaults_are_used_where_nothing_is_said() -> None:
         ({"trainer": 3}, "trainer: "),
     ],
 )
-def test_what_does_not_fit_is_refused_by_name(values: dict[str, object], says: str) -> None:
+def test_invalid_values_are_rejected_by_name(values: dict[str, object], says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         build(Outer, values, "run.toml")
     assert str(caught.value).startswith("run.toml: ")
     assert says in str(caught.value)
 
 
-def test_every_mistake_is_told_at_once() -> None:
+def test_all_mistakes_are_reported_at_once() -> None:
     with pytest.raises(ConfigError, match=r"unknown key 'a'.*; unknown key 'b'"):
         build(Inner, {"a": 1, "b": 2}, "run.toml")
 
@@ -121,7 +121,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         read_toml(tmp_path / "none.toml")
 
 
-def test_a_mark_at_the_beginning_of_a_file_is_no_part_of_it(tmp_path: Path) -> None:
+def test_a_byte_order_mark_at_the_beginning_of_a_file_is_ignored(tmp_path: Path) -> None:
     (file := tmp_path / "run.toml").write_bytes(b"\xef\xbb\xbfname = 'a'")
     assert read_toml(file) == {"name": "a"}
 
@@ -144,5 +144,5 @@ def test_a_printed_flag_is_read_as_the_same_value_after_a_shell(value: Any) -> N
     assert parse_flags([typed]) == {"a": {"b": value}}
 
 
-def test_a_printed_flag_keeps_what_is_no_number() -> None:
+def test_a_printed_flag_round_trips_nan() -> None:
     assert math.isnan(parse_flags([as_flag("a", math.nan)])["a"])

@@ -68,7 +68,7 @@ def through_json(episode: Episode) -> Episode:
 
 
 @pytest.mark.parametrize("turn", [TURN, BARE])
-def test_a_turn_comes_back_as_it_was(turn: Turn) -> None:
+def test_a_turn_survives_json_unchanged(turn: Turn) -> None:
     back = turn_from_json(json.loads(json.dumps(turn_to_json(turn))))
     for name in ("prompt_ids", "reply_ids", "reply_logprobs"):
         wanted, found = getattr(turn, name), getattr(back, name)
@@ -83,7 +83,7 @@ def test_a_turn_comes_back_as_it_was(turn: Turn) -> None:
     assert without_arrays(back) == without_arrays(turn)
 
 
-def test_an_episode_comes_back_as_it_was() -> None:
+def test_an_episode_survives_json_unchanged() -> None:
     assert replace(through_json(EPISODE), turns=()) == replace(EPISODE, turns=())
     assert len(through_json(EPISODE).turns) == 2
 

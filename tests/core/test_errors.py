@@ -1,4 +1,4 @@
-"""Errors say what to do."""
+"""Errors name a remedy."""
 
 from __future__ import annotations
 
@@ -47,5 +47,5 @@ def test_no_text_names_a_package_that_no_index_has() -> None:
         (errors.RewardFailure, "reward"),
     ],
 )
-def test_a_failure_knows_its_cause(kind: type[errors.EpisodeFailure], cause: str) -> None:
+def test_a_failure_has_its_cause(kind: type[errors.EpisodeFailure], cause: str) -> None:
     assert kind("x").cause == cause

@@ -83,6 +83,6 @@ def test_a_folder_is_written_while_the_process_that_holds_it_runs(tmp_path: Path
 @pytest.mark.parametrize(
     "text", ["", "\n", "process 0 on x\n", "process -1 on x\n", "\udcff", "process 9 on \n", "a" * 999]
 )
-def test_a_damaged_lock_file_names_nobody(text: str, tmp_path: Path) -> None:
+def test_a_damaged_lock_file_names_no_process(text: str, tmp_path: Path) -> None:
     (tmp_path / ".lock").write_text(text, errors="surrogateescape")
     assert is_written(tmp_path) is False

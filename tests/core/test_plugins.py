@@ -59,7 +59,7 @@ def test_a_dotted_path_needs_no_listing(point: ExtensionPoint) -> None:
 
 
 @pytest.mark.parametrize(("path", "says"), [("no_such:X", "Cannot import"), ("cairn.core.plugins:X", "has no 'X'")])
-def test_a_wrong_dotted_path_says_what_is_wrong(path: str, says: str) -> None:
+def test_the_error_of_a_wrong_dotted_path_names_the_problem(path: str, says: str) -> None:
     with pytest.raises(CairnError, match=says):
         load_dotted(path)
 
@@ -72,7 +72,7 @@ def test_entry_points_are_listed_and_loaded(point: ExtensionPoint, monkeypatch: 
     assert point.load("outside") is POINTS
 
 
-def test_folders_are_plugins_where_the_point_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_are_plugins_at_points_with_a_leaf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ticket_desk", "_hidden", "no_leaf"):
         (tmp_path / "worlds" / name).mkdir(parents=True)
         (tmp_path / "worlds" / name / ("other.py" if name == "no_leaf" else "env.py")).write_text("ENV = 1")

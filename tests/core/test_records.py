@@ -1,4 +1,4 @@
-"""Records refuse what does not fit together."""
+"""Records reject inconsistent fields."""
 
 from __future__ import annotations
 

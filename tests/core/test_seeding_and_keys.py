@@ -50,7 +50,9 @@ def test_different_parts_give_different_seeds(one: list[str | int], two: list[st
 @pytest.mark.parametrize(
     ("one", "two"), [(("ab", "c"), ("a", "bc")), ((1,), ("1",)), (("a", "b"), ("b", "a")), ((), ("",))]
 )
-def test_parts_are_told_apart_by_place_and_type(one: tuple[str | int, ...], two: tuple[str | int, ...]) -> None:
+def test_seeds_differ_by_position_and_type_of_their_parts(
+    one: tuple[str | int, ...], two: tuple[str | int, ...]
+) -> None:
     assert derive_seed(*one) != derive_seed(*two)
 
 

@@ -1,4 +1,4 @@
-"""The step table keeps every row and every bit, in whatever order they come, and refuses what credit cannot use."""
+"""The step table keeps every row and every bit, in any order of rows, and rejects columns that credit cannot use."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_table_needs_an_episode() -> None:
         table(**{name: [] for name in COLUMNS})
 
 
-def test_what_is_left_out_is_filled_in() -> None:
+def test_omitted_columns_are_filled_in() -> None:
     built = table()
     assert built.trained.all()
     assert not built.truncated.any()
@@ -88,7 +88,7 @@ def test_what_is_left_out_is_filled_in() -> None:
     assert (built.channels, built.value, built.role, built.num_unscorable) == ({}, None, None, 0)
 
 
-def test_what_follows_a_step_is_the_next_steps_anchor_and_then_the_end_it_came_to() -> None:
+def test_the_next_anchor_is_that_of_the_next_step_or_of_the_end() -> None:
     built = table()
     assert built.next_anchor[1] == 2  # episode 7 goes from 3 to 2
     lost, won = built.next_anchor[[0, 3]], built.next_anchor[[2, 4]]
@@ -96,14 +96,14 @@ def test_what_follows_a_step_is_the_next_steps_anchor_and_then_the_end_it_came_t
     assert built.knows_next.all()
 
 
-def test_where_a_budget_cut_an_episode_nobody_knows_what_followed() -> None:
+def test_the_next_state_is_unknown_after_an_episode_cut_by_a_budget() -> None:
     built = table(truncated=[True, False, True, False, False])
     assert built.truncated.tolist() == [False, False, False, True, True]
     assert built.knows_next.tolist() == [True, True, True, False, False]
     assert len({*built.next_anchor[3:].tolist(), *built.next_anchor[:3].tolist()}) == 5
 
 
-def test_the_state_after_the_last_step_may_be_told() -> None:
+def test_the_state_after_the_last_step_may_be_given() -> None:
     built = table(next_anchor=[11, 12, 13, 2, 14], truncated=[True, False, True, False, False])
     assert built.next_anchor.tolist() == [14, 2, 12, 13, 11]
     assert built.knows_next.all()
@@ -151,7 +151,7 @@ NO_FLAGS: dict[str, tuple[Any, str]] = {  # of row 2
 
 @pytest.mark.parametrize("column", FLAGS)
 @pytest.mark.parametrize("kind", NO_FLAGS)
-def test_a_flag_is_true_or_false_and_nothing_else_stands_for_it(column: str, kind: str) -> None:
+def test_a_flag_must_be_true_or_false(column: str, kind: str) -> None:
     values, shown = NO_FLAGS[kind]
     row = 0 if kind == "a digit" else 2
     with pytest.raises(CairnError, match=rf"StepTable: {column} .*row {row}.*") as refused:
@@ -210,7 +210,7 @@ def test_a_masked_value_is_missing(column: str) -> None:
         ("turn", [0, float("nan"), 0, 0, 0], "turn must be an integer of 64 bits, got nan in row 1"),
     ],
 )
-def test_what_credit_could_not_use_is_refused_by_row(column: str, values: list[Any], says: str) -> None:
+def test_columns_that_credit_cannot_use_are_rejected_by_row(column: str, values: list[Any], says: str) -> None:
     with pytest.raises(CairnError, match=says):
         table(**{column: values})
 
@@ -293,7 +293,7 @@ def test_parts_of_episodes_are_those_that_the_environment_declares() -> None:
         StepTable.from_episodes([episode(1, "look")], parts=("won",))
 
 
-def test_where_nobody_recorded_the_end_of_an_episode_it_is_unknown() -> None:
+def test_an_unrecorded_end_of_an_episode_is_unknown() -> None:
     cut = episode(1, "look", "go", ending=Ending.truncated("turns"))
     assert StepTable.from_episodes([cut]).knows_next.tolist() == [True, False]
     assert StepTable.from_episodes([replace(cut, final=cut.turns[0].observation)]).knows_next.all()
@@ -348,7 +348,7 @@ def test_texts_that_do_not_fit_are_refused_by_their_names(changes: dict[str, Any
         StepTable.from_columns(**{**columns, **changes})
 
 
-def test_a_table_shows_its_size_and_what_it_has() -> None:
+def test_the_repr_of_a_table_shows_its_size_and_columns() -> None:
     table = StepTable.from_columns(
         group=[0, 0, 1, 1], episode=[0, 0, 1, 2], turn=[0, 1, 0, 0], anchor=[1, 2, 1, 1], action=[1, 2, 1, 2],
         reward=[0, 1, 0, np.nan], length=[3, 4, 5, 6], channels={"tests": [0, 1, 0, 0]}, allow_unscorable=True,

@@ -88,7 +88,7 @@ def test_arguments_are_read_in_every_form(reader: str, form: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["an object", "text of an object", "text twice"])
-def test_so_are_those_of_a_page(form: str) -> None:
+def test_arguments_of_gui_actions_are_read_in_every_form(form: str) -> None:
     given_ = {"bid": "7", "value": "</tool_call>"}
     said = {"an object": given_, "text of an object": json.dumps(given_), "text twice": json.dumps(json.dumps(given_))}
     assert by_gui("fill", said[form]) == given_

@@ -1,4 +1,4 @@
-"""Environments may keep one tuple of schemas: what callers get is their own."""
+"""Environments may keep one tuple of schemas: callers receive copies."""
 
 from __future__ import annotations
 

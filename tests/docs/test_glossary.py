@@ -48,7 +48,7 @@ def test_the_glossary_is_sorted_and_has_each_word_once() -> None:
     assert listed() == sorted(set(listed()), key=str.lower)
 
 
-def test_the_code_knows_every_word_of_the_glossary() -> None:
+def test_the_code_uses_every_word_of_the_glossary() -> None:
     text = " ".join(path.read_text().lower() for path in sources())
     words = set(re.findall(r"[a-z]+", text.replace("_", " ")))
     unknown = [word for word in listed() if not set(re.split(r"[ -]", word.lower())) <= words]

@@ -26,7 +26,7 @@ needs_builder = pytest.mark.skipif(find_spec("zensical") is None, reason="Zensic
 
 
 class _Targets(HTMLParser):
-    """Collects what a page links to and what it loads."""
+    """Collects the links and the loaded resources of a page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -111,7 +111,7 @@ def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
         assert not re.search(r"(url\(|@import)\s*[\"']?(https?:)?//", style.read_text(encoding="utf-8")), style.name
 
 
-def test_a_dead_link_and_a_missing_picture_are_seen(tmp_path: Path) -> None:
+def test_a_dead_link_and_a_missing_picture_are_detected(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text('<a href="b.html#x"></a><img src="c.png"><a href="#y"></a><a href="//d.e/f"></a>')
     assert dead(tmp_path) == ["a.html: b.html#x", "a.html: c.png"]
 

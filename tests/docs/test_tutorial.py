@@ -1,4 +1,4 @@
-"""Pages that say what is not so are caught, and what they leave running is ended."""
+"""Wrong statements of pages are caught, and processes that pages leave running are ended."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.processes import has_ended
 
 
 def page(tmp_path: Path, *fenced: tuple[str, str]) -> Path:
-    """Write a page with these blocks: what stands after the fence, and the text."""
+    """Write a page with these blocks: the info string of the fence, and the text."""
     path = tmp_path / "page.md"
     path.write_text("# Title\n\n" + "\n".join(f"```{info}\n{text}\n```\n" for info, text in fenced))
     return path
@@ -36,15 +36,15 @@ def test_commands_are_of_this_interpreter(tmp_path: Path) -> None:
     follow(tmp_path, ("sh", 'python -c "import sys; print(sys.executable)"'), ("text", sys.executable))
 
 
-def test_what_is_exported_holds_for_later_blocks(tmp_path: Path) -> None:
+def test_exported_variables_hold_for_later_blocks(tmp_path: Path) -> None:
     follow(tmp_path, ("sh", "export PLACE='a b'"), ("sh", 'echo "$PLACE"'), ("text", "a b"))
 
 
-def test_dots_stand_for_anything(tmp_path: Path) -> None:
+def test_dots_match_any_text(tmp_path: Path) -> None:
     follow(tmp_path, ("sh", "echo one; echo 2 two; echo 3"), ("text", "one\n... two\n3"))
 
 
-def test_dots_may_stand_for_nothing(tmp_path: Path) -> None:
+def test_dots_match_no_text(tmp_path: Path) -> None:
     follow(tmp_path, ("sh", "echo one; echo two"), ("text", "one\n...\ntwo\n..."))
 
 
@@ -78,12 +78,12 @@ def test_indented_code_is_refused(tmp_path: Path) -> None:
         blocks(tmp_path / "page.md")
 
 
-def test_what_a_page_leaves_running_is_ended(tmp_path: Path) -> None:
+def test_processes_that_a_page_leaves_running_are_ended(tmp_path: Path) -> None:
     folder = follow(tmp_path, ("sh", "sleep 1000 &\necho $! > process"))
     assert has_ended(int((folder / "process").read_text()))
 
 
-def test_the_list_of_tutorials_is_none(tmp_path: Path) -> None:
+def test_the_index_is_not_a_tutorial(tmp_path: Path) -> None:
     for name in ("index.md", "b.md", "a.md"):
         (tmp_path / name).touch()
     assert [found.name for found in pages(tmp_path)] == ["a.md", "b.md"]

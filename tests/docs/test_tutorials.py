@@ -1,4 +1,4 @@
-"""Every tutorial does what it says, as it is printed; the default run follows one of them in turn."""
+"""Every tutorial works as printed; the default run follows one of them in turn."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PARAMS = [
 @pytest.mark.xdist_group("memory")
 @pytest.mark.timeout(900)  # a page trains, several times, and a busy machine is slow
 @pytest.mark.parametrize("page", PARAMS)
-def test_the_tutorial_does_what_it_says(page: Path, tmp_path: Path) -> None:
+def test_the_tutorial_works_as_printed(page: Path, tmp_path: Path) -> None:
     run_page(page, tmp_path)
     for folder in {file.parent for file in tmp_path.rglob("checkpoints")}:
         check_held_out_tasks(folder)

@@ -1,13 +1,13 @@
 """Runs a page as a reader would: every fenced block of it, in order, in one folder.
 
 ==========================  ========================================================================================
-``sh``                      run by bash, stopped at the first command that fails; what it exports holds from then on
+``sh``                      run by bash, stopped at the first command that fails; its exports hold from then on
 ``python``, ``toml``, ...   with ``title="FILE"``: written to FILE
 ``python``                  without a title: run by this interpreter
-``text``                    what the block above it printed; ``...`` is anything or nothing, all white space is alike
+``text``                    the output of the block above it; ``...`` is anything or nothing, all white space is alike
 ==========================  ========================================================================================
 
-Any other block is an error, so that nothing on a page can be left out. What a page leaves running is ended with it.
+Any other block is an error, so that nothing on a page can be left out. Processes that a page leaves running are ended.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from markdown_it import MarkdownIt
 
 from tests.safety import without_pytest
 
-_KEPT = ".exported"  # in the page's folder: what its commands have exported
+_KEPT = ".exported"  # in the page's folder: the variables that its commands have exported
 _FRAME = '[ -f "$1" ] && . "./$1"; {block}\nexport -p > "$1"\n'
 
 
@@ -42,7 +42,7 @@ class Block:
 
 
 class PageError(AssertionError):
-    """What a page says is not so."""
+    """A statement of a page is wrong."""
 
 
 def blocks(page: Path) -> list[Block]:
@@ -103,8 +103,8 @@ def _write(block: Block, folder: Path, where: str) -> None:
 
 
 def _run(command: list[str], text: str, folder: Path, where: str, started: list[int]) -> str:
-    """Run a block in a process group of its own and return what it printed, errors included."""
-    with (folder / ".printed").open("w+", encoding="utf-8") as out:  # a file: what goes on behind does not hold it open
+    """Run a block in a process group of its own and return its output, errors included."""
+    with (folder / ".printed").open("w+", encoding="utf-8") as out:  # a file: background processes do not hold it open
         with subprocess.Popen(
             command, cwd=folder, env=_variables(), stdin=subprocess.PIPE, stdout=out, stderr=out, start_new_session=True
         ) as process:

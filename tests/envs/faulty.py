@@ -217,7 +217,7 @@ class OffersWhatItRefuses(Sound):
 
 
 class Unsolvable(Sound):
-    """Tasks that begin with amber are over at half their score, whatever is said; the others are as ever."""
+    """Tasks that begin with amber end at half their score after any action; the others are unchanged."""
 
     def best_score(self, task_id: str) -> float:
         return 0.5 if task_id.startswith("amber") else 1.0
@@ -323,7 +323,7 @@ class HidesState(Sound):
 
 
 class ForgetsDamage(Sound):
-    """What was smashed spoils the end; the anchor does not have it, and no text tells."""
+    """Earlier damage spoils the end, but neither the anchor nor any text contains it."""
 
     def start(self, task_id: str, rng: random.Random) -> str:
         self.is_smashed = False

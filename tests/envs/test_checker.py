@@ -63,7 +63,7 @@ LEAK = sample(LEAKS)[0]  # of the default run: each takes two seconds
 
 
 @pytest.mark.parametrize("name", PROPERTIES)
-def test_holds_for_a_sound_environment(name: str) -> None:
+def test_every_property_holds_for_a_sound_environment(name: str) -> None:
     report = check_property(name, Subject("tests.envs.faulty:Sound"))
     assert report.holds, report.detail
 

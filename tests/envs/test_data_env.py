@@ -1,4 +1,4 @@
-"""Tables of questions: what is read out of replies, what scores, and what tables are refused."""
+"""Tables of questions: extracted answers, scores, and rejected tables."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ SCORED = [
 
 
 @pytest.mark.parametrize(("scorer", "said", "gold", "is_right"), SCORED)
-def test_what_scores(scorer: Scorer, said: str, gold: Any, is_right: bool) -> None:
+def test_scorers_accept_only_correct_answers(scorer: Scorer, said: str, gold: Any, is_right: bool) -> None:
     assert scorer.score(said, {}, gold) is is_right
 
 
@@ -178,12 +178,12 @@ READ: list[tuple[Extract, str, str | None]] = [
 
 
 @pytest.mark.parametrize(("extract", "text", "found"), READ)
-def test_what_is_read(extract: Extract, text: str, found: str | None) -> None:
+def test_answers_are_extracted_from_replies(extract: Extract, text: str, found: str | None) -> None:
     assert extractor(extract)(text) == found
 
 
 @given(st.sampled_from(["all", "boxed", "answer", "hash", "last_number", "last_line"]), st.integers(-(10**9), 10**9))
-def test_what_is_written_is_read(extract: Extract, value: int) -> None:
+def test_a_written_answer_is_extracted_unchanged(extract: Extract, value: int) -> None:
     assert extractor(extract)(
         f"I add.\n{written(extract, str(value))}".removeprefix("I add.\n" if extract == "all" else "")
     ) == str(value)

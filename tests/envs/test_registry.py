@@ -42,7 +42,7 @@ def test_a_registered_environment_is_made_listed_and_known_to_gymnasium(target: 
     assert registry.address("mine") == PATH
 
 
-def test_gymnasium_knows_a_variant_by_a_name_with_one_slash() -> None:
+def test_gymnasium_registers_a_variant_under_a_name_with_one_slash() -> None:
     cairn.register("mine/other", Sound)
     assert cairn.make("mine/other").meta is Sound.meta
     assert type(gymnasium.make("cairn/mine-other").unwrapped) is Sound
@@ -70,12 +70,12 @@ def test_an_unknown_id_names_the_nearest_and_the_command() -> None:
         ("tests.envs.faulty:Nameless", "Nameless needs `meta = EnvMeta"),
     ],
 )
-def test_a_wrong_path_says_what_is_wrong(path: str, says: str) -> None:
+def test_the_error_of_a_wrong_path_names_the_problem(path: str, says: str) -> None:
     with pytest.raises(CairnError, match=says):
         cairn.make(path)
 
 
-def test_what_is_neither_class_nor_path_is_refused() -> None:
+def test_an_entry_that_is_neither_a_class_nor_a_path_is_rejected() -> None:
     with pytest.raises(CairnError, match="Expected PACKAGE"):
         cairn.register("mine", "tests.envs.faulty")
 
@@ -128,7 +128,7 @@ def test_a_class_inside_a_function_has_no_address() -> None:
         "import cairn, gymnasium; assert type(gymnasium.__loader__).__name__ == 'SourceFileLoader'",
     ],
 )
-def test_gymnasium_knows_the_ids_whichever_is_imported_first(code: str) -> None:
+def test_gymnasium_has_the_ids_in_either_order_of_imports(code: str) -> None:
     listed = [env_id for env_id in registry.ids() if env_id == "household"]
     if "{id}" in code and not listed:
         pytest.skip("no environment stands in envs/ yet")

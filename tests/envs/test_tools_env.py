@@ -1,4 +1,4 @@
-"""Functions as tools: an assistant on SQLite, what models are told of their mistakes, and what is refused."""
+"""Functions as tools: an assistant on SQLite, error messages for models, and rejected arguments."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_each_episode_has_a_world_of_its_own_and_closes_it() -> None:
         world.execute("SELECT 1")
 
 
-def test_what_is_wrong_with_a_call_is_its_result() -> None:
+def test_the_result_of_an_invalid_call_is_its_error() -> None:
     env = begun(orders)
     said = {
         call("sql", query="DROP"): "OperationalError: incomplete input",
@@ -413,7 +413,9 @@ def odd() -> object:
         (add, {"first": 4.5}, "first: Input should be a valid integer"),
     ],
 )
-def test_whatever_a_tool_does_is_a_text(function: Callable[..., Any], arguments: dict[str, Any], shown: str) -> None:
+def test_every_result_or_exception_of_a_tool_is_a_text(
+    function: Callable[..., Any], arguments: dict[str, Any], shown: str
+) -> None:
     env = tool(function)
     text = env.step(call(function.__name__, **arguments))[0]
     assert shown in text
@@ -425,7 +427,7 @@ def broken(world: object) -> str:
     raise CairnError("the server is gone")
 
 
-def test_failures_of_what_tools_need_are_no_results() -> None:
+def test_failures_of_resources_that_tools_need_are_raised() -> None:
     with pytest.raises(CairnError, match="server is gone"):
         tool(broken, world=dict).step(call("broken"))
     bound = cairn.tools_env(
@@ -517,7 +519,7 @@ def test_a_database_is_its_rows() -> None:
     assert state_bytes(one) != state_bytes(other)
 
 
-def test_unknown_contents_are_refused_or_stand_for_the_actions_so_far() -> None:
+def test_unknown_objects_are_rejected_or_identified_by_the_actions_so_far() -> None:
     loop: list[Any] = []
     loop.append(loop)
     for unknown in (object(), loop, {"a": object()}):

@@ -97,7 +97,7 @@ def skipped_without_programs() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("key", [0, 1, (1 << 63) - 1, 1 << 63, (1 << 64) - 1])
-def test_a_key_and_its_signed_form_stand_for_each_other(key: int) -> None:
+def test_signed_and_unsigned_keys_convert_to_each_other(key: int) -> None:
     assert -(1 << 63) <= signed(key) < 1 << 63
     assert unsigned(signed(key)) == key
     assert np.array([signed(key)]).astype(np.uint64)[0] == key
@@ -126,12 +126,12 @@ def test_texts_are_those_of_single_environments(mode: str, autoreset: gymnasium.
             is_last = turn == 3 and autoreset == gymnasium.vector.AutoresetMode.SAME_STEP
             assert list(info["final_obs"] if is_last else texts) == shown
         assert truncated.all()
-        assert list(kept) != shown  # what was given before does not change
+        assert list(kept) != shown  # earlier observations do not change
     finally:
         envs.close()
 
 
-def test_a_text_that_is_too_long_for_shared_memory_says_what_to_do() -> None:
+def test_the_error_of_a_text_too_long_for_shared_memory_names_the_setting() -> None:
     write: Any = write_to_shared_memory  # Any: its type is that of arrays
     space, memory = TextSpace(1 << 20), create_shared_memory(TextSpace(1 << 20), 2)
     for index, text in enumerate(("\u00e9\ud800 x" * 9, "")):

@@ -180,7 +180,7 @@ class Graphs(Mixed):
         ({"env": Graphs}, "OneOf has no words by default: give actions="),
     ],
 )
-def test_what_cannot_be_wrapped_is_refused(given: dict[str, Any], why: str) -> None:
+def test_arguments_that_cannot_be_wrapped_are_rejected(given: dict[str, Any], why: str) -> None:
     with pytest.raises(ConfigError, match=why):
         cairn.wrap(**given)
 

@@ -17,7 +17,7 @@ from cairn.envs.registry import ids
 
 ENV = "examples.doors:Doors"
 run = CliRunner()
-CHEAP: dict[str, tuple[str, ...]] = {  # what each is asked with, in an empty folder
+CHEAP: dict[str, tuple[str, ...]] = {  # arguments of each command in an empty folder
     "envs list": (),
     "envs new": ("ticket-desk",),
     "eval": (ENV, "--tasks", "3"),
@@ -29,7 +29,7 @@ CHEAP: dict[str, tuple[str, ...]] = {  # what each is asked with, in an empty fo
 
 
 def commands(found: Any, path: str = "") -> Iterator[tuple[str, Any]]:  # Any: Click's commands
-    """Yield every command that does something, with what is typed for it."""
+    """Yield every command that does something, with its arguments."""
     below = getattr(found, "commands", None)
     if below is None:
         yield path, found
@@ -49,7 +49,7 @@ def test_a_command_answers_programs(path: str) -> None:
     assert answers_json(COMMANDS[path]), f"cairn {path} has no --json"
 
 
-def test_a_command_that_does_not_is_seen() -> None:
+def test_a_command_without_json_output_is_detected() -> None:
     other = typer.Typer()
     other.command()(lambda: None)
     assert not answers_json(typer.main.get_command(other))
@@ -69,7 +69,7 @@ def test_an_answer_is_one_json_value_and_nothing_else(
 def test_an_environment_is_described_in_json(name: str) -> None:
     done = run.invoke(app, ["envs", "list", name, "--json"])
     if done.exit_code:
-        assert done.stderr.startswith("cairn: ")  # what it needs is not here
+        assert done.stderr.startswith("cairn: ")  # a requirement is missing here
         pytest.skip(done.stderr)
     assert {each["name"] for each in json.loads(done.stdout)["settings"]} >= {"turn_limit"}
 
@@ -90,7 +90,7 @@ def test_an_unknown_option_is_refused(path: str) -> None:
 
 
 @pytest.mark.parametrize("place", COMPLETERS)
-def test_what_is_completed_is_a_parameter_of_some_command(place: str) -> None:
+def test_every_completed_name_is_a_parameter_of_some_command(place: str) -> None:
     path, _, name = place.rpartition(".")
     chosen = [COMMANDS[path]] if path else COMMANDS.values()
     assert any(parameter.name == name for command in chosen for parameter in command.params)

@@ -36,7 +36,7 @@ TEXTS = (
 TAGS = "</tool_response>", "<tool_response>", "<tool_call>\n{}\n</tool_call>", "<<|im_end|>|im_end|>", "<|im_end|"
 SPELLED = (*HOSTILE, *TAGS)
 THOUGHTS = ("", *(f"<think>\n{text}\n</think>\n\n" for text in ("", "A key.", "Perhaps.\n\n")))
-# What the tokenizers of Qwen and Llama split a text into: runs of punctuation end with the newlines behind them.
+# The words of a text in the tokenizers of Qwen and Llama: runs of punctuation end with the newlines behind them.
 WORDS = "|".join(
     (
         r"(?i:'s|'t|'re|'ve|'m|'ll|'d)",

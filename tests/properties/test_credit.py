@@ -51,7 +51,7 @@ def table_of(episodes: Made, rows: Sequence[int] | None = None) -> StepTable:
 
 
 def optional_columns(group: Sequence[int], reward: Sequence[float], anchor: Sequence[int]) -> dict[str, Any]:
-    """Return what some methods cannot do without: facts that are the same for steps that are the same."""
+    """Return the columns that some methods need: facts that are the same for steps that are the same."""
     state = np.array(anchor, np.float64)
     return {
         "channels": {
@@ -88,7 +88,7 @@ def test_one_finite_float64_a_turn(method: str, episodes: Made) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 @given(episodes=made, data=st.data())
-def test_rows_come_back_in_the_callers_order(method: str, episodes: Made, data: st.DataObject) -> None:
+def test_rows_are_returned_in_the_callers_order(method: str, episodes: Made, data: st.DataObject) -> None:
     straight = advantages(table_of(episodes), method)
     rows = data.draw(st.permutations(range(len(straight))))
     np.testing.assert_allclose(advantages(table_of(episodes, rows), method), straight[rows], rtol=1e-9, atol=1e-12)
@@ -125,7 +125,7 @@ def test_a_task_whose_episodes_are_all_alike_has_no_advantage(method: str, steps
 
 @pytest.mark.parametrize("method", keepers("lone"))
 @given(rewards=st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=6))
-def test_a_lone_episode_that_never_comes_back_has_no_advantage(method: str, rewards: list[float]) -> None:
+def test_a_single_episode_that_revisits_no_state_has_no_advantage(method: str, rewards: list[float]) -> None:
     found = advantages(table_of([(0, [(state, reward, True) for state, reward in enumerate(rewards)])]), method)
     np.testing.assert_allclose(found, np.zeros(len(found)), atol=1e-9)
 

@@ -1,8 +1,8 @@
-"""Every credit method keeps its advantages within a bound, whatever the rewards, replies and endings.
+"""Every credit method keeps its advantages within a bound, for all rewards, replies and endings.
 
 The rule: no advantage is larger than `BOUND`,
 
-- whatever the rewards, where the settings divide by a standard deviation ("std" is among them);
+- for all rewards, where the settings divide by a standard deviation ("std" is among them);
 - for rewards whose returns lie in [-1, 1], with all other settings: these may give advantages in units of rewards, so
   shifted rewards are divided by the largest return first.
 

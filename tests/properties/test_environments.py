@@ -62,7 +62,7 @@ COSTLY = [
 
 
 @pytest.mark.parametrize(("env_id", "name"), CHEAP)
-def test_environment_keeps(env_id: str, name: str) -> None:
+def test_environment_has_property(env_id: str, name: str) -> None:
     check(env_id, name, 1.0)
 
 
@@ -74,7 +74,7 @@ def test_environment_keeps(env_id: str, name: str) -> None:
         *sampled_params(COSTLY, parts=64),
     ],
 )
-def test_costly_environment_keeps(env_id: str, name: str) -> None:
+def test_costly_environment_has_property(env_id: str, name: str) -> None:
     check(env_id, name, SHARE if waits(env_id) else 1.0)
 
 
@@ -84,5 +84,5 @@ def test_costly_environment_keeps(env_id: str, name: str) -> None:
     ("env_id", "name"),
     sample(((env_id, name) for env_id in ENVS.ids() if waits(env_id) for name in PROPERTIES), parts=32),
 )
-def test_environment_that_waits_keeps_in_all_episodes(env_id: str, name: str) -> None:
+def test_blocking_environment_has_property_in_all_episodes(env_id: str, name: str) -> None:
     check(env_id, name, 1.0)

@@ -1,4 +1,4 @@
-"""Every reply form keeps these, found by discovery: any text is read, and what is written is read as what was meant.
+"""Properties of every reply form, found by discovery: any text is parsed, and a written action is parsed unchanged.
 
 Texts are drawn at random, and built from the very words and marks of the forms, where mistakes are near.
 """
@@ -52,7 +52,7 @@ def test_any_text_is_read(name: str) -> None:
 
 
 @EVERY
-def test_what_is_written_is_read_as_what_was_meant_or_refused(name: str) -> None:
+def test_a_written_action_is_parsed_unchanged_or_rejected(name: str) -> None:
     of = form(name)
 
     @MANY
@@ -67,10 +67,10 @@ def test_what_is_written_is_read_as_what_was_meant_or_refused(name: str) -> None
 
 @EVERY
 @pytest.mark.parametrize("action", ["go to desk 1", "put(mug, desk)", "take key 7 from drawer 2", "search[red shoes]"])
-def test_ordinary_actions_can_be_said(name: str, action: str) -> None:
+def test_ordinary_actions_are_written_and_parsed_unchanged(name: str, action: str) -> None:
     assert form(name).parse(form(name).write(action)) == Parsed(action, is_valid=True)
 
 
 @EVERY
-def test_the_model_is_told_of_the_form(name: str) -> None:
+def test_every_form_has_a_prompt_for_the_model(name: str) -> None:
     assert name in shipped_prompts("forms")

@@ -1,4 +1,4 @@
-"""No action raises out of `step`, whatever its text, and the environment can be reset afterwards.
+"""No action raises out of `step`, for any text, and the environment can be reset afterwards.
 
 Actions are drawn from broken JSON, wrong types, huge numbers, deep nesting, lone surrogates, control characters and
 damaged admissible actions. Programs that attack the sandbox are in `tests/sandboxes/attacks`.

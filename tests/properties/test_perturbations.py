@@ -30,7 +30,8 @@ pytestmark = pytest.mark.rotating(3)
 
 NOT_HERE = (MissingDataError, MissingExtraError, MissingProgramError)
 SHARE = {False: 1 / 8, True: 1 / 32}  # of the properties' episodes; less of those that wait
-# What no words can change; and what is long to show, and the same in all environments, in one of them.
+# Properties that no wording can change; and properties that are slow to check and equal in all environments, each with
+# the one environment that checks it.
 UNTOUCHED, ONCE = {"leaks", "random-agent", "constant-agent", "score-range", "errors"}, {"other-process": "household"}
 WORDED = sorted(set(PROPERTIES) - {"oracle"} - UNTOUCHED)
 CASES = [
@@ -51,7 +52,7 @@ def plain(env_id: str) -> TextEnv:
 
 
 def perturbed(env_id: str, name: str) -> Perturbed:
-    """The environment under the perturbation; skips what cannot run here, and what says that it cannot be told so."""
+    """The environment under the perturbation; skips environments that cannot run here or do not support it."""
     try:
         env = subject(env_id, name).env
     except NOT_HERE as error:
@@ -68,7 +69,7 @@ def side_by_side(env_id: str, name: str, steps: int = 12) -> Iterator[tuple[Text
     """Play the oracle, with some chance, in the plain environment and the perturbed one, and yield pairs of frames."""
     env = perturbed(env_id, name)
     for task, seed in subject(env_id, name).episodes(32):
-        env.reset(seed=seed, options={"task": task})  # draws what actions are called
+        env.reset(seed=seed, options={"task": task})  # draws the names of the actions
         other = list(play(plain(env_id), task, seed, explore("side by side", seed), steps))
         actions = script([translated(env, frame.action or "") for frame in other[1:]])
         for mine, theirs in zip(play(env, task, seed, actions, len(other) - 1), other, strict=True):
@@ -82,7 +83,7 @@ def translated(env: Perturbed, action: str) -> str:
 
 
 @pytest.mark.parametrize(("env_id", "name"), CASES)
-def test_what_is_true_stays_the_same(env_id: str, name: str) -> None:
+def test_a_perturbation_keeps_rewards_endings_anchors_and_counts_of_actions(env_id: str, name: str) -> None:
     for _, mine, theirs in side_by_side(env_id, name):
         assert (mine.reward, mine.is_terminated, mine.is_truncated) == (
             theirs.reward, theirs.is_terminated, theirs.is_truncated
@@ -94,7 +95,7 @@ def test_what_is_true_stays_the_same(env_id: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(("env_id", "name"), CASES)
-def test_something_of_what_is_told_differs(env_id: str, name: str) -> None:
+def test_a_perturbation_changes_some_text(env_id: str, name: str) -> None:
     told = [
         (mine.text, mine.info["admissible_actions"], mine.info["tools"])
         != (theirs.text, theirs.info["admissible_actions"], theirs.info["tools"])
@@ -128,7 +129,7 @@ def check(env_id: str, name: str, property_name: str) -> None:
 @pytest.mark.parametrize(
     ("env_id", "name"), [(env_id, name) for env_id in IDS for name in PERTURBATIONS.ids() if not waits(env_id)]
 )
-def test_an_environment_in_other_words_keeps(env_id: str, name: str, property_name: str) -> None:
+def test_a_perturbed_environment_has_property(env_id: str, name: str, property_name: str) -> None:
     if ONCE.get(property_name, env_id) != env_id:
         pytest.skip(f"shown in {ONCE[property_name]}")
     check(env_id, name, property_name)
@@ -138,12 +139,12 @@ def test_an_environment_in_other_words_keeps(env_id: str, name: str, property_na
 @pytest.mark.parametrize(
     ("env_id", "name", "property_name"), sample(product(filter(waits, ENVS.ids()), PERTURBATIONS.ids(), WORDED))
 )
-def test_an_environment_that_waits_keeps_in_other_words(env_id: str, name: str, property_name: str) -> None:
+def test_a_perturbed_blocking_environment_has_property(env_id: str, name: str, property_name: str) -> None:
     check(env_id, name, property_name)
 
 
 @pytest.mark.parametrize("env_id", [each for each in IDS if not waits(each)])
-def test_all_at_once(env_id: str) -> None:
+def test_all_perturbations_work_together(env_id: str) -> None:
     every: dict[str, dict[str, Any]] = {name: {} for name in PERTURBATIONS.ids()}  # Any: each one's own
     env = registry.make(env_id, perturb=every)
     for task, seed in subject(env_id, "rename").episodes(32):
@@ -177,7 +178,7 @@ def test_old_names_are_refused_and_every_new_one_is_understood(env_id: str) -> N
             env.reset(seed=seed, options={"task": task})
 
 
-def test_names_are_told_and_said_in_lower_case() -> None:
+def test_command_names_are_in_lower_case() -> None:
     for env_id in ENVS.ids():
         try:
             env = plain(env_id)

@@ -1,9 +1,9 @@
-"""What was sampled is what is trained on, to the token, under hostile text.
+"""Training uses exactly the sampled tokens, under hostile text.
 
 Covers every chat template in `configs/templates`, every context that makes ids (found by discovery), and every back end
-that samples ids on this machine or through a server of ours, each with a byte-level tokenizer and with one of the
-SentencePiece kind, under which text does not come back as it was. vLLM is covered with one template: each policy needs
-an engine of its own.
+that samples ids on this machine or through a local server, each with a byte-level tokenizer and with one of the
+SentencePiece kind, whose decoded text differs from the encoded one. vLLM is covered with one template: each policy
+needs its own engine.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ CASES = [(name, settings) for name in MAKE_IDS for settings in ({}, *FURTHER.get
 
 
 def byte_level(marks: Sequence[str]) -> PreTrainedTokenizerFast:
-    """Return a tokenizer like Qwen's and Llama 3's: every text comes back, marks are no words of the model."""
+    """Return a tokenizer like Qwen's and Llama 3's: every text comes back, marks are not words of the model."""
     made = Tokenizer(models.BPE())
     made.pre_tokenizer, made.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
     special = ["</s>", "<|act|>", *marks]
@@ -159,7 +159,7 @@ SETTINGS: dict[str, dict[str, Any]] = {"hf": {"chunk": 700}, "vllm": {"cache_gib
 
 
 class Watched:
-    """A back end with one slot that notes what its model computes at each place, and what it answers."""
+    """A back end with one slot that records the computation of its model at each position, and its replies."""
 
     num_slots, tokens_processed = 1, 0
     cache_tokens: int | None = None
@@ -173,7 +173,7 @@ class Watched:
         self.computed: list[dict[int, int]] = []  # at the end of each reply: id by place
         self._now: dict[int, int] = {}
         self._hook = of.model.get_decoder().register_forward_pre_hook(self._note, with_kwargs=True)
-        self._is_elsewhere = name == "vllm"  # the model: what is sent to it can be watched
+        self._is_elsewhere = name == "vllm"  # the model: its inputs can be watched
         if self._is_elsewhere:
             self._send, self._of._engine.submit = self._of._engine.submit, self._sent
 
@@ -183,11 +183,11 @@ class Watched:
             self._of._engine.submit = self._send
         self._of.close()
 
-    def _sent(self, ids: list[int], *rest: Any) -> Any:  # Any: whatever the engine takes and gives
+    def _sent(self, ids: list[int], *rest: Any) -> Any:  # Any: all arguments and results of the engine
         self._now.update(enumerate(ids))
         return self._send(ids, *rest)
 
-    def _note(self, _: Any, __: Any, given: dict[str, Any]) -> None:  # Any: torch hands on what the model was given
+    def _note(self, _: Any, __: Any, given: dict[str, Any]) -> None:  # Any: torch passes the arguments of the model
         self._now.update(zip(given["position_ids"][0].tolist(), given["input_ids"][0].tolist(), strict=True))
 
     def submit(self, slot: int, request: Request) -> None:
@@ -310,7 +310,7 @@ def hold() -> Iterator[Callable[[str, Policy], None]]:
 
 @pytest.mark.parametrize(("name", "settings"), CASES, ids=[f"{name}{number}" for number, (name, _) in enumerate(CASES)])
 @pytest.mark.parametrize(("backend", "kind", "template"), RUNS)
-def test_what_was_sampled_is_what_is_trained_on(
+def test_sampled_tokens_are_the_training_tokens(
     backend: str,
     kind: str,
     template: str | None,
@@ -365,7 +365,7 @@ def server() -> Iterator[Server]:
 
 @pytest.mark.parametrize(("name", "settings"), CASES, ids=[f"{name}{number}" for number, (name, _) in enumerate(CASES)])
 @pytest.mark.parametrize(("kind", "template"), sampled_params(itertools.product(KINDS, (None, "chatml")), parts=2))
-def test_what_a_server_samples_is_what_is_trained_on(
+def test_tokens_sampled_by_a_server_are_the_training_tokens(
     server: Server, kind: str, template: str | None, name: str, settings: dict[str, Any], tmp_path: Path
 ) -> None:
     of = policy(kind, template)

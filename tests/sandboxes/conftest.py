@@ -1,4 +1,4 @@
-"""What sandboxes need besides this machine: an engine with an image, a server, what a network leads to, a browser."""
+"""Requirements of sandboxes besides this machine: an engine with an image, a server, network targets, a browser."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def network_session(lasting_network: Session, listed: Listener, other: Listener)
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Give a browser for all tests of a module; skip where there is none."""
+    """Give a browser for all tests of a module; skip if there is no browser."""
     try:
         find_browser()
     except MissingProgramError as error:

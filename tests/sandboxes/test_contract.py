@@ -1,4 +1,4 @@
-"""What every kind of sandbox keeps, on those that work here: results, limits, files, open programs, clean ends."""
+"""Contract of every kind of sandbox that works here: results, limits, files, open programs, clean ends."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def session(lasting: Session) -> Session:
 # -- results -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_program_that_exits_tells_its_code_and_both_of_its_outputs(session: Session) -> None:
+def test_a_program_that_exits_returns_its_code_and_both_of_its_outputs(session: Session) -> None:
     result = session.run(["sh", "-c", "echo out; echo err >&2; exit 3"])
     assert (result.exit_code, result.signal, result.limit, result.is_ok) == (3, None, None, False)
     assert (result.stdout, result.stderr, result.output) == (b"out\n", b"err\n", "out\nerr\n")
@@ -119,7 +119,7 @@ def test_nothing_of_one_source_is_left_for_the_next(session: Session) -> None:
     ).stdout == (b"False False\n")
 
 
-def test_a_signal_is_told_and_no_exit_code(session: Session) -> None:
+def test_a_program_ended_by_a_signal_returns_the_signal_and_no_exit_code(session: Session) -> None:
     for number in (9, 15):
         result = session.run(["sh", "-c", f"kill -{number} $$"])
         assert (result.exit_code, result.signal, result.limit) == (None, number, None)
@@ -130,7 +130,7 @@ def test_a_command_that_is_not_there_exits_with_127(session: Session) -> None:
     assert (result.exit_code, result.stderr) == (127, b"no-such-command: No such file or directory\n")
 
 
-def test_standard_input_arrives_whole_and_every_byte_comes_back(session: Session) -> None:
+def test_standard_input_arrives_whole_and_every_byte_is_returned(session: Session) -> None:
     sent = os.urandom(3 * MIB)
     code = "import hashlib, sys; print(hashlib.sha256(sys.stdin.buffer.read()).hexdigest())"
     assert session.run_python(code, stdin=sent).stdout.decode().strip() == hashlib.sha256(sent).hexdigest()
@@ -140,7 +140,7 @@ def test_standard_input_arrives_whole_and_every_byte_comes_back(session: Session
     assert session.run(["true"], stdin=sent).is_ok  # one that reads nothing
 
 
-def test_programs_see_their_own_environment_and_nothing_of_ours(
+def test_programs_see_their_own_environment_and_not_that_of_the_host_process(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CAIRN_SECRET", "hidden")
@@ -154,7 +154,7 @@ def test_programs_see_their_own_environment_and_nothing_of_ours(
     assert "CAIRN_SECRET" not in env
 
 
-def test_what_a_program_has_started_ends_with_it(session: Session) -> None:
+def test_processes_that_a_program_started_end_with_it(session: Session) -> None:
     mark = f"9{time.time_ns() % 10**7}.25"
     assert session.run(["sh", "-c", f"sleep {mark} & exit 0"]).is_ok
     detached = f"import os\nif os.fork() == 0:\n    os.setsid()\n    os.execvp('sleep', ['sleep', '{mark}'])"
@@ -177,7 +177,7 @@ REACHING: dict[LimitName, str] = {
 
 
 @pytest.mark.parametrize("name", REACHING)
-def test_a_limit_is_reported_by_its_name_and_the_session_goes_on(session: Session, name: LimitName) -> None:
+def test_a_reached_limit_is_reported_by_its_name_and_the_session_continues(session: Session, name: LimitName) -> None:
     # A limit that is noticed too late is reported as "wall": the programs that could end by themselves sleep longer.
     result = session.run_python(REACHING[name], wall_s=0.4 if name == "wall" else None)
     assert (result.limit, result.is_ok) == (name, False), result
@@ -326,7 +326,7 @@ def test_a_pipe_in_the_way_holds_nothing_up(session: Session) -> None:
     assert session.read_file("pipe") == b"file"
 
 
-def test_what_is_too_long_is_refused(session: Session) -> None:
+def test_files_that_are_too_long_are_rejected(session: Session) -> None:
     with pytest.raises(FileRefused, match="may have"):
         session.write_file("x", bytes(LIMITS.file_bytes + 1))
     session.write_file("x", bytes(1000))
@@ -384,7 +384,7 @@ def test_an_open_program_keeps_its_state_and_other_runs_leave_it_alone(session: 
         session.send_line("1")
 
 
-def test_an_open_program_that_takes_too_long_is_interrupted_and_keeps_its_state(session: Session) -> None:
+def test_an_open_program_beyond_its_time_limit_is_interrupted_and_keeps_its_state(session: Session) -> None:
     session.start_program(COUNTER)
     assert session.send_line("5").line == "5"
     late = session.send_line("sleep", wall_s=0.3)
@@ -444,7 +444,7 @@ def test_an_open_program_that_does_not_listen_is_killed(session: Session) -> Non
     assert (late.line, late.limit, late.signal) == (None, "wall", 9)
 
 
-def test_the_end_of_an_open_program_is_told(session: Session) -> None:
+def test_the_end_of_an_open_program_is_reported(session: Session) -> None:
     session.start_program(COUNTER)
     ended = session.send_line("die")
     assert (ended.line, ended.exit_code, ended.limit) == (None, 4, None)
@@ -492,7 +492,7 @@ def test_a_reset_leaves_no_file_no_process_and_no_open_program(
     session: Session, sandbox: Sandbox, canary: Path
 ) -> None:
     mark = f"8{time.time_ns() % 10**7}.25"
-    # What is trusted shares /dev/shm with its user, and nobody empties that.
+    # Trusted programs share /dev/shm with their user, and nobody empties it.
     leave = LEAVE.replace(", '/dev/shm'", "") if sandbox.name == "process" else LEAVE
     leads_to = str(canary) if sandbox.name in ("process", "landlock") else "/etc"  # the others hide the host's folders
     leave = f"CANARY = {leads_to!r}\n{leave}"
@@ -562,7 +562,7 @@ def running(command: str) -> list[int]:
 
 
 def traces(sandbox: Sandbox, folder: str) -> list[str]:
-    """Return what this process has on this machine: processes below it, folders, containers."""
+    """Return the traces of this process on this machine: processes below it, folders, containers."""
     found = [f"process {pid}" for pid in below(os.getpid())]
     found += os.listdir(folder)
     if isinstance(sandbox, Docker):

@@ -1,4 +1,4 @@
-"""Lists of addresses: what they take, where they lead, and what of HTTP is understood on the way."""
+"""Lists of addresses: valid entries, resolved addresses, and the subset of HTTP that the proxy parses."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_entries_are_kept_in_one_form(given: str, kept: str) -> None:
         ),
     ],
 )
-def test_what_is_no_entry_is_refused_with_what_was_expected(given: str) -> None:
+def test_an_invalid_entry_is_rejected_with_the_expected_form(given: str) -> None:
     with pytest.raises(ConfigError, match=r"network\.0: .*(expected|list the address itself)"):
         new_sandbox("bubblewrap", network=[given])
 
@@ -139,7 +139,7 @@ def test_a_request_is_passed_on_to_the_host_that_it_names() -> None:
         *("GET http://a.org/ HTTP/1.1\r\nHost : c", "GET http://a\\b.org/ HTTP/1.1", "get http://a.org/ HTTP/1.1"),
     ],
 )
-def test_what_is_not_understood_is_not_passed_on(head: str) -> None:
+def test_a_malformed_request_is_not_forwarded(head: str) -> None:
     with pytest.raises(proxy.ProxyRefusal, match="expected CONNECT host:port") as refused:
         proxy.parsed(f"{head}\r\n\r\n".encode("latin-1"))
     assert refused.value.answer.startswith(b"HTTP/1.1 400 Bad Request\r\n")

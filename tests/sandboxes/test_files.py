@@ -44,7 +44,7 @@ def session(shared: Session) -> Session:
     return shared
 
 
-def test_what_is_written_is_read(session: Session) -> None:
+def test_written_files_are_read_back(session: Session) -> None:
     every = bytes(range(256))
     session.write_file("a/b/c.bin", every, mode=0o755)
     session.write_file("a/text", "text \udce9\n")
@@ -86,14 +86,14 @@ def test_links_are_not_followed(session: Session) -> None:
     session.write_file("hard", "new")
     session.write_file("link", "new")
     session.write_file("pipe", "new")
-    assert session.read_file("kept") == b"kept\n"  # what the hard link was of is as it was
+    assert session.read_file("kept") == b"kept\n"  # the target of the hard link is unchanged
     assert session.read_file("link") == b"new"
     session.remove("folder")
     assert [entry.path for entry in session.list_files()] == ["hard", "kept", "link", "near", "pipe"]
     assert session.run_python(READ_CANARY).output == "['passwd'] kept\n"
 
 
-def test_what_is_too_much_is_refused(session: Session) -> None:
+def test_files_beyond_the_limits_are_rejected(session: Session) -> None:
     with pytest.raises(FileRefused, match="a file may have 1048576"):
         session.write_file("big", bytes((1 << 20) + 1))
     session.write_file("a", bytes(1000))

@@ -19,12 +19,12 @@ LIMITS = Limits(wall_s=5)
 
 
 def in_fork(work: Callable[[], Any]) -> Any:  # Any: JSON
-    """Return what a function returns in a fork of this process."""
+    """Return the result of a function in a fork of this process."""
     readable, writable = os.pipe()
     if (child := os.fork()) == 0:
         try:
             answer: Any = work()
-        except BaseException as error:  # noqa: BLE001  (told to the parent, where the test fails)
+        except BaseException as error:  # noqa: BLE001  (sent to the parent, where the test fails)
             answer = repr(error)
         os.write(writable, json.dumps(answer).encode())
         os._exit(0)

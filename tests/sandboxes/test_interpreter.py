@@ -1,4 +1,4 @@
-"""An interpreter that calls the host: what its calls cost it, and what it cannot do by them."""
+"""An interpreter that calls the host: the cost of its calls, and their limits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def session() -> Iterator[Session]:
 
 
 class Clock:
-    """A clock that stands still but where it is told to go on."""
+    """A clock that advances only on request."""
 
     def __init__(self) -> None:
         self.now = 0.0

@@ -169,7 +169,7 @@ def test_a_request_that_the_supervisor_fails_at_is_the_programs(session: Session
     assert session.list_files() == ()
 
 
-def test_of_a_server_too(tmp_path: Path, server_kind: str) -> None:
+def test_a_lost_session_of_a_server_is_replaced_too(tmp_path: Path, server_kind: str) -> None:
     with server(tmp_path, kind=server_kind) as running, running.remote().session() as session:
         session.run(["touch", "kept"])
         _kill_places(running)

@@ -31,7 +31,7 @@ print(sum(name.isdigit() for name in os.listdir("/proc")) < 6)
 
 
 def _left() -> dict[str, set[str]]:
-    """Return what this process has on the machine: descriptors, children, mounts, control groups, folders."""
+    """Return the resources of this process on the machine: descriptors, children, mounts, control groups, folders."""
     children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
     return {
         "descriptors": set(os.listdir("/proc/self/fd")),
@@ -69,7 +69,7 @@ def test_nothing_is_left_after_many_episodes() -> None:
     assert {what: after[what] - before[what] for what in after} == {what: set() for what in after}
 
 
-def test_a_pool_keeps_so_many_and_gives_warm_ones_first() -> None:
+def test_a_pool_keeps_at_most_its_size_and_gives_warm_sessions_first() -> None:
     pool = SessionPool(usable("bubblewrap"), keep=2)
     pool.warm(5)
     first, second, third = pool.take(), pool.take(), pool.take()

@@ -1,4 +1,4 @@
-"""Programs in sessions of every kind: what they print, how they end, what they leave."""
+"""Programs in sessions of every kind: their output, their ends, and cleanup."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_program_may_have_modules_of_the_supervisors_names(session: Session) -
     assert result.output == f"{len(names)}\n"
 
 
-def test_bytes_that_are_no_text(session: Session) -> None:
+def test_output_that_is_not_text(session: Session) -> None:
     every = bytes(range(256))
     done = session.run(["cat"], stdin=every * 100)
     assert done.stdout == every * 100
@@ -59,9 +59,9 @@ def test_bytes_that_are_no_text(session: Session) -> None:
     )
 
 
-def test_input_that_nobody_reads_and_input_that_never_ends_for_others(session: Session) -> None:
+def test_unread_input_and_missing_input_do_not_block(session: Session) -> None:
     assert session.run(["true"], stdin=b"x" * (1 << 20)).is_ok
-    assert session.run(["cat"]).stdout == b""  # without input there is none, rather than the host's
+    assert session.run(["cat"]).stdout == b""  # without input it reads nothing, rather than the host's input
 
 
 @pytest.mark.parametrize(
@@ -118,10 +118,10 @@ def test_limits_are_reported_by_name(session: Session, source: str, limit: str) 
     assert done.limit == limit
     assert not done.is_ok
     assert len(done.stdout) <= LIMITS.output_bytes
-    assert session.run_python("print(1)").is_ok  # and the session goes on
+    assert session.run_python("print(1)").is_ok  # and the session continues
 
 
-def test_times_and_memory_are_told(session: Session) -> None:
+def test_times_and_memory_are_reported(session: Session) -> None:
     done = session.run_python("kept = bytearray(24 << 20)\nimport time\nend = time.process_time() + 0.2\n"
                               "while time.process_time() < end: pass\ntime.sleep(0.3)")  # fmt: skip
     assert 0.5 <= done.wall_s < 50
@@ -137,7 +137,7 @@ def test_a_wall_limit_above_the_sessions_is_cut(name: str) -> None:
     assert done.wall_s >= 0.3
 
 
-def test_what_a_program_started_ends_with_it(session: Session) -> None:
+def test_processes_that_a_program_started_end_with_it(session: Session) -> None:
     script = """
 import os, time
 for _ in range(3):
@@ -151,7 +151,7 @@ for _ in range(3):
     assert session.list_files() == ()
 
 
-def test_closed_sessions_and_sandboxes_that_cannot_be_say_so() -> None:
+def test_closed_sessions_and_invalid_sandboxes_raise_errors() -> None:
     session = usable("bubblewrap").session()
     session.close()
     session.close()

@@ -23,7 +23,7 @@ class DoomedConfig(EnvConfig):
 
 
 class Doomed(Doors):
-    """Doors, of which some tasks cannot be played; whoever asks an oracle is spared."""
+    """Doors, of which some tasks cannot be played, except by an agent that uses the oracle."""
 
     Config: ClassVar[type[EnvConfig]] = DoomedConfig
 

@@ -1,4 +1,4 @@
-"""What a listener hears of a phase, by hand."""
+"""Progress reports to a callback in a phase, by hand."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def episode(success: bool | None, *versions: int) -> Episode:
     )
 
 
-def test_rates_are_since_the_beginning_and_failures_are_no_outcomes() -> None:
+def test_rates_are_since_the_beginning_and_failures_do_not_count_as_outcomes() -> None:
     heard, now, tokens = Heard(), [100.0], [1000]
     meter = RolloutProgressMeter(heard, lambda: 7, lambda: tokens[0], version=5, clock=lambda: now[0])
     now[0], tokens[0] = 102.0, 1600
     meter.ended(episode(True, 3, 4))  # newest weights: one update behind
     now[0] = 102.1
-    meter.ended(episode(None, 5))  # too early to be told again
+    meter.ended(episode(None, 5))  # too early for another report
     now[0] = 104.0
     meter.ended(episode(False, 5))
     assert heard.done == 3
@@ -54,7 +54,7 @@ def test_rates_are_since_the_beginning_and_failures_are_no_outcomes() -> None:
     ]
 
 
-def test_a_run_tells_while_episodes_are_under_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_reports_progress_during_episodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(callbacks, "_EVERY_S", 0.0)  # its phases may be over before it is time
     heard = Heard()
     train(DOORS, {**AHEAD, "trainer.updates": 2}, folder=tmp_path, callback=heard)

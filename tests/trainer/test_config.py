@@ -43,7 +43,7 @@ ROOT = Path(__file__).parents[2]
         ({"imitation.episodes": 5}, r"imitation.oracle: examples.doors:Doors has \('reader',\), got 'explorer'"),
     ],
 )
-def test_what_cannot_work_is_refused(overrides: dict[str, Any], message: str) -> None:
+def test_invalid_settings_are_rejected(overrides: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         load_run_config(DOORS, overrides)
 
@@ -58,12 +58,12 @@ def test_settings_of_a_method_that_is_not_chosen_wait_for_it() -> None:
     assert load_run_config(tables, {"credit.method": "gigpo"}).credit.settings == {"gamma": 0.5}
 
 
-def test_evaluation_settings_stand_on_those_of_training() -> None:
+def test_evaluation_settings_override_those_of_training() -> None:
     config = load_run_config({**DOORS, "eval": {"config": {"turn_limit": 4}}}, {"env.config": {"turn_limit": 3}})
     assert (config.env.config, config.eval_env) == ({"turn_limit": 3}, {"turn_limit": 4})
 
 
-def test_flags_stand_on_the_file(tmp_path: Path) -> None:
+def test_flags_override_the_file(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text('seed = 3\n[env]\nid = "examples.doors:Doors"\n[trainer]\nupdates = 7\ngroups = 4\n')
     config = load_run_config(file, {"trainer.updates": 9})

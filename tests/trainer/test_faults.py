@@ -1,4 +1,4 @@
-"""Faults under a whole run: each is survived or refused with what to do, and the run store stays intact."""
+"""Faults during a whole run: each is survived or raised with a remedy, and the run store stays intact."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_run_outlives_environments_that_break(
     assert_intact(tmp_path)
 
 
-# From the second update on no file may grow beyond a few kilobytes, which stands in for a disk without room.
+# From the second update on no file may grow beyond a few kilobytes, which simulates a full disk.
 FULL = """
 import resource, signal, sys
 from pathlib import Path
@@ -120,7 +120,7 @@ except CairnError as error:
         (3, 100, "Cannot write to run store"),
     ],
 )
-def test_a_run_whose_disk_is_full_says_so_and_goes_on_when_there_is_room(
+def test_a_run_on_a_full_disk_stops_with_an_error_and_resumes_with_more_space(
     update: int, limit: int, told: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     command = [sys.executable, "-c", FULL, str(tmp_path), str(update), str(limit)]

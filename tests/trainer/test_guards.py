@@ -1,4 +1,4 @@
-"""Signs of collapse by hand, and what runs do about them."""
+"""Signs of collapse by hand, and reactions of runs to them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def seen(settings: dict[str, Any], **newest: Sequence[float]) -> list[str]:
     [
         ({"entropy": [0.009] * 3}, ["entropy"]),
         ({"entropy": [0.009] * 2}, []),  # not for long enough
-        ({"entropy": [0.009] * 4}, []),  # told the update before
+        ({"entropy": [0.009] * 4}, []),  # reported the update before
         ({"entropy": [0.009, 0.02, 0.009]}, []),
         ({"reply_tokens": [33.0] * 3}, ["length"]),  # usual 8.02: 4.1 times
         ({"reply_tokens": [32.0] * 3}, []),
@@ -65,14 +65,14 @@ def test_signs_by_hand(newest: dict[str, Sequence[float]], expected: list[str]) 
 
 
 @pytest.mark.parametrize("guard", ["entropy", "length", "validity", "spread", "spikes"])
-def test_a_guard_that_is_off_says_nothing(guard: str) -> None:
+def test_a_guard_that_is_off_raises_no_alert(guard: str) -> None:
     everything = {"entropy": [0.0] * 3, "reply_tokens": [99.0] * 3, "invalid": [1.0] * 3, "zero_spread": [1.0] * 3}
     newest = {**everything, "grad_norm": [1.0, 1.0, 99.0]}
     assert guard in seen({}, **newest)
     assert guard not in seen({guard: "off"}, **newest)
 
 
-def test_a_young_run_has_nothing_usual() -> None:
+def test_short_series_raise_no_alert() -> None:
     short = {"grad_norm": [1.0, 1.01, 50.0], "reply_tokens": [1.0, 1.0, 9.0, 9.0, 9.0]}
     assert alerts(GuardConfig(), lambda name: short.get(name, [])) == []
 
@@ -89,7 +89,7 @@ class Notes(Callback):
 ALARMED = {**SMALL, "guards.min_entropy": 100.0, "guards.patience": 3}
 
 
-def test_a_warning_is_told_once_and_changes_nothing(tmp_path: Path) -> None:
+def test_a_warning_is_reported_once_and_changes_nothing(tmp_path: Path) -> None:
     heard = Notes()
     warned = train(DOORS, ALARMED, folder=tmp_path / "warned", callback=heard)
     calm = train(DOORS, SMALL, folder=tmp_path / "calm")
@@ -98,7 +98,7 @@ def test_a_warning_is_told_once_and_changes_nothing(tmp_path: Path) -> None:
     assert weights(warned) == weights(calm)
 
 
-def test_a_run_stops_and_says_where_it_can_go_on_from(tmp_path: Path) -> None:
+def test_a_collapsed_run_stops_and_names_the_checkpoint_to_resume_from(tmp_path: Path) -> None:
     with pytest.raises(CairnError, match=r"after update 3: entropy is .*checkpoint update-000002 is from before it"):
         train(DOORS, {**ALARMED, "guards.entropy": "stop"}, folder=tmp_path)
     again = train(DOORS, {**ALARMED, "guards.entropy": "off"}, folder=tmp_path, resume=True)
@@ -122,7 +122,7 @@ def test_a_run_goes_back_with_other_chance_and_lower_rates_until_it_gives_up(tmp
         assert store.series("rollbacks") == [(1, 0.0), (2, 0.0), (3, 2.0)]
 
 
-def test_what_follows_a_return_differs_from_what_it_replaced(tmp_path: Path) -> None:
+def test_updates_after_a_rollback_differ_from_those_they_replace(tmp_path: Path) -> None:
     def third(folder: Path) -> list[tuple[Any, ...]]:
         return rows(folder, "SELECT task, group_id FROM episodes WHERE step = 3 AND phase = 'train' ORDER BY id")
 
@@ -159,7 +159,7 @@ def test_a_gradient_without_numbers_has_the_run_go_back(diverges: list[int], tmp
     assert all(torch.isfinite(weight).all() for weight in load_file(run.checkpoint / "model.safetensors").values())
 
 
-def test_without_a_way_back_it_stops_the_run_in_one_line(diverges: list[int], tmp_path: Path) -> None:
+def test_divergence_without_a_rollback_stops_the_run_with_a_one_line_error(diverges: list[int], tmp_path: Path) -> None:
     with pytest.raises(CairnError, match=r"^Stopped after update 3: (the norm of the gradient is|.*NaN)[^\n]*$"):
         train(DOORS, SMALL, folder=tmp_path)
     assert train(DOORS, SMALL, folder=tmp_path).is_finished  # from the checkpoint before

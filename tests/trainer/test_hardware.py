@@ -1,4 +1,4 @@
-"""What an update used of the machine: against work of known size."""
+"""Hardware used by an update: against work of known size."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ print(before, during, Hardware().metrics()["hardware/memory_gb"])
     ("library", "told"),
     [(True, {"hardware/gpu_memory_gb": 2.5, "hardware/gpu": 0.75}), (False, {"hardware/gpu_memory_gb": 2.5})],
 )
-def test_a_gpu_is_told_of(monkeypatch: pytest.MonkeyPatch, library: bool, told: dict[str, float]) -> None:
+def test_gpu_metrics_are_reported(monkeypatch: pytest.MonkeyPatch, library: bool, told: dict[str, float]) -> None:
     def utilization() -> int:
         if not library:
             raise ModuleNotFoundError("nvidia-ml-py does not seem to be installed")

@@ -32,7 +32,7 @@ WARM = {**SMALL, "trainer.updates": 1, "imitation.episodes": 40, "imitation.epoc
 
 
 class Interrupts(Callback):
-    """Sends Ctrl-C to this process at one moment of the run, and records what comes after it."""
+    """Sends Ctrl-C to this process at one moment of the run, and records later events."""
 
     def __init__(self, phase: str, after: int = 0) -> None:
         self.phase_name, self.after = phase, after
@@ -188,7 +188,7 @@ main.app()
 """
 
 
-def test_the_command_exits_with_130_and_says_how_to_continue(tmp_path: Path) -> None:
+def test_the_command_exits_with_130_and_prints_the_command_to_continue(tmp_path: Path) -> None:
     (file := tmp_path / "doors.toml").write_text('env.id = "tests.trainer.doomed:Doomed"')
     settings = {key: value for key, value in flatten(DOORS).items() if key != "env.id"} | WARM
     settings |= {"imitation.episodes": 4, "eval.tasks": 2}

@@ -178,13 +178,15 @@ def test_a_run_stores_its_defaults_and_resumes_with_them(chat_model: str, tmp_pa
     assert load_run_config(stored, is_stored=True) == load_run_config(DOORS, {**SMALL, "model.path": chat_model})
 
 
-def test_a_run_with_plain_text_says_so_at_its_start(plain_model: str, tmp_path: Path) -> None:
+def test_a_run_with_plain_text_prints_a_warning_at_its_start(plain_model: str, tmp_path: Path) -> None:
     heard = Heard()
     train(DOORS, {**SMALL, "model.path": plain_model}, folder=tmp_path, callback=heard)
     assert "has no chat template" in heard.notes[0]
 
 
-def test_the_plan_shows_what_decides_learning(chat_model: str, plain_model: str, tmp_path: Path) -> None:
+def test_the_plan_shows_the_settings_that_matter_for_learning(
+    chat_model: str, plain_model: str, tmp_path: Path
+) -> None:
     file = tmp_path / "run.toml"
     file.write_text(
         f'[env]\nid = "examples.doors:Doors"\n[model]\npath = "{chat_model}"\n[learner.reference]\nweight = 0.5\n'

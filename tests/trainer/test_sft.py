@@ -38,7 +38,7 @@ def demos(config: RunConfig) -> list[Episode]:
     return demonstrations(config, lambda: new_context(config.agent, shared()))
 
 
-def test_every_turn_is_what_the_oracle_says_there() -> None:
+def test_every_turn_has_the_oracles_action() -> None:
     env = make("household", **HOUSES)
     shown = demos(run_config())
     assert len({demo.task.task_id for demo in shown}) == 30

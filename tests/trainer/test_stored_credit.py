@@ -1,4 +1,4 @@
-"""Credit on stored episodes is what training computed; disagreements are found; the command shows both."""
+"""Credit on stored episodes equals that of training; disagreements are found; the command shows both."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def run(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("method", ["gigpo", "salt", "closure", "graphgpo", "unlikeliness"])
-def test_stored_episodes_get_what_they_got_in_training(run: Path, method: str) -> None:
+def test_stored_episodes_get_the_advantages_of_training(run: Path, method: str) -> None:
     with RunStore(run / "run.sqlite") as store:
         table, places = stored_steps(store, update=1)
     expected = advantages(StepTable.from_episodes(EPISODES), method)
@@ -137,7 +137,7 @@ def test_groups_of_two_updates_are_two_groups(run: Path) -> None:
     assert [p.update for p in places] == [1] * 8 + [2] * 2
 
 
-def test_where_nobody_recorded_the_end_it_stays_unknown_and_others_stay_known(tmp_path: Path) -> None:
+def test_an_unrecorded_end_stays_unknown_and_other_next_states_stay_known(tmp_path: Path) -> None:
     episodes = [played(0, "1 a", final=None), played(0, "1 b", "2 c"), played(0, "2 d", won=True)]
     with RunStore(tmp_path / "run.sqlite") as store:
         store.add(1, {}, episodes)
@@ -147,12 +147,12 @@ def test_where_nobody_recorded_the_end_it_stays_unknown_and_others_stay_known(tm
     np.testing.assert_allclose(advantages(table, "closure"), advantages(StepTable.from_episodes(episodes), "closure"))
 
 
-def test_nothing_stored_is_said(run: Path) -> None:
+def test_an_update_without_stored_episodes_raises_an_error(run: Path) -> None:
     with RunStore(run / "run.sqlite") as store, pytest.raises(CairnError, match="no training episodes of update 9"):
         stored_steps(store, update=9)
 
 
-def test_disagreements_are_measured_in_deviations_and_the_widest_come_first(run: Path) -> None:
+def test_disagreements_are_measured_in_deviations_and_sorted_by_size(run: Path) -> None:
     with RunStore(run / "run.sqlite") as store:
         _, places = stored_steps(store, update=1)
     first = np.array([2.0, -2, 2, -2, 0, 0, 0, 0])  # deviation sqrt(2)

@@ -62,7 +62,7 @@ class Passes(Callback):
     ("key", "values", "warm_starts"),
     [("credit.method", ["gigpo", "grpo"], 1), ("imitation.entropy_weight", ["0", "0.5"], 2)],
 )
-def test_a_warm_start_is_made_once_a_seed_unless_it_is_what_varies(
+def test_a_warm_start_is_made_once_per_seed_unless_the_sweep_varies_it(
     key: str, values: list[str], warm_starts: int, tmp_path: Path
 ) -> None:
     config = {**TINY, "imitation": {"episodes": 4, "oracle": "reader", "batch": 2}}

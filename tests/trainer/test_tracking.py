@@ -1,4 +1,4 @@
-"""Trackers beside a run: what they are told, and that none of them can stop the run or hold it up."""
+"""Trackers beside a run: their messages, and that none of them can stop or delay the run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PATIENCE_S = 60.0  # far more than anything here takes
 
 
 class Keeps(Tracker):
-    """Keeps what it is told in a list."""
+    """Keeps all messages in a list."""
 
     def __init__(self, config: TrackerConfig | None = None, run: TrackedRun | None = None) -> None:
         self.run = run
@@ -79,7 +79,7 @@ def told(*trackers: Tracker, updates: int = 4) -> tuple[Notes, float]:
     return notes, tracking.counts()["trackers_lost"]
 
 
-def test_a_tracker_hears_in_order_what_is_worth_keeping() -> None:
+def test_a_tracker_receives_metrics_in_order() -> None:
     keeps, notes = Keeps(), Notes()
     metrics = {"success": 0.5}
     with Tracking({"keeps": keeps}, notes, close_s=PATIENCE_S) as tracking:
@@ -87,7 +87,7 @@ def test_a_tracker_hears_in_order_what_is_worth_keeping() -> None:
         tracking.on_sft_epoch(1, {"loss": 0.25})
         tracking.on_evaluation(0, REPORT)
         tracking.on_update(1, metrics)
-        metrics["success"] = 9.0  # what was told does not change afterwards
+        metrics["success"] = 9.0  # later changes do not affect sent metrics
     rates = {"success": 0.75, "success/look (at)": 0.5, "success/pick": 1.0, "turns": 6.5}
     assert keeps.kept == [
         ("open",), ("imitation", 1, {"loss": 0.25}), ("eval", 0, rates), ("train", 1, {"success": 0.5}),
@@ -96,7 +96,7 @@ def test_a_tracker_hears_in_order_what_is_worth_keeping() -> None:
     assert (notes.updates, notes.notes, tracking.counts()) == ([1], [], {"trackers_lost": 0.0})
 
 
-def test_a_tracker_that_cannot_begin_is_noted_once_and_the_others_go_on() -> None:
+def test_a_tracker_that_cannot_start_is_noted_once_and_the_others_continue() -> None:
     keeps, no_login = Keeps(), NoLogin()
     notes, lost = told(no_login, keeps)
     assert notes.updates == [1, 2, 3, 4]
@@ -107,7 +107,7 @@ def test_a_tracker_that_cannot_begin_is_noted_once_and_the_others_go_on() -> Non
     assert (lost, no_login.kept, len(keeps.kept)) == (4.0, [], 6)
 
 
-def test_a_server_that_comes_back_misses_what_was_told_meanwhile() -> None:
+def test_a_server_that_returns_misses_the_messages_of_its_absence() -> None:
     gone = ServerGone()
     notes, lost = told(gone)
     assert [each[1] for each in gone.kept if each[0] == "train"] == [2, 4]
@@ -130,7 +130,7 @@ def test_a_tracker_that_does_not_answer_holds_nothing_up() -> None:
     stuck.is_free.set()
 
 
-def test_a_run_that_fails_is_told_as_one() -> None:
+def test_a_failed_run_is_reported_as_failed() -> None:
     keeps = Keeps()
     with pytest.raises(ZeroDivisionError), Tracking({"keeps": keeps}, Callback(), close_s=PATIENCE_S):
         raise ZeroDivisionError

@@ -1,4 +1,4 @@
-"""Runs as a whole: a tiny environment is learned, equal seeds are equal bit for bit, a killed run goes on."""
+"""Whole runs: a tiny environment is learned, equal seeds are equal bit for bit, a killed run resumes."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def finished_ahead(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return train(DOORS, AHEAD, folder=tmp_path_factory.mktemp("finished-ahead"))
 
 
-def test_episodes_that_go_on_over_updates_are_no_staler_than_allowed(finished_ahead: Run) -> None:
+def test_episodes_that_span_updates_stay_within_the_allowed_staleness(finished_ahead: Run) -> None:
     found = metrics(finished_ahead.folder)
     assert max(value for _, value in found["staleness/max"]) in (1.0, 2.0)
     assert all(0 < value <= 1 for _, value in found["staleness/share"][1:])
@@ -184,7 +184,7 @@ def test_a_small_cache_holds_back_episodes(finished_ahead: Run, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("kind", [pytest.param("SMALL", marks=pytest.mark.slow), "AHEAD"])
-def test_a_killed_run_goes_on_from_its_last_checkpoint(
+def test_a_killed_run_resumes_from_its_last_checkpoint(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     settings: dict[str, Any] = globals()[kind]
@@ -242,7 +242,7 @@ print(train(DOORS, SMALL, folder=Path(sys.argv[1]), callback=Tell()).is_finished
 
 @pytest.mark.slow
 @pytest.mark.parametrize("times", [1, 2])
-def test_an_interrupted_run_stops_after_its_update_or_at_once_and_goes_on(
+def test_an_interrupted_run_stops_after_its_update_or_at_once_and_resumes(
     times: int, finished: Run, tmp_path: Path
 ) -> None:
     process = subprocess.Popen(
@@ -306,7 +306,7 @@ def test_a_finished_run_has_nothing_left_to_do(tmp_path: Path) -> None:
     assert sorted(longer.reports) == [0, 2, 3]
 
 
-def test_a_run_whose_prompt_was_changed_does_not_go_on(tmp_path: Path) -> None:
+def test_a_run_with_a_changed_prompt_does_not_resume(tmp_path: Path) -> None:
     file, folder = tmp_path / "mine.txt", tmp_path / "run"
     file.write_text("Open it.")
     told = {"instruction_file": str(file), "format": "react", "memory": "markovian"}
@@ -395,7 +395,7 @@ def test_turns_of_evaluations_name_the_weights_that_played_them(finished: Run) -
     assert {turn.policy_version for turn in episodes[0].turns} == {6}
 
 
-def test_an_update_whose_prompts_are_all_too_long_learns_nothing_and_says_why(tmp_path: Path) -> None:
+def test_an_update_whose_prompts_are_all_too_long_learns_nothing_and_is_noted(tmp_path: Path) -> None:
     (file := tmp_path / "long.txt").write_text("Open the door. " * 60)
     told = {"instruction_file": str(file), "format": "react"}
     settings = {**TINY, "agent.context": {"method": "chat", "chat": told}, "sampling.max_context": 64}

@@ -1,4 +1,4 @@
-"""A served viewer and a real browser, for tests: what they see is what a person would."""
+"""A served viewer and a real browser, for tests: they see the pages of a person."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def served(paths: Sequence[Path], token: str | None = None) -> Iterator[str]:
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Give a browser; skip the test where there is none."""
+    """Give a browser; skip the test if there is no browser."""
     try:
         path = find_browser()
     except MissingProgramError as error:
@@ -49,7 +49,7 @@ def chromium() -> Iterator[Browser]:
 
 
 class Watched:
-    """A page of the browser, and what it did that it should not."""
+    """A page of the browser, with its errors and forbidden requests."""
 
     def __init__(self, browser: Browser, origin: str, **options: object) -> None:
         """Open a page that notes dialogs, errors, and requests to elsewhere."""

@@ -1,4 +1,4 @@
-"""Runs for tests of the viewer: two ways through a house, or whatever texts a test gives."""
+"""Runs for tests of the viewer: two ways through a house, or other texts from a test."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def test_an_interval_is_a_band_that_is_closed_the_way_back() -> None:
     assert drawn.band == f"M{LEFT} {low}L{WIDTH - RIGHT} {middle:g}L{WIDTH - RIGHT} {high}L{LEFT} {high}"
 
 
-def test_what_is_not_finite_is_not_drawn() -> None:
+def test_infinite_and_nan_values_are_not_drawn() -> None:
     chart = line_chart("t", "u", [line((0, 1.0), (1, math.nan), (2, math.inf), (3, 2.0))])
     assert [point.x for point in chart.lines[0].points] == [0, 3]
     assert "nan" not in chart.lines[0].path
@@ -60,7 +60,7 @@ def test_a_long_line_is_thinned_and_keeps_its_ends() -> None:
     assert (kept[0].x, kept[-1].x) == (0, 10_000)
 
 
-def test_no_lines_are_a_chart_too() -> None:
+def test_a_chart_may_have_no_lines() -> None:
     assert line_chart("t", "u", []).lines == ()
 
 

@@ -28,7 +28,7 @@ def test_one_value_has_no_interval() -> None:
     assert mean_point(0, [1.0]).low is None
 
 
-def test_seeds_are_one_curve_and_methods_are_two(tmp_path: Path) -> None:
+def test_seeds_share_a_curve_and_methods_have_separate_curves(tmp_path: Path) -> None:
     make_run(tmp_path / "a0", config=settings(0), metrics={"return": 1.0})
     make_run(tmp_path / "a1", config=settings(1), metrics={"return": 2.0})
     make_run(tmp_path / "b0", config=settings(0, "gigpo"), metrics={"return": 5.0})
@@ -40,7 +40,7 @@ def test_seeds_are_one_curve_and_methods_are_two(tmp_path: Path) -> None:
     assert lines[0].points[0].low == pytest.approx(1.5 - 12.7062 * 0.5, abs=1e-3)  # t(0.975, 1) s / sqrt(2), s = 0.7071
 
 
-def test_a_copy_of_a_run_is_no_further_seed(tmp_path: Path) -> None:
+def test_a_copy_of_a_run_does_not_count_as_another_seed(tmp_path: Path) -> None:
     for name, seed in (("a0", 0), ("copy", 0), ("a1", 1)):
         make_run(tmp_path / name, config=settings(seed))
     with opened(find_runs([tmp_path])) as (runs, _):

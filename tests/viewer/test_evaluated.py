@@ -1,4 +1,4 @@
-"""What pages say about evaluations, whole and interrupted."""
+"""Pages of evaluations, whole and interrupted."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def texts(folders: Sequence[Path], *paths: str) -> list[str]:
     return [re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", answer.text)) for answer in answers]
 
 
-def test_evaluations_stand_apart_from_training_runs(tmp_path: Path) -> None:
+def test_evaluations_are_listed_apart_from_training_runs(tmp_path: Path) -> None:
     oracle = evaluate("oracle", panel=PANEL, root=tmp_path).folder
     idle = evaluate("constant:wait", panel=PANEL, settings={"sampling": {"max_context": 99}}, root=tmp_path).folder
     both, alone = texts([oracle, idle, make_run(tmp_path / "house")], "/")[0], texts([oracle, idle], "/")[0]
@@ -48,7 +48,7 @@ def test_evaluations_stand_apart_from_training_runs(tmp_path: Path) -> None:
     assert not any(words in alone for words in ("No metrics yet", "live", "Another metric", "updates"))
 
 
-def test_the_page_of_an_evaluation_says_what_was_found(tmp_path: Path) -> None:
+def test_the_page_of_an_evaluation_shows_its_results(tmp_path: Path) -> None:
     folder = evaluate("oracle", panel=PANEL, root=tmp_path).folder
     run = f"/runs/{find_runs([folder])[0].slug}"
     page, groups, live = texts([folder], run, f"{run}/groups?phase=eval&step=1", f"{run}/live")
@@ -62,7 +62,7 @@ def test_the_page_of_an_evaluation_says_what_was_found(tmp_path: Path) -> None:
     assert "6 episodes scored" in live
 
 
-def test_what_the_gates_say_stands_beside_the_numbers(tmp_path: Path) -> None:
+def test_results_of_the_sanity_checks_are_beside_the_numbers(tmp_path: Path) -> None:
     folder = evaluate("oracle", panel=PANEL, root=tmp_path).folder
     run = f"/runs/{find_runs([folder])[0].slug}"
     for page in texts([folder], "/", run):
@@ -75,7 +75,7 @@ def test_what_the_gates_say_stands_beside_the_numbers(tmp_path: Path) -> None:
         assert page.index("held") < page.index("does not hold") < page.index("solved 2 of 8 tasks")
 
 
-def test_signs_of_reward_hacking_are_told(tmp_path: Path) -> None:
+def test_signs_of_reward_hacking_are_shown(tmp_path: Path) -> None:
     folder = evaluate("constant:wait", panel=PANEL, root=tmp_path).folder
     with RunStore(folder / "run.sqlite") as store:
         changes = (
@@ -97,7 +97,7 @@ def test_signs_of_reward_hacking_are_told(tmp_path: Path) -> None:
     assert (whole.score_without_success, whole.validator_errors, dict(whole.tampering)) == (2, 1, {"answers": 1})
 
 
-def test_what_is_told_after_the_last_episode_is_seen(tmp_path: Path) -> None:
+def test_facts_stored_after_the_last_episode_are_shown(tmp_path: Path) -> None:
     folder = evaluate("oracle", panel=PANEL, root=tmp_path).folder
     slug = find_runs([folder])[0].slug
     client = TestClient(make_app(find_runs([folder])), base_url="http://127.0.0.1")
@@ -111,7 +111,7 @@ def test_what_is_told_after_the_last_episode_is_seen(tmp_path: Path) -> None:
     assert "<dd>90\u00a0s</dd>" in after.text
 
 
-def test_tokens_and_prompts_are_told_by_the_agents_tokenizer(tmp_path: Path) -> None:
+def test_tokens_and_prompts_are_decoded_by_the_agents_tokenizer(tmp_path: Path) -> None:
     shared().save(tmp_path / "model")
     folder = evaluate(str(tmp_path / "model"), "examples.doors:Doors", tasks=1, root=tmp_path / "evals").folder
     slug = find_runs([folder])[0].slug
@@ -153,10 +153,10 @@ def test_an_evaluation_is_followed_while_a_process_writes_it(tmp_path: Path) -> 
     assert "live" not in first
     assert "repeat the same cairn eval to continue" in page
     evaluate("oracle", panel=PANEL, root=tmp_path)
-    assert "12 of 12" in texts([folder], run)[0]  # what is new is seen
+    assert "12 of 12" in texts([folder], run)[0]  # the new episodes are shown
 
 
-def test_what_only_looks_like_an_evaluation_is_shown_as_a_run(tmp_path: Path) -> None:
+def test_a_run_that_only_resembles_an_evaluation_is_shown_as_a_run(tmp_path: Path) -> None:
     folder = make_run(tmp_path / "house")
     with RunStore(folder / "run.sqlite") as store:
         store.set_meta({"panel": {"name": "no panel"}})

@@ -1,4 +1,4 @@
-"""The picture of a trajectory graph: layers, widths, colours, marks, and what is merged."""
+"""The picture of a trajectory graph: layers, widths, colours, marks, and merged edges."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def two_ways() -> TrajectoryGraph:
     )  # fmt: skip
 
 
-def test_states_stand_by_the_turn_at_which_they_were_seen_first() -> None:
+def test_states_are_placed_by_the_turn_of_their_first_visit() -> None:
     drawn = picture(two_ways(), np.zeros(4), np.zeros(4))
     assert {node.key or node.kind: (node.x - MARGIN) / GAP_X for node in drawn.nodes} == {
         HALL: 0, KITCHEN: 1, CELLAR: 1, "success": 2, "failure": 2,

@@ -1,4 +1,4 @@
-"""Whatever agents, pages and tasks wrote into a run, the viewer shows it and nothing of it runs, in a real browser."""
+"""The viewer shows all texts of agents, pages and tasks in a run, and executes none of them, in a real browser."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ PAYLOADS = (
     "<template><script>alert(42)</script></template><p data-live=http://evil.example/ data-copy=x data-graph>",
 )
 ALL = "\n".join(PAYLOADS)
-DIGITS = 49 * 49  # what a template would make of the 28th
+DIGITS = 49 * 49  # a template would evaluate payload 28 to this
 
 
 def hostile_run(folder: Path) -> Path:
-    """Write a run with the payloads wherever somebody else has a say."""
+    """Write a run with the payloads in every field of foreign text."""
     safe = [p.encode("utf-8", "replace").decode() for p in PAYLOADS]  # SQLite's texts have no lone surrogates
     episodes = [
         episode(
@@ -186,7 +186,7 @@ def test_there_are_enough_payloads() -> None:
 
 
 @pytest.mark.parametrize("path", sampled_params(PAGES, parts=4))
-def test_nothing_runs_and_nothing_leaves(path: str, origin: str, watched: Watched) -> None:
+def test_payloads_execute_nothing_and_send_nothing(path: str, origin: str, watched: Watched) -> None:
     watched.faults.clear()
     page = watched.page
     answer = page.goto(origin + path, wait_until="load")
@@ -252,7 +252,7 @@ def test_a_long_text_is_cut_and_saved_whole(tmp_path: Path, browser: Browser) ->
         assert Path(saved.value.path()).read_text() == long
 
 
-def test_a_picture_that_is_none_is_not_served(tmp_path: Path, browser: Browser) -> None:
+def test_an_invalid_picture_is_not_served(tmp_path: Path, browser: Browser) -> None:
     faked = [turn("A", HALL, "wait", image=b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>")]
     run = make_run(tmp_path / "faked", [episode(faked, success=True)])
     with served([run]) as url:

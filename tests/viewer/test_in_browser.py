@@ -1,4 +1,4 @@
-"""Pages in a real browser: by keyboard, in dark, while a run goes on, and without scripts."""
+"""Pages in a real browser: by keyboard, in dark, during a run, and without scripts."""
 
 from __future__ import annotations
 
@@ -94,18 +94,18 @@ def test_a_page_follows_its_run_to_the_end(origin: str, watched: Watched, folder
             store.add(2, METRICS)
         expect(page.locator("tbody").first).to_contain_text("2 of 2", timeout=WAIT_MS)
     expect(page.locator("[data-live-note]")).to_contain_text("The run is over", timeout=WAIT_MS)
-    assert page.locator("details").first.evaluate("each => each.open")  # what was opened stays so
+    assert page.locator("details").first.evaluate("each => each.open")  # opened details stay open
 
 
 @pytest.mark.parametrize(
     ("acted", "frame"),
     [
         ((200, 100, 80, 40), (200, 100, 80, 40)),
-        ((200, 900, 80, 40), (200, 597, 80, 0)),  # below what is in sight: a bar at the lower edge
+        ((200, 900, 80, 40), (200, 597, 80, 0)),  # below the visible part: a bar at the lower edge
         ((-90, 100, 80, 40), (3, 100, 0, 40)),
     ],
 )
-def test_what_was_acted_on_is_framed_in_the_picture(acted: Box, frame: Box, tmp_path: Path, browser: Browser) -> None:
+def test_the_acted_element_is_framed_in_the_picture(acted: Box, frame: Box, tmp_path: Path, browser: Browser) -> None:
     seen = turn("A", HALL, "click('1')", image=png(800, 600), acted=acted)
     with served([make_run(tmp_path / "seen", [episode([seen], success=True)])]) as url:
         watched = Watched(browser, url)

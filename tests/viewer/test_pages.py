@@ -1,4 +1,4 @@
-"""What pages say about a run whose numbers are known."""
+"""Pages of a run whose numbers are known."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def text(client: TestClient, path: str, status: int = 200) -> str:
     return answer.text
 
 
-def test_runs_say_success_and_its_interval(client: TestClient) -> None:
+def test_the_first_page_shows_success_with_its_interval(client: TestClient) -> None:
     page = text(client, "/")
     assert "<b>50\u00a0%</b> [25\u00a0%, 75\u00a0%]" in page
     assert "1 of 2" in page  # updates
@@ -60,7 +60,7 @@ def test_a_group_has_its_episodes_side_by_side(client: TestClient) -> None:
     assert "s2" not in page.split("<tbody>")[1]
 
 
-def test_an_episode_says_rewards_advantages_and_visits(client: TestClient) -> None:
+def test_the_page_of_an_episode_shows_rewards_advantages_and_visits(client: TestClient) -> None:
     page = text(client, f"{RUN}/episodes/1")
     assert page.count("+1.00") >= 2
     assert "2 turns at it" in page  # the hall
@@ -78,7 +78,7 @@ def test_tokens_are_shown_with_their_logprobs(client: TestClient, folder: Path) 
     assert '<span class="token t3"' in text(client, f"{RUN}/episodes/1?colour=advantage")
 
 
-def test_a_tokenizer_that_is_none_is_told(client: TestClient, folder: Path) -> None:
+def test_an_invalid_tokenizer_is_reported(client: TestClient, folder: Path) -> None:
     place = folder / "checkpoints" / "update-000001"
     place.mkdir(parents=True)
     (place / "tokenizer.json").write_text("{}")
@@ -92,7 +92,7 @@ def test_an_anchor_lists_the_turns_at_it(client: TestClient) -> None:
     assert "open door" not in page
 
 
-def test_the_graph_shows_what_another_method_changes(client: TestClient) -> None:
+def test_the_graph_shows_the_changes_of_another_method(client: TestClient) -> None:
     page = text(client, f"{GROUP}/graph?method=gigpo&against=as+trained&node=0")
     assert page.count('class="edge ') == 4
     assert "3 states, 4 steps" in page
@@ -100,7 +100,7 @@ def test_the_graph_shows_what_another_method_changes(client: TestClient) -> None
     assert "All turns of the run at this anchor" in page
 
 
-def test_a_method_that_cannot_be_computed_is_told(client: TestClient) -> None:
+def test_a_method_that_cannot_be_computed_gives_an_error(client: TestClient) -> None:
     assert "Unknown credit" in text(client, f"{GROUP}/graph?method=grppo")
     assert "needs value" in text(client, f"{GROUP}/graph?method=gae")
 
@@ -112,7 +112,7 @@ def test_credit_compares_methods(client: TestClient) -> None:
     assert "rloo" in page.split("Measures of this update")[1]
 
 
-def test_the_system_page_says_what_failed(tmp_path: Path) -> None:
+def test_the_system_page_shows_failures(tmp_path: Path) -> None:
     folder = make_run(tmp_path / "house")
     with RunStore(folder / "run.sqlite") as store:
         store.event(1, "warning", "entropy is low")
@@ -133,7 +133,7 @@ def test_the_system_page_says_what_failed(tmp_path: Path) -> None:
         f"{RUN}/episodes/1/turns/9/reply.txt", f"{RUN}/episodes/1/turns/0/picture.png", "/static/../app.py",
     ],
 )  # fmt: skip
-def test_what_is_not_there_is_not_found(path: str, client: TestClient) -> None:
+def test_a_missing_page_gives_status_404(path: str, client: TestClient) -> None:
     text(client, path, 404)
 
 
@@ -151,7 +151,7 @@ def test_a_run_without_anything_has_pages(page: str, tmp_path: Path) -> None:
     text(client, "/")
 
 
-def test_forgotten_texts_are_told(tmp_path: Path) -> None:
+def test_forgotten_texts_are_reported(tmp_path: Path) -> None:
     folder = make_run(tmp_path / "house")
     with RunStore(folder / "run.sqlite") as store:
         store._write(lambda db: db.execute("DELETE FROM bodies"))
@@ -193,7 +193,7 @@ def test_one_run_that_cannot_be_read_is_a_row_of_the_first_page(folder: Path, tm
         assert rows[1].index("Cannot open run store") < rows[1].index("is no run: expected a folder")
 
 
-def test_a_run_that_is_damaged_further_in_is_told(folder: Path, tmp_path: Path) -> None:
+def test_a_run_that_is_damaged_in_a_later_page_is_reported(folder: Path, tmp_path: Path) -> None:
     long = [episode([turn(f"Room {i}.", i, f"go {i}") for i in range(9)], success=True) for _ in range(20)]
     for name, of in (("episodes", "SELECT rootpage FROM sqlite_master WHERE name = 'episodes'"),
                      ("metrics", "SELECT rootpage FROM sqlite_master WHERE name = 'metrics'")):  # fmt: skip
@@ -210,7 +210,7 @@ def test_a_run_that_is_damaged_further_in_is_told(folder: Path, tmp_path: Path) 
             assert "is damaged" in shown
 
 
-def test_stored_advantages_and_methods_stand_in_one_order(tmp_path: Path) -> None:
+def test_stored_advantages_and_methods_have_the_same_order(tmp_path: Path) -> None:
     folder = make_run(tmp_path / "house")
     with RunStore.read(folder) as store:
         update = stored_update(store, 1)
@@ -269,7 +269,7 @@ def test_a_long_episode_has_pages_of_turns(tmp_path: Path) -> None:
     assert "Room 94." in last
 
 
-def test_a_run_says_how_it_ended_and_is_live_only_while_its_process_runs(tmp_path: Path) -> None:
+def test_a_run_shows_its_end_and_is_live_only_while_its_process_runs(tmp_path: Path) -> None:
     folder = make_run(tmp_path / "run")
     found = find_runs([folder])[0]
 

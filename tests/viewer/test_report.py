@@ -1,4 +1,4 @@
-"""A report stands alone, says what runs and evaluations found, and executes nothing; figures have lines."""
+"""A report needs no other file, shows results of runs and evaluations, and executes nothing; figures have lines."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_report_has_curves_tables_episodes_a_graph_and_settings(tmp_path: Path
     assert text.count("The best episode of a group") == 2
 
 
-def test_a_report_says_what_the_gates_say_and_signs_of_reward_hacking(tmp_path: Path) -> None:
+def test_a_report_shows_sanity_checks_and_signs_of_reward_hacking(tmp_path: Path) -> None:
     folder = evaluate("oracle", "examples.doors:Doors", tasks=4, root=tmp_path / "evals").folder
     write_report([folder], tmp_path / "r.html")
     assert "gates not run" in (tmp_path / "r.html").read_text()
@@ -101,7 +101,7 @@ def shapes(file: Path) -> set[tuple[str, tuple[str, ...]]]:
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
-def test_what_agents_wrote_is_text(payload: str, tmp_path: Path) -> None:
+def test_texts_of_agents_are_escaped(payload: str, tmp_path: Path) -> None:
     plain, hostile = ((tmp_path / name).resolve() for name in ("plain.html", "hostile.html"))
     write_report([run(tmp_path / "p" / "a", "harmless")], plain)
     write_report([run(tmp_path / "h" / "a", payload)], hostile)
@@ -134,7 +134,7 @@ def test_an_evaluation_has_its_settings_and_the_best_and_the_worst_episode_of_ea
         assert told in text, told
 
 
-def test_what_is_said_in_an_evaluation_is_text_and_bounded(tmp_path: Path) -> None:
+def test_texts_of_an_evaluation_are_escaped_and_bounded(tmp_path: Path) -> None:
     plain, hostile = ((tmp_path / name) for name in ("plain.html", "hostile.html"))
     for file, agent in ((plain, "constant:wait"), (hostile, "constant:" + "".join(PAYLOADS[:30]) + "y" * 100_000)):
         found = evaluate(agent, "examples.doors:Doors", tasks=2, root=tmp_path / file.stem)
@@ -173,7 +173,7 @@ def test_a_report_of_nothing_is_refused(tmp_path: Path) -> None:
         write_report([run(tmp_path / "a")], tmp_path / "none" / "r.html")
 
 
-def test_figures_are_written_for_what_was_measured(tmp_path: Path) -> None:
+def test_figures_are_written_for_the_measured_metrics(tmp_path: Path) -> None:
     runs = [run(tmp_path / f"a{seed}", seed=seed) for seed in (0, 1)]
     files = write_figures(runs, tmp_path / "figures")
     names = {file.name for file in files}

@@ -42,13 +42,13 @@ def test_names_of_loopback_are_served(name: str, run: Path) -> None:
         "evil.example:80@127.0.0.1",
     ],
 )
-def test_other_names_are_not(name: str, run: Path) -> None:
+def test_requests_to_other_host_names_are_rejected(name: str, run: Path) -> None:
     answer = client(run).get("/", headers={"Host": name})
     assert answer.status_code == 421
     assert "house" not in answer.text
 
 
-def test_elsewhere_addresses_in_digits_are_names_and_others_are_not(run: Path) -> None:
+def test_beyond_loopback_ip_addresses_are_served_and_other_host_names_are_rejected(run: Path) -> None:
     asked = client(run, host="0.0.0.0", token=TOKEN)
     assert asked.get("/", headers={"Host": "192.168.0.9:6007"}).status_code == 401
     assert asked.get("/", headers={"Host": "evil.example"}).status_code == 421
@@ -84,7 +84,7 @@ def test_a_token_is_asked_for_and_kept_in_a_cookie(run: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["//evil.example/x", "/%5Cevil.example/x", "/%2Fevil.example/x"])
-def test_the_way_on_stays_here(path: str, run: Path) -> None:
+def test_the_redirect_after_a_token_stays_on_the_host(path: str, run: Path) -> None:
     answer = client(run, token=TOKEN).get(f"http://127.0.0.1{path}?token={TOKEN}")
     assert (answer.status_code, answer.headers["location"]) == (303, "/evil.example/x")
 
@@ -101,7 +101,7 @@ def test_the_way_on_stays_here(path: str, run: Path) -> None:
         ("box", False),
     ],
 )
-def test_what_loopback_is(host: str, expected: bool) -> None:
+def test_loopback_addresses_are_recognised(host: str, expected: bool) -> None:
     assert is_loopback(host) is expected
 
 

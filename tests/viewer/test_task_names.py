@@ -37,14 +37,14 @@ def test_each_page_names_the_tasks_of_the_evaluation(share: float | None, tmp_pa
         assert "held out" not in text.lower()
 
 
-def test_the_success_chart_of_several_runs_claims_only_what_holds_for_all(tmp_path: Path) -> None:
+def test_the_success_chart_of_several_runs_has_a_title_that_holds_for_all(tmp_path: Path) -> None:
     runs = [made(tmp_path / name, share) for name, share in (("a", 0.0), ("b", 1.0))]
     client = TestClient(make_app(find_runs(runs)), base_url="http://127.0.0.1")
     assert "Success on evaluation tasks" in client.get("/").text
 
 
 @pytest.mark.rotating(4)
-def test_the_picture_of_a_run_names_them_too(tmp_path: Path) -> None:
+def test_the_picture_of_a_run_names_the_evaluation_tasks_too(tmp_path: Path) -> None:
     pictures = set()
     for share in NAMES:
         with RunStore.read(made(tmp_path / str(share) / "house", share)) as store:

@@ -1,11 +1,12 @@
-"""A model server for tests, a process of its own: plays the doors by rule, samples with a real policy, and misbehaves.
+"""A model server for tests in its own process: plays the doors by rule, samples with a real policy, and misbehaves.
 
 ``POST /script`` takes a list of acts for the next requests, one each; without one a request is answered properly.
-``GET /seen`` returns what has come. An act is a table: `status`, `headers`, `body` (text) for any answer; `sleep_s`
-before it; `hold` to answer only after ``POST /release`` or the next script; `cut` for a body that ends early; `size`
-for one that long; `die` to end the process in the middle of a reply; `change` for fields of the proper answer.
+``GET /seen`` returns the received requests. An act is a table: `status`, `headers`, `body` (text) for any answer;
+`sleep_s` before it; `hold` to answer only after ``POST /release`` or the next script; `cut` for a body that ends
+early;
+`size` for one that long; `die` to end the process in the middle of a reply; `change` for fields of the proper answer.
 
-    python model_server.py PORT    # the model of /v1/completions is named by its folder
+python model_server.py PORT    # the model of /v1/completions is named by its folder
 """
 
 from __future__ import annotations
@@ -100,10 +101,10 @@ async def long(size: int) -> AsyncIterator[bytes]:
 
 
 def chat(body: dict[str, Any]) -> dict[str, Any]:
-    """Play the doors by what the conversation says."""
+    """Play the doors according to the conversation."""
     texts = [said(message["content"] or "") for message in body["messages"]]
     goal = "\n".join(texts).split("A note says: ")[-1].split(".")[0]
-    latest = "\n".join(texts[-2:])  # a picture may follow what a tool answered
+    latest = "\n".join(texts[-2:])  # a picture may follow a tool message
     action = f"open {goal}" if "You have the key." in latest else "take key"
     message: dict[str, Any] = {"role": "assistant", "content": action}
     if "tools" in body:
@@ -118,7 +119,7 @@ def chat(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def said(content: str | list[dict[str, Any]]) -> str:
-    """Return a message's text; what else its parts are is not looked at."""
+    """Return a message's text; parts of other types are ignored."""
     return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
 

@@ -1,4 +1,4 @@
-"""Starts model servers for tests, scripts them, and reads what they have seen."""
+"""Starts model servers for tests, scripts them, and reads their received requests."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Server:
         self._holder.close()
 
     def script(self, acts: Sequence[dict[str, Any]] = ()) -> None:
-        """Set what the next requests meet, release held requests, and forget what was seen."""
+        """Set the acts for the next requests, release held requests, and forget the received requests."""
         httpx.post(f"{self.root}/script", json=list(acts)).raise_for_status()
 
     def release(self) -> None:

@@ -176,7 +176,7 @@ def test_a_single_choice_costs_no_pass() -> None:
     assert of.tokens_processed == 0
 
 
-def test_what_was_forced_without_a_pass_is_seen_by_the_next_turn() -> None:
+def test_the_next_turn_sees_tokens_that_were_forced_without_a_forward_pass() -> None:
     of = backend()
     first = request(choices=CHOICES[:1])
     turns = [(first, one(of, first))]
@@ -201,7 +201,7 @@ def test_at_temperature_0_the_most_probable_id_is_taken(choices: Choices | None)
 
 
 @pytest.mark.parametrize("choices", [CHOICES, None])
-def test_a_reply_does_not_depend_on_what_else_is_in_flight(choices: Choices | None) -> None:
+def test_a_reply_does_not_depend_on_other_requests_in_flight(choices: Choices | None) -> None:
     alone = one(backend(max_reply_tokens=10), request(seed=7, choices=choices))
     crowd = {slot: request((*ENCODER.encode(TEXTS[3]), 1) * slot, seed=slot) for slot in (1, 2, 3, 6)}
     among = replies(backend(max_reply_tokens=10), {5: request(seed=7, choices=choices), **crowd})[5]
@@ -223,7 +223,7 @@ def test_the_size_of_chunks_changes_nothing(chunk: int) -> None:
     np.testing.assert_allclose(reply.logprobs, expected.logprobs, atol=1e-5)
 
 
-def test_a_slot_computes_only_what_differs_from_its_last_prompt() -> None:
+def test_a_slot_computes_only_the_tokens_that_differ_from_its_last_prompt() -> None:
     of = backend(max_reply_tokens=1)
     old, new = (*PROMPT[:10], 40, 41, 42), (*PROMPT[:10], 50, 51)
     one(of, request(old))
@@ -334,7 +334,7 @@ def test_the_random_state_of_the_process_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
-def test_a_draw_follows_the_distribution_and_skips_what_is_impossible(device: str) -> None:
+def test_a_draw_follows_the_distribution_and_skips_tokens_of_probability_zero(device: str) -> None:
     chances = torch.tensor([0.0, 0.25, 0.0, 0.5, 0.25, 0.0])
     draws = torch.tensor([0.0, 0.249, 0.2501, 0.749, 0.7501, 1 - 2**-53], dtype=torch.float64, device=device)
     tokens, logprobs = draw(chances.log().repeat(6, 1).to(device), draws)

@@ -1,4 +1,4 @@
-"""Models behind a server: whole evaluations over HTTP, faults of the server as failed episodes, and what is refused."""
+"""Models behind a server: whole evaluations over HTTP, server faults as failed episodes, and bad settings."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def one(of: OpenAIBackend, asked: Request) -> Any:
         of.close()
 
 
-def test_an_evaluation_keeps_tokens_cost_and_what_was_asked_of_a_server(server: Server, tmp_path: Path) -> None:
+def test_an_evaluation_of_a_server_stores_tokens_cost_and_requests(server: Server, tmp_path: Path) -> None:
     server.script()
     told = settings(server, prices={"prompt": 1.0, "completion": 10.0})
     tasks = ["red-1", "blue-2", "amber-0"]
@@ -122,7 +122,7 @@ def test_an_evaluation_keeps_tokens_cost_and_what_was_asked_of_a_server(server: 
     )
 
 
-def test_what_was_asked_of_a_server_counts_where_playing_was_interrupted(server: Server, tmp_path: Path) -> None:
+def test_an_interrupted_evaluation_counts_its_requests(server: Server, tmp_path: Path) -> None:
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
@@ -239,7 +239,7 @@ CALL = {"id": "c1", "type": "function", "function": {"name": "act", "arguments":
         (None, ""),
     ],
 )
-def test_what_a_model_makes_of_the_tool_is_data(server: Server, calls: Any, action: str) -> None:
+def test_a_malformed_tool_call_of_a_model_is_data(server: Server, calls: Any, action: str) -> None:
     server.script([{"change": {"message": {"role": "assistant", "content": "Hm.", "tool_calls": calls}}}])
     told = settings(server, **{"agent.context.messages.format": "tool"})
     _, episodes = play_tasks("openai:m", ENV, tasks=["red-1"], settings=told)
@@ -251,7 +251,7 @@ def test_what_a_model_makes_of_the_tool_is_data(server: Server, calls: Any, acti
         assert_well_formed(body["messages"])
 
 
-def test_a_model_writes_summaries_of_its_own_turns_which_are_told_apart_and_counted(server: Server) -> None:
+def test_summaries_by_the_model_are_stored_apart_from_its_turns_and_counted(server: Server) -> None:
     def says(text: str) -> dict[str, Any]:
         return {"change": {"message": {"role": "assistant", "content": text}}}
 
@@ -269,14 +269,14 @@ def test_a_model_writes_summaries_of_its_own_turns_which_are_told_apart_and_coun
     ]
     assert (report.success.successes, report.mean_turns, report.summaries) == (1, 3.0, 2)
     assert report.usage is not None
-    assert (report.usage.requests, report.usage.completion_tokens) == (5, 50)  # summaries cost what they cost
+    assert (report.usage.requests, report.usage.completion_tokens) == (5, 50)  # the two summaries count
     assert Report.from_dict(json.loads(json.dumps(report.to_dict()))) == report
     bodies = server.bodies()
     assert [len(body["messages"]) for body in bodies] == [1] * 5
     assert "Your summary of the 2 turns before:\nI have the key." in bodies[4]["messages"][0]["content"]
 
 
-def test_a_summary_too_long_for_the_model_ends_the_episode_for_want_of_tokens(server: Server) -> None:
+def test_a_summary_too_long_for_the_model_truncates_the_episode(server: Server) -> None:
     refusal = {"status": 400, "body": json.dumps({"error": {"code": "context_length_exceeded"}})}
     server.script([{"change": {"message": {"content": "wait"}}}, refusal])
     told = settings(server, **{"agent.context.messages": {"memory": "summary", "summary_turns": 1, "history": 0}})
@@ -285,7 +285,7 @@ def test_a_summary_too_long_for_the_model_ends_the_episode_for_want_of_tokens(se
     assert [turn.action for turn in episode.turns] == ["wait"]
 
 
-def test_what_speaks_of_tools_is_not_sent_without_any(server: Server) -> None:
+def test_settings_about_tools_are_sent_only_with_tools(server: Server) -> None:
     extra = {"tool_choice": "required", "parallel_tool_calls": False, "top_p": 0.9}
     tool = function_schema("act", "Do it.", {"action": {"type": "string"}}, ["action"])
     for tools, sent in (((), {"top_p"}), ((tool,), {"top_p", "tool_choice", "parallel_tool_calls"})):
@@ -303,13 +303,13 @@ def test_what_speaks_of_tools_is_not_sent_without_any(server: Server) -> None:
         ({"message": {"content": "go"}, "finish_reason": "length"}, "go", "length"),
     ],
 )
-def test_what_a_model_says_is_its_reply(server: Server, change: dict[str, Any], text: str, finish: str) -> None:
+def test_the_text_of_a_message_is_the_reply(server: Server, change: dict[str, Any], text: str, finish: str) -> None:
     server.script([{"change": change}])
     reply = one(backend(server), request())
     assert (reply.text, reply.finish, len(reply.ids)) == (text, finish, 0)
 
 
-def test_what_no_file_can_hold_is_replaced(server: Server) -> None:
+def test_characters_that_no_file_can_store_are_replaced(server: Server) -> None:
     server.script([{"body": r'{"choices": [{"message": {"content": "a lone \ud800 surrogate\u0000"}}]}'}])
     assert one(backend(server), request()).text == "a lone ? surrogate\u0000"
 
@@ -328,14 +328,14 @@ def test_what_no_file_can_hold_is_replaced(server: Server) -> None:
         {"change": {"message": {"content": ["go"]}}},
     ],
 )
-def test_an_answer_that_is_not_as_agreed_fails_its_reply(server: Server, act: dict[str, Any]) -> None:
+def test_a_malformed_answer_fails_its_reply(server: Server, act: dict[str, Any]) -> None:
     server.script([act])
     failure = one(backend(server), request())
     assert type(failure) is ModelFailure
     assert "expected" in str(failure)
 
 
-def test_a_conversation_beyond_the_model_ends_the_episode_for_want_of_tokens(server: Server) -> None:
+def test_a_conversation_too_long_for_the_model_truncates_the_episode(server: Server) -> None:
     body = json.dumps({"error": {"code": "context_length_exceeded", "message": "too long"}})
     server.script([OK, {"status": 400, "body": body}])
     _, (episode,) = play_tasks("openai:m", ENV, tasks=["red-1"], settings=settings(server))
@@ -358,7 +358,7 @@ FAULTS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_fails_an_episode_that_is_then_played_again(server: Server, fault: str) -> None:
-    """The second turn of the only episode meets it; the episode begins anew and is scored as if nothing had been."""
+    """The second turn of the only episode meets the fault; the episode restarts and scores as without it."""
     server.script([OK, FAULTS[fault], OK, OK])
     told = settings(server, attempts=1, reply_s=1.0, max_answer_mib=1)
     report, (episode,) = play_tasks("openai:m", ENV, tasks=["red-1"], settings=told)
@@ -403,7 +403,7 @@ def test_a_server_that_dies_in_the_middle_of_replies_is_waited_for(server: Serve
 
 
 @pytest.mark.parametrize("temperature", [1.0, 0.7])
-def test_ids_come_back_with_the_trainers_logprobs(server: Server, temperature: float) -> None:
+def test_a_server_returns_ids_with_the_trainers_logprobs(server: Server, temperature: float) -> None:
     server.script()
     of = backend(server, {"temperature": temperature}, api="completions")
     turns: list[list[tuple[Request, Reply]]] = [[] for _ in range(4)]
@@ -425,7 +425,7 @@ def test_ids_come_back_with_the_trainers_logprobs(server: Server, temperature: f
     assert of.tokens_processed == of.usage.prompt_tokens + of.usage.completion_tokens
 
 
-def test_ids_written_as_tokens_will_do(server: Server) -> None:
+def test_ids_written_as_token_texts_are_parsed(server: Server) -> None:
     server.script()
     expected = one(backend(server, api="completions"), ids())
     server.script([{"change": {"token_ids": None}}])
@@ -434,7 +434,7 @@ def test_ids_written_as_tokens_will_do(server: Server) -> None:
     assert found.logprobs.tolist() == expected.logprobs.tolist()
 
 
-def test_a_server_without_ids_stops_the_run_and_says_what_is_missing(server: Server) -> None:
+def test_a_server_without_token_ids_stops_the_run_and_names_the_missing_setting(server: Server) -> None:
     logprobs = {"tokens": ["take", " key"], "token_logprobs": [-1.0, -2.0]}
     for change in ({"token_ids": None, "logprobs": logprobs}, {"token_ids": None, "logprobs": None}):
         server.script([{"change": change}])
@@ -463,7 +463,7 @@ def test_a_server_without_ids_stops_the_run_and_says_what_is_missing(server: Ser
         {"token_ids": None, "logprobs": {"tokens": ["token_id:99999999", "token_id:2"], "token_logprobs": [-1, -1]}},
     ],
 )
-def test_ids_or_logprobs_that_cannot_be_fail_their_reply(server: Server, change: dict[str, Any]) -> None:
+def test_invalid_ids_or_logprobs_fail_their_reply(server: Server, change: dict[str, Any]) -> None:
     sound = {"token_ids": [5, END], "logprobs": {"token_logprobs": [-0.5, -0.5]}}
     server.script([{"change": sound}, {"change": sound | change}])
     of = backend(server, api="completions")
@@ -487,7 +487,7 @@ def long(count: int) -> Request:
     return request(prompt_ids=(5,) * count, messages=())
 
 
-def test_a_reply_that_was_begun_goes_on(server: Server) -> None:
+def test_a_partial_reply_is_resumed(server: Server) -> None:
     server.script()
     greedy = {"temperature": 0.0}
     whole = one(backend(server, greedy, api="completions"), ids())
@@ -503,7 +503,7 @@ def test_a_reply_that_was_begun_goes_on(server: Server) -> None:
     assert len(server.bodies()) == before
 
 
-def test_what_would_change_the_distribution_is_switched_off(server: Server) -> None:
+def test_sampling_settings_that_change_the_distribution_are_disabled(server: Server) -> None:
     server.script()
     one(backend(server, api="completions", extra={"priority": 3}, leave_out=["min_p"]), ids())
     (body,) = server.bodies()
@@ -512,7 +512,7 @@ def test_what_would_change_the_distribution_is_switched_off(server: Server) -> N
     assert "min_p" not in body
 
 
-def test_a_fork_goes_on_with_its_sources_sequence(server: Server) -> None:
+def test_a_fork_continues_the_sequence_of_its_source(server: Server) -> None:
     server.script()
     of = backend(server, {"temperature": 0.0}, api="completions")
     replies(of, {0: ids()})
@@ -558,7 +558,7 @@ def test_nothing_is_asked_while_it_is_paused(server: Server) -> None:
     of.close()
 
 
-def test_a_reply_that_is_given_up_does_not_come(server: Server) -> None:
+def test_an_aborted_reply_is_not_returned(server: Server) -> None:
     server.script([{"sleep_s": 0.3}])
     of = backend(server)
     of.submit(0, request())
@@ -571,14 +571,14 @@ def test_a_reply_that_is_given_up_does_not_come(server: Server) -> None:
     assert one(of, request()).text == "take key"
 
 
-def test_the_weights_are_the_servers(server: Server) -> None:
+def test_weights_of_a_server_keep_version_0(server: Server) -> None:
     server.script()
     of = backend(server)
     of.sync_weights(3)
     assert one(of, request()).version == 0
 
 
-# -- what is refused ----------------------------------------------------------------------------------------------
+# -- rejected settings --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -593,7 +593,9 @@ def test_the_weights_are_the_servers(server: Server) -> None:
         ("openai:m", {"key": "sk-1"}, "unknown key 'key'"),
     ],
 )
-def test_what_cannot_be_evaluated(server: Server, agent: str, more: dict[str, Any], message: str) -> None:
+def test_settings_that_cannot_be_evaluated_are_rejected(
+    server: Server, agent: str, more: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ConfigError, match=message):
         play_tasks(agent, ENV, tasks=1, settings=settings(server, **more))
 
@@ -609,12 +611,12 @@ def test_what_cannot_be_evaluated(server: Server, agent: str, more: dict[str, An
         ),
     ],
 )
-def test_what_cannot_be_trained(given: dict[str, Any], message: str) -> None:
+def test_settings_that_cannot_be_trained_are_rejected(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         load_run_config({}, given)
 
 
-def test_training_on_ids_of_a_server_is_no_contradiction() -> None:
+def test_training_accepts_token_ids_of_a_server() -> None:
     chosen = {"sampling.method": "openai", "sampling.openai.api": "completions", "agent.constrain": False}
     assert load_run_config({}, chosen).sampling.method == "openai"
 
@@ -636,7 +638,7 @@ def test_the_command_line(server: Server, tmp_path: Path, monkeypatch: pytest.Mo
     assert "6 requests (0 retries, 0 given up)" in shown.output
     assert "600 prompt tokens (240 cached), 60 completion tokens, cost 0.0006" in shown.output
     found = json.loads(CliRunner().invoke(app, [*arguments, "--json"]).stdout)
-    assert found["played"] == 0  # prices are no part of what was asked; costs stay as they were told
+    assert found["played"] == 0  # prices do not belong to the requests; stored costs stay
     assert (found["usage"]["requests"], found["usage"]["cost"]) == (6, pytest.approx(0.0006))
     assert found["parts"][0]["success"]["mean"] == 1.0
     assert found["agent_settings"]["sampling"]["openai"]["url"] == server.url

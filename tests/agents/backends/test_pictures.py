@@ -1,4 +1,4 @@
-"""Pictures over HTTP: what a model behind a server is shown, what is stored of it, and what it counts for."""
+"""Pictures over HTTP: pictures sent to a model behind a server, stored pictures, and token counts."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_tool_is_followed_by_the_picture(server: Server) -> None:
     assert [len(sent(conversation)) for conversation in conversations] == [1, 1, 1]
 
 
-def test_without_pictures_nothing_is_sent_that_was_not_before(server: Server) -> None:
+def test_without_pictures_requests_have_text_messages_only(server: Server) -> None:
     _, plain = played(server, env="examples.doors:Doors")
     _, none = played(server, images=0)
     assert none == plain

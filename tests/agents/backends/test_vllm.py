@@ -1,4 +1,4 @@
-"""Sampling with vLLM: what `hf` computes, by an engine in other processes that takes new weights and may die.
+"""Sampling with vLLM: same results as `hf`, by an engine in other processes that takes new weights and may die.
 
 All tests but the last two share one engine: it takes half a minute to start.
 """
@@ -99,7 +99,7 @@ def request(
 
 
 def outcomes(of: VLLMBackend | HFBackend, requests: Mapping[int, Request]) -> dict[int, Reply | EpisodeFailure]:
-    """Submit the requests and return what comes of them, by slot."""
+    """Submit the requests and return their outcomes by slot."""
     for slot, each in requests.items():
         of.submit(slot, each)
     return wait_for(of, len(requests))
@@ -125,7 +125,7 @@ def one(of: VLLMBackend | HFBackend, asked: Request) -> Reply:
 
 
 def logprobs_of(of: Policy, prompt: Sequence[int], reply: Reply, temperature: float = 1.0) -> np.ndarray:
-    """Return each id's logprob by plain transformers in float64, renormalised over what was allowed."""
+    """Return each id's logprob by plain transformers in float64, renormalised over the allowed ids."""
     (row,) = reference_logits(of.model, [[*prompt, *reply.ids.tolist()]])
     found = []
     for place, token in enumerate(reply.ids.tolist()):
@@ -175,7 +175,7 @@ def core_pids() -> list[int]:
     ]
 
 
-# -- what is sampled ---------------------------------------------------------------------------------------------------
+# -- sampling ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.vllm
@@ -210,7 +210,7 @@ def test_logprobs_are_those_of_the_distribution_sampled_from(
 def test_constrained_replies_have_exactly_the_renormalised_probabilities(backend: Callable[..., VLLMBackend]) -> None:
     of, ours, count = backend(), hf(shared()), Counter[tuple[int, ...]]()
     log_p: dict[tuple[int, ...], float] = {}
-    for seed in range(200):  # what the other back end samples tells the probabilities
+    for seed in range(200):  # samples of the other back end estimate the probabilities
         reply = one(ours, request(seed=seed, choices=CHOICES))
         log_p[tuple(reply.ids.tolist())] = float(reply.logprobs.sum())
     for round_ in range(16):
@@ -234,7 +234,7 @@ def test_constrained_replies_have_exactly_the_renormalised_probabilities(backend
 
 @pytest.mark.vllm
 @pytest.mark.parametrize("choices", [CHOICES, None])
-def test_at_temperature_0_it_says_what_the_other_back_end_says(
+def test_at_temperature_0_it_samples_the_same_ids_as_the_other_back_end(
     backend: Callable[..., VLLMBackend], choices: Choices | None
 ) -> None:
     settings = {"temperature": 0.0, "max_reply_tokens": 12}
@@ -276,7 +276,7 @@ def test_a_single_choice_costs_nothing_and_is_seen_by_the_next_turn(backend: Cal
 
 @pytest.mark.vllm
 @pytest.mark.parametrize("choices", [CHOICES, None])
-def test_a_reply_does_not_depend_on_what_else_is_in_flight(
+def test_a_reply_does_not_depend_on_other_requests_in_flight(
     backend: Callable[..., VLLMBackend], choices: Choices | None
 ) -> None:
     of = backend(max_reply_tokens=10)
@@ -288,7 +288,7 @@ def test_a_reply_does_not_depend_on_what_else_is_in_flight(
     assert len({tuple(reply.ids.tolist()) for reply in among.values()}) == 5
 
 
-# -- where replies end, and go on --------------------------------------------------------------------------------------
+# -- ends of replies and resumed replies -------------------------------------------------------------------------------
 
 
 @pytest.mark.vllm
@@ -322,7 +322,7 @@ def test_a_sequence_that_is_full_ends(backend: Callable[..., VLLMBackend], choic
 
 @pytest.mark.vllm
 @pytest.mark.parametrize("choices", [CHOICES, None])
-def test_a_reply_goes_on_where_it_was_left(backend: Callable[..., VLLMBackend], choices: Choices | None) -> None:
+def test_a_partial_reply_is_resumed(backend: Callable[..., VLLMBackend], choices: Choices | None) -> None:
     whole = one(backend(temperature=0.0, max_reply_tokens=9), request(choices=choices))
     kept = 2
     constraint = whole.constraint
@@ -338,7 +338,7 @@ def test_a_reply_goes_on_where_it_was_left(backend: Callable[..., VLLMBackend], 
 
 
 @pytest.mark.vllm
-def test_a_reply_that_is_given_up_frees_its_slot(backend: Callable[..., VLLMBackend]) -> None:
+def test_an_aborted_reply_frees_its_slot(backend: Callable[..., VLLMBackend]) -> None:
     of = backend(max_reply_tokens=400)
     of.submit(0, request(seed=1))
     with pytest.raises(RuntimeError, match="slot 0 is still working"):
@@ -355,7 +355,7 @@ def test_a_reply_that_is_given_up_frees_its_slot(backend: Callable[..., VLLMBack
 
 
 @pytest.mark.vllm
-def test_a_fork_goes_on_with_the_same_sequence_and_computes_little_of_it(backend: Callable[..., VLLMBackend]) -> None:
+def test_a_fork_continues_the_same_sequence_and_computes_little_of_it(backend: Callable[..., VLLMBackend]) -> None:
     of = backend(max_reply_tokens=4)
     first = one(of, request(PROMPT * 12, seed=1))
     of.fork(0, 1)
@@ -411,7 +411,7 @@ def test_new_weights_are_used_at_once(backend: Callable[..., VLLMBackend], choic
 
 
 @pytest.mark.vllm
-def test_a_reply_under_way_goes_on_with_new_weights(backend: Callable[..., VLLMBackend]) -> None:
+def test_a_pending_reply_continues_with_new_weights(backend: Callable[..., VLLMBackend]) -> None:
     of = backend(max_reply_tokens=300)
     of.submit(0, request(PROMPT * 5, seed=3))
     while (early := of.so_far(0)) is None or len(early.ids) < 3:
@@ -448,7 +448,7 @@ def test_the_random_state_of_the_process_is_left_alone(backend: Callable[..., VL
 
 
 @pytest.mark.vllm
-def test_choices_that_could_not_end_are_refused(engine: VLLMBackend) -> None:
+def test_choices_without_an_end_id_are_rejected(engine: VLLMBackend) -> None:
     from vllm import SamplingParams
 
     from cairn.agents.models.vllm_choices import KEY, ChoicesProcessor
@@ -465,7 +465,7 @@ def test_choices_that_could_not_end_are_refused(engine: VLLMBackend) -> None:
 
 @pytest.mark.vllm
 def test_a_constraint_is_taken_up_in_the_middle_of_a_reply(engine: VLLMBackend) -> None:
-    """A request that was preempted comes to the processor anew, with ids in its reply."""
+    """A preempted request comes to the processor again, with ids in its reply."""
     from vllm import SamplingParams
 
     from cairn.agents.models.vllm_choices import KEY, ChoicesProcessor
@@ -570,7 +570,7 @@ def test_adapters_are_swapped_and_a_closed_engine_leaves_nothing(tmp_path: Path)
 
 
 @pytest.mark.vllm
-def test_a_policy_learns_from_what_vllm_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_policy_learns_from_samples_of_vllm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[VLLMBackend] = []
     start = VLLMBackend.__init__
 

@@ -251,7 +251,7 @@ def test_the_most_probable_reply_is_that_of_the_back_end_in_this_process(
         assert found[slot].logprobs.tolist() == expected[slot].logprobs.tolist()
 
 
-def test_a_reply_depends_on_its_seed_and_not_on_what_else_is_in_flight(server: VLLM, of: Policy) -> None:
+def test_a_reply_depends_on_its_seed_and_not_on_other_requests_in_flight(server: VLLM, of: Policy) -> None:
     made = backend(server, of)
     alone = one(made, request(of, seed=7))
     among = replies(made, {5: request(of, seed=7), **{slot: request(of, TEXTS[3], slot) for slot in (0, 1, 2)}})[5]
@@ -260,7 +260,7 @@ def test_a_reply_depends_on_its_seed_and_not_on_what_else_is_in_flight(server: V
     made.close()
 
 
-def test_a_reply_that_was_begun_goes_on(server: VLLM, of: Policy) -> None:
+def test_a_partial_reply_is_resumed(server: VLLM, of: Policy) -> None:
     made = backend(server, of, temperature=0.0)
     whole = one(made, request(of))
     part = Reply(ids=whole.ids[:5], logprobs=np.full(5, -0.5, np.float32), constraint=None, finish="abort", version=-3)
@@ -284,7 +284,7 @@ def test_new_weights_are_used_from_then_on(server: VLLM, of: Policy) -> None:
     made.close()
 
 
-def test_what_is_under_way_goes_on_with_new_weights(server: VLLM, of: Policy) -> None:
+def test_pending_replies_continue_with_new_weights(server: VLLM, of: Policy) -> None:
     """Logprobs are those of the old weights up to some place, and from there on those of the new ones."""
     made = backend(server, of, max_context=500, max_reply_tokens=400)
     changed = fresh(seed=5)
@@ -319,7 +319,7 @@ def test_what_is_under_way_goes_on_with_new_weights(server: VLLM, of: Policy) ->
 def test_an_adapter_is_handed_over_alone(server: VLLM, of: Policy) -> None:
     from peft import LoraConfig, get_peft_model
 
-    base = fresh(seed=9)  # what the server was started with
+    base = fresh(seed=9)  # the server's first weights
     backend(server, base).close()
     torch.manual_seed(1)
     adapted: Any = get_peft_model(
@@ -356,7 +356,7 @@ def test_nothing_is_sampled_while_it_is_paused(server: VLLM, of: Policy) -> None
     made.close()
 
 
-def test_a_reply_that_is_given_up_frees_its_slot(server: VLLM, of: Policy) -> None:
+def test_an_aborted_reply_frees_its_slot(server: VLLM, of: Policy) -> None:
     made = backend(server, of, max_reply_tokens=200)
     made.submit(0, request(of))
     made.abort(0)
@@ -364,7 +364,7 @@ def test_a_reply_that_is_given_up_frees_its_slot(server: VLLM, of: Policy) -> No
     made.close()
 
 
-def test_a_fork_goes_on_as_its_source_would(server: VLLM, of: Policy) -> None:
+def test_a_fork_continues_like_its_source(server: VLLM, of: Policy) -> None:
     made = backend(server, of, temperature=0.0)
     one(made, request(of))
     made.fork(0, 3)

@@ -1,4 +1,4 @@
-"""The conversation: what is said, how it is answered, and prompts that start anew with replies as they were sampled."""
+"""The conversation: messages, replies, and prompts that restart with replies as they were sampled."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_the_first_message_is_the_instruction_and_the_observation() -> None:
         ({"list_actions": True}, f"{ASKED}\n\nA hall.\n\nPossible actions:\ngo\nlook"),
     ],
 )
-def test_what_is_said_depends_on_the_settings(settings: dict[str, Any], first: str) -> None:
+def test_the_first_message_depends_on_the_settings(settings: dict[str, Any], first: str) -> None:
     ids = chat(**settings).prompt(seen("A hall.", "go", "look")).ids
     assert CHATML.decode(ids) == f"<|im_start|>user\n{first}<|im_end|>\n<|im_start|>assistant\n"
 
@@ -73,7 +73,7 @@ def test_the_tagged_format_is_asked_for() -> None:
     assert all(tag in text for tag in ("<think>", "</think>", "<action>", "</action>"))
 
 
-def test_actions_are_listed_at_later_turns_too_where_there_are_any() -> None:
+def test_actions_are_also_listed_at_later_turns_with_actions() -> None:
     context = chat(list_actions=True)
     context.record(seen("A hall.", "go"), "go", said(CHATML, "go"))
     for actions, text in ((("wait",), "A door.\n\nPossible actions:\nwait"), ((), "A door.")):
@@ -92,7 +92,7 @@ def test_without_history_every_prompt_extends_and_nothing_is_lost() -> None:
 
 
 def shown(text: str) -> list[int]:
-    """Return the numbers of the turns whose replies stand in a prompt."""
+    """Return the numbers of the turns whose replies are in a prompt."""
     return [n for n in range(10) if f"reply {n}" in text]
 
 
@@ -110,7 +110,7 @@ def shown(text: str) -> list[int]:
     ],
 )
 @pytest.mark.parametrize("encoder", [CHATML, PLAIN], ids=["template", "plain"])
-def test_a_prompt_starts_anew_when_it_would_show_too_many_turns(
+def test_a_prompt_restarts_when_it_would_show_too_many_turns(
     history: int, stride: int, expected: list[list[int]], encoder: Encoder
 ) -> None:
     replies = [said(encoder, f"reply {n}") for n in range(6)]
@@ -125,7 +125,7 @@ def test_a_prompt_starts_anew_when_it_would_show_too_many_turns(
         assert [n for n in range(1, 10) if f"text {n}" in text] == [n for n in (*turns, number) if n > 0]
 
 
-def test_a_prompt_that_starts_anew_reads_so() -> None:
+def test_text_of_a_restarted_prompt() -> None:
     replies = [said(CHATML, f"reply {n}") for n in range(3)]
     _, texts = play(chat(instruction="Play.", system="Be quick.", history=1), CHATML, replies)
     assert texts[-1] == (
@@ -136,7 +136,7 @@ def test_a_prompt_that_starts_anew_reads_so() -> None:
 
 
 @pytest.mark.parametrize("encoder", [CHATML, PLAIN], ids=["template", "plain"])
-def test_replies_in_a_prompt_that_starts_anew_are_those_sampled(encoder: Encoder) -> None:
+def test_replies_in_a_restarted_prompt_keep_their_sampled_ids(encoder: Encoder) -> None:
     replies = [said(encoder, "open amber") for _ in range(4)]
     assert encoder.encode(encoder.decode(replies[0][:-1])) != replies[0][:-1]  # encoding again gives others
     prompts, _ = play(chat(encoder, history=2), encoder, replies)
@@ -165,7 +165,7 @@ def test_a_template_that_appends_only_without_a_system_message_is_refused_with_o
         play(chat(encoder, system="Be quick."), encoder, [said(encoder, "go")])
 
 
-def test_without_a_template_texts_stand_end_to_end() -> None:
+def test_without_a_template_texts_are_concatenated() -> None:
     _, texts = play(chat(PLAIN, system="Be quick.", instruction="Play."), PLAIN, [said(PLAIN, "take key")])
     assert texts == [
         "Be quick.\n\nPlay.\n\ntext 0<|act|>",
@@ -214,8 +214,8 @@ def test_wrong_settings_are_refused(wrong: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("cut", [0, 1])
-def test_a_reply_that_lacks_the_form_is_told_so_once(cut: int) -> None:
-    """Whether the reply was closed or cut, what was wrong with it stands above the next message and no later one."""
+def test_the_error_of_a_malformed_reply_is_shown_once(cut: int) -> None:
+    """The error is in the next message and in no later one, for a closed reply and for a cut one."""
     context = chat(format="react", instruction="Play.")
     context.prompt(seen("A hall."))
     reply = said(CHATML, "go")

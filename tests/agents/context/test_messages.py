@@ -1,4 +1,4 @@
-"""Conversations in text: what is said, what a call of the tool means, and what of it is said again."""
+"""Conversations in text: messages, calls of the tool, and earlier turns in later prompts."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def shown(of: Messages, text: str) -> list[tuple[str, str]]:
 
 
 def played(of: Messages, *replies: str) -> list[tuple[str, str]]:
-    """Return what is shown after these replies."""
+    """Return the shown messages after these replies."""
     for number, reply in enumerate(replies):
         of.record(seen(f"text {number}"), "", (), reply)
     return shown(of, f"text {len(replies)}")
 
 
-def test_replies_stand_in_the_conversation_as_they_were_said() -> None:
+def test_the_conversation_keeps_replies_verbatim() -> None:
     of = messages(system="Be quick.", instruction="Play.", list_actions=True)
     assert of.prompt(seen("A hall.", "go", "stay")).messages == (
         Message("system", "Be quick."),
@@ -51,7 +51,7 @@ def test_replies_stand_in_the_conversation_as_they_were_said() -> None:
     assert shown(of, "A yard.")[2:] == [("assistant", "  Go! "), ("user", "A yard.")]
 
 
-def test_a_conversation_that_starts_anew_counts_what_it_leaves_out() -> None:
+def test_a_restarted_conversation_counts_the_turns_that_it_omits() -> None:
     found = played(messages(instruction="Play.", history=1), "a", "b", "c")
     assert found == [
         ("user", "Play.\n\ntext 0\n\n(2 turns are not shown.)\n\ntext 2"),
@@ -88,12 +88,12 @@ def test_without_history_there_is_one_message() -> None:
         ("tool", '{"content": "x", "calls": [3]}', "", False),
     ],
 )
-def test_what_a_reply_asks_for(form: str, reply: str, action: str, is_valid: bool) -> None:
+def test_a_reply_is_parsed_into_an_action(form: str, reply: str, action: str, is_valid: bool) -> None:
     parsed = messages(format=form).parse(reply)
     assert (parsed.action, parsed.is_valid) == (action, is_valid)
 
 
-def test_a_call_is_answered_by_the_tool_and_anything_else_by_the_user_who_says_what_was_wrong() -> None:
+def test_a_call_is_answered_by_a_tool_message_and_any_other_reply_by_an_error_of_the_user() -> None:
     of = messages(format="tool", instruction="Play.")
     both = Answer("Hm.", (call('{"action":    "go"}', call_id="one"), call("{", call_id="two"))).written()
     of.record(seen("text 0"), "go", (), both)
@@ -119,7 +119,7 @@ def test_a_call_is_answered_by_the_tool_and_anything_else_by_the_user_who_says_w
     )
 
 
-def test_of_several_calls_all_are_said_again_and_only_the_first_is_answered_by_the_environment() -> None:
+def test_all_calls_of_a_reply_are_kept_and_only_the_first_has_the_environments_result() -> None:
     of = messages(format="tool")
     first, second = call('{"action": "go"}', call_id="one"), call('{"action": "stay"}', call_id="two")
     of.record(seen("text 0"), "go", (), Answer("", (first, second)).written())
@@ -130,7 +130,7 @@ def test_of_several_calls_all_are_said_again_and_only_the_first_is_answered_by_t
     )
 
 
-def test_a_conversation_that_starts_anew_begins_with_no_tools_answer() -> None:
+def test_a_restarted_conversation_does_not_begin_with_a_tool_message() -> None:
     of = messages(format="tool", history=1)
     for number in range(3):
         of.record(
@@ -181,12 +181,12 @@ def test_a_reply_that_was_cut_calls_nothing_and_the_model_sees_that_it_was_cut(c
     assert of.prompt(desk).messages[1:] == (Message("assistant", "I look"), Message("user", f"{why}\n\nA desk."))
 
 
-def test_an_answer_as_text_comes_back() -> None:
+def test_an_answer_survives_writing_and_reading() -> None:
     answer = Answer('{"content": "x", "calls": []}\n\u65e5', (call("{'", "n", ""), call("")))
     assert read_answer(answer.written()) == answer
 
 
-def test_there_are_no_ids() -> None:
+def test_a_text_context_has_no_token_ids() -> None:
     assert messages().prompt(seen("A hall.")).ids == ()
     with pytest.raises(ConfigError, match="makes text and no ids"):
         messages().render("go")
@@ -202,7 +202,7 @@ def test_there_are_no_ids() -> None:
         ("code", "act('go')", "it holds no program"),
     ],
 )
-def test_a_reply_of_another_form_is_answered_by_what_was_wrong_once(form: str, reply: str, why: str) -> None:
+def test_the_error_of_a_malformed_reply_is_added_to_the_next_message_once(form: str, reply: str, why: str) -> None:
     of = messages(format=form, instruction="Play.")
     assert of.parse(reply) == Parsed("", is_valid=False, error=of.parse(reply).error)
     of.record(seen("text 0"), "", (), reply)
@@ -218,7 +218,7 @@ def test_a_reply_of_another_form_is_answered_by_what_was_wrong_once(form: str, r
     ]
 
 
-def test_the_published_forms_are_not_told_what_was_wrong() -> None:
+def test_the_published_formats_do_not_report_errors() -> None:
     assert played(messages(format="tagged", instruction=""), "nonsense")[-1] == ("user", "text 1")
 
 
@@ -238,14 +238,14 @@ def pictured(number: int) -> Observation:
 
 
 def pictures(of: Messages, count: int, reply: str = "a") -> list[tuple[str, bytes | None]]:
-    """Return what is shown, replies aside, of so many turns with pictures."""
+    """Return the shown messages, without replies, of the given number of turns with pictures."""
     for number in range(count - 1):
         of.record(pictured(number), "go", (), reply)
     return [(m.content, m.image) for m in of.prompt(pictured(count - 1)).messages if m.role != "assistant"]
 
 
 @pytest.mark.parametrize("images", [0, 1, 2, 3, 4])
-def test_the_newest_pictures_stand_with_their_turns_and_earlier_ones_are_said_to_be_left_out(images: int) -> None:
+def test_the_newest_pictures_are_shown_and_earlier_ones_are_marked_as_omitted(images: int) -> None:
     left_out = "" if images == 0 else LEFT_OUT  # without any, nothing speaks of them
     first, second, third = pictures(messages(instruction="Play.", images=images), 3)
     assert first == (("Play.\n\ntext 0", b"png 0") if images >= 3 else (f"Play.\n\ntext 0{left_out}", None))
@@ -253,7 +253,7 @@ def test_the_newest_pictures_stand_with_their_turns_and_earlier_ones_are_said_to
     assert third == (("text 2", b"png 2") if images >= 1 else ("text 2", None))
 
 
-def test_turns_without_a_picture_count_for_none() -> None:
+def test_turns_without_a_picture_do_not_use_up_the_limit_of_pictures() -> None:
     of = messages(instruction="Play.")
     of.record(pictured(0), "", (), "a")
     assert of.prompt(seen("text 1")).messages[0] == Message("user", "Play.\n\ntext 0", image=b"png 0")
@@ -286,7 +286,7 @@ def test_a_summary_is_asked_for_in_text_alone(images: int, left_out: str) -> Non
     assert image == (b"png 0" if images else None)
 
 
-def test_after_a_tools_answer_a_picture_is_what_the_user_says() -> None:
+def test_a_picture_after_a_tool_message_is_a_user_message() -> None:
     of = messages(format="tool", instruction="Play.")
     both = Answer("", (call('{"action": "go"}', call_id="one"), call('{"action": "go"}', call_id="two"))).written()
     assert pictures(of, 3, both) == [
@@ -307,7 +307,7 @@ def test_contexts_that_make_ids_take_no_pictures(context: str) -> None:
         build(CONTEXTS.load(context)[1], {"images": 1}, "test")
 
 
-def test_how_many_pictures_are_shown_is_part_of_what_an_agent_is() -> None:
+def test_the_number_of_shown_pictures_is_part_of_the_fingerprint() -> None:
     agents = [load_agent("openai:m", nest({"agent.context.messages.images": images})) for images in (0, 1, 1)]
     none, one, again = (fingerprint(agent, 0.4) for agent in agents)
     assert none != one == again
@@ -319,12 +319,12 @@ def test_how_many_pictures_are_shown_is_part_of_what_an_agent_is() -> None:
 def test_markovian_memory_shows_the_task_and_the_present_alone() -> None:
     of = messages(instruction="Play.", memory="markovian", remind="Your task is to: ")
     of.record(seen("A hall. Your task is to: find the key.\nGo on."), "a", (), "a")
-    for number in range(1, 4):  # nothing tells how many turns there were
+    for number in range(1, 4):  # no text gives the number of turns
         assert shown(of, "A yard.") == [("user", "Play.\n\nYour task is to: find the key.\n\nA yard.")]
         of.record(seen(f"text {number}"), "a", (), "a")
 
 
-def test_a_window_shows_the_task_alone_where_it_is_told_how_the_task_begins() -> None:
+def test_a_window_shows_the_task_alone_when_remind_names_the_start_of_the_task() -> None:
     of = messages(instruction="", history=0, remind="Task:")
     of.record(seen("A hall. Task: win."), "a", (), "a")
     assert shown(of, "x") == [("user", "Task: win.\n\n(1 turns are not shown.)\n\nx")]
@@ -338,7 +338,7 @@ def summarising(**settings: Any) -> Messages:
     return messages(instruction="Play.", memory="summary", **settings)
 
 
-def test_the_oldest_turns_give_way_to_what_the_model_wrote_of_them() -> None:
+def test_a_summary_replaces_the_oldest_turns() -> None:
     of = summarising(summary_turns=3, history=1, system="Be quick.")
     assert [role for role, _ in played(of, "a", "b")] == ["system", "user", "assistant", "user", "assistant", "user"]
     of.record(seen("text 2"), "", (), "c")
@@ -359,7 +359,7 @@ def test_the_oldest_turns_give_way_to_what_the_model_wrote_of_them() -> None:
     ]
 
 
-def test_a_later_summary_takes_in_the_one_before() -> None:
+def test_a_later_summary_includes_the_previous_one() -> None:
     of = summarising(summary_turns=2, history=0)
     for number in range(2):
         of.record(seen(f"text {number}"), "", (), "a")
@@ -393,14 +393,14 @@ def test_a_budget_of_tokens_counts_the_prompt_at_three_characters_each() -> None
         assert of.prompt(seen("x" * 86)).asks == asks
 
 
-def test_a_prompt_that_is_too_long_with_nothing_left_to_leave_out_is_sent() -> None:
+def test_a_prompt_beyond_the_budget_with_one_turn_is_sent_unchanged() -> None:
     of = summarising(summary_tokens=1, history=1)
     assert of.prompt(seen("text 0")).asks == "action"
     of.record(seen("text 0"), "", (), "a")
     assert of.prompt(seen("text 1")).asks == "action"  # its only turn stays
 
 
-def test_a_summary_is_told_of_calls() -> None:
+def test_a_request_for_a_summary_shows_calls() -> None:
     of = summarising(summary_turns=1, history=0, format="tool")
     of.record(seen("text 0"), "go", (), Answer("Hm.", (call('{"action": "go"}'),)).written())
     asked = of.prompt(seen("text 1"))

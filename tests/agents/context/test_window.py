@@ -56,7 +56,7 @@ def test_a_prompt_shows_the_task_the_last_turns_and_the_commands(history: int) -
 
 
 @pytest.mark.parametrize(("memory", "history"), [("full", 4), ("window", 2), ("markovian", 0)])
-def test_memory_says_how_many_turns_are_shown(memory: str, history: int) -> None:
+def test_the_prompt_has_as_many_turns_as_memory_allows(memory: str, history: int) -> None:
     ids, _ = last_prompt(window(memory=memory))
     assert PLAIN.decode(ids) == f"{expected(history)}<|act|>"
 
@@ -99,6 +99,6 @@ def test_wording_that_does_not_suit_the_environment_is_refused() -> None:
 @pytest.mark.parametrize(
     ("name", "message"), [("no.such.module", "cannot import"), ("cairn.core.keys", "no function 'task_of'")]
 )
-def test_wording_that_is_none_is_refused(name: str, message: str) -> None:
+def test_invalid_wording_is_rejected(name: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         load_wording(name)

@@ -57,7 +57,7 @@ def test_settings_are_tables(name: str, value: Any) -> None:
         cairn.evaluate("random", ENV, settings={"sampling": value})
 
 
-def test_numpys_numbers_are_taken() -> None:
+def test_numpy_numbers_are_accepted() -> None:
     assert whole_number("seed", np.int64(-3)) == -3
     assert sampling_temperature(np.float32(0.5)) == 0.5
     assert chosen_tasks(["a", "b", "c"], np.int32(2)) == ["a", "b"]

@@ -1,4 +1,4 @@
-"""What parts of an agent are worth: their values add up, and a part that does nothing is worth nothing."""
+"""Values of the parts of an agent: they add up, and a part without effect has the value 0."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PLANNER = {"sampling": {"scripted": {"agent": "oracle"}}}
 IDLE = {"sampling": {"max_context": 512}}
 
 
-def test_a_part_that_does_all_is_worth_all_and_an_idle_one_nothing(tmp_path: Path) -> None:
+def test_the_only_effective_part_gets_the_whole_value_and_an_idle_part_gets_0(tmp_path: Path) -> None:
     heard: list[tuple[str, ...]] = []
     found = attribute(
         "constant:wait",
@@ -32,7 +32,7 @@ def test_a_part_that_does_all_is_worth_all_and_an_idle_one_nothing(tmp_path: Pat
     assert found.sets == {"": 0.0, "memory": 0.0, "planner": 1.0, "memory + planner": 1.0}
 
 
-def test_values_add_up_to_what_all_parts_add(tmp_path: Path) -> None:
+def test_values_add_up_to_the_difference_between_all_parts_and_none(tmp_path: Path) -> None:
     parts: dict[str, Any] = {"chance": {"sampling": {"scripted": {"agent": "random"}}}, "other": IDLE}
     found = attribute("constant:wait", PANEL, parts, root=tmp_path)
     assert sum(each.mean for each in found.parts.values()) == pytest.approx(found.all.mean - found.none.mean)
@@ -47,9 +47,7 @@ def test_values_add_up_to_what_all_parts_add(tmp_path: Path) -> None:
         ({"a": IDLE, "z": {"sampling": {"no_such": 1}}}, "no_such"),
     ],
 )
-def test_parts_that_cannot_be_are_refused_before_any_is_played(
-    parts: dict[str, Any], told: str, tmp_path: Path
-) -> None:
+def test_invalid_parts_are_rejected_before_any_episode(parts: dict[str, Any], told: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=told):
         attribute("random", PANEL, parts, root=tmp_path)
     assert list(tmp_path.iterdir()) == []

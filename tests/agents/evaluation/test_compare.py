@@ -46,7 +46,7 @@ def test_an_agent_is_as_good_as_itself(play: Callable[..., Path]) -> None:
         assert (each.paired.difference.mean, each.paired.p_value, each.paired.tasks_needed) == (0.0, 1.0, None)
 
 
-def test_several_seeds_are_attempts_and_their_spread_is_told(play: Callable[..., Path]) -> None:
+def test_several_seeds_are_attempts_and_their_spread_is_reported(play: Callable[..., Path]) -> None:
     seeds = [play("random", temperature) for temperature in (0.1, 0.2)]
     found, *_ = compare([play("constant:wait")], seeds)
     assert len(found.second.by_seed) == 2
@@ -65,8 +65,8 @@ def test_an_evaluation_is_not_two_seeds(play: Callable[..., Path], tmp_path: Pat
         compare([folder], [tmp_path / name for name in given])
 
 
-def test_a_task_that_failed_in_one_of_several_evaluations_is_told_with_the_remedy(tmp_path: Path) -> None:
-    doomed = {"doom": "a", "how": "raises"}  # whoever asks an oracle is spared
+def test_a_task_that_failed_in_one_of_several_evaluations_is_reported_with_the_remedy(tmp_path: Path) -> None:
+    doomed = {"doom": "a", "how": "raises"}  # an agent that uses the oracle does not fail
 
     def play(agent: str, temperature: float) -> Path:
         where, tasks = "tests.trainer.doomed:Doomed", ["amber-0", "red-0"]
@@ -84,7 +84,7 @@ def test_different_panels_are_not_compared(play: Callable[..., Path], tmp_path: 
         compare([play("oracle")], [other])
 
 
-def test_the_same_tasks_in_other_words_are_compared_and_the_words_told(tmp_path: Path) -> None:
+def test_the_same_tasks_in_other_words_are_compared_and_perturbations_are_reported(tmp_path: Path) -> None:
     panels = HOUSE, told_otherwise(HOUSE, "rename")
     plain, renamed = ([evaluate("oracle", panel=panel, root=tmp_path).folder] for panel in panels)
     (found,) = compare(plain, renamed)
@@ -94,7 +94,7 @@ def test_the_same_tasks_in_other_words_are_compared_and_the_words_told(tmp_path:
         compare(plain, [*plain, *renamed])  # as if they were two seeds
 
 
-def test_how_words_are_drawn_is_told_too(tmp_path: Path) -> None:
+def test_seeds_of_perturbations_are_reported(tmp_path: Path) -> None:
     def play(seed: int) -> list[Path]:
         perturb = {"rename": {"seed": seed}, "shuffle": {}}
         changed = HOUSE.parts[0].model_copy(update={"config": {"size": "tiny", "perturb": perturb}})
@@ -110,14 +110,14 @@ def test_how_words_are_drawn_is_told_too(tmp_path: Path) -> None:
     "changes",
     [{"seed": 4}, {"attempts": 2}, {"version": 7}, {"config": {"turn_limit": 4}}, {"tasks": {"amber-0": ""}}],
 )
-def test_other_words_excuse_no_other_difference(changes: dict[str, object]) -> None:
+def test_panels_that_differ_in_more_than_wording_have_different_task_hashes(changes: dict[str, object]) -> None:
     one = Panel(name="doors", summary="", parts=(part(),))
     assert told_otherwise(one, "rename").tasks_hash() == one.tasks_hash()
     other = one.model_copy(update={"parts": (part(**changes),)})
     assert told_otherwise(other, "rename").tasks_hash() != one.tasks_hash()
 
 
-def test_measures_that_there_are_not_are_refused(play: Callable[..., Path]) -> None:
+def test_unknown_measures_are_rejected(play: Callable[..., Path]) -> None:
     with pytest.raises(CairnError, match="no measure 'luck'; choose of success"):
         compare([play("oracle")], [play("oracle")], ["luck"])
 

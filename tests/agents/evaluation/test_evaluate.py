@@ -1,4 +1,4 @@
-"""Evaluations on panels: kept, not played twice, gone on with, equal wherever they are played; refused with reasons."""
+"""Evaluations on panels: stored, not repeated, resumed, equal on every machine; invalid ones are rejected."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_the_same_evaluation_is_not_played_twice(play: Callable[..., Evaluation]
         {"panel": make_panel("two-doors", "", [part(seed=4)])},
     ],
 )
-def test_another_evaluation_is_another(play: Callable[..., Evaluation], changes: dict[str, Any]) -> None:
+def test_a_changed_setting_starts_another_evaluation(play: Callable[..., Evaluation], changes: dict[str, Any]) -> None:
     first, other = play(), play(**changes)
     assert first.folder != other.folder
     assert other.played
@@ -79,12 +79,12 @@ def test_how_fast_it_is_played_changes_nothing(play: Callable[..., Evaluation], 
     assert [each.digest for each in other.parts] == [each.digest for each in one.parts]
 
 
-def test_other_play_has_another_digest(play: Callable[..., Evaluation]) -> None:
+def test_different_episodes_have_different_digests(play: Callable[..., Evaluation]) -> None:
     assert play("oracle").parts[0].digest != play("random").parts[0].digest
 
 
 @pytest.mark.rotating(4)
-def test_two_machines_find_the_same(panel: Panel, tmp_path: Path) -> None:
+def test_results_are_equal_in_two_processes_with_different_hash_seeds(panel: Panel, tmp_path: Path) -> None:
     code = (
         "import json, sys; from cairn.agents.evaluation.evaluate import evaluate; from pathlib import Path\n"
         "found = evaluate('random', 'examples.doors:Doors', tasks=12, attempts=2, root=Path(sys.argv[1]))\n"
@@ -102,7 +102,7 @@ def test_two_machines_find_the_same(panel: Panel, tmp_path: Path) -> None:
     assert json.loads(told[0])["parts"][0]["episodes"] == 24
 
 
-def test_an_evaluation_that_was_interrupted_goes_on(play: Callable[..., Evaluation], tmp_path: Path) -> None:
+def test_an_interrupted_evaluation_is_resumed(play: Callable[..., Evaluation], tmp_path: Path) -> None:
     def stop(part: PanelSection, episode: Episode) -> None:
         if episode.task.task_id == "red-1":
             raise KeyboardInterrupt
@@ -120,7 +120,7 @@ def test_an_evaluation_that_was_interrupted_goes_on(play: Callable[..., Evaluati
     assert [each.digest for each in found.parts] == [each.digest for each in undisturbed.parts]
 
 
-def test_episodes_that_failed_are_told_and_tried_again(tmp_path: Path) -> None:
+def test_failed_episodes_are_reported_and_retried(tmp_path: Path) -> None:
     doomed = {"doom": "a", "how": "raises"}
 
     def play(root: str) -> Evaluation:
@@ -136,14 +136,14 @@ def test_episodes_that_failed_are_told_and_tried_again(tmp_path: Path) -> None:
     assert (first.is_final, first.to_dict()["is_final"]) == (False, False)
 
 
-def test_a_part_is_what_its_tasks_are_alone(play: Callable[..., Evaluation]) -> None:
+def test_a_part_plays_the_same_actions_as_its_tasks_alone(play: Callable[..., Evaluation]) -> None:
     _, alone = play_tasks("random", DOORS, tasks=["amber-0", "red-1"], seed=3)
     assert [[turn.action for turn in each.turns] for each in episodes(play())] == [
         [turn.action for turn in each.turns] for each in alone
     ]
 
 
-def test_attempts_at_a_task_are_a_group_with_chance_of_their_own(play: Callable[..., Evaluation]) -> None:
+def test_attempts_at_a_task_form_a_group_and_have_different_seeds(play: Callable[..., Evaluation]) -> None:
     found = play(panel=make_panel("often", "", [part(attempts=6)]))
     played = episodes(found)
     assert sorted(each.group_id for each in played) == [0] * 6 + [1] * 6
@@ -162,7 +162,7 @@ def test_an_evaluation_is_public_and_readable(tmp_path: Path, monkeypatch: pytes
     assert told["folder"].startswith("evals/")
 
 
-def test_what_to_play_has_to_be_said(panel: Panel) -> None:
+def test_an_evaluation_needs_exactly_one_of_panel_and_environment(panel: Panel) -> None:
     with pytest.raises(ConfigError, match="cairn panels list"):
         evaluate("oracle")
     with pytest.raises(ConfigError, match="cairn panels list"):
@@ -177,7 +177,7 @@ def test_one_process_at_a_time(play: Callable[..., Evaluation]) -> None:
     play(on_episode=meddle)
 
 
-def test_a_training_run_is_no_evaluation(tmp_path: Path) -> None:
+def test_a_training_run_cannot_be_loaded_as_an_evaluation(tmp_path: Path) -> None:
     RunStore(tmp_path / "run.sqlite").close()
     with pytest.raises(CairnError, match="holds no evaluation"):
         load_evaluation(tmp_path)
@@ -199,7 +199,7 @@ def test_tasks_that_are_not_the_same_here_are_refused(
         evaluate("oracle", panel=other, root=tmp_path)
 
 
-def test_tasks_may_begin_otherwise_where_the_panel_says_so(panel: Panel, tmp_path: Path) -> None:
+def test_a_panel_may_allow_tasks_with_another_first_observation(panel: Panel, tmp_path: Path) -> None:
     lenient = panel.parts[0].model_copy(update={"tasks": {"amber-0": ""}, "may_differ": True})
     found = evaluate("oracle", panel=panel.model_copy(update={"parts": (lenient,)}), root=tmp_path)
     assert found.parts[0].measures.episodes == 1

@@ -1,4 +1,4 @@
-"""What a kept evaluation depends on has another key when it changes, and what changes nothing has not."""
+"""The key of a stored evaluation: it changes with everything that can change results and with nothing else."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ WEIGHTS = (
 
 @pytest.mark.parametrize("agent", [of_folder, of_run])
 @pytest.mark.parametrize("name", [*WEIGHTS, "run.sqlite", "run.sqlite-wal"])
-def test_one_changed_byte_of_what_plays_is_another_agent(
+def test_changing_one_byte_of_a_model_file_changes_the_fingerprint(
     tmp_path: Path, agent: Callable[[Path], Agent], name: str
 ) -> None:
     (tmp_path / name).write_bytes(b"abc")
@@ -58,7 +58,7 @@ def test_one_changed_byte_of_what_plays_is_another_agent(
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "optimizer.safetensors", "rollout.json", "events.out"])
-def test_what_no_reply_follows_from_changes_nothing(tmp_path: Path, name: str) -> None:
+def test_files_that_no_reply_depends_on_do_not_change_the_fingerprint(tmp_path: Path, name: str) -> None:
     before = fingerprint(of_folder(tmp_path), 0.4)
     (tmp_path / name).write_bytes(b"abc")
     assert fingerprint(of_folder(tmp_path), 0.4) == before
@@ -74,7 +74,7 @@ def test_another_prompt_in_the_same_file_is_another_agent(tmp_path: Path) -> Non
     assert key(agent=settings) != before
 
 
-def test_a_person_is_another_one_each_time() -> None:
+def test_a_person_has_another_key_each_time() -> None:
     assert key("human") != key("human")
 
 
@@ -107,12 +107,12 @@ def test_patience_and_price_change_nothing(settings: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "settings", [{"url": "http://b/v1"}, {"extra": {"top_p": 0.5}}, {"leave_out": ["seed"]}, {"model": "other"}]
 )
-def test_what_is_asked_of_a_server_is_part_of_the_key(settings: dict[str, Any]) -> None:
+def test_settings_sent_to_a_server_are_part_of_the_key(settings: dict[str, Any]) -> None:
     assert served(**settings) != served()
 
 
 @pytest.mark.parametrize(("name", "value", "is_same"), [("slots", 3, True), ("max_reply_tokens", 9, False)])
-def test_speed_is_no_part_of_the_key_and_lengths_are(name: str, value: int, is_same: bool) -> None:
+def test_length_limits_are_part_of_the_key_and_speed_settings_are_not(name: str, value: int, is_same: bool) -> None:
     assert (key(sampling={name: value}) == key()) == is_same
 
 
@@ -121,7 +121,7 @@ def test_speed_is_no_part_of_the_key_and_lengths_are(name: str, value: int, is_s
 
 @pytest.fixture
 def panel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Panel:
-    """A panel of an environment whose class and base stand in two files outside Cairn."""
+    """A panel of an environment whose class and base class are in two files outside Cairn."""
     monkeypatch.syspath_prepend(tmp_path)
     for name in ("their_base", "their_env"):
         monkeypatch.delitem(sys.modules, name, raising=False)

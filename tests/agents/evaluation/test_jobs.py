@@ -50,7 +50,7 @@ def test_a_constant_agent_solves_nothing() -> None:
     assert (report.success.successes, report.mean_turns) == (0, 6.0)
 
 
-def test_chance_follows_the_seed() -> None:
+def test_the_random_agent_follows_the_seed() -> None:
     def actions(seed: int) -> list[str]:
         return [t.action for e in play_tasks("random", ENV, tasks=20, seed=seed)[1] for t in e.turns]
 

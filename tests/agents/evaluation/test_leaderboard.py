@@ -18,7 +18,7 @@ from tests.agents.evaluation.test_panel import part
 PANEL = make_panel("doors", "", [part(), part(family="quick", config={"turn_limit": 3})])
 
 
-def test_agents_stand_best_first_in_a_table_a_panel(tmp_path: Path) -> None:
+def test_each_panel_has_a_table_with_the_best_agents_first(tmp_path: Path) -> None:
     other = make_panel("other", "", [part(seed=9)])
     for agent, panel in (("constant:wait", PANEL), ("oracle", PANEL), ("oracle", other)):
         evaluate(agent, panel=panel, root=tmp_path)
@@ -32,7 +32,7 @@ def test_agents_stand_best_first_in_a_table_a_panel(tmp_path: Path) -> None:
     assert "100.0 \\[34.2, 100.0] | 100.0 \\[34.2, 100.0]" in rows[0]
 
 
-def test_names_are_no_markdown_and_no_html(tmp_path: Path) -> None:
+def test_names_are_escaped_in_markdown_and_html(tmp_path: Path) -> None:
     found = evaluate("oracle", panel=PANEL, root=tmp_path)
     table = leaderboard([replace(found, agent="<img src=x onerror=alert(1)> | [x](javascript:y) `\n# z")])
     (row,) = [line for line in table.splitlines() if "img" in line]
@@ -47,7 +47,7 @@ def test_a_backslash_in_a_name_undoes_no_escape(tmp_path: Path) -> None:
     assert row.startswith(r"| \\\[x](http://evil.example) a\\\|b \\\`c\\\` | 100.0")
 
 
-def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_unreadable_folders_are_reported(tmp_path: Path) -> None:
     evaluate("oracle", panel=PANEL, root=tmp_path)
     (tmp_path / "run").mkdir()
     RunStore(tmp_path / "run" / "run.sqlite").close()
@@ -58,7 +58,7 @@ def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
         find_evaluations([tmp_path / "nowhere"])
 
 
-def test_evaluations_that_are_not_final_come_last_and_are_marked(tmp_path: Path) -> None:
+def test_evaluations_that_are_not_final_are_last_and_marked(tmp_path: Path) -> None:
     for agent in ("oracle", "random"):
         evaluate(agent, panel=PANEL, root=tmp_path)
     oracle, chance = find_evaluations([tmp_path])[0]
@@ -71,7 +71,7 @@ def test_evaluations_that_are_not_final_come_last_and_are_marked(tmp_path: Path)
     assert "not final" not in rows[0]
 
 
-def test_what_the_gates_say_and_signs_of_reward_hacking_stand_beside_the_numbers(tmp_path: Path) -> None:
+def test_sanity_checks_and_signs_of_reward_hacking_are_columns_of_the_table(tmp_path: Path) -> None:
     for agent in ("oracle", "random", "null"):
         evaluate(agent, panel=PANEL, root=tmp_path)
     held, fault = {"holds": True, "reasons": []}, {"holds": False, "reasons": ["'null' | solved 2 of 2 tasks"]}

@@ -1,4 +1,4 @@
-"""What episodes come to, by hand."""
+"""Metrics of episodes against values computed by hand."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_result_is_final_with_at_most_one_episode_in_fifty_excluded(failed: in
     assert found.pessimistic_success.mean == pytest.approx(1 - failed / 100)
 
 
-def test_nothing_scored_says_nothing() -> None:
+def test_without_scored_episodes_metrics_are_none() -> None:
     found = measure([row("a", None, ending="failed", cause="model")], {})
     assert (found.success, found.score, found.turns, found.seconds) == (None, None, None, None)
     assert found.budgets == {}
@@ -80,7 +80,7 @@ def test_nothing_scored_says_nothing() -> None:
     assert measure([], {}).pessimistic_success is None
 
 
-def test_tasks_are_told_apart_by_kind_and_difficulty() -> None:
+def test_success_is_reported_by_type_and_difficulty_of_tasks() -> None:
     facts = {
         "a": TaskFacts(type="find", difficulty="1"),
         "b": TaskFacts(type="find", difficulty="2", can_solve=False),
@@ -93,7 +93,7 @@ def test_tasks_are_told_apart_by_kind_and_difficulty() -> None:
     assert measure([row("a", 1.0)], {}).by_difficulty == {}
 
 
-def test_budget_curves_count_what_succeeds_within_a_budget() -> None:
+def test_budget_curves_give_the_success_rate_within_each_budget() -> None:
     played = [
         row("a", 1.0, turns=3, prompt_tokens=100, reply_tokens=10, cost=0.5),
         row("b", 0.0, turns=2, prompt_tokens=100, reply_tokens=20, cost=0.25),
@@ -107,7 +107,7 @@ def test_budget_curves_count_what_succeeds_within_a_budget() -> None:
     assert (found.cost, found.prompt_tokens, found.reply_tokens) == (3.25, 790 / 4, 85 / 4)
 
 
-def test_what_is_not_counted_in_all_episodes_has_no_curve() -> None:
+def test_a_budget_that_some_episodes_do_not_count_has_no_curve() -> None:
     found = measure([row("a", 1.0, prompt_tokens=5), row("b", 1.0)], {})
     assert list(found.budgets) == ["turns"]
     assert found.prompt_tokens is None
@@ -124,7 +124,7 @@ def test_measures_are_json() -> None:
     assert json.loads(json.dumps(told))["by_type"]["find"]["success"]["mean"] == 0.5
 
 
-def test_turns_and_returns_that_happen_to_be_1_are_no_shares() -> None:
+def test_turns_and_returns_that_equal_1_are_not_treated_as_shares() -> None:
     found = measure([row(str(n), 1.0, turns=1) for n in range(8)], {})
     assert found.turns is not None
     assert found.reward is not None

@@ -41,7 +41,7 @@ def test_doing_nothing_solves_none(root: Path) -> None:
     assert successes(evaluate("null", panel="cairn-mini", root=root)) == dict.fromkeys(FAMILIES, (12, 0.0))
 
 
-def test_what_was_played_is_not_played_again(oracle: Evaluation, root: Path) -> None:
+def test_a_finished_evaluation_is_not_repeated(oracle: Evaluation, root: Path) -> None:
     again = evaluate("oracle", panel="cairn-mini", root=root, on_episode=lambda *_: pytest.fail("it was played again"))
     assert (again.played, again.parts) == (0, oracle.parts)
 

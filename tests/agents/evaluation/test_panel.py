@@ -1,4 +1,4 @@
-"""Panels: the same tasks everywhere, or none; what was changed since is refused with the reason."""
+"""Panels: the same tasks everywhere, or none; a changed panel is rejected with a reason."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_tasks_of_panels_that_ship_begin_here_as_where_they_were_made(name: str,
     assert again.parts[0] == few
 
 
-def test_a_panel_told_otherwise_is_of_the_same_tasks_under_another_hash(tmp_path: Path) -> None:
+def test_a_perturbed_panel_has_the_same_tasks_and_another_hash(tmp_path: Path) -> None:
     house = {"family": "house", "env": "household", "config": {"size": "tiny"}, "tasks": {"gen-train/000003": ""}}
     plain = make_panel("house", "One task.", [part(**house)])
     other = told_otherwise(plain, "rename", "paraphrase")
@@ -99,7 +99,7 @@ def test_a_panel_told_otherwise_is_of_the_same_tasks_under_another_hash(tmp_path
     assert played.turns[0].observation.text != before.turns[0].observation.text
 
 
-def test_a_panel_is_told_in_no_way_that_there_is_not(panel: Panel) -> None:
+def test_an_unknown_perturbation_is_rejected_with_a_suggestion(panel: Panel) -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'rename'"):
         told_otherwise(panel, "renamed")
 

@@ -1,4 +1,4 @@
-"""Films: what their frames hold, that nobody's text becomes markup or more than text, and what is refused before."""
+"""Films: content of frames, escaping of texts, and invalid requests rejected before the episode."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_turn_without_a_picture_shows_the_one_before(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("box", [(-500, -500, 20, 20), (310, 190, 400, 400), (5, 9000, 10, 10), (5, 5, 0, 0)])
-def test_what_lies_outside_the_picture_does_not_stop_a_film(tmp_path: Path, box: tuple[int, int, int, int]) -> None:
+def test_a_mark_outside_the_picture_does_not_stop_a_film(tmp_path: Path, box: tuple[int, int, int, int]) -> None:
     write_film(tmp_path / "out.gif", "t", [turn(acted=box)], None, "left")
     assert Image.open(tmp_path / "out.gif").n_frames == 2
 
@@ -65,7 +65,7 @@ def test_long_and_odd_texts_fit_below_the_picture(tmp_path: Path) -> None:
     assert {film.getpixel((315, y)) for y in range(200, 286)} == {film.getpixel((2, 284))}  # the margin is empty
 
 
-def test_a_page_has_the_texts_actions_rewards_and_what_came_of_them(tmp_path: Path) -> None:
+def test_a_page_has_the_texts_actions_rewards_and_results(tmp_path: Path) -> None:
     turns = [turn("Start here\nmore", "go"), turn("Error: no way\nmore", "stop", 0.5)]
     write_film(tmp_path / "out.html", "shop: goal/1", turns, Observation(text="The end.\nBye", anchor=1), "solved")
     page = unescape((tmp_path / "out.html").read_text("utf-8"))
@@ -82,7 +82,7 @@ def test_a_page_has_the_texts_actions_rewards_and_what_came_of_them(tmp_path: Pa
     assert base64.b64decode(first) == picture()
 
 
-def test_nobodys_text_becomes_markup_and_a_page_fetches_nothing(tmp_path: Path) -> None:
+def test_texts_are_escaped_and_a_page_fetches_nothing(tmp_path: Path) -> None:
     turns = [turn(HOSTILE, HOSTILE), turn(HOSTILE, '" onload="alert(1)')]
     write_film(tmp_path / "out.html", HOSTILE, turns, Observation(text=HOSTILE, anchor=0), HOSTILE)
     page = (tmp_path / "out.html").read_text("utf-8")
@@ -103,7 +103,9 @@ def test_nobodys_text_becomes_markup_and_a_page_fetches_nothing(tmp_path: Path) 
         ("nowhere/out.html", True, "a folder that is there"),
     ],
 )
-def test_what_cannot_be_filmed_is_refused(tmp_path: Path, name: str, has_pictures: bool, message: str) -> None:
+def test_an_episode_that_cannot_be_filmed_is_rejected(
+    tmp_path: Path, name: str, has_pictures: bool, message: str
+) -> None:
     with pytest.raises(CairnError, match=re.escape(message)):
         check_film(tmp_path / name, has_pictures=has_pictures)
 

@@ -1,4 +1,4 @@
-"""Success with its interval; what is scored and what is counted."""
+"""Success with its interval; scored and counted episodes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from cairn.agents.evaluation.report import Rate, Report, summarise
 from cairn.core.records import Ending, Episode, Observation, Task, Turn
 
 
-def test_no_episodes_say_nothing() -> None:
+def test_the_interval_of_no_episodes_is_from_0_to_1() -> None:
     rate = Rate.of([])
     assert (rate.low, rate.high) == (0.0, 1.0)
     assert math.isnan(rate.share)
 
 
-def test_a_rate_reads_well() -> None:
+def test_a_rate_is_printed_with_its_interval() -> None:
     assert str(Rate.of([True, True, False, False])) == "50.0 % [15.0, 85.0]"
 
 
@@ -51,13 +51,13 @@ def test_the_ceiling_is_the_share_of_scored_tasks_that_can_be_solved() -> None:
     assert summarise([PLAYED[3]], lambda task: task, lambda task: False).ceiling == 1.0
 
 
-def test_a_report_of_before_ceilings_has_one() -> None:
+def test_an_old_report_without_a_ceiling_has_the_ceiling_1() -> None:
     tables = summarise(PLAYED, lambda task: task).to_dict()
     del tables["ceiling"]
     assert Report.from_dict(tables).ceiling == 1.0
 
 
-def test_nothing_but_failures_is_a_report_too() -> None:
+def test_a_report_of_failed_episodes_only_is_valid() -> None:
     report = summarise([PLAYED[3]], lambda task: task)
     assert (report.success.episodes, report.failed, report.mean_turns) == (0, 1, 0.0)
 

@@ -1,4 +1,4 @@
-"""Gates: who should win nothing wins nothing in what ships, and a benchmark that can be won so is told apart."""
+"""Sanity checks: adversarial baselines win nothing in our environments, and winnable benchmarks are reported."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ LISTED = ("amber-blue-coral-green", "blue-amber-green-coral", "green-coral-blue-
 
 
 class WonByNothing(Sound):
-    """A benchmark whose first tasks are solved as they begin: whatever is said wins."""
+    """A benchmark whose first tasks are solved at reset, so that any action wins."""
 
     def act(self, action: str) -> Outcome:
         return WON if self.task_id == LISTED[0] else super().act(action)
 
 
 class WonBySubmitting(Sound):
-    """A benchmark that forgets to look at what was submitted."""
+    """A benchmark that does not check the submitted answer."""
 
     def tools(self) -> tuple[Schema, ...]:
         return (function_schema("submit", "End.", {"answer": {"type": "string"}, "last": {"type": "integer"}}, ()),)
@@ -38,7 +38,7 @@ class WonBySubmitting(Sound):
 
 
 class BelievesClaims(Sound):
-    """A benchmark whose judge reads what the agent says of itself."""
+    """A benchmark whose judge believes the agent's claims about itself."""
 
     def act(self, action: str) -> Outcome:
         return WON if "score: 1.0" in action else super().act(action)
@@ -56,7 +56,7 @@ def part(env: str, tasks: tuple[str, ...] = LISTED, **changes: Any) -> PanelSect
     return PanelSection.model_validate({**given, **changes})
 
 
-def test_a_sound_benchmark_holds_and_chance_is_told() -> None:
+def test_a_sound_benchmark_passes_and_the_score_of_the_random_agent_is_reported() -> None:
     (verdict,) = run_gates(part("tests.envs.faulty:Sound"))
     assert verdict.holds
     assert not verdict.is_null_winnable
@@ -75,7 +75,9 @@ def test_a_sound_benchmark_holds_and_chance_is_told() -> None:
         ("BelievesClaims", {"null": 0, "null:quit": 0, "injection": 3}, False),
     ],
 )
-def test_a_benchmark_that_can_be_won_so_is_marked(fault: str, winners: dict[str, int], is_null: bool) -> None:
+def test_a_benchmark_that_adversarial_baselines_win_is_marked(
+    fault: str, winners: dict[str, int], is_null: bool
+) -> None:
     (verdict,) = run_gates(part(f"{HERE}:{fault}"), agents=tuple(winners))
     assert {probe.agent: probe.success.successes for probe in verdict.probes} == winners
     assert verdict.is_null_winnable is is_null
@@ -84,20 +86,20 @@ def test_a_benchmark_that_can_be_won_so_is_marked(fault: str, winners: dict[str,
     assert not verdict.holds
 
 
-def test_random_may_win() -> None:
+def test_the_random_agent_may_win() -> None:
     (verdict,) = run_gates(part(f"{HERE}:WonByNothing", LISTED[:1]), agents=("random",))
     assert verdict.probes[0].success.successes == 1
     assert verdict.holds
 
 
-def test_what_cannot_be_scored_does_not_hold_and_says_why() -> None:
+def test_a_benchmark_that_cannot_be_scored_fails_with_a_reason() -> None:
     (verdict,) = run_gates(part(f"{HERE}:CannotScore"), agents=("null",))
     assert verdict.reasons == ("no episode of the agent 'null' could be scored: {'reward': 3}",)
     assert verdict.probes[0].signs.validator_errors == 3
     assert verdict.probes[0].score is None
 
 
-def test_a_sample_is_spread_over_each_part_and_episodes_are_heard() -> None:
+def test_a_sample_is_spread_over_each_part_and_episodes_are_reported() -> None:
     ids = [str(name) for name in Sound().tasks()]
     panel = make_panel("two", "", [part("tests.envs.faulty:Sound", tuple(ids)), part("tests.envs.faulty:Sound")])
     heard: list[tuple[str, str]] = []
@@ -111,15 +113,15 @@ def test_a_sample_is_spread_over_each_part_and_episodes_are_heard() -> None:
     assert sorted(heard) == sorted(("null", task) for verdict in verdicts for task in verdict.tasks)
 
 
-def test_gates_are_of_the_panels_tasks() -> None:
+def test_sanity_checks_require_the_tasks_of_the_panel() -> None:
     with pytest.raises(ConfigError, match="begins otherwise here"):
         run_gates(part("tests.envs.faulty:Sound", may_differ=False), agents=("null",))
 
 
-def test_verdicts_are_kept_unless_something_was_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verdicts_are_stored_unless_an_episode_was_not_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     panel = make_panel("test", "", [part(f"{HERE}:CannotScore")])
     assert not kept_gates(panel, tmp_path)[0]["holds"]
-    monkeypatch.setattr(CannotScore, "act", Sound.act)  # what was missing is there now
+    monkeypatch.setattr(CannotScore, "act", Sound.act)  # scoring works now
     (verdict,) = kept_gates(panel, tmp_path)
     assert verdict["holds"]
     assert kept_gates(panel, tmp_path, lambda *_: pytest.fail("played again")) == [json.loads(json.dumps(verdict))]
@@ -135,7 +137,7 @@ FAMILIES: dict[str, dict[str, Any]] = {  # Any: settings
 
 
 @pytest.mark.parametrize("env_id", FAMILIES)
-def test_nobody_wins_what_ships_by_nothing(env_id: str) -> None:
+def test_adversarial_baselines_win_no_shipped_environment(env_id: str) -> None:
     config = FAMILIES[env_id]
     try:
         with make(env_id, **config) as env:
@@ -191,7 +193,7 @@ def test_the_threshold_of_a_high_score_is_the_callers(threshold: float, count: i
     assert count_signs(EPISODES, threshold=threshold).score_without_success == count
 
 
-def test_a_score_is_high_within_its_range() -> None:
+def test_the_threshold_of_a_high_score_depends_on_the_reward_range() -> None:
     # from -1 to 1, half of the way is 0: of 1 (solved), .5, .49, .9 and 0, four are high and not solved
     assert count_signs(EPISODES, reward_range=(-1.0, 1.0)).score_without_success == 4
 

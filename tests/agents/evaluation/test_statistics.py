@@ -57,7 +57,7 @@ def test_attempts_at_one_task_are_one_unit() -> None:
     assert interval({"a": [1.0] * 30, "b": [0.0]}).mean == 0.5
 
 
-def test_attempts_are_worth_as_many_episodes_as_their_tasks_spread_tells() -> None:
+def test_attempts_count_as_an_effective_number_of_episodes_by_the_spread_over_tasks() -> None:
     """Shares 1, 0.5, 0.5, 1 of two attempts each: p = 0.75, s^2 = 0.25 / 3, so 0.1875 * 4 / 0.08333 = 9, of 8 at most.
 
     Shares 1, 0, 0.5, 1: p = 0.625, s^2 = 0.6875 / 3; 0.234375 * 4 / 0.229167 = 4.0909.
@@ -71,7 +71,7 @@ def test_attempts_are_worth_as_many_episodes_as_their_tasks_spread_tells() -> No
 
 
 @pytest.mark.parametrize("attempts", [1, 4, 50])
-def test_what_always_succeeds_is_as_sure_as_its_tasks_are_many(attempts: int) -> None:
+def test_the_interval_of_tasks_that_always_succeed_depends_on_the_number_of_tasks(attempts: int) -> None:
     found = interval({str(n): [1.0] * attempts for n in range(8)})
     assert (found.mean, found.low, found.high) == (1.0, *wilson(8, 8))
     assert found.low == pytest.approx(0.676, abs=1e-3)
@@ -99,7 +99,7 @@ CHANCES: dict[str, tuple[float, Callable[[np.random.Generator, int], np.ndarray]
 @pytest.mark.rotating(3)
 @pytest.mark.parametrize("tasks", [20, 100])
 @pytest.mark.parametrize("name", CHANCES)
-def test_intervals_cover_the_truth_as_often_as_they_say(name: str, tasks: int) -> None:
+def test_intervals_of_95_percent_cover_the_truth_in_95_percent_of_samples(name: str, tasks: int) -> None:
     """1,000 samples with 4 attempts at each task: 95 % hold the mean chance, give or take 3.5 points."""
     truth, draw = CHANCES[name]
     rng = np.random.default_rng(0)
@@ -133,7 +133,7 @@ def test_of_many_tasks_the_interval_is_as_good_as_the_bootstraps() -> None:
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=0.1 * half)
 
 
-def test_what_never_varied_has_no_spread() -> None:
+def test_equal_values_have_an_interval_of_width_0() -> None:
     found = interval(once([0.5, 0.5, 0.5]))
     assert (found.low, found.mean, found.high) == (0.5, 0.5, 0.5)
 
@@ -155,14 +155,14 @@ def test_attempts_by_brute_force(attempts: int, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("given_", [(3, 1, 4), (3, 1, 0), (3, 4, 1)])
-def test_more_attempts_than_there_are_cannot_be_drawn(given_: tuple[int, int, int]) -> None:
+def test_drawing_more_attempts_than_exist_raises_an_error(given_: tuple[int, int, int]) -> None:
     for function in (pass_at_k, pass_hat_k):
         with pytest.raises(CairnError, match="cannot be drawn"):
             function(*given_)
 
 
 @given(st.integers(0, 40), st.integers(0, 40))
-def test_mcnemars_test_is_a_fair_coins(first: int, second: int) -> None:
+def test_mcnemars_test_equals_the_two_sided_binomial_test(first: int, second: int) -> None:
     total = first + second
     least = min(first, second)
     tail = sum(scipy.stats.binom.pmf(i, total, 0.5) for i in range(least + 1))
@@ -189,7 +189,7 @@ def test_two_agents_by_hand() -> None:
     assert (back.p_value, back.difference.mean, back.tasks_needed) == (found.p_value, -found.difference.mean, 234)
 
 
-def test_so_many_tasks_tell_them_apart_8_times_of_10() -> None:
+def test_the_reported_number_of_tasks_gives_a_power_of_80_percent() -> None:
     rng = np.random.default_rng(0)
     counts = rng.multinomial(234, [0.1, 0.2, 0.7], size=2000)
     told = np.mean([mcnemar(int(a), int(b)) < 0.05 for a, b, _ in counts])
@@ -204,7 +204,7 @@ def test_scores_are_compared_by_sign_flips() -> None:
     assert found.difference.mean == 2.5
 
 
-def test_equal_agents_are_not_told_apart() -> None:
+def test_equal_agents_have_a_p_value_of_1() -> None:
     found = paired(once([1.0, 0.0, 1.0]), once([1.0, 0.0, 1.0]))
     assert (found.p_value, found.effect, found.tasks_needed) == (1.0, None, None)
     # n = 3 + 2, d = 0: 1.96 sqrt((0 + 1) / 5 / 5) = 0.392
@@ -213,13 +213,13 @@ def test_equal_agents_are_not_told_apart() -> None:
     assert again.difference.low < 0 < again.difference.high
 
 
-def test_no_fewer_than_six_tasks_tell_agents_apart() -> None:
+def test_a_significant_difference_needs_at_least_six_tasks() -> None:
     found = paired(once([0.0] * 5), once([1.0] * 5))
     assert (found.p_value, found.tasks_needed) == (2 / 2**5, 6)
     assert paired(once([0.0] * 6), once([1.0] * 6)).p_value < 0.05
 
 
-def test_counts_that_happen_to_be_0_or_1_are_no_shares() -> None:
+def test_counts_that_equal_0_or_1_are_not_treated_as_shares() -> None:
     assert interval(once([1.0] * 8)).low < 0.7
     found = interval(once([1.0] * 8), is_share=False)
     assert (found.low, found.mean, found.high) == (1.0, 1.0, 1.0)
@@ -250,7 +250,7 @@ def test_shapley_values_are_means_over_orders(count: int, data: st.DataObject) -
     assert sum(found.values()) == pytest.approx(values[frozenset(parts)] - values[frozenset()], abs=1e-9)
 
 
-def test_a_part_whose_worth_is_not_known_is_named() -> None:
+def test_the_error_of_missing_values_names_the_sets_of_parts() -> None:
     with pytest.raises(CairnError, match=r"worth of \['a', 'b'\] is missing; 2 parts need all 4 sets"):
         shapley({frozenset(): 0.0, frozenset("a"): 1.0, frozenset("b"): 1.0})
 

@@ -12,7 +12,7 @@ from cairn.agents.forms.base import Parsed
 from cairn.agents.forms.code import FORM
 from tests.properties.test_forms import BUILT, FEW, TEXTS
 
-# What the docstring of the form says, written a second time and as one expression.
+# The grammar in the docstring of the form, written a second time and as one expression.
 DOCUMENTED = re.compile(
     r"(?P<thought>(?:(?!`{3,}[^`\n]*(?:\n|\Z))[^\n]*\n)*)"
     r"(?P<fence>`{3,})\s*?(?i:python|py)?[^\S\n]*\n"
@@ -52,7 +52,7 @@ def test_replies_in_the_form(reply: str, program: str) -> None:
         ("```python\nact('go')\n```\nObservation: You have won.\n```python\nact('take')\n```", "more than one block"),
     ],
 )
-def test_replies_of_another_form_say_what_is_wrong(reply: str, why: str) -> None:
+def test_the_error_of_a_malformed_reply_names_the_problem(reply: str, why: str) -> None:
     parsed = FORM.parse(reply)
     assert (parsed.action, parsed.is_valid) == ("", False)
     assert why in parsed.error
@@ -75,6 +75,6 @@ def test_nothing_but_the_documented_form_is_valid() -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(TEXTS)
-def test_every_program_can_be_said_as_it_is(program: str) -> None:
+def test_every_program_is_written_and_parsed_unchanged(program: str) -> None:
     expected = Parsed(program, is_valid=True) if program.strip() else None
     assert expected is None or FORM.parse(FORM.write(program)) == expected

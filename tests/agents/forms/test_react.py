@@ -14,7 +14,7 @@ from tests.properties.test_forms import BUILT, FEW
 
 LABEL = r"[ \t>*_#-]*(?i:thought|action|observation)(?:[ \t*_]*\d+)?[ \t*_]*:"
 FREE = rf"(?:(?!^{LABEL})[\s\S])*?"  # any text without a line that begins with a label
-# What the docstring of the form says, written a second time and as one expression.
+# The grammar in the docstring of the form, written a second time and as one expression.
 DOCUMENTED = re.compile(
     rf"\s*Thought:(?!\s*\Z){FREE}\n(?:Action:[^\n]*\S[^\n]*\s*|Action:[^\S\n]*\n(?=\s*\S){FREE})\Z", re.MULTILINE
 )
@@ -58,7 +58,7 @@ def test_replies_in_the_form(reply: str, action: str) -> None:
         ("Thought: x\nAction:\nlook\nAction: jump", "2 lines"),
     ],
 )
-def test_replies_of_another_form_say_what_is_wrong(reply: str, why: str) -> None:
+def test_the_error_of_a_malformed_reply_names_the_problem(reply: str, why: str) -> None:
     parsed = FORM.parse(reply)
     assert (parsed.action, parsed.is_valid) == ("", False)
     assert why in parsed.error
@@ -100,7 +100,7 @@ def test_nothing_but_the_documented_form_is_valid() -> None:
     assert found == {True, False}
 
 
-def test_an_action_of_several_lines_stands_below() -> None:
+def test_an_action_of_several_lines_begins_below_the_label() -> None:
     assert FORM.write("a\nb") == "Thought:\nAction:\na\nb"
     assert FORM.parse(FORM.write("a\nb")).action == "a\nb"
     assert not FORM.parse(FORM.write("a\nAction: b")).is_valid  # cannot be said

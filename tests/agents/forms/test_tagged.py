@@ -6,7 +6,7 @@ from cairn.agents.forms.base import Parsed
 from cairn.agents.forms.tagged import FORM
 
 
-def test_thought_and_action_stand_in_tags_and_are_read_in_lower_case() -> None:
+def test_thought_and_action_are_in_tags_and_the_action_is_lower_cased() -> None:
     assert FORM.parse("<think>Why?</think><action>Go</action>") == Parsed("go", is_valid=True)
     assert FORM.write("go") == "<think></think><action>go</action>"
 

@@ -1,4 +1,4 @@
-"""Blocks of attention against the relation of ancestors, node by node, and what they cost against what is needed."""
+"""Blocks of attention against the relation of ancestors, node by node, and their cost against the minimum."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_stacks_hold_every_block_once_and_pad_little(positions_N: IntArray) -> N
         assert len(stack) * max(keys) <= 1.15 * sum(keys)
 
 
-def test_blocks_cost_little_more_than_what_is_needed() -> None:
+def test_blocks_cost_little_more_than_the_minimum() -> None:
     # 40 turns of 30 tokens, each with 20 or 120 more that only its prompt has
     for leaf in (20, 120):
         positions_N = trunk_with_leaves(40, 30, leaf)

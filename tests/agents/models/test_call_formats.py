@@ -1,4 +1,4 @@
-"""Calls in the formats of model families: what each reply holds, malformed calls as data, and no reply that raises."""
+"""Calls in the formats of model families: parsed replies, malformed calls as data, and no exception for any reply."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_every_format_has_its_calls_here() -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_text_is_no_call(name: str) -> None:
+def test_plain_text_is_not_parsed_as_a_call(name: str) -> None:
     for reply in ("I look.", "", "Action: look", f"```json\n{CALL}\n```", "look(thing='a')"):
         assert read(name, reply) == Answer(reply.strip())
 
@@ -97,7 +97,7 @@ def test_a_thought_holds_no_call() -> None:
         ("<tool_call>" + "9" * 5000 + "</tool_call>", "it cannot be read: Exceeds the limit"),
     ],
 )
-def test_a_malformed_call_says_why(reply: str, fault: str) -> None:
+def test_a_malformed_call_returns_an_error(reply: str, fault: str) -> None:
     found = read("hermes", reply)
     assert fault in (found if isinstance(found, str) else found.calls[0].fault)
 
@@ -122,7 +122,7 @@ def test_no_arguments_in_any_form(given: str) -> None:
     assert found.calls[0].arguments in ("null", "{}")
 
 
-def test_an_xml_call_that_is_not_closed_is_no_call_with_fewer_arguments() -> None:
+def test_an_unclosed_xml_call_is_not_parsed_as_a_call_with_fewer_arguments() -> None:
     whole = in_xml(thing="a")
     assert read("qwen3-coder", whole) == called(A)
     for end in range(len("<tool_call>"), len(whole)):

@@ -48,7 +48,7 @@ FRAMES = {
     "<|im_start|>user\nIt opens.<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n",
     "mistral": "<s>[INST]You see.[/INST]take key</s>[INST]It opens.[/INST]",
 }
-# What comes first when there is a system message "Be quick.".
+# The first tokens when there is a system message "Be quick.".
 WITH_SYSTEM = {
     **dict.fromkeys(
         ("chatml", "qwen2.5", "qwen3", "qwen3.5"),
@@ -60,7 +60,7 @@ WITH_SYSTEM = {
     "gemma": "<bos><start_of_turn>user\nBe quick.\n\nYou see.<end_of_turn>\n",
 }
 ENDS = {"llama-3": "<|eot_id|>", "gemma": "<end_of_turn>", "mistral": "</s>"}
-# Frames of a family that puts blanks around what is said.
+# Frames of a family that puts blanks around each message.
 INST = (
     "{{ '<s>' }}{% for m in messages %}{{ '[INST] ' + m.content + ' [/INST]' if m.role == 'user' else "
     "' ' + m.content + ' </s>' }}{% endfor %}"
@@ -150,7 +150,7 @@ def test_a_template_that_drops_thoughts_is_refused_and_one_that_keeps_them_is_na
 
 
 @pytest.mark.parametrize("name", FRAMES)
-def test_a_reply_that_was_cut_is_closed_by_what_follows(name: str) -> None:
+def test_the_next_message_closes_a_cut_reply(name: str) -> None:
     encoder = shipped(name)
     closed = encoder.chat.following(3, OPENS, is_closed=True)
     assert encoder.chat.following(3, OPENS, is_closed=False) == (encoder.end_id, *closed)
@@ -160,7 +160,7 @@ def test_a_reply_that_was_cut_is_closed_by_what_follows(name: str) -> None:
 @pytest.mark.parametrize(
     "text", ["<|im_end|>", "<|eot_id|>x<end_of_turn>", "<<user>>", "<<reply>>", "user", "", "{{ 1 }}"]
 )
-def test_what_is_said_is_text(name: str, text: str) -> None:
+def test_message_text_is_encoded_without_special_tokens(name: str, text: str) -> None:
     encoder = shipped(name)
     plain, said = encoder.chat.opening("x", "x"), encoder.chat.opening(text, text)
     later, said_later = (
@@ -182,7 +182,8 @@ def test_blanks_around_a_message_go_where_the_template_strips_them(name: str, st
 
 @pytest.mark.parametrize("change", ["replace('key', 'lock')", "lstrip('\\n')", "replace('>', '&gt;', 1)"])
 def test_a_message_is_shown_as_the_template_shows_it(change: str) -> None:
-    # Placeholders survive: they hold no key, no line break, and the change spares what stands in front of a second ">".
+    # Placeholders survive: they hold no key, no line break, and the change leaves text in front of a second ">"
+    # unchanged.
     text = "\nA <b>key</b>."
     changed = CHATML.replace(
         "message.content +", f"(message.content.{change} if 'key' in message.content else message.content) +"
@@ -208,7 +209,7 @@ def test_a_template_that_changes_every_message_is_refused(written: str) -> None:
         encoder_of(CHATML.replace("message.content +", f"{written} +"))
 
 
-# Templates that do not append the same, the first turn that shows it, and what it says there.
+# Templates whose appended text changes, the first turn that shows the change, and the text there.
 UNSTABLE = {
     "numbers turns": (
         CHATML.replace("message.content +", "((loop.index + 1) // 2 if loop.index % 2 else '') ~ message.content +"),
@@ -252,7 +253,7 @@ def test_a_template_that_does_not_append_is_refused_by_name_and_turn(case: str) 
     assert "set model.chat_template" in message
 
 
-# The system message stands in front of the last user message, wherever that is.
+# The template puts the system message in front of the last user message.
 MOVING = CHATML.replace("in messages -%}", "in messages if message.role != 'system' -%}").replace(
     "message.content +",
     "(messages[0].content if loop.last and messages[0].role == 'system' else '') + message.content +",
@@ -272,7 +273,7 @@ def test_a_shipped_template_is_called_by_its_name_even_after_loading(tmp_path: P
     assert loaded.name == "The chat template 'gemma'"
 
 
-def test_a_template_that_says_the_date_is_followed_into_the_next_day(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_template_with_the_date_works_on_the_next_day(monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = encoder_of(CHATML.replace("{%- for", "{{- strftime_now('%d %b') -}}{%- for", 1))
     conversation(encoder, turns=3)
 
@@ -300,7 +301,7 @@ class Counting:
         patch.setattr(tokenizer, "apply_chat_template", counted)
 
 
-def test_what_a_turn_renders_does_not_grow_with_its_episode(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rendered_text_of_a_turn_does_not_grow_with_its_episode(monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = encoder_of(CHATML)
     rendered = Counting(encoder.tokenizer, monkeypatch)
     conversation(encoder, turns=500)
@@ -324,7 +325,7 @@ def test_the_end_of_replies_is_the_templates_and_not_the_tokenizers() -> None:
     assert not encoder.is_closed([])
 
 
-def test_blanks_that_a_template_puts_around_a_reply_are_the_models_to_say() -> None:
+def test_blanks_that_a_template_puts_around_a_reply_are_part_of_the_reply() -> None:
     made: Any = train_tokenizer(TEXTS, 400, marks=["<s>", "</s>", "[INST]", "[/INST]"])
     made.chat_template = INST
     encoder = Encoder(made)

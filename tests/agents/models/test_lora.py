@@ -1,4 +1,4 @@
-"""Adapters: what they change, what is trained, and who can load what is saved."""
+"""Adapters: changed outputs, trained weights, and loading of saved adapters by other libraries."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_training_changes_the_adapters_alone(base: Path) -> None:
     assert changed == {name for name in before if "lora_B" in name}  # A has a gradient once B is not 0
 
 
-def test_what_is_saved_is_the_adapter_which_cairn_transformers_and_peft_load(base: Path, tmp_path: Path) -> None:
+def test_a_saved_adapter_is_loaded_by_cairn_transformers_and_peft(base: Path, tmp_path: Path) -> None:
     of = stirred(adapted(base))
     of.save(tmp_path)
     assert not list(tmp_path.glob("model*.safetensors"))

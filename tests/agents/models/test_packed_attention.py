@@ -1,4 +1,4 @@
-"""Ragged attention gives what padded attention gives, for every family of models that it is used with."""
+"""Packed attention equals padded attention for every supported family of models."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_sequence_that_is_written_again_from_the_middle(model: Any) -> None:
     assert_close([found], [reference_logits(model, [row])[0][8:]])
 
 
-def test_a_cache_that_grows_keeps_what_it_holds(model: Any) -> None:
+def test_a_growing_cache_keeps_its_content(model: Any) -> None:
     """Its room is 256 positions at first."""
     generator = torch.Generator().manual_seed(7)
     row = torch.randint(2, 97, (300,), generator=generator).tolist()
@@ -129,7 +129,7 @@ FORESTS: dict[str, list[list[int]]] = {
 
 
 def random_forest(seed: int) -> list[list[int]]:
-    """Sequences that go on from places in others."""
+    """Sequences that branch off from positions in other sequences."""
     rng = np.random.default_rng(seed)
     out = [rng.integers(2, 97, 30).tolist()]
     for _ in range(12):
@@ -166,7 +166,7 @@ def norm(module: Any, x: torch.Tensor) -> torch.Tensor:  # Any: a family's root 
 def pair(family: str, dtype: torch.dtype) -> tuple[Any, Any]:  # Any: transformers models
     """Return a model with ragged attention and one with transformers' own, with equal weights.
 
-    Each needs settings of its own, for a model's back end stands in them. Norms, which transformers computes in
+    Each needs its own settings, because they name a model's attention back end. Norms, which transformers computes in
     float32, are computed in the model's precision.
     """
     with torch.random.fork_rng():
@@ -204,7 +204,7 @@ def test_gradients_with_checkpointing() -> None:
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", FORESTS)
-def test_a_forest_on_a_gpu_gives_what_it_gives_on_the_cpu(name: str) -> None:
+def test_a_forest_on_a_gpu_gives_the_gradients_of_the_cpu(name: str) -> None:
     model, _ = pair("qwen3", torch.float32)
     tree = make_tree([np.array(ids, np.int32) for ids in FORESTS[name]])
     ids_N, gradients = torch.as_tensor(tree.ids_N).long(), []
@@ -244,7 +244,7 @@ def test_heads_that_share_keys_are_attended_together(sharing: int) -> None:
 
 
 @pytest.mark.gpu
-def test_sampling_passes_on_a_gpu_give_what_they_give_on_the_cpu() -> None:
+def test_sampling_passes_on_a_gpu_give_the_states_of_the_cpu() -> None:
     expected = sampling_passes(CPU, torch.float32)
     found = sampling_passes(torch.device("cuda"), torch.float32)
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-4 * float(expected.abs().max()))

@@ -1,4 +1,4 @@
-"""Policies: fresh ones by seed, saved ones as they were, and what cannot be one."""
+"""Policies: fresh ones by seed, saved ones unchanged after loading, and rejected ones."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_saved_policy_is_the_same_for_cairn_and_for_transformers(tmp_path: Pat
     assert AutoTokenizer.from_pretrained(tmp_path).decode([1, 2]) == "<|act|><|end|>"
 
 
-def test_a_saved_policy_says_nothing_of_our_attention(tmp_path: Path) -> None:
+def test_a_saved_policy_does_not_name_cairns_attention(tmp_path: Path) -> None:
     shared().save(tmp_path)
     assert "cairn" not in (tmp_path / "config.json").read_text()
 
@@ -140,7 +140,7 @@ def test_a_tokenizer_larger_than_the_embeddings_is_refused(tmp_path: Path) -> No
         load_pretrained(str(tmp_path))
 
 
-def test_fresh_attention_leans_to_copy_what_it_attends_to() -> None:
+def test_fresh_attention_tends_to_copy_the_attended_values() -> None:
     for layer in policy(0).model.model.layers:
         values, output = layer.self_attn.v_proj.weight.detach(), layer.self_attn.o_proj.weight.detach()
         both = torch.stack([values.T.flatten(), output.flatten()])
@@ -153,7 +153,7 @@ def with_template(template: str | None, path: str | None = None) -> Policy:
 
 
 @pytest.mark.parametrize("name", shipped_templates())
-def test_a_fresh_model_knows_the_marks_of_its_chat_template(name: str, tmp_path: Path) -> None:
+def test_a_fresh_tokenizer_has_the_marks_of_its_chat_template(name: str, tmp_path: Path) -> None:
     made = with_template(name)
     assert made.model.config.eos_token_id == made.encoder.end_id != made.encoder.tokenizer.eos_token_id
     assert len(made.encoder.tokenizer) == made.model.config.vocab_size
@@ -164,14 +164,14 @@ def test_a_fresh_model_knows_the_marks_of_its_chat_template(name: str, tmp_path:
         assert again.encoder.end_id == made.encoder.end_id
 
 
-def test_a_fresh_model_has_words_for_what_its_chat_template_says() -> None:
+def test_a_fresh_tokenizer_has_tokens_for_the_words_of_its_chat_template() -> None:
     config = ModelConfig(preset="qwen3-nano", vocab_size=800, chat_template="chatml")
     encoder = load_policy(config, lambda: (TEXTS, ()), 0).encoder
     words = [encoder.decode([i]) for i in encoder.encode("You are provided with function signatures")]
     assert words == ["You", " are", " provided", " with", " function", " signatures"]
 
 
-def test_a_chat_template_stands_in_for_the_tokenizers_own(tmp_path: Path) -> None:
+def test_a_custom_chat_template_replaces_that_of_the_tokenizer(tmp_path: Path) -> None:
     with_template("chatml").save(tmp_path / "old")
     (tmp_path / "own.jinja").write_text(load_template("chatml").replace("|>assistant", "|>helper"))
     made = with_template(str(tmp_path / "own.jinja"), str(tmp_path / "old"))

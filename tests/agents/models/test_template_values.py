@@ -74,7 +74,7 @@ def test_values_are_saved_with_a_policy_and_replaced_by_others(tmp_path: Path) -
     agent = load_agent(str(tmp_path), {"model": {"chat_template_values": {"enable_thinking": False}}})
     assert agent.policy is not None
     assert agent.policy.encoder.chat.opened == ""
-    assert "chat_template" in agent.prompts  # a part of what it is told
+    assert "chat_template" in agent.prompts  # a part of its prompt
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_without_values_a_tokenizer_keeps_its_template() -> None:
     assert OWN_TEMPLATE.applied(None) is None
 
 
-def test_a_thought_that_the_prompt_opens_is_no_part_of_the_action() -> None:
+def test_a_thought_that_the_prompt_opens_is_not_part_of_the_action() -> None:
     context = chat()
     assert THINKS.decode(context.prompt(seen("You see.")).ids).endswith("<think>\n")
     assert context.parse("A key.\n</think>\n\ntake key").action == "take key"
@@ -114,7 +114,7 @@ def test_a_thought_that_the_prompt_opens_is_no_part_of_the_action() -> None:
     assert not context.parse("take key").is_valid
 
 
-def test_calls_in_a_thought_that_the_prompt_opens_are_not_made() -> None:
+def test_calls_within_a_thought_are_ignored() -> None:
     context = chat(tools=True)
     context.prompt(seen("A desk.", LOOK))
     assert context.parse(f"Perhaps {IN_TAGS}.\n</think>\n\n{IN_TAGS}").action == CALL
@@ -123,7 +123,7 @@ def test_calls_in_a_thought_that_the_prompt_opens_are_not_made() -> None:
 
 
 @pytest.mark.parametrize("tools", [(), (LOOK,)])
-def test_what_is_demonstrated_has_an_empty_thought(tools: tuple[Schema, ...]) -> None:
+def test_a_demonstration_has_an_empty_thought(tools: tuple[Schema, ...]) -> None:
     context = chat(tools=bool(tools))
     context.prompt(seen("You see.", *tools))
     action = CALL if tools else "take key"

@@ -1,4 +1,4 @@
-"""Text to ids and back: nothing is lost, and nothing that an environment says is mistaken for a mark of ours."""
+"""Text to ids and back: nothing is lost, and text of an environment is never encoded as a special token."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def with_template(template: str) -> Encoder:
 
 @settings(max_examples=200, deadline=None)
 @given(text=st.text(st.characters(codec="utf-8"), max_size=60))
-def test_every_text_comes_back(text: str) -> None:
+def test_every_text_is_decoded_unchanged(text: str) -> None:
     encoder = Encoder(tokenizer())
     assert encoder.decode(encoder.encode(text)) == text
 
@@ -42,7 +42,7 @@ def test_every_text_comes_back(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", "\x00\x01\x1b[2J\r\n\t\x7f", "  two  spaces  ", "e\u0301 \u202eabc", "日本 🗝️", *TEXTS]
 )
-def test_chosen_texts_come_back(encoder: Encoder, text: str) -> None:
+def test_difficult_texts_are_decoded_unchanged(encoder: Encoder, text: str) -> None:
     assert encoder.decode(encoder.encode(text)) == text
 
 
@@ -50,7 +50,7 @@ def test_a_lone_surrogate_becomes_a_question_mark(encoder: Encoder) -> None:
     assert encoder.decode(encoder.encode("a\ud800b")) == "a?b"
 
 
-def test_a_megabyte_comes_back(encoder: Encoder) -> None:
+def test_a_megabyte_of_text_is_decoded_unchanged(encoder: Encoder) -> None:
     text = "You see a key, and a door. \n" * 37_500
     assert len(text) > 1_000_000
     assert encoder.decode(encoder.encode(text)) == text
@@ -71,7 +71,7 @@ def test_the_marks_themselves_are_single_ids(encoder: Encoder) -> None:
     assert encoder.decode([1, 2]) == ACT + END
 
 
-def test_what_was_remembered_is_what_was_encoded(encoder: Encoder) -> None:
+def test_cached_ids_equal_a_fresh_encoding(encoder: Encoder) -> None:
     assert encoder.encode("open red") == encoder.encode("open red") == Encoder(tokenizer()).encode("open red")
 
 
@@ -117,7 +117,7 @@ def test_a_prompt_with_a_template_is_one_user_message() -> None:
 
 
 @pytest.mark.parametrize("text", ["user", "", "\n", "<|end|>", "u", "assistant"])
-def test_a_message_that_also_occurs_in_the_template(text: str) -> None:
+def test_a_message_may_repeat_text_of_the_template(text: str) -> None:
     encoder = with_template(CHAT)
     ids = encoder.chat.opening(text)
     assert encoder.decode(ids) == f"<|act|>user\n{text}<|end|>\n<|act|>assistant\n"

@@ -1,4 +1,4 @@
-"""Peaks by hand, and what is admitted."""
+"""Predicted peaks, computed by hand, and admitted episodes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_nothing_known_means_the_worst() -> None:
     assert not CacheAdmission(157, 100).admits([50])  # a twentieth of it is never promised
 
 
-def test_what_ended_short_lets_more_in() -> None:
+def test_short_finished_episodes_allow_more_admissions() -> None:
     admission = CacheAdmission(150, 100, window=50)
     assert not admission.admits([10, 10])
     for _ in range(50):
@@ -55,7 +55,7 @@ def test_what_ended_short_lets_more_in() -> None:
 
 
 @pytest.mark.rotating(4)
-def test_it_lets_in_more_than_the_worst_case_and_overruns_less_than_the_present_sum() -> None:
+def test_it_admits_more_than_the_worst_case_and_overruns_less_than_the_present_sum() -> None:
     """Sequences of 10 to 100 tokens, one token a step each, into room for 1,000."""
     rng = np.random.default_rng(0)
 
@@ -87,7 +87,7 @@ def test_it_lets_in_more_than_the_worst_case_and_overruns_less_than_the_present_
     assert over < sum_over / 10
 
 
-def test_a_forecast_goes_on_from_its_state() -> None:
+def test_a_restored_forecast_continues_from_its_state() -> None:
     def asked(of: CacheAdmission, count: int) -> list[bool]:
         return [of.admits([10, 40, 20 + i % 30]) for i in range(count)]
 

@@ -44,7 +44,7 @@ def test_with_a_constraint_only_decisions_are_trained_on() -> None:
     assert sample.old_logprobs.tolist() == [0.0, 0.0]
 
 
-def test_without_one_every_reply_token_is() -> None:
+def test_without_a_constraint_every_reply_token_is_trained_on() -> None:
     (sample,) = make_samples([shown(constrain=False)], np.ones(2))
     replies = sum(len(turn.reply_ids) for turn in shown(constrain=False).turns if turn.reply_ids is not None)
     assert len(sample.positions) == replies

@@ -1,4 +1,4 @@
-"""Many episodes in flight: jobs come back in order, failures of ours are retried and marked, no slot stays idle."""
+"""Many episodes in flight: jobs return in order, internal failures are retried and marked, no slot stays idle."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class FailingAtReset(Sound):
 
 
 class Forgetful(Transcript):
-    """Cannot encode what it sees when two colours were right."""
+    """An encoder that fails on an observation when two colours were right."""
 
     def prompt(self, observation: Observation) -> Prompt:
         if "2 right" in observation.text:
@@ -124,7 +124,7 @@ def actions(episodes: list[Episode]) -> list[list[str]]:
     return [[turn.action for turn in episode.turns] for episode in episodes]
 
 
-def test_episodes_come_in_the_order_of_their_jobs() -> None:
+def test_episodes_are_returned_in_the_order_of_their_jobs() -> None:
     asked = jobs(13)
     seen: list[Episode] = []
     episodes = collect(engine(), asked, seen.append)
@@ -133,7 +133,7 @@ def test_episodes_come_in_the_order_of_their_jobs() -> None:
     assert seen != episodes  # they end in another order
 
 
-def test_an_episode_holds_what_was_shown_sampled_and_paid() -> None:
+def test_an_episode_stores_its_prompts_replies_and_rewards() -> None:
     (episode,) = collect(engine(), jobs(1))
     env = Sound()
     text, info = env.reset(seed=0, options={"task": TASKS[0]})
@@ -153,7 +153,7 @@ def test_an_episode_holds_what_was_shown_sampled_and_paid() -> None:
 
 
 @pytest.mark.parametrize("slots", [1, 3, 7])
-def test_what_is_played_does_not_depend_on_the_number_of_slots(slots: int) -> None:
+def test_episodes_do_not_depend_on_the_number_of_slots(slots: int) -> None:
     found = collect(engine(slots=slots), jobs(10))
     assert actions(found) == actions(collect(engine(slots=10), jobs(10)))
 
@@ -173,7 +173,7 @@ def test_replies_are_admissible_actions() -> None:
     assert {action for row in actions(episodes) for action in row} <= {"amber", "blue", "coral", "green"}
 
 
-def test_free_replies_are_whatever_was_said() -> None:
+def test_unconstrained_replies_may_have_any_text() -> None:
     (episode,) = collect(engine(constrain=False, max_reply_tokens=3), jobs(1))
     assert len(episode.turns) == 10
     assert all(turn.constraint is None for turn in episode.turns)
@@ -211,7 +211,7 @@ def test_an_episode_that_keeps_failing_is_marked_and_never_scored(retries: int) 
         StepTable.from_episodes(episodes)
 
 
-def test_a_failure_at_reset_is_one_too() -> None:
+def test_a_failure_at_reset_is_retried_and_counted_too() -> None:
     FailingAtReset.left.clear()
     FailingAtReset.left.update({TASKS[0]: 1, TASKS[2]: 100})
     episodes = collect(engine(FailingAtReset), jobs(4))
@@ -224,7 +224,7 @@ def test_environments_that_cannot_be_built_fail_every_episode() -> None:
     assert [(e.ending.kind, e.ending.cause) for e in episodes] == [("failed", "environment")] * 3
 
 
-def test_a_pool_that_gives_up_stops_the_collection() -> None:
+def test_a_pool_beyond_its_restart_limit_stops_the_collection() -> None:
     of = engine(Unbuildable)
     of.pool = EnvPool("tests.envs.faulty:Unbuildable", {}, PoolConfig(size=4, restart_limit=2))
     with pytest.raises(CairnError, match="the pool gives up"):
@@ -232,7 +232,7 @@ def test_a_pool_that_gives_up_stops_the_collection() -> None:
 
 
 @pytest.mark.parametrize("broken", [Forgetful, Speechless])
-def test_what_the_tokenizer_cannot_encode_is_a_failure_of_the_model(broken: type[Transcript]) -> None:
+def test_text_that_the_tokenizer_cannot_encode_is_a_failure_of_the_model(broken: type[Transcript]) -> None:
     of = engine(new_context=lambda: broken(TranscriptConfig(), shared().encoder))
     episodes = collect(of, jobs(12))
     failed = [e for e in episodes if e.is_failed]
@@ -256,7 +256,7 @@ def test_no_jobs_give_no_episodes() -> None:
     assert collect(engine(), []) == []
 
 
-def test_a_constrained_reply_is_the_action_that_was_chosen_whatever_its_text() -> None:
+def test_a_constrained_reply_gives_the_chosen_action_regardless_of_its_text() -> None:
     """As with tokenizers that lower-case, normalise, or drop a first blank."""
     made = engine(Spaced)
     made.interface = replace(made.interface, decode=lambda ids: shared().encoder.decode(ids).strip().lower())

@@ -1,4 +1,4 @@
-"""Slow environments, limits of time, servers that fail, and memory: what the engine does beside playing."""
+"""Limits of the engine: slow environments, timeouts, servers that fail, and memory."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_no_more_environments_work_at_once_than_the_pool_has_threads_for() -> No
     assert actions(found) == actions(collect(Engine(backend(), Inline(), MANNER), jobs(8)))
 
 
-def test_slow_environments_work_at_the_same_time_and_play_what_fast_ones_do() -> None:
+def test_slow_environments_run_concurrently_and_give_the_actions_of_fast_ones() -> None:
     pool = Threads(lambda _: time.sleep(0.02))
     found = collect(Engine(backend(), pool, MANNER), jobs(8))
     assert pool.most == 4
@@ -122,7 +122,7 @@ def test_the_back_end_samples_while_an_environment_works() -> None:
     assert not any(episode.is_failed for episode in found)
 
 
-def test_an_error_that_is_no_episodes_failure_is_raised_from_its_thread() -> None:
+def test_an_internal_error_in_a_thread_is_raised() -> None:
     def wait(what: str) -> None:
         if what != "reset":
             raise ZeroDivisionError("a fault of ours")
@@ -155,7 +155,7 @@ class Clock:
         return self.now
 
 
-def test_an_episode_that_takes_too_long_is_cut_and_scored_as_it_stands() -> None:
+def test_an_episode_beyond_its_time_limit_is_truncated_with_its_current_score() -> None:
     limits = LimitConfig(episode_timeout_s=25)
     engine = Engine(backend(2, chunk=4), Inline(), MANNER, limits=limits, clock=Clock())
     found = collect(engine, jobs(4))
@@ -164,15 +164,15 @@ def test_an_episode_that_takes_too_long_is_cut_and_scored_as_it_stands() -> None
     assert sorted(engine.free) == [0, 1]
 
 
-def test_a_turn_that_takes_too_long_ends_its_episode_when_the_environment_answers() -> None:
+def test_a_turn_beyond_its_time_limit_truncates_its_episode_when_it_returns() -> None:
     engine = Engine(backend(1), Threads(lambda what: time.sleep(0.3 * (what != "reset"))), MANNER)
     engine.limits = LimitConfig(turn_timeout_s=0.1)
     (found,) = collect(engine, jobs(1))
     assert found.ending == Ending.truncated("time")
-    assert len(found.turns) == 1  # what was done counts
+    assert len(found.turns) == 1  # finished turns count
 
 
-def test_a_reset_that_takes_too_long_leaves_an_episode_without_turns() -> None:
+def test_a_reset_beyond_the_time_limit_gives_an_episode_without_turns() -> None:
     engine = Engine(
         backend(1), Threads(lambda what: time.sleep(0.3)), MANNER, limits=LimitConfig(episode_timeout_s=0.1)
     )
@@ -237,7 +237,7 @@ def test_one_episode_begins_however_little_room_there_is() -> None:
     assert len(found) == 2
 
 
-# -- what the engine asks of a back end beyond replies -----------------------------------------------------------------
+# -- other calls of the engine to a back end ---------------------------------------------------------------------------
 
 
 def replied(of: HFBackend, slot: int) -> Reply:
@@ -253,7 +253,7 @@ def asked(seed: int = 0, *, partial: Reply | None = None, extends: bool = False,
     return Request(prompt_ids=prompt, extends=extends, choices=None, rng=random.Random(seed), partial=partial)
 
 
-def test_a_reply_goes_on_where_it_was_left() -> None:
+def test_a_partial_reply_is_resumed() -> None:
     whole = backend(1, max_reply_tokens=12)
     whole.submit(0, asked())
     expected = replied(whole, 0)
@@ -289,7 +289,7 @@ def test_an_aborted_reply_leaves_the_slot_free() -> None:
     assert replied(of, 0).ids.tolist() == replied(expected, 0).ids.tolist()
 
 
-def test_a_forked_slot_goes_on_as_its_source_would_without_computing_it_again() -> None:
+def test_a_forked_slot_continues_like_its_source_without_computing_it_again() -> None:
     of = backend(3, max_reply_tokens=4)
     of.submit(0, asked())
     replied(of, 0)

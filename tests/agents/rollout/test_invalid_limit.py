@@ -47,12 +47,12 @@ def test_replies_in_a_row_count() -> None:
     assert ending(3, VALID, VALID, VALID, VALID) == (4, None)
 
 
-def test_by_default_there_is_no_limit() -> None:
+def test_the_default_is_unlimited() -> None:
     assert AgentConfig().invalid_limit is None
     assert ending(None, *[INVALID] * 50) == (50, None)
 
 
-def test_an_end_of_the_environment_is_one_of_the_environment() -> None:
+def test_an_episode_that_the_environment_ends_is_terminated_at_the_limit_too() -> None:
     assert ending(1, INVALID, success=True) == (1, Ending.terminated())
 
 

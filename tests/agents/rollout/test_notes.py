@@ -1,4 +1,4 @@
-"""Notes of an episode under way: given to its context, kept with the turn after them, and given again on a replay."""
+"""Notes of an active episode: given to its context, stored with the turn after them, and given again on a replay."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def says(text: str) -> Reply:
     return text_reply(text, "end", 0)
 
 
-def test_a_summary_is_no_turn_and_stands_with_the_turn_after_it() -> None:
+def test_a_summary_is_stored_with_the_next_turn_and_is_not_a_turn_itself() -> None:
     of = runner()
     assert not of.takes_note(says("a"))
     assert of.on_reply(says("a")) == "a"
@@ -46,7 +46,7 @@ def test_a_summary_is_no_turn_and_stands_with_the_turn_after_it() -> None:
     assert [turn.notes for turn in of.turns] == [(), (Note(kind="summary", text="so far"),)]
 
 
-def test_a_summary_that_found_no_room_is_none() -> None:
+def test_a_summary_beyond_the_context_ends_the_episode() -> None:
     of = runner()
     of.on_reply(says("a"))
     of.on_step(answer(1), 0.0)
@@ -54,7 +54,7 @@ def test_a_summary_that_found_no_room_is_none() -> None:
     assert of.on_reply(text_reply("", "context", 0)) == Ending.truncated("tokens")
 
 
-def test_an_episode_that_is_taken_up_has_its_summaries() -> None:
+def test_a_resumed_episode_has_its_summaries() -> None:
     first = runner()
     first.on_reply(says("a"))
     first.on_step(answer(1), 0.0)
@@ -72,7 +72,7 @@ def test_an_episode_that_is_taken_up_has_its_summaries() -> None:
     assert [turn.notes for turn in again.turns] == [turn.notes for turn in first.turns]
 
 
-def test_a_turn_of_before_there_were_notes_has_none() -> None:
+def test_an_old_turn_without_notes_is_loaded_with_none() -> None:
     of = runner()
     of.on_reply(says("a"))
     of.on_step(answer(1), 0.0)

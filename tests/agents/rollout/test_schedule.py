@@ -38,7 +38,7 @@ def test_without_over_provision_an_update_begins_and_takes_its_own_groups() -> N
     assert of.may_begin()
 
 
-def test_with_over_provision_an_update_takes_what_is_complete_and_the_rest_goes_on() -> None:
+def test_with_over_provision_an_update_takes_complete_groups_and_the_others_continue() -> None:
     of = begun(schedule(2, over=1.0, staleness=1), "a", "b", "c", "d")
     assert not of.may_begin()
     of.complete("c")
@@ -55,7 +55,7 @@ def test_with_over_provision_an_update_takes_what_is_complete_and_the_rest_goes_
     assert [group.key for group in of.ready] == ["e", "f"]
 
 
-def test_a_batch_waits_early_enough_that_no_later_one_has_too_many() -> None:
+def test_a_batch_waits_for_an_old_group_so_that_later_batches_are_not_too_large() -> None:
     """Of three groups of version 0, one must be taken by each update: the second cannot take the newer one instead."""
     of = begun(schedule(1, over=2.0, staleness=2), "a", "b", "c")
     of.complete("a")
@@ -78,7 +78,7 @@ def test_a_rejected_group_leaves_room_for_another() -> None:
     assert taken(of) == ["b"]
 
 
-def test_a_run_that_goes_on_keeps_the_versions_of_its_groups() -> None:
+def test_a_resumed_run_keeps_the_versions_of_its_groups() -> None:
     of = schedule(1, over=1.0, staleness=1, version=5)
     of.begin("old", version=4)
     begun(of, "new")

@@ -1,4 +1,4 @@
-"""Batches of groups over several updates: what goes on, what is kept for a checkpoint, and what comes of it."""
+"""Batches of groups over several updates: groups that continue, the state in a checkpoint, and resumed runs."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_without_over_provision_every_update_has_its_own_groups_under_its_own_we
         assert {turn.policy_version for e in batch for turn in e.turns} == {update}
 
 
-def test_with_over_provision_episodes_go_on_under_new_weights_and_none_is_lost() -> None:
+def test_with_over_provision_episodes_continue_under_new_weights_and_none_is_lost() -> None:
     of = policy()
     run = rollout(of, over=1.0, staleness=1, slots=7)
     batches = played(run, of, range(5))
@@ -111,7 +111,7 @@ def test_with_over_provision_episodes_go_on_under_new_weights_and_none_is_lost()
 
 @pytest.mark.rotating(4)
 @pytest.mark.parametrize(("interrupted_after", "slots"), [(1, 4), (2, 7), (4, 12)])
-def test_what_was_in_flight_goes_on_after_an_interruption_to_the_bit(interrupted_after: int, slots: int) -> None:
+def test_episodes_in_flight_resume_bit_for_bit_after_an_interruption(interrupted_after: int, slots: int) -> None:
     undisturbed = policy()
     expected = played(rollout(undisturbed, over=1.5, staleness=2, slots=slots), undisturbed, range(6))
 
@@ -129,7 +129,7 @@ def test_what_was_in_flight_goes_on_after_an_interruption_to_the_bit(interrupted
 
 
 @pytest.mark.rotating(4)
-def test_a_state_holds_replies_that_were_under_way() -> None:
+def test_a_state_contains_pending_replies() -> None:
     """Long free replies: most are cut by an update, and their first tokens keep the version that sampled them."""
     of = policy()
 
@@ -166,7 +166,7 @@ class Moody(Sound):
         return Outcome(self.mood + outcome.text, outcome.reward, outcome.terminated, outcome.success, outcome.score)
 
 
-def test_an_episode_whose_environment_shows_something_else_begins_anew_and_is_counted() -> None:
+def test_an_episode_whose_environment_changed_is_restarted_and_counted() -> None:
     of = policy()
     Moody.mood = ""
     first = rollout(of, over=1.5, staleness=2, slots=7, env=Moody)
@@ -187,7 +187,7 @@ def test_an_episode_whose_environment_shows_something_else_begins_anew_and_is_co
     assert all("Now " in turn.observation.text for e in batches[-1] for turn in e.turns[1:])
 
 
-def test_a_group_that_takes_too_long_is_cut_where_it_stands() -> None:
+def test_a_group_beyond_its_time_limit_is_truncated() -> None:
     of = policy()
     run = rollout(of, limits=LimitConfig(group_timeout_s=1e-9))
     batch = run.next_batch()

@@ -30,7 +30,7 @@ def _folder_with_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def asked(line: str) -> list[str]:
-    """Return what bash is offered when the tab key is hit at the end of the line."""
+    """Return bash's completions when the tab key is hit at the end of the line."""
     words = line.split(" ")
     env = {**os.environ, "_CAIRN_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
     return subprocess.run([CAIRN], env=env, capture_output=True, text=True, check=False).stdout.split()
@@ -53,7 +53,7 @@ def test_commands_options_and_names_are_completed() -> None:
         (completion.runs, "gone/", ["runs/a-1"]),
     ],
 )
-def test_what_is_offered(completer: completion.Completer, typed: str, offered: list[str]) -> None:
+def test_completions_of_each_kind_of_argument(completer: completion.Completer, typed: str, offered: list[str]) -> None:
     assert completer(typed) == offered
 
 

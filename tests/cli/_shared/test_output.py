@@ -1,4 +1,4 @@
-"""What commands print is strict JSON."""
+"""Commands print strict JSON."""
 
 from __future__ import annotations
 

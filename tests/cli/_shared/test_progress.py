@@ -1,4 +1,4 @@
-"""What is shown of something long: a bar that goes away in a terminal, rare lines elsewhere; answers stay whole."""
+"""Progress of long work: a bar that disappears in a terminal, rare lines elsewhere; answers stay whole."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def ticks(*at: float) -> Callable[[], float]:
     return iter(at).__next__
 
 
-def test_where_output_is_kept_a_line_comes_now_and_then() -> None:
+def test_progress_to_a_file_prints_a_line_every_ten_seconds() -> None:
     kept = io.StringIO()
     clock = ticks(100.0, 104.0, 110.0, 112.0, 125.0)  # the beginning, then one unit each
     with progress("[x] tasks", 8, console=Console(file=kept, width=40), clock=clock) as advance:
@@ -29,14 +29,14 @@ def test_where_output_is_kept_a_line_comes_now_and_then() -> None:
     assert kept.getvalue() == "[x] tasks: 2 of 8, 0:30 left: unit 1\n[x] tasks: 4 of 8, 0:25 left: unit 3\n"
 
 
-def test_without_a_total_there_is_no_time_left() -> None:
+def test_without_a_total_no_remaining_time_is_shown() -> None:
     kept = io.StringIO()
     with progress("looking", console=Console(file=kept), clock=ticks(0.0, 11.0)) as advance:
         advance()
     assert kept.getvalue() == "looking: 1\n"
 
 
-def test_how_many_there_are_may_become_known_later() -> None:
+def test_the_total_may_change_later() -> None:
     kept, screen = io.StringIO(), io.StringIO()
     terminal = Console(file=screen, force_terminal=True, color_system=None, width=100)
     with progress("tasks", 500, console=Console(file=kept), clock=ticks(0.0, 10.0)) as advance:
@@ -49,7 +49,7 @@ def test_how_many_there_are_may_become_known_later() -> None:
     assert "1/100" in screen.getvalue()
 
 
-def test_what_is_quick_says_nothing_where_output_is_kept() -> None:
+def test_quick_work_prints_no_progress_to_a_file() -> None:
     kept = io.StringIO()
     with progress("tasks", 2, console=Console(file=kept), clock=ticks(0.0, 4.0, 9.0)) as advance:
         advance()

@@ -1,4 +1,4 @@
-"""`cairn envs serve`: a real server on a free port, and what cannot be served."""
+"""`cairn envs serve`: a real server on a free port, and rejected environments."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def server(folder: Path, *more: str) -> Iterator[tuple[subprocess.Popen[str], st
 
 
 def fetch(url: str, **form: str) -> tuple[str, str]:
-    """Return the address that a request ends at, and what it gives."""
+    """Return the final address of a request, and its content."""
     data = urllib.parse.urlencode(form).encode() if form else None
     with urllib.request.urlopen(urllib.request.Request(url, data), timeout=START_S) as answer:
         return answer.url, answer.read().decode()
@@ -76,9 +76,7 @@ def test_a_port_can_be_chosen_if_it_is_free(tmp_path: Path) -> None:
         assert line == f"webshop is at http://127.0.0.1:{port}/ (Ctrl-C stops it)\n"
 
 
-def test_an_interruption_that_comes_through_the_server_is_no_fault(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interruption_of_the_server_exits_with_status_0(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
@@ -99,7 +97,7 @@ def test_an_interruption_that_comes_through_the_server_is_no_fault(
         (["webshop", "--web", "--set", "num_product=20"], "unknown key 'num_product'"),
     ],
 )
-def test_what_cannot_be_served_is_one_line_and_status_2(
+def test_an_environment_that_cannot_be_served_gives_one_line_and_status_2(
     arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CAIRN_CACHE", str(tmp_path))
@@ -117,7 +115,7 @@ def test_listing_environments_imports_no_web_server() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
 
 
-def test_another_packages_environment_is_served_by_the_module_beside_it_or_what_it_is_made_of(
+def test_another_packages_environment_is_served_by_the_module_beside_it_or_beside_its_base(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package = tmp_path / "shop_of_others"

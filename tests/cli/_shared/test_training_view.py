@@ -1,4 +1,4 @@
-"""What a person sees of a run: lines where output is kept, a live table in a terminal, and markup in no name obeyed."""
+"""A person's view of a run: lines in files, a live table in a terminal, and escaped markup in names."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_without_a_terminal_every_update_is_a_line(width: int) -> None:
     )
 
 
-def test_what_was_not_computed_is_shown_as_such() -> None:
+def test_values_that_were_not_computed_are_shown_as_dashes() -> None:
     line = shown(is_terminal=False).splitlines()[3]
     assert "entropy -, KL -, anchors shared 50%" in line
     assert "nan" not in line
@@ -77,7 +77,7 @@ def test_a_terminal_shows_how_a_phase_is_going() -> None:
     assert "64 in flight, 3,210 tokens/s, success 41%, 0.2 updates behind" in shown
 
 
-def test_without_a_terminal_a_long_phase_tells_once_a_minute() -> None:
+def test_without_a_terminal_a_long_phase_reports_once_a_minute() -> None:
     now = [0.0]
     screen = io.StringIO()
     watch = TrainingView(Console(file=screen, width=140, color_system=None), updates=3, clock=lambda: now[0])
@@ -90,7 +90,7 @@ def test_without_a_terminal_a_long_phase_tells_once_a_minute() -> None:
     assert screen.getvalue().splitlines() == [f"rollout: 40 of 128, {left} left, {told}" for left in ("2:14", "4:28")]
 
 
-def test_what_is_not_known_yet_is_not_told() -> None:
+def test_unknown_values_are_left_out() -> None:
     screen = io.StringIO()
     watch = TrainingView(Console(file=screen, width=140, color_system=None, force_terminal=True), updates=3)
     with watch:
@@ -100,7 +100,7 @@ def test_what_is_not_known_yet_is_not_told() -> None:
     assert line.rstrip().endswith("8 in flight, 10 tokens/s")
 
 
-def test_where_output_is_kept_a_long_phase_says_once_a_minute_how_long_it_takes() -> None:
+def test_a_long_phase_prints_the_remaining_time_to_a_file_once_a_minute() -> None:
     kept = io.StringIO()
     # started, the phase, four units of demonstrations; the clock is read once more for each line that is printed
     times = iter([100.0, 130.0, 160.0, 160.0, 190.0, 220.0, 220.0])

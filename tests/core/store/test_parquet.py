@@ -1,4 +1,4 @@
-"""A run as Parquet files and back: nothing is lost, others read it, and what is no run is refused."""
+"""A run as Parquet files and back: nothing is lost, other libraries read it, and other files are rejected."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def store(tmp_path: Path) -> RunStore:
     return made
 
 
-def test_a_run_comes_back_as_it_was(store: RunStore, tmp_path: Path) -> None:
+def test_a_run_is_exported_and_imported_unchanged(store: RunStore, tmp_path: Path) -> None:
     counts = export_run(store, tmp_path / "out")
     assert (counts["episodes"], counts["turns"], counts["metrics"], counts["events"]) == (5, 6, 3, 1)
     with import_run(tmp_path / "out", tmp_path / "again" / "run.sqlite") as again:
@@ -84,7 +84,7 @@ def test_folders_that_are_there_are_left_alone(store: RunStore, tmp_path: Path) 
         import_run(tmp_path / "out", store.path)
 
 
-def test_what_is_no_run_is_refused(store: RunStore, tmp_path: Path) -> None:
+def test_files_that_do_not_hold_a_run_are_rejected(store: RunStore, tmp_path: Path) -> None:
     with pytest.raises(CairnError, match=r"has no meta\.parquet"):
         import_run(tmp_path, tmp_path / "new" / "run.sqlite")
     export_run(store, tmp_path / "out")
@@ -94,7 +94,7 @@ def test_what_is_no_run_is_refused(store: RunStore, tmp_path: Path) -> None:
     assert not list((tmp_path / "new").iterdir())
 
 
-def test_columns_are_found_by_name_whatever_their_order(store: RunStore, tmp_path: Path) -> None:
+def test_columns_are_found_by_name_in_any_order(store: RunStore, tmp_path: Path) -> None:
     export_run(store, tmp_path / "out")
     for file in (tmp_path / "out").glob("*.parquet"):
         table = parquet.read_table(file)
@@ -120,7 +120,7 @@ def test_columns_are_found_by_name_whatever_their_order(store: RunStore, tmp_pat
 )
 def test_a_table_of_other_columns_or_values_is_refused_and_nothing_is_left(
     name: str, others: dict[str, list[Any] | None], told: str, store: RunStore, tmp_path: Path
-) -> None:  # Any: what a column holds
+) -> None:  # Any: the values of a column
     export_run(store, tmp_path / "out")
     file = tmp_path / "out" / f"{name}.parquet"
     table = parquet.read_table(file)
@@ -134,7 +134,7 @@ def test_a_table_of_other_columns_or_values_is_refused_and_nothing_is_left(
 
 
 @pytest.mark.parametrize("tables", [("bodies", "images"), ("bodies", "images", "turns", "advantages")])
-def test_what_was_forgotten_is_written_as_nulls_and_read_back_as_forgotten(
+def test_forgotten_texts_are_written_as_nulls_and_read_back_as_forgotten(
     tables: tuple[str, ...], store: RunStore, tmp_path: Path
 ) -> None:
     database = sqlite3.connect(store.path)
@@ -153,7 +153,7 @@ def test_what_was_forgotten_is_written_as_nulls_and_read_back_as_forgotten(
         assert again.body(1) is None
 
 
-def test_damage_where_no_table_is_read_is_told_before_anything_is_written(store: RunStore, tmp_path: Path) -> None:
+def test_damage_outside_the_tables_is_reported_before_anything_is_written(store: RunStore, tmp_path: Path) -> None:
     store.close()
     damage_an_index(store.path)
     with RunStore.read(store.path) as damaged, pytest.raises(CairnError, match="is damaged"):

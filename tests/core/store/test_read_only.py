@@ -1,4 +1,4 @@
-"""Runs in folders that cannot be written are read; what a write-ahead log still holds is not left out silently."""
+"""Runs in read-only folders are read; the content of a write-ahead log is not left out silently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file that grows too large forgets, and what it keeps whatever happens."""
+"""Retention of a file that grows too large: deleted texts, and records that are always kept."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_evaluations_are_forgotten_after_training_and_the_newest_of_both_never(t
         assert not store.rows("SELECT * FROM events WHERE kind = 'full'")
 
 
-def test_what_may_not_be_forgotten_is_kept_beyond_the_limit_and_that_is_told_once(tmp_path: Path) -> None:
+def test_required_records_are_kept_beyond_the_limit_with_one_warning(tmp_path: Path) -> None:
     with RunStore(tmp_path / "run.sqlite", max_bytes=LIMIT) as store:
         for step in range(1, 5):
             store.add(step, {}, [long_episode(300_000), long_episode(300_000)])

@@ -1,4 +1,4 @@
-"""The file of a run: made whole whatever happens meanwhile, brought up to date, and refused where it is another's."""
+"""The file of a run: complete at any kill, upgraded from old versions, and rejected when it is another program's."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_kill_at_any_moment_while_a_store_is_made_leaves_one_that_can_be_opene
     assert statement > 20  # each table is a statement
 
 
-def test_a_store_without_one_of_its_tables_is_told(tmp_path: Path) -> None:
+def test_a_store_without_one_of_its_tables_is_rejected_as_damaged(tmp_path: Path) -> None:
     path = tmp_path / "run.sqlite"
     RunStore(path).close()
     database = sqlite3.connect(path)
@@ -93,7 +93,7 @@ def test_a_store_without_one_of_its_tables_is_told(tmp_path: Path) -> None:
         RunStore(path)
 
 
-def test_a_database_of_somebody_else_is_refused_and_left_alone(tmp_path: Path) -> None:
+def test_a_foreign_database_is_rejected_and_left_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "run.sqlite"
     database = sqlite3.connect(path)
     database.execute("CREATE TABLE songs (title)")

@@ -1,4 +1,4 @@
-"""The run store keeps whole updates, is readable while it is written, and refuses what it cannot read."""
+"""The run store keeps whole updates, is readable while it is written, and rejects unreadable files."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ SPOKEN = Episode(  # by a model behind a server, which counts tokens
 )
 
 
-def test_what_was_added_is_read_again(tmp_path: Path) -> None:
+def test_added_records_are_read_back(tmp_path: Path) -> None:
     path = tmp_path / "run.sqlite"
     with RunStore(path) as store:
         store.set_meta({"seed": 3, "path": tmp_path})
@@ -122,7 +122,7 @@ def test_what_was_added_is_read_again(tmp_path: Path) -> None:
     assert body.reply_logprobs.tolist() == [-0.5, -1.5] * 2
 
 
-def test_episodes_come_back_as_they_were_added(tmp_path: Path) -> None:
+def test_added_episodes_are_read_back_unchanged(tmp_path: Path) -> None:
     with RunStore(tmp_path / "run.sqlite") as store:
         store.add(4, {}, [EVERYTHING, SPOKEN, episode(None)], task_types=["a", "b", "a"])
         rows = read.episodes(store)
@@ -170,7 +170,7 @@ def test_an_update_that_cannot_be_written_leaves_no_trace(tmp_path: Path) -> Non
         assert not store.rows("SELECT * FROM episodes")
 
 
-def test_a_run_that_goes_back_to_a_checkpoint_forgets_what_came_after(tmp_path: Path) -> None:
+def test_a_run_that_rolls_back_to_a_checkpoint_deletes_later_records(tmp_path: Path) -> None:
     with RunStore(tmp_path / "run.sqlite") as store:
         for step in (1, 2, 3):
             store.add(step, {"loss": float(step)}, [episode(1.0, "look")])
@@ -180,7 +180,7 @@ def test_a_run_that_goes_back_to_a_checkpoint_forgets_what_came_after(tmp_path: 
         assert store.rows("SELECT count(*) FROM turns") == [(1,)]
 
 
-def test_a_kill_loses_at_most_the_update_under_way(tmp_path: Path) -> None:
+def test_a_kill_loses_at_most_the_current_update(tmp_path: Path) -> None:
     code = (
         "import sys, itertools; from pathlib import Path; from cairn.core.store import RunStore\n"
         "store = RunStore(Path(sys.argv[1]))\n"
@@ -208,7 +208,7 @@ def test_a_reader_sees_a_run_that_is_being_written(tmp_path: Path) -> None:
         assert reader.series("loss") == [(1, 0.5)]
 
 
-def test_a_file_that_is_no_store_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_store_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "run.sqlite"
     path.write_text("not a database, whatever its name says" * 100)
     with pytest.raises(CairnError, match="move it away"):
@@ -221,11 +221,11 @@ def test_advantages_are_one_a_turn(advantages: list[float], tmp_path: Path) -> N
         store.add(1, {}, [episode(1.0, "look", "go")], advantages={"grpo": advantages})
 
 
-def test_when_the_disk_is_full_what_was_stored_before_is_intact(tmp_path: Path) -> None:
+def test_a_full_disk_keeps_earlier_records_intact(tmp_path: Path) -> None:
     with RunStore(tmp_path / "run.sqlite") as store:
         store.add(1, {"loss": 0.5})
         (pages,) = store.rows("PRAGMA page_count")[0]
-        store.rows(f"PRAGMA max_page_count = {pages}")  # SQLite then says what it says when there is no space
+        store.rows(f"PRAGMA max_page_count = {pages}")  # SQLite then fails as on a full disk
         with pytest.raises(CairnError, match=r"full.*Earlier writes are intact"):
             store.add(2, {"loss": 0.25}, [episode(1.0, *["a long action " * 100] * 50)])
         assert store.series("loss") == [(1, 0.5)]
@@ -271,7 +271,7 @@ def test_facts_beside_episodes_are_kept(tmp_path: Path) -> None:
         assert store.rows("SELECT step, kind, text FROM events") == [(7, "warning", "half ? a character")]
 
 
-def test_a_store_is_read_where_there_is_one(tmp_path: Path) -> None:
+def test_reading_a_store_needs_an_existing_file(tmp_path: Path) -> None:
     with pytest.raises(CairnError, match="is not a run: expected a folder"):
         RunStore.read(tmp_path)
     assert not list(tmp_path.iterdir())
@@ -280,7 +280,7 @@ def test_a_store_is_read_where_there_is_one(tmp_path: Path) -> None:
         store.add(1, {"loss": 1.0})
 
 
-def test_a_damaged_file_is_told(tmp_path: Path) -> None:
+def test_a_damaged_file_raises_an_error(tmp_path: Path) -> None:
     path = tmp_path / "run.sqlite"
     with RunStore(path) as store:
         store.add(1, {"loss": 0.5}, [episode(1.0, *[f"{i} {os.urandom(600).hex()}" for i in range(40)])])
@@ -303,7 +303,7 @@ def damage_an_index(path: Path) -> None:
         file.write(b"\xff" * size)
 
 
-def test_texts_that_cannot_be_unpacked_are_told(tmp_path: Path) -> None:
+def test_texts_that_cannot_be_unpacked_raise_an_error(tmp_path: Path) -> None:
     with RunStore(tmp_path / "run.sqlite") as store:
         store.add(1, {}, [episode(1.0, "look")])
         database = sqlite3.connect(store.path)

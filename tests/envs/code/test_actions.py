@@ -1,4 +1,4 @@
-"""Tool calls: what is understood, and what each mistake is told."""
+"""Tool calls: valid ones, and the error of each mistake."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_calls(action: str, call: CodeCall) -> None:
 
 
 @pytest.mark.parametrize(("action", "said"), MISTAKES)
-def test_mistakes_are_told(action: str, said: str) -> None:
+def test_mistakes_return_errors(action: str, said: str) -> None:
     found = parse(action)
     assert isinstance(found, ToolCallError)
     assert said in found.text
@@ -82,7 +82,7 @@ def test_any_text_is_a_call_or_a_mistake(action: str) -> None:
     assert isinstance(found, ToolCallError) or set(found.arguments) <= set(TOOLS[found.tool].properties)
 
 
-def test_every_tool_but_submit_is_one_of_the_workshop() -> None:
+def test_every_tool_except_submit_is_a_method_of_the_workshop() -> None:
     assert {f"_{name}" for name in TOOLS if name != "submit"} <= set(vars(Workshop))
 
 
@@ -103,5 +103,5 @@ def test_a_file_is_written_as_it_is(content: str) -> None:
 
 
 @pytest.mark.parametrize("content", ["a\r\nb\r\n", "a\n\n"])
-def test_a_file_that_text_cannot_say_is_written_as_json(content: str) -> None:
+def test_a_file_that_plain_text_cannot_express_is_written_as_json(content: str) -> None:
     assert write_action("a.py", content).startswith("{")

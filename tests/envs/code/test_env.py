@@ -1,4 +1,4 @@
-"""The code environment: tools and what they show, endings, anchors, and every kind of task solved by its reference."""
+"""The code environment: tools and their output, endings, anchors, and every kind of task solved by its reference."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def said(env: TextEnv, action: str) -> str:
     return text
 
 
-def test_a_day_at_work(env: CodeEnv) -> None:
+def test_each_tool_returns_its_output(env: CodeEnv) -> None:
     files = said(env, "list_files")
     assert "README.md  " in files
     assert "visible_tests.py  " in files
@@ -87,22 +87,22 @@ def test_a_day_at_work(env: CodeEnv) -> None:
     assert said(env, "fly") == f"Unknown tool 'fly'. Tools: {', '.join(TOOLS)}."
 
 
-def test_long_outputs_lose_their_middle_and_say_so(env: CodeEnv) -> None:
+def test_the_middle_of_a_long_output_is_replaced_by_a_note(env: CodeEnv) -> None:
     text = said(env, "run_python\nprint('a' * 3000 + 'b' * 3000)")
     assert text == "a" * 2000 + "\n[... 2001 characters left out ...]\n" + "b" * 1999 + "\n"
 
 
-def test_limits_are_told(shared: CodeEnv) -> None:
+def test_reached_limits_are_reported(shared: CodeEnv) -> None:
     env = make("code", kind="repair", limits={"wall_s": 1})
     env.reset(seed=0, options={"task": TASK})
     text = said(env, "run_python\nkept = 1\nwhile True: pass")
     assert text.endswith("KeyboardInterrupt\n[limit reached: wall]")
-    assert said(env, "run_python\nkept") == "1\n"  # what was there before is still there
+    assert said(env, "run_python\nkept") == "1\n"  # the variable is kept
     assert said(env, "shell sleep 9") == "[limit reached: wall]"
     env.close()
 
 
-def test_submitting_what_is_there_scores_the_share_and_the_reference_all(env: CodeEnv) -> None:
+def test_submitting_scores_the_share_of_passed_tests_and_the_reference_scores_1(env: CodeEnv) -> None:
     text, reward, terminated, truncated, info = env.step("submit")
     assert (terminated, truncated, info["success"]) == (True, False, False)
     passed, total = [int(word) for word in text.split() if word.isdigit()]
@@ -111,7 +111,7 @@ def test_submitting_what_is_there_scores_the_share_and_the_reference_all(env: Co
     assert play(env, TASK)["success"]
 
 
-def test_the_last_turn_tells_which_hidden_tests_passed(env: CodeEnv) -> None:
+def test_the_last_turn_reports_which_hidden_tests_passed(env: CodeEnv) -> None:
     assert env.step("list_files")[4]["channels"] == {"submission": 0.0}
     _, score, *_, info = env.step("submit")
     channels = info["channels"]
@@ -171,7 +171,7 @@ def test_all_or_nothing() -> None:
     env.close()
 
 
-def test_the_last_turn_submits_what_is_there() -> None:
+def test_the_last_turn_submits_the_current_files() -> None:
     env = make("code", kind="repair", turn_limit=2)
     _, info = env.reset(seed=0, options={"task": TASK})
     env.step("list_files")
@@ -226,7 +226,7 @@ def test_an_edited_test_and_a_changed_readme_are_put_back(env: CodeEnv) -> None:
     assert env.step("submit")[:2] == (text, reward)
 
 
-def test_anchors_are_of_the_folder_the_interpreter_and_what_is_shown(env: CodeEnv) -> None:
+def test_anchors_depend_on_the_folder_the_interpreter_and_the_shown_text(env: CodeEnv) -> None:
     def anchor(*actions: str) -> int:
         env.reset(seed=0, options={"task": TASK})
         return int([env.step(action)[4]["anchor"] for action in actions][-1])
@@ -333,7 +333,7 @@ def test_the_reference_solves_and_nothing_and_the_stub_do_not(kind: str) -> None
     env.close()
 
 
-def test_unknown_kinds_and_tasks_and_missing_files_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_kinds_unknown_tasks_and_missing_files_raise_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'repair'"):
         make("code", kind="repairs")
     env = make("code", kind="repair")

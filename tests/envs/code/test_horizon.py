@@ -1,4 +1,4 @@
-"""Turns: a fixed number, or more where something changed; percentiles of what was needed."""
+"""Turns: a fixed number, or more after changes; percentiles of needed turns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_notices() -> None:
     [
         ("1111111", [3, 3, 5, 5, 7, 7, 7]),  # twice more by two turns each, and no third time
         ("0000", [3, 3, 3, 3]),  # nothing changed
-        ("100", [3, 3, 3]),  # what changed is longer ago than the window of two
+        ("100", [3, 3, 3]),  # the change is longer ago than the window of two
         ("010", [3, 3, 5]),
         ("01000", [3, 3, 5, 5, 5]),
     ],
@@ -41,12 +41,12 @@ def test_dynamic(changes: str, limits: list[int]) -> None:
     assert horizon.has_ended == (len(changes) >= limits[-1])
 
 
-def test_an_extension_is_told() -> None:
+def test_an_extension_is_reported() -> None:
     horizon = Horizon(HorizonConfig(control="dynamic", extension=4), 1)
     assert horizon.took(changed=True) == "[You get 4 more turns. 4 turns are left.]"
 
 
-def test_a_limit_from_what_was_needed() -> None:
+def test_a_limit_is_a_percentile_of_the_needed_turns() -> None:
     assert calibrated([4, 1, 3, 2]) == 4  # 3 of 4 is 75 per cent below 4; the next length that was seen
     assert calibrated(range(1, 101), 75) == 76
     assert calibrated([7]) == 7

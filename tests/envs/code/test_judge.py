@@ -1,4 +1,4 @@
-"""Hidden tests: what cheats score nothing, what is unusual and right scores all, and values cross unharmed."""
+"""Hidden tests: cheats score nothing, unusual correct code scores all, and values are transferred unchanged."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_cheats_score_nothing(judge: Judge, name: str, style: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "style"), sampled_params([(name, style) for name in RIGHT for style in JOBS], 3))
-def test_what_is_right_scores_all_however_it_is_written(judge: Judge, name: str, style: str) -> None:
+def test_correct_code_scores_1_in_every_style(judge: Judge, name: str, style: str) -> None:
     verdict = judged(judge, RIGHT[name], JOBS[style])
     assert verdict.is_right, verdict
     assert verdict.share == 1.0
@@ -102,7 +102,7 @@ def test_writing_where_answers_are_read_is_counted(judge: Judge, kind: str, name
     assert bool(judged(judge, source, JOBS["functions"]).intrusions) is is_sign
 
 
-def test_there_are_enough_of_both() -> None:
+def test_there_are_enough_cheats_and_correct_solutions() -> None:
     assert len(CHEATS) >= 60
     assert len(RIGHT) >= 20
 
@@ -123,7 +123,7 @@ def test_functions_that_code_puts_in_place_of_others_are_the_ones_called(judge: 
 
 @pytest.mark.parametrize("style", ["functions", "unittest"])
 @pytest.mark.parametrize("reads_clock", [True, False])
-def test_a_second_that_ends_between_two_clocks_is_no_fault_of_the_code(
+def test_a_clock_that_advances_between_two_runs_does_not_fail_correct_code(
     judge: Judge, style: Literal["functions", "unittest"], reads_clock: bool
 ) -> None:
     """The first time the seconds differ; a test that reads no clock is run once."""
@@ -142,7 +142,7 @@ def test_a_second_that_ends_between_two_clocks_is_no_fault_of_the_code(
 @pytest.mark.parametrize(
     "source", ["def add_all(numbers:", "raise SyntaxError('not mine')", "raise BaseException", "\0"]
 )
-def test_code_that_cannot_be_loaded_scores_nothing_and_is_no_failure_of_ours(
+def test_code_that_cannot_be_loaded_scores_0_and_is_not_an_environment_failure(
     judge: Judge, style: str, source: str
 ) -> None:
     verdict = judged(judge, source, JOBS[style])
@@ -162,7 +162,7 @@ def test_given_files_are_put_back(judge: Judge) -> None:
     assert judge.judge(changed, {"table.py": b"value = 'given'"}, job).is_right
 
 
-def test_tests_that_fail_by_themselves_are_our_failure(judge: Judge) -> None:
+def test_broken_hidden_tests_raise_a_reward_failure(judge: Judge) -> None:
     broken = HiddenTests(style="asserts", tests="assert 1", prelude="1 / 0", modules=("solution",))
     with pytest.raises(RewardFailure, match="ZeroDivisionError"):
         judged(judge, "", broken)
@@ -170,7 +170,9 @@ def test_tests_that_fail_by_themselves_are_our_failure(judge: Judge) -> None:
         judged(judge, "", HiddenTests(style="asserts", tests="assert (", modules=("solution",)))
 
 
-def test_a_sandbox_that_cannot_load_modules_is_our_failure(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sandbox_that_cannot_load_modules_raises_a_reward_failure(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("cairn.envs.code.judge.MODULES", ("no_such_module",))
     with pytest.raises(RewardFailure, match=r"cannot load its modules: .*no_such_module"):
         judged(judge, "def add_all(numbers):\n    return 7", JOBS["asserts"])

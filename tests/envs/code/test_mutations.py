@@ -1,4 +1,4 @@
-"""What each operator does to a line, by hand; and what holds for every mutant of every project."""
+"""Replacements of each operator, by hand; and properties of every mutant of every project."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cairn.envs.code.mutations import OPERATORS, Mutant, applied, mutants
 from cairn.envs.code.repair import projects, sources
 
-# operator, source, what the mutants of that operator replace by what
+# operator, source, replacements of that operator as (old, new)
 CASES = [
     ("comparison-boundary", "a < b", [("<", "<=")]),
     ("comparison-boundary", "0 <= a > b", [("<=", "<"), (">", ">=")]),
@@ -76,7 +76,7 @@ def test_everything_else_stays_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_places_are_characters_whatever_ends_lines_and_however_wide_they_are(end: str) -> None:
+def test_places_are_character_offsets_for_all_line_ends_and_wide_characters(end: str) -> None:
     source = end.join(["x = 'äß🙂'; y = a < b", "z = '🙂' + f(c)", "w = 'é', d > e"])
     boundaries = [each for each in mutants(source) if each.operator == "comparison-boundary"]
     assert [source[each.start : each.end] for each in boundaries] == ["<", ">"]
@@ -86,14 +86,14 @@ def test_texts_that_are_put_together_are_left_alone() -> None:
     assert mutants("a = f'{b < 3} {c + 1:>{d - 2}}'") == ()
 
 
-def test_mutants_stand_in_source_order_and_none_twice() -> None:
+def test_mutants_are_in_source_order_without_duplicates() -> None:
     found = mutants("def f(a, b):\n    if a < 1 and b:\n        return a\n    return a - b\n")
     places = [(each.start, each.end) for each in found]
     assert places == sorted(places)
     assert len({(each.start, each.end, each.text) for each in found}) == len(found) > 10
 
 
-def test_what_no_longer_parses_is_left_out() -> None:
+def test_mutants_that_do_not_parse_are_left_out() -> None:
     """Deleting the bound of `b` would do; deleting the only statement of a block would not, nor `not` from `not in`."""
     for source in ("def f():\n    return 1\n", "while a:\n    break\n", "a = b[c:]\n"):
         for mutant in mutants(source):

@@ -87,7 +87,7 @@ def assert_noticed(folder: Path, project: RepairProject, fault: Fault) -> None:
 
 @cache
 def drawn(name: str) -> tuple[Broken, ...]:
-    """Return what the seeds make of a project."""
+    """Return the tasks that the seeds draw from a project."""
     return tuple(break_project(load_project(name), seed) for seed in SEEDS)
 
 
@@ -96,7 +96,7 @@ def suite(source: str) -> list[ast.FunctionDef]:
     return [function for function in functions if function.name.startswith("test_")]
 
 
-# -- what a project is -----------------------------------------------------------------------------------------------
+# -- projects --------------------------------------------------------------------------------------------------------
 
 
 def test_there_are_projects_enough() -> None:
@@ -138,7 +138,7 @@ def test_modules_import_one_another_and_nothing_that_chance_or_the_machine_decid
 
 
 @every_project
-def test_tests_ask_only_what_can_be_asked_of_another_process(name: str) -> None:
+def test_tests_use_only_questions_that_another_process_can_answer(name: str) -> None:
     """No lambdas and no classes of their own, no questions about types or sources."""
     project = load_project(name)
     assert not {test.name for test in suite(project.visible)} & {test.name for test in suite(project.hidden)}
@@ -180,8 +180,8 @@ def test_some_mutants_are_noticed_as_it_was_written_down(name: str, tmp_path: Pa
 
 
 @every_project
-def test_what_was_written_down_is_of_these_files(name: str) -> None:
-    """Every mutant fits its file; those of the largest one are what the operators make of it today."""
+def test_stored_mutants_match_the_files_of_the_project(name: str) -> None:
+    """Every mutant fits its file; those of the largest file equal the mutants that the operators make of it today."""
     project = load_project(name)
     kept = [(fault.operator, edit) for fault in project.mutants for edit in fault.edits]
     assert len(set(kept)) == len(kept)
@@ -214,7 +214,7 @@ def test_every_seed_breaks_and_can_be_restored(name: str) -> None:
 
 
 @every_project
-def test_what_is_broken_can_still_be_parsed(name: str) -> None:
+def test_broken_files_can_still_be_parsed(name: str) -> None:
     for broken in drawn(name)[::20]:
         for path in {change.path for change in broken.changes}:
             ast.parse(broken.files[path])
@@ -271,7 +271,7 @@ def test_global_chance_is_left_alone() -> None:
     assert random.random() == expected
 
 
-# -- a small text broken by hand, and what is refused ------------------------------------------------------------------
+# -- a small text broken by hand, and rejected faults ------------------------------------------------------------------
 
 TEXT = {"p/a.py": "one\ntwo two\nthree\n", "p/b.py": "four\n"}
 
@@ -310,7 +310,7 @@ def test_no_project_of_that_name() -> None:
         load_project(NAMES[0] + "s")
 
 
-def test_a_fault_that_no_longer_fits_its_file_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_fault_that_no_longer_fits_its_file_raises_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "p" / "p").mkdir(parents=True)
     (tmp_path / "p" / "p" / "a.py").write_text("a = 1\na = 1\n")
     (tmp_path / "p" / "faults.toml").write_text(

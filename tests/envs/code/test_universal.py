@@ -57,12 +57,12 @@ def universal(base: type, *, difference: Callable[..., object] = _itself) -> obj
 
 
 def functions(value: object) -> Callable[[str], object]:
-    """Return what a module returns for a name: a function that returns the value, or raises it."""
+    """Return a module's lookup of names: each name gives a function that returns the value, or raises it."""
     return lambda name: _returning(value)
 
 
 def classes(value: object) -> Callable[[str], object]:
-    """Return what a module returns for a name: a class whose methods all return the value, or raise it."""
+    """Return a module's lookup of names: each name gives a class whose methods all return the value, or raise it."""
 
     class Constant:
         def __init__(self, *_: object, **__: object) -> None: ...
@@ -74,7 +74,7 @@ def classes(value: object) -> Callable[[str], object]:
 
 
 def attributes(value: object) -> Callable[[str], object]:
-    """Return what a module returns for a name: a class whose attributes all are the value."""
+    """Return a module's lookup of names: each name gives a class whose attributes all are the value."""
 
     class Constant:
         def __init__(self, *_: object, **__: object) -> None: ...
@@ -95,7 +95,7 @@ def _returning(value: object) -> Callable[..., object]:
 
 
 def itself(value: object) -> Callable[[str], object]:
-    """Return what a module returns for a name: the value, which is called itself."""
+    """Return a module's lookup of names: each name gives the value itself."""
     return lambda name: value
 
 

@@ -1,4 +1,4 @@
-"""An environment whose actions are programs, made once for each module and begun anew for each test."""
+"""An environment whose actions are programs, built once for each module and reset for each test."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What programs cannot do to the environment that they act in, nor to who runs them.
+"""Attacks of programs on the environment that they act in, and on its host.
 
-That files, network and other processes of the host are out of reach is promised and attacked for every kind of sandbox
-(docs/attacks.md); here are attacks on the line between a program and its environment.
+Other tests attack each kind of sandbox (docs/attacks.md), which keeps files, network and other processes of the host
+out of reach. The attacks here are on the line between a program and its environment.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def test_results_cannot_be_forged(env: CodeActEnv, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ENDLESS)
-def test_a_program_without_end_is_ended_and_what_it_did_stays(name: str) -> None:
+def test_an_endless_program_is_ended_and_its_effects_stay(name: str) -> None:
     with program_env(limits=Limits(wall_s=1.0)) as env:
         env.reset(seed=0, options={"task": "a"})
         text, reward, *_ = env.step(f"act('pay 1')\n{ENDLESS[name]}")
@@ -95,7 +95,7 @@ def test_a_program_without_end_is_ended_and_what_it_did_stays(name: str) -> None
 
 @pytest.mark.rotating(3)
 @pytest.mark.parametrize("name", LONG)
-def test_a_program_that_says_without_end_is_ended_and_its_middle_is_left_out(env: CodeActEnv, name: str) -> None:
+def test_a_program_with_endless_output_is_ended_and_the_middle_of_its_output_is_cut(env: CodeActEnv, name: str) -> None:
     text, reward, *_ = env.step(f"act('pay 1')\n{LONG[name]}")
     assert "[limit reached: output]" in text
     assert len(text) < 5000

@@ -1,4 +1,4 @@
-"""Programs act in an environment: what their steps earn and show, what is left of them, and what they cannot do."""
+"""Programs act in an environment: rewards and texts of their steps, leftovers of programs, and limits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DOORS = "examples.doors:Doors"
 
 
 class Ledger(TextEnv):
-    """Pay 10 in parts; every coin earns a tenth of it. Chance says what the clerk is called."""
+    """Pay 10 in parts; every coin earns a tenth of it. Chance draws the name of the clerk."""
 
     meta = EnvMeta(
         name="ledger",
@@ -89,7 +89,7 @@ def program_env(of: str = LEDGER, **config: Any) -> CodeActEnv:
     return env
 
 
-def test_rewards_add_up_and_the_last_step_and_what_was_printed_are_shown(env: CodeActEnv) -> None:
+def test_rewards_add_up_and_the_last_step_and_the_printed_text_are_shown(env: CodeActEnv) -> None:
     text, reward, terminated, truncated, info = env.step(
         "for coins in (1, 2):\n    print(act(f'pay {coins}'))\nact('pay 4')"
     )
@@ -123,7 +123,7 @@ def test_a_program_without_a_step_changes_nothing(env: CodeActEnv) -> None:
     assert env.anchor() == before
 
 
-def test_what_goes_wrong_in_a_program_is_shown_and_its_steps_count(env: CodeActEnv) -> None:
+def test_errors_of_a_program_are_shown_and_its_steps_count(env: CodeActEnv) -> None:
     text, reward, *_ = env.step("act('pay 5')\n1 / 0\nact('pay 5')")
     assert "ZeroDivisionError" in text
     assert text.endswith("[actions taken: 1; the last one showed]\nPaid 5.")
@@ -194,7 +194,7 @@ def test_nothing_of_a_program_is_left_for_the_next(env: CodeActEnv) -> None:
     assert alone.split("\n")[0] == processes
 
 
-def test_equal_worlds_have_equal_anchors_whatever_programs_led_there(env: CodeActEnv) -> None:
+def test_equal_states_have_equal_anchors_after_different_programs(env: CodeActEnv) -> None:
     def anchor(*programs: str) -> int:
         env.reset(seed=0, options={"task": "a"})
         for program in programs:
@@ -206,7 +206,7 @@ def test_equal_worlds_have_equal_anchors_whatever_programs_led_there(env: CodeAc
     assert anchor("act('look')") == anchor()
 
 
-def test_a_program_may_take_so_many_steps(env: CodeActEnv) -> None:
+def test_a_program_that_takes_too_many_steps_gets_an_error(env: CodeActEnv) -> None:
     with program_env(most_steps=2) as few:
         few.reset(seed=0, options={"task": "a"})
         text, reward, _, truncated, _ = few.step("for _ in range(3):\n    act('pay 1')")
@@ -277,7 +277,7 @@ def test_an_unknown_environment_or_setting_is_refused() -> None:
 
 
 class Steady(CodeActEnv):
-    """Declares what holds for programs that read no clock and draw no numbers, so that it can be measured."""
+    """Declares that its programs read no clock and draw no numbers, so that the properties can be measured."""
 
     @classmethod
     def declare(cls, config: Any) -> EnvMeta:

@@ -41,7 +41,7 @@ class Player:
         self._shown[:] = [world]
 
     def play(self, task: OfficeTask) -> tuple[Verdict, World]:
-        """Look, and carry out a task's steps, on the pages in a copy of its world; judge what is left."""
+        """Look, and carry out a task's steps, on the pages in a copy of its world; judge the final world."""
         self.show(world := task.world.copy())
         for step in (*task.looks, *task.steps):
             for deed in deeds(world, step):

@@ -1,6 +1,6 @@
 """The applications without a browser: pages as trees, elements by role and accessible name, forms sent as browsers do.
 
-Quick enough to play every task. It knows what our pages use and nothing more: `test_browser.py` plays in Chromium.
+Quick enough to play every task. It knows only the features that our pages use: `test_browser.py` plays in Chromium.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _INPUTS = {"search": "searchbox", "checkbox": "checkbox", "radio": "radio", "tex
 
 @dataclass(eq=False)
 class Node:
-    """An element, with what was done to it since the page came."""
+    """An element, with the changes made to it since the page was loaded."""
 
     tag: str
     attrs: dict[str, str]
@@ -123,7 +123,7 @@ class Reader:
         return " ".join(" ".join(pieces).split())
 
     def alerts(self) -> list[str]:
-        """Return what the page says is wrong."""
+        """Return the errors on the page."""
         return [" ".join(node.text().split()) for node in self.root.every() if node.attrs.get("role") == "alert"]
 
     def do(self, deed: Deed) -> None:
@@ -183,7 +183,7 @@ class Reader:
 
 
 def _sent(node: Node, button: Node | None) -> Iterator[tuple[str, str]]:
-    """Yield what an element adds to its form."""
+    """Yield the form fields of an element."""
     name, kind = node.attrs.get("name", ""), node.attrs.get("type", "")
     if not name or (node.tag == "button" and node is not button):
         return

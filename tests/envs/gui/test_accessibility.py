@@ -1,4 +1,4 @@
-"""What is seen of a page: roles, names, numbers, and how a budget cuts it."""
+"""The text of a page: roles, names, numbers, and how a budget cuts it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class TestPage:
                 f'[{ids["button", "Buy"]}] button "Buy" (disabled)',
             ]
 
-    def test_line_breaks_and_spaces_are_told_where_they_are_seen(self) -> None:
+    def test_visible_line_breaks_and_spaces_are_shown(self) -> None:
         long = "x" * 1000
         document = (
             f"<pre>Hours:\n  9 to 17\n{long}</pre><p style='white-space: pre-wrap'>\none\ntwo\n</p>"
@@ -79,7 +79,7 @@ class TestPage:
             'button "f g h"',
         ]
 
-    def test_what_is_told_of_a_text_of_several_lines_can_be_filled_in_again(self) -> None:
+    def test_the_shown_value_of_several_lines_can_be_filled_in_again(self) -> None:
         with opened("<textarea aria-label=T>one\n\n  two</textarea>") as env:
             value = find(env, "textbox", "T").value
             env.step(f"clear('{bid(env, 'textbox', 'T')}')")
@@ -93,7 +93,7 @@ class TestPage:
             roles = {node.name: node.role for node in env.view.nodes if node.bid}
             assert roles == {"": "generic", "Ring": "image"}
 
-    def test_what_is_in_a_frame_is_read_as_fast_as_what_is_not(self) -> None:
+    def test_a_frame_is_read_about_as_fast_as_the_page_around_it(self) -> None:
         buttons = "".join(f"<button>Number {i}</button>" for i in range(200))
         fastest = {}
         for name, document in {"plain": buttons, "framed": f'<iframe width=900 height=700 srcdoc="{buttons}">'}.items():
@@ -179,7 +179,7 @@ class TestPage:
             ),
         ],
     )  # fmt: skip
-    def test_what_does_not_show_makes_other_anchors(self, document: str, one: str, other: str) -> None:
+    def test_invisible_state_changes_the_anchor(self, document: str, one: str, other: str) -> None:
         with opened(document) as env:
             anchors = []
             for action in (one, other, one):
@@ -190,7 +190,7 @@ class TestPage:
                 anchors.append(env.anchor())
         assert anchors[0] == anchors[2] != anchors[1]
 
-    def test_what_a_document_says_is_volatile_makes_no_other_anchors(self) -> None:
+    def test_parts_that_a_document_declares_volatile_do_not_change_the_anchor(self) -> None:
         document = (
             "<html{}><p{}>Seen <b>0</b> times</p><ul><li>One<li>Two</ul><button onclick=\"document.querySelector('b')"
             ".textContent++; history.replaceState(0, '', '?at=' + Math.random() + '&page=1')\">Look</button>"
@@ -205,7 +205,7 @@ class TestPage:
                 assert "Seen" in env.step("noop()")[0]
                 assert (anchors[0] == anchors[1]) == is_same, said
 
-    def test_what_has_been_copied_makes_other_anchors(self) -> None:
+    def test_copied_text_changes_the_anchor(self) -> None:
         with opened("<input aria-label=A value=abc><button aria-label=B>B</button>") as env:
             anchors = []
             for key in ("Control+c", "Shift+ArrowLeft", "Control+c"):
@@ -233,7 +233,7 @@ def node(name: str, y: int, bid: str = "") -> AccessibilityNode:
     )
 
 
-def test_a_budget_cuts_what_is_least_useful_first_and_counts_it() -> None:
+def test_a_budget_cuts_the_least_useful_lines_first_and_counts_them() -> None:
     nodes = (node("near", 10), node("low", 900), node("lower", 950), node("Go", 20, "1"), node("Low", 920, "2"))
     lines = ['"near"', '"low"', '"lower"', '[1] button "Go"', '[2] button "Low"']
     for dropped in ([], [2], [2, 1], [2, 1, 4], [2, 1, 4, 3]):
@@ -257,7 +257,7 @@ def test_a_long_line_leaves_room_for_others_and_a_list_is_cut_to_its_first_optio
     ]
 
 
-def test_what_was_not_read_is_counted_too() -> None:
+def test_unread_elements_are_counted_too() -> None:
     assert (
         tell(replace(view(node("near", 10)), left=7), 100).splitlines()[-1] == "(7 more lines are left out for length.)"
     )

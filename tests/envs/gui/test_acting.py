@@ -1,4 +1,4 @@
-"""Every action in a real Chromium: what it does to a page, and what is told when it cannot be done."""
+"""Every action in a real Chromium: its effect on a page, and the error when it fails."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def opened(document: str, **config: Any) -> Iterator[PagesEnv]:  # Any: GuiConfi
 
 
 def said(env: PagesEnv) -> list[str]:
-    """Return what the page's scripts have said."""
+    """Return the messages of the page's scripts."""
     assert env.view is not None
     at = next(at for at, node in enumerate(env.view.nodes) if node.role == "status")
     return [word for node in env.view.nodes if node.parent == at for word in node.name.split()]
@@ -91,7 +91,7 @@ def test_one_element_is_dragged_onto_another_over_more_than_a_window(order: str)
         assert said(env) == ["tooka", "droppedb"]
 
 
-def test_a_drag_onto_what_has_gone_by_then_lets_go() -> None:
+def test_a_drag_onto_an_element_that_disappears_releases_the_button() -> None:
     with opened("""<button onmousedown="b.remove()">A</button><button id=b>B</button><script>
         onmouseup = e => say("up")</script>""") as env:
         text = env.step(f"drag_and_drop('{bid(env, 'button', 'A')}', '{bid(env, 'button', 'B')}')")[0]
@@ -116,7 +116,7 @@ def test_a_drag_onto_what_has_gone_by_then_lets_go() -> None:
         ("noop()", None),
     ],
 )
-def test_what_was_acted_on_is_known(action: str, box: Box | None) -> None:
+def test_the_box_of_the_acted_element_is_reported(action: str, box: Box | None) -> None:
     style = "style='position: absolute; box-sizing: border-box; width: 30px; height: 40px; left: {}px; top: {}px'"
     document = f"<input aria-label=A {style.format(10, 20)}><input aria-label=B {style.format(110, 120)}>"
     with opened(document, image=True) as env:
@@ -145,7 +145,7 @@ def test_the_mouse_rests_on_an_element() -> None:
         ("<div contenteditable role=textbox aria-label=F>old</div>", "textbox", "anew"),
     ],
 )
-def test_fields_are_filled_and_tell_of_it(field: str, role: str, text: str) -> None:
+def test_filling_a_field_fires_input_events(field: str, role: str, text: str) -> None:
     with opened(
         f"{field}<script>addEventListener('input', () => said.dataset.n = 1 + +(said.dataset.n || 0))</script>"
     ) as env:
@@ -186,7 +186,7 @@ def test_a_field_is_emptied() -> None:
         ("<button aria-label=F>x</button>", "go_back()", "no function 'go_back'"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_done_is_told_and_changes_nothing(element: str, action: str, told: str) -> None:
+def test_an_impossible_action_returns_an_error_and_changes_nothing(element: str, action: str, told: str) -> None:
     with opened(element) as env:
         assert env.view is not None
         before = env.view
@@ -266,7 +266,7 @@ def test_a_key_may_close_its_tab(kind: str) -> None:
         assert env.view.url == "about:blank"
 
 
-def test_pages_scroll_by_themselves_and_when_told() -> None:
+def test_pages_scroll_to_elements_and_on_request() -> None:
     with opened("<div style='height: 3000px'></div><button onclick=\"say(scrollY)\">Low</button>") as env:
         assert env.view is not None
         env.step("scroll(0, 300)")
@@ -300,7 +300,7 @@ def test_tabs_open_change_and_close() -> None:
         assert env.view.title == "Second"
 
 
-def test_there_is_a_way_back_where_the_settings_say_so() -> None:
+def test_the_browser_history_is_available_if_enabled() -> None:
     with opened("<a href=/second>Go</a>", history=True) as env:
         first = env.anchor()
         env.step(f"click('{bid(env, 'link', 'Go')}')")
@@ -320,7 +320,7 @@ def test_other_addresses_are_not_reached() -> None:
         assert "cannot be reached" in text
 
 
-def test_dialogs_are_answered_and_told() -> None:
+def test_dialogs_are_answered_and_reported() -> None:
     with opened("<button onclick=\"alert('Careful'); say(confirm('Sure?'))\">Go</button>") as env:
         text, *_ = env.step(f"click('{bid(env, 'button', 'Go')}')")
         assert text.splitlines()[:2] == ['Noticed: "alert: Careful"', 'Noticed: "confirm: Sure?"']
@@ -328,7 +328,7 @@ def test_dialogs_are_answered_and_told() -> None:
         assert "Noticed" not in env.step("noop()")[0]
 
 
-def test_the_task_is_over_when_the_user_was_told() -> None:
+def test_a_message_to_the_user_ends_the_task() -> None:
     with opened("") as env:
         assert env.step("send_msg_to_user('yes')")[1:3] == (1.0, True)
 
@@ -339,7 +339,7 @@ def test_the_task_is_over_when_the_user_was_told() -> None:
         ["keyboard_press('PageDown')", "keyboard_press('End')", "scroll(0, 700)", "click('{last}')"], parts=4
     ),
 )
-def test_a_document_learns_of_what_is_scrolled_in_the_same_step(action: str) -> None:
+def test_a_document_receives_scroll_events_in_the_same_step(action: str) -> None:
     page = """<p style='height: 3000px'></p><button onclick='0'>Last</button>
         <script>onscroll = () => say(scrollY > 0)</script>"""
     for thought_s in (0, 0, 1):  # the document's clock is behind the machine's then
@@ -350,7 +350,7 @@ def test_a_document_learns_of_what_is_scrolled_in_the_same_step(action: str) -> 
             assert said(env) == ["true"]
 
 
-def test_a_document_learns_of_sizes_and_of_what_comes_into_sight_in_the_same_step() -> None:
+def test_a_document_receives_resize_and_intersection_events_in_the_same_step() -> None:
     page = """<button onclick="box.style.width = '50px'; low.scrollIntoView()">Go</button><div id=box>Box</div>
         <p style='height: 3000px'></p><p id=low>Low</p><script>
         new ResizeObserver(all => say('wide' + all[0].contentRect.width)).observe(box);

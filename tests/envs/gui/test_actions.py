@@ -1,4 +1,4 @@
-"""Calls in text and JSON: what is understood, and that nothing else is."""
+"""Calls in text and JSON: valid ones are parsed, and all other texts are errors."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_calls_are_understood(text: str, name: str, arguments: dict[str, object]
         ("select_option('1', [2])", "one call"),
     ],
 )
-def test_what_is_no_call_is_told(text: str, told: str) -> None:
+def test_a_malformed_call_returns_an_error(text: str, told: str) -> None:
     found = parse(text, ALL)
     assert isinstance(found, GuiActionError)
     assert told in found.text

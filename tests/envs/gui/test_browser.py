@@ -1,6 +1,6 @@
-"""The pages in a real Chromium: deeds find their elements there, and what they do is what the tasks want.
+"""The pages in a real Chromium: actions find their elements, and their effects solve the tasks.
 
-A task of each application by default; all of them are slow. `benchmark` plays any seeds and tells what went wrong.
+A task of each application by default; all of them are slow. `benchmark` plays any seeds and reports the errors.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def chromium() -> Iterator[Player]:
 
 
 def benchmark(names: Iterable[str], seeds: Iterable[int]) -> dict[str, list[str]]:
-    """Play tasks in Chromium; returns for each template what went wrong, if anything, with the seed."""
+    """Play tasks in Chromium; returns the errors of each template, if any, with the seed."""
     found: dict[str, list[str]] = {}
     with player() as chromium:
         for name in names:

@@ -1,4 +1,4 @@
-"""Which calls stand for a recorded one."""
+"""Calls that match a recorded call."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.xdist_group("memory")
 
 @pytest.fixture(autouse=True)
 def own(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The example's two files, as if they stood beside ours."""
+    """The example's two files, as if they were beside ours."""
     for package, name in ((apps, "apps"), (tasks, "tasks")):
         monkeypatch.setattr(package, "__path__", [*package.__path__, str(EXAMPLES / name)])
     for cached in CACHES:
@@ -53,7 +53,7 @@ def test_the_oracle_solves_it_and_nothing_else_does(template: str) -> None:
         assert (score, terminated, info["success"]) == (0.0, True, False)
 
 
-def test_what_else_changes_in_it_is_damage() -> None:
+def test_other_changes_in_a_custom_application_are_damage() -> None:
     task = tasks.make_task("note-write", 3)
     world = task.world.copy()
     assert world.state() == task.world.state()

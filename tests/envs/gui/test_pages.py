@@ -1,4 +1,4 @@
-"""The pages: what may be asked of each by discovery, and by hand what they show, refuse and send on to."""
+"""The pages: generic checks of every page, and checks by hand of their content, errors and links."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_every_control_has_a_name_of_its_own_on_its_page(name: str) -> None:
 
 
 @each_site
-def test_no_text_of_anybody_becomes_markup(name: str) -> None:
+def test_texts_of_records_are_escaped(name: str) -> None:
     for page in crawled(name)[2]:
         assert "<script>" not in page.html
         assert "<img" not in page.html
@@ -82,7 +82,7 @@ def test_hostile_texts_are_shown_as_they_are() -> None:
     assert HOSTILE[0] in [cell.text().strip() for cell in reader.root.every() if cell.tag == "td"]
 
 
-def test_what_html_cannot_carry_is_replaced() -> None:
+def test_characters_that_html_cannot_contain_are_replaced() -> None:
     world = desk()
     world.call("files", "write", {"path": "/odd.txt", "text": "a\x00b\x1b[31m\u0085"})
     reader = Reader(world)
@@ -99,7 +99,7 @@ def test_pages_take_nothing_from_elsewhere_and_are_not_kept(name: str) -> None:
     assert set(links) == {f"http://{host}/" for host in sites()}
 
 
-def test_the_host_decides_the_site_and_an_unknown_one_is_told() -> None:
+def test_the_host_decides_the_site_and_an_unknown_host_gets_an_error() -> None:
     client = TestClient(site(sites(), lambda request: desk()))
     assert "<title>Mail - Mail</title>" in client.get("http://mail:8080/").text
     assert "<title>Mail - Mail</title>" in client.get("http://MAIL/").text
@@ -122,7 +122,7 @@ def test_each_request_is_served_in_its_own_world() -> None:
     assert "Only in a" not in client.get("http://contacts/groups", headers={"x-episode": "b"}).text
 
 
-def test_a_done_form_sends_on_to_a_page_and_says_so() -> None:
+def test_a_completed_form_redirects_with_a_message() -> None:
     client = TestClient(site(sites(), lambda request: desk()), follow_redirects=False)
     answer = client.post("http://mail/mail/m1/move", data={"folder": "archive", "back": "/?folder=inbox"})
     assert (answer.status_code, answer.headers["location"]) == (303, "/?folder=inbox&done=The+mail+was+moved.")
@@ -133,7 +133,7 @@ def test_a_done_form_sends_on_to_a_page_and_says_so() -> None:
         assert answer.headers["location"].startswith("/?done=")
 
 
-def test_a_refused_form_comes_back_with_the_reason_and_what_was_filled_in() -> None:
+def test_a_rejected_form_returns_with_the_reason_and_the_entered_values() -> None:
     world = desk()
     reader, state = Reader(world), world.state()
     reader.go("http://calendar/new")
@@ -171,7 +171,7 @@ def test_a_refused_form_comes_back_with_the_reason_and_what_was_filled_in() -> N
         ("http://contacts/groups", {"group": "Choir"}, "already"),
     ],
 )
-def test_what_the_rules_forbid_is_told_and_changes_nothing(address: str, form: dict[str, str], reason: str) -> None:
+def test_forbidden_changes_return_an_error_and_change_nothing(address: str, form: dict[str, str], reason: str) -> None:
     world = desk()
     state = world.state()
     answer = TestClient(site(sites(), lambda request: world)).post(address, data=form)
@@ -191,7 +191,7 @@ def test_odd_requests_are_refused() -> None:
     assert client.get("http://mail/?page=99999999999").status_code == 200
 
 
-def test_only_what_is_posted_does_anything() -> None:
+def test_only_post_requests_change_the_state() -> None:
     world = desk()
     client, state = TestClient(site(sites(), lambda request: world)), world.state()
     for method in ("GET", "HEAD"):
@@ -201,7 +201,7 @@ def test_only_what_is_posted_does_anything() -> None:
     assert world.state() == state
 
 
-def test_lists_come_in_pages_with_links_to_the_next_and_the_one_before() -> None:
+def test_lists_have_pages_with_links_to_the_next_and_previous_page() -> None:
     world = populate(5, DESK)
     reader, seen = Reader(world), list[str]()
     reader.go("http://issues/?order=title")
@@ -281,7 +281,7 @@ def test_an_unfinished_wizard_is_nothing_but_its_address() -> None:
     assert world.state() == state
 
 
-def test_a_wizards_step_is_left_with_answers_that_will_do() -> None:
+def test_a_wizards_step_needs_valid_answers_to_continue() -> None:
     world = desk()
     reader = Reader(world)
     reader.go("http://settings/invite/1")

@@ -1,4 +1,4 @@
-"""Marks on pictures: around what is in sight, and at the edge beyond which something lies."""
+"""Marks on pictures: around visible elements, and at the edge beyond which an element is hidden."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def marked(box: tuple[int, int, int, int]) -> set[tuple[int, int]]:
     return {(x, y) for x in range(60) for y in range(40) if picture.getpixel((x, y)) == MARK}
 
 
-def test_what_is_in_sight_has_a_frame_around_it() -> None:
+def test_a_visible_element_has_a_frame_around_it() -> None:
     element = {(x, y) for x in range(20, 32) for y in range(10, 18)}
     assert marked((20, 10, 12, 8)) == {(x, y) for x in range(17, 35) for y in range(7, 21)} - element
 
@@ -34,5 +34,5 @@ def test_what_is_in_sight_has_a_frame_around_it() -> None:
         ((-100, 90, 12, 8), (range(6), range(34, 40))),
     ],
 )
-def test_what_is_out_of_sight_has_a_bar_at_the_edge(box: tuple[int, int, int, int], bar: tuple[range, range]) -> None:
+def test_an_element_out_of_view_has_a_bar_at_the_edge(box: tuple[int, int, int, int], bar: tuple[range, range]) -> None:
     assert marked(box) == {(x, y) for x in bar[0] for y in bar[1]}

@@ -1,4 +1,4 @@
-"""Recordings: what is kept of an episode, files that come back as they were, and files that are refused."""
+"""Recordings: stored parts of an episode, files that are read back unchanged, and rejected files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ run = CliRunner()
 
 
 def odd() -> Any:
-    """Return a recording with what is hard to keep."""
+    """Return a recording with values that are hard to store."""
     first = replace(
         MOVES[0],
         shown=Observation(text=HOSTILE, anchor=(1 << 64) - 1, admissible=None, image=bytes(range(256))),
@@ -50,7 +50,7 @@ def odd() -> Any:
 
 
 @pytest.mark.parametrize("name", ["kept.jsonl", "kept.jsonl.gz"])
-def test_a_recording_comes_back_as_it_was(name: str, tmp_path: Path) -> None:
+def test_a_recording_is_read_back_unchanged(name: str, tmp_path: Path) -> None:
     write(odd(), tmp_path / name)
     assert read(tmp_path / name) == odd()
 
@@ -65,7 +65,7 @@ def test_equal_recordings_are_equal_files(name: str, tmp_path: Path) -> None:
     assert not name.endswith(".gz") or first[4:8] == bytes(4)  # gzip's time, of whole seconds
 
 
-def test_a_call_given_in_another_order_comes_back(tmp_path: Path) -> None:
+def test_a_call_with_arguments_in_another_order_is_read_back(tmp_path: Path) -> None:
     call = GuiCall(name="fill", arguments={"value": "Garden fence", "bid": "2"})
     path = written(tmp_path, moves=(replace(MOVES[1], taken=TakenAction(call=call, element=None)),))
     assert read(Path(path)).episodes[0].moves[0].taken.call.arguments == {"bid": "2", "value": "Garden fence"}
@@ -78,19 +78,19 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     assert (tmp_path / "mine.jsonl").read_text() == "mine"
 
 
-def test_a_missing_file_says_how_to_make_one(tmp_path: Path) -> None:
+def test_the_error_of_a_missing_file_names_the_command(tmp_path: Path) -> None:
     with pytest.raises(MissingDataError, match="cairn envs record"):
         read(tmp_path / "none.jsonl")
 
 
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
+def test_a_folder_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(CairnError, match="Cannot"):
         read(tmp_path)
     with pytest.raises(CairnError, match="Cannot write"):
         write(recording(), tmp_path / "no" / "folder.jsonl")
 
 
-FAULTS: list[tuple[Callable[[Json, Json], object], str]] = [  # a change to the two lines -> what is said
+FAULTS: list[tuple[Callable[[Json, Json], object], str]] = [  # a change to the two lines -> the error
     (lambda head, line: head.update(cairn_gui_recording=2), r"line 1: 'cairn_gui_recording' must be version 1"),
     (lambda head, line: head.update(cairn_gui_recording=True), "line 1: 'cairn_gui_recording' must be a whole number"),
     (lambda head, line: head.pop("cairn_gui_recording"), "expected a recording"),
@@ -120,7 +120,7 @@ FAULTS: list[tuple[Callable[[Json, Json], object], str]] = [  # a change to the 
 
 
 @pytest.mark.parametrize(("change", "said"), FAULTS, ids=[said for _, said in FAULTS])
-def test_what_does_not_fit_is_refused_with_its_place(
+def test_an_invalid_line_is_rejected_with_its_place(
     change: Callable[[Json, Json], object], said: str, tmp_path: Path
 ) -> None:
     file = Path(written(tmp_path))
@@ -148,7 +148,7 @@ def test_other_files_are_refused(data: bytes, said: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("data", [b"not compressed", gzip.compress(b"{}" * 1000, mtime=0)[:-20]], ids=["text", "torn"])
-def test_what_is_not_compressed_as_its_name_says_is_refused(data: bytes, tmp_path: Path) -> None:
+def test_a_file_with_the_wrong_compression_for_its_name_is_rejected(data: bytes, tmp_path: Path) -> None:
     (tmp_path / "other.jsonl.gz").write_bytes(data)
     with pytest.raises(CairnError, match="Cannot read"):
         read(tmp_path / "other.jsonl.gz")
@@ -160,7 +160,7 @@ def test_a_recording_without_episodes_is_refused(tmp_path: Path) -> None:
         read(tmp_path / "none.jsonl")
 
 
-# -- what is kept of an episode ----------------------------------------------------------------------------------------
+# -- stored parts of an episode ----------------------------------------------------------------------------------------
 
 
 def played(*actions: str, ending: Ending | None = None) -> Episode:
@@ -173,7 +173,7 @@ def played(*actions: str, ending: Ending | None = None) -> Episode:
     )  # fmt: skip
 
 
-def test_turns_without_a_call_are_left_out_with_what_they_were_told() -> None:
+def test_turns_without_a_call_are_left_out_with_their_errors() -> None:
     taken = TakenAction(call=GuiCall(name="noop"), element=None)
     episode = recorded(played("?", "noop()", "?", "??", "noop()"), [None, taken, None, None, taken], "goal", "kind")
     assert episode is not None
@@ -181,7 +181,7 @@ def test_turns_without_a_call_are_left_out_with_what_they_were_told() -> None:
     assert (episode.task_id, episode.seed, episode.final.anchor) == (TASK, 3, 1005)
 
 
-def test_an_episode_in_which_nothing_was_done_is_no_record() -> None:
+def test_an_episode_without_a_call_is_not_recorded() -> None:
     assert recorded(played("?"), [None], "goal", "kind") is None
 
 
@@ -219,7 +219,7 @@ def test_elements_are_noted_by_number_and_by_point(recorder: GuiRecorder) -> Non
     assert missing is nowhere is none is None
 
 
-def test_what_is_no_call_is_not_noted(recorder: GuiRecorder) -> None:
+def test_a_malformed_call_is_not_recorded(recorder: GuiRecorder) -> None:
     assert elements(recorder, "click", "go_back()", f"fill('1', '{'a' * 5000}')") == []
 
 
@@ -241,7 +241,7 @@ def test_the_command_records_an_agent(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_the_command_keeps_what_solved_the_task_unless_it_is_told(tmp_path: Path) -> None:
+def test_the_command_stores_only_solved_episodes_by_default(tmp_path: Path) -> None:
     asked = ["envs", "record", "gui/apps-mail", "--tasks", "1", "--agent", "constant:send_msg_to_user('0')"]
     done = run.invoke(app, [*asked, "--out", str(tmp_path / "a.jsonl")])
     assert done.exit_code == 2
@@ -252,7 +252,7 @@ def test_the_command_keeps_what_solved_the_task_unless_it_is_told(tmp_path: Path
     assert not (tmp_path / "a.jsonl").exists()
 
 
-def test_the_command_refuses_what_has_no_pages_and_what_is_there(tmp_path: Path) -> None:
+def test_the_command_rejects_environments_without_pages_and_existing_files(tmp_path: Path) -> None:
     done = run.invoke(app, ["envs", "record", "tests.envs.faulty:Sound", "--out", str(tmp_path / "a.jsonl")])
     assert done.exit_code == 2
     assert "not played in a browser" in done.stderr

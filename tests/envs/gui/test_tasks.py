@@ -54,7 +54,7 @@ def test_the_oracle_succeeds_on_the_pages(template: str) -> None:
 
 
 @each_template
-def test_an_answer_stands_on_the_page_that_the_oracle_looks_at(template: str) -> None:
+def test_the_page_that_the_oracle_looks_at_contains_the_answer(template: str) -> None:
     for given in (task(template, seed) for seed in SEEDS):
         assert (given.answer is None) == (not given.looks)
         reader = Reader(world := given.world.copy())
@@ -92,8 +92,8 @@ def test_each_step_is_needed_and_none_may_be_added(template: str) -> None:
 
 
 @each_template
-def test_whoever_names_every_candidate_has_said_nothing(template: str) -> None:
-    """What the instruction does not state must be found: all that it could be, one after the other, is no answer."""
+def test_listing_all_candidates_does_not_score(template: str) -> None:
+    """Facts that the instruction does not state must be found: a list of all candidates is not accepted."""
     given = task(template, 0)
     assert given.answer is None or judge(given.world, given.world, given, f"{given.answer}, 1, 2, yes").score == 0.0
     for at, told in enumerate(given.steps):
@@ -123,7 +123,7 @@ def test_a_task_is_the_same_each_time_and_seeds_differ(template: str) -> None:
 
 
 @each_template
-def test_the_instruction_knows_no_id(template: str) -> None:
+def test_the_instruction_contains_no_id(template: str) -> None:
     given = task(template, 0)
     ids = {
         key
@@ -134,7 +134,7 @@ def test_the_instruction_knows_no_id(template: str) -> None:
 
 
 @each_template
-def test_what_a_template_says_of_itself_is_so(template: str) -> None:
+def test_the_declarations_of_a_template_are_correct(template: str) -> None:
     told, given = templates()[template], task(template, 0)
     assert isinstance(told, Template)
     assert set(told.apps) <= set(sites())
@@ -154,6 +154,6 @@ def test_there_are_ten_tasks_an_application_of_every_level_and_many_workflows() 
     assert sum(each.tier == "workflow" for each in found) >= 15
 
 
-def test_an_unknown_template_is_told_with_the_nearest() -> None:
+def test_an_unknown_template_is_rejected_with_a_suggestion() -> None:
     with pytest.raises(UnknownNameError, match="mail-archive"):
         make_task("mail-archiv", 0)

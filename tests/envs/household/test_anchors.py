@@ -1,4 +1,4 @@
-"""Anchors: equal ones mean equal futures, tasks share none, and each kind tells apart what it says it does."""
+"""Anchors: equal ones mean equal futures, tasks share none, and each kind distinguishes the states that it declares."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_states_with_one_key_have_one_future(task_type: str) -> None:
     world = HouseState(parse_game(tiny.problem(task_type, facts=_ODD), task=tiny.TASK, game="odd"))
     futures: dict[bytes, _Future] = {}
     queue = deque([world.save()])
-    raw: set[Any] = {queue[0][:2]}  # without what was seen: the state's key is not about that
+    raw: set[Any] = {queue[0][:2]}  # without the observed facts: the state's key does not contain them
     while queue:
         saved = queue.popleft()
         world.load(saved)
@@ -142,7 +142,7 @@ def test_anchors_of_different_tasks_differ() -> None:
     assert len(anchors) == 100
 
 
-def test_observation_anchors_tell_texts_apart_and_nothing_else() -> None:
+def test_observation_anchors_distinguish_texts_only() -> None:
     env = HouseholdEnv(anchor="observation")
     _, info = env.reset(options={"task": "gen-train/000000"})
     start = info["anchor"]
@@ -152,7 +152,7 @@ def test_observation_anchors_tell_texts_apart_and_nothing_else() -> None:
     assert len({start, *anchors}) == 4
 
 
-def test_belief_anchors_also_tell_apart_what_was_seen() -> None:
+def test_belief_anchors_also_distinguish_observed_facts() -> None:
     state, belief = HouseholdEnv(), HouseholdEnv(anchor="belief")
     keys = {}
     for env in (state, belief):

@@ -52,7 +52,7 @@ def test_snapshots_bring_back_state_knowledge_and_turns() -> None:
 
 
 def _play(env: HouseholdEnv) -> list[tuple[Any, ...]]:
-    """Let the explorer, whose actions depend on what was seen, finish the episode."""
+    """Let the explorer, whose actions depend on its observations, finish the episode."""
     steps = []
     is_done = env._needs_reset
     while not is_done:
@@ -94,7 +94,7 @@ def test_hostile_actions_do_nothing(action: str) -> None:
     assert info["admissible_actions"] == before["admissible_actions"]
 
 
-def test_task_types_are_told_by_the_environment_and_not_in_the_episode() -> None:
+def test_the_environment_gives_task_types_and_the_episode_does_not() -> None:
     env = HouseholdEnv(num_tasks=12)
     assert {env.task_type(task) for task in env.tasks()} == set(TASK_TYPES)
     _, info = env.reset(options={"task": env.tasks()[3]})
@@ -103,7 +103,7 @@ def test_task_types_are_told_by_the_environment_and_not_in_the_episode() -> None
         env.task_type("gen-train/x")
 
 
-def test_difficulty_is_what_has_to_be_done_to_objects() -> None:
+def test_difficulty_is_the_number_of_changes_to_objects() -> None:
     env = HouseholdEnv(num_tasks=12)
     found = {env.task_type(task): env.difficulty(task) for task in env.tasks()}
     assert found == {

@@ -86,7 +86,7 @@ def test_houses_have_the_sizes_and_the_sense_that_they_promise(size: Size) -> No
         assert house.goal.task_type == TASK_TYPES[i % 6]
         assert not HouseState(house).is_solved
         for r, mask in enumerate(house.inside):
-            assert mask & house.fits[r] == mask  # what lies there may be put there
+            assert mask & house.fits[r] == mask  # each object there may be put there
             assert bool(house.openable >> r & 1) == (house.receptacle_kinds[r] in priors.DOORED)
         assert house.irregular_mask == 0
 

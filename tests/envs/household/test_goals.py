@@ -47,7 +47,7 @@ def test_the_goal_holds_after_the_last_step_and_not_before(task_type: str) -> No
     assert world.is_solved
 
 
-def test_light_may_come_before_the_object() -> None:
+def test_the_lamp_may_be_used_before_the_object_is_taken() -> None:
     world = HouseState(tiny.house("look_at_obj_in_light"))
     walk(world, "go to desk 1", "use desklamp 1", "go to drawer 1", "open drawer 1", "take book 1 from drawer 1")
     assert not world.is_solved  # the lamp is elsewhere

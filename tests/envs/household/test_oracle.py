@@ -1,4 +1,4 @@
-"""The oracles: what they do on the tiny house, that they solve what they promise, from any state, and do not peek."""
+"""The oracles: their actions in the tiny house, solved tasks from any state, and no access to hidden facts."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_the_planner_goes_straight() -> None:
     ]  # fmt: skip
 
 
-def test_the_explorer_searches_likely_places_first_and_remembers_what_it_saw() -> None:
+def test_the_explorer_searches_likely_places_first_and_remembers_its_observations() -> None:
     assert _finish(HouseState(tiny.house()), "explorer") == [
         "go to fridge 1", "open fridge 1", "go to sinkbasin 1", "go to microwave 1", "open microwave 1", "go to desk 1",
         "take apple 1 from desk 1", "go to fridge 1", "move apple 1 to fridge 1",
@@ -97,7 +97,7 @@ def test_an_object_treated_the_wrong_way_is_treated_again(name: str) -> None:
     ]  # fmt: skip
 
 
-def test_only_the_planner_knows_that_an_egg_is_cold_already() -> None:
+def test_only_the_planner_uses_the_hidden_temperature_of_an_egg() -> None:
     planner, explorer = (HouseState(tiny.house("pick_cool_then_place_in_recep")) for _ in range(2))
     for world in (planner, explorer):
         walk(world, "go to fridge 1", "open fridge 1", "take egg 1 from fridge 1")
@@ -107,7 +107,7 @@ def test_only_the_planner_knows_that_an_egg_is_cold_already() -> None:
 
 @pytest.mark.parametrize("name", ["planner", "explorer"])
 @pytest.mark.parametrize("task_type", TASK_TYPES)
-def test_both_go_on_from_any_state(name: str, task_type: str) -> None:
+def test_both_oracles_continue_from_any_state(name: str, task_type: str) -> None:
     for seed in range(40):
         rng = random.Random(seed)
         world = HouseState(tiny.house(task_type))
@@ -119,7 +119,7 @@ def test_both_go_on_from_any_state(name: str, task_type: str) -> None:
 
 @pytest.mark.parametrize(("split", "size"), _GENERATED)
 @pytest.mark.parametrize("name", ["planner", "explorer"])
-def test_both_go_on_from_any_state_of_generated_houses(name: str, split: str, size: str) -> None:
+def test_both_oracles_continue_from_any_state_of_generated_houses(name: str, split: str, size: str) -> None:
     env = HouseholdEnv(split=split, size=size)
     for seed, task in enumerate(env.tasks()[:60]):
         rng = random.Random(seed)
@@ -182,7 +182,7 @@ def test_the_explorer_does_not_peek(split: str, size: str) -> None:
                     world.inside[r] = mask
                 world.cool ^= rng.getrandbits(
                     len(world.house.object_names)
-                )  # unless it chilled a thing, nobody told it
+                )  # unless it chilled an object, it does not know
                 assert env.oracle("explorer") == command
                 shuffles += len(unseen) > 1
             world.load(saved)

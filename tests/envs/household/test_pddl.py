@@ -1,4 +1,4 @@
-"""Game files: what is read from a sound one, and what is said about each kind of damage."""
+"""Game files: the parsed content of a sound one, and the error for each kind of damage."""
 
 from __future__ import annotations
 
@@ -81,6 +81,6 @@ def test_any_other_damage_is_a_cairn_error_or_harmless(at: int, length: int, fil
     at %= len(text)
     with suppress(CairnError):
         world = HouseState(parse_game(text[:at] + filling + text[at + length :], task=tiny.TASK, game="train/damaged"))
-        for command in world.options:  # what was accepted can be played
+        for command in world.options:  # accepted games can be played
             act(world, command)
         assert isinstance(world.is_solved, bool)

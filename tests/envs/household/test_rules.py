@@ -93,7 +93,7 @@ def test_heat_and_cool_work_through_closed_doors_and_undo_each_other(world: Hous
     assert walk(world, "examine apple 1") == "This is a hot and clean apple 1."
 
 
-def test_what_cannot_be_treated_is_not_offered(world: HouseState) -> None:
+def test_treatments_are_offered_only_for_suitable_objects(world: HouseState) -> None:
     walk(world, "go to fridge 1", "open fridge 1", "take pan 1 from fridge 1", "cool pan 1 with fridge 1")
     walk(world, "go to microwave 1")
     assert "heat pan 1 with microwave 1" not in world.options
@@ -101,7 +101,7 @@ def test_what_cannot_be_treated_is_not_offered(world: HouseState) -> None:
     assert "clean pan 1 with sinkbasin 1" not in world.options
 
 
-def test_use_always_says_on(world: HouseState) -> None:
+def test_use_always_turns_a_lamp_on(world: HouseState) -> None:
     walk(world, "go to desk 1")
     assert walk(world, "use desklamp 1") == "You turn on the desklamp 1."
     assert walk(world, "use desklamp 1") == "You turn on the desklamp 1."
@@ -132,7 +132,7 @@ def test_only_the_held_object_can_be_examined(world: HouseState) -> None:
     assert walk(world, "take knife 1 from desk 1", "examine knife 1") == "There's nothing special about knife 1."
 
 
-def test_a_vessel_shows_what_is_in_it_and_nothing_else(world: HouseState) -> None:
+def test_examining_a_vessel_shows_only_its_content(world: HouseState) -> None:
     walk(world, "go to sinkbasin 1", "take mug 1 from sinkbasin 1", "clean mug 1 with sinkbasin 1")
     assert walk(world, "examine mug 1") == "This is a normal mug 1. In it, you see a spoon 1."
 
@@ -147,7 +147,7 @@ def test_look_before_and_after_going_somewhere(world: HouseState) -> None:
     assert walk(world, "go to desk 1", "look") == "You are facing the desk 1. Next to it, you see nothing."
 
 
-def test_look_lists_what_was_taken_and_put_elsewhere_at_the_same_spot(world: HouseState) -> None:
+def test_look_lists_objects_that_were_moved_between_receptacles_of_the_same_spot(world: HouseState) -> None:
     walk(world, "go to drawer 1", "open drawer 1", "open drawer 2", "take book 1 from drawer 1")
     assert walk(world, "look") == "You are facing the drawer 2, and drawer 1. Next to it, you see nothing."
     walk(world, "move book 1 to drawer 2")

@@ -107,7 +107,7 @@ def walk(world: HouseState, *commands: str) -> str:
 
 
 def data_folder() -> Path:
-    """Return the folder of the real games; skip the test where there is none."""
+    """Return the folder of the real games; skip the test if it is missing."""
     folder = Path(os.environ.get("CAIRN_DATA", "nowhere")) / "alfworld"
     if not (folder / "valid_seen.jsonl.gz").is_file():
         pytest.skip("needs the ALFWorld games: set CAIRN_DATA to the folder that holds alfworld/valid_seen.jsonl.gz")

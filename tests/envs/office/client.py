@@ -11,7 +11,7 @@ from cairn.envs.office.world import World
 
 
 def run(program: str, world: World) -> object:
-    """Run a program of ours in a world and return what it submitted."""
+    """Run a test program in a world and return its submission."""
     submitted: list[object] = []
 
     def submit(answer: object = None) -> None:
@@ -24,7 +24,7 @@ def run(program: str, world: World) -> object:
 
 
 def office(world: World) -> SimpleNamespace:
-    """Return what programs know as `office`."""
+    """Return the object that programs know as `office`."""
     apps = {
         app.name: SimpleNamespace(**{name: _forward(world, app.name, name) for name in calls_of(app)}) for app in APPS
     }

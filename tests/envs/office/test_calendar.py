@@ -69,7 +69,7 @@ def test_moving_keeps_the_length_and_the_answers() -> None:
     refused(world, "calendar", "move", "must end on the day", event_id="e1", start="2031-05-07T23:30")
 
 
-def test_updating_changes_only_what_is_given() -> None:
+def test_updating_changes_only_the_given_fields() -> None:
     world = tiny()
     assert call(world, "update", event_id="e1", location="") == {
         "id": "e1", "title": "Budget round", "location": "", "notes": "Bring figures.",
@@ -102,7 +102,7 @@ def test_answering_an_invitation() -> None:
     refused(world, "calendar", "respond", "you organise", event_id="e1", response="accepted")
 
 
-def test_busy_times_are_of_anybody_without_declined_and_cancelled_events() -> None:
+def test_busy_times_of_any_person_omit_declined_and_cancelled_events() -> None:
     world, day = tiny(), {"first": "2031-05-06", "last": "2031-05-07"}
     assert call(world, "busy", address=ZOE, **day)["items"] == [
         {"start": "2031-05-06T10:00", "end": "2031-05-06T11:00"},
@@ -111,7 +111,7 @@ def test_busy_times_are_of_anybody_without_declined_and_cancelled_events() -> No
     assert call(world, "busy", address=ANA, **day)["total"] == 2  # e1, e2; e4 is cancelled
 
 
-def test_free_slots_are_those_at_which_nobody_is_busy() -> None:
+def test_free_slots_have_no_busy_attendee() -> None:
     # Ana: 10-11, 13-14:30. Two hours fit from 11:00 to 13:00 and from 14:30 to 17:00.
     starts = call(tiny(), "free_slots", day="2031-05-06", minutes=120)["items"]
     assert [start[11:] for start in starts] == ["11:00", "14:30", "15:00"]

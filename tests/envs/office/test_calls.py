@@ -121,7 +121,7 @@ def _wrong(kind: object, may_be_none: bool) -> Iterator[object]:
 
 
 @each_call
-def test_a_value_of_another_type_is_refused_with_what_was_expected(app: str, call: AppMethod) -> None:
+def test_a_value_of_another_type_is_rejected_with_the_expected_type(app: str, call: AppMethod) -> None:
     for name, parameter in call.parameters.items():
         for value in _wrong(parameter.kind, parameter.may_be_none):
             expected = f"{name} must be {parameter.says}; got "
@@ -161,7 +161,7 @@ def test_hostile_values_are_refused_or_kept_and_never_break_the_state(app: str, 
 
 
 @each_call
-def test_lists_come_in_pages(app: str, call: AppMethod) -> None:
+def test_lists_are_returned_in_pages(app: str, call: AppMethod) -> None:
     if "limit" not in call.parameters:
         assert "next_offset" not in call.example
         return
@@ -186,7 +186,7 @@ def test_a_page_ends_where_nothing_is_left() -> None:
     assert page("", 2, 0) == {"items": [], "total": 0, "next_offset": None}
 
 
-def test_unknown_applications_and_calls_are_told_with_the_nearest() -> None:
+def test_unknown_applications_and_calls_are_rejected_with_a_suggestion() -> None:
     refused(tiny(), "mails", "get", "no application 'mails'; did you mean 'mail'?")
     refused(tiny(), "mail", "serch", "no call mail 'serch'; did you mean 'search'?")
     refused(tiny(), "mail", "_find", "no call mail '_find'", mail_id="m1")
@@ -201,7 +201,7 @@ def test_an_office_that_is_full_refuses_everything() -> None:
     refused(world, "contacts", "create", "the office is full", name="A", emails=[SAM])
 
 
-def test_the_overview_names_all_applications_and_how_to_go_on() -> None:
+def test_the_overview_names_all_applications_and_the_next_steps() -> None:
     text = documentation()
     for app in APPS:
         assert f"  {app.name}" in text

@@ -37,7 +37,7 @@ def test_search(arguments: dict[str, object], expected: list[str]) -> None:
     assert ids(call(tiny(), "search", **arguments)) == expected
 
 
-def test_get_and_search_tell_all() -> None:
+def test_get_and_search_return_all_fields() -> None:
     assert call(tiny(), "get", contact_id="c1") == C1
     assert call(tiny(), "search", limit=1) == {"items": [C1], "total": 3, "next_offset": 1}
     refused(tiny(), "contacts", "get", "no contact 'c9'", contact_id="c9")
@@ -57,7 +57,7 @@ def test_creating_and_updating() -> None:
     refused(world, "contacts", "create", "in lower case", name="A", emails=["Sam@home.example"])
 
 
-def test_merging_fills_what_lacks_and_takes_the_others_place_in_groups() -> None:
+def test_merging_fills_empty_fields_and_replaces_the_other_contact_in_groups() -> None:
     world = tiny()
     assert call(world, "merge", keep_id="c3", other_id="c2") == {
         "id": "c3", "name": "Zoe Hill", "emails": [ZOE, SAM2, SAM], "phone": "", "birthday": "1990-12-01",
@@ -69,7 +69,7 @@ def test_merging_fills_what_lacks_and_takes_the_others_place_in_groups() -> None
     refused(world, "contacts", "merge", "no contact 'c2'", keep_id="c1", other_id="c2")
 
 
-def test_who_is_kept_comes_into_the_groups_of_the_other() -> None:
+def test_the_kept_contact_joins_the_groups_of_the_other() -> None:
     world = tiny()
     call(world, "merge", keep_id="c1", other_id="c2")  # c2 and c3 sing, c1 did not
     assert world.contacts.groups["Choir"].members == ("c1", "c3")

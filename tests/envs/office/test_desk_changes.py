@@ -1,4 +1,4 @@
-"""What counts as done in issues, sheets and settings: new records by what they say, whatever their ids."""
+"""Completed work in issues, sheets and settings: new records are compared by content and not by id."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def add(cells: list[str]) -> Step:
     return step("sheets", "add_row", sheet="Costs", cells=cells)
 
 
-def test_a_comment_belongs_to_the_new_issue_whatever_their_ids() -> None:
+def test_a_comment_belongs_to_the_new_issue_regardless_of_ids() -> None:
     report = step("issues", "create", project="Heron", title="Lamp", text="It blinks.", says=("blinks",))
     expected = desk()
     carry_out(expected, report)

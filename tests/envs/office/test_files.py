@@ -20,7 +20,7 @@ def call(world: World, name: str, /, **arguments: object) -> Any:
     return world.call("files", name, arguments)
 
 
-def test_a_folder_lists_what_lies_directly_in_it() -> None:
+def test_a_folder_lists_its_direct_content() -> None:
     world = tiny()
     old: dict[str, Any] = {"path": "/Docs/Old", "kind": "folder", "size": None, "modified_at": None, "shared_with": []}
     assert call(world, "list_folder", folder="/Docs") == {"items": [old, PLAN], "total": 2, "next_offset": None}

@@ -25,7 +25,7 @@ def test_the_offices_records_are_the_same_with_and_without_the_rest(worlds: list
             assert {key: world.tables[name][key] for key in table} == table
 
 
-def test_a_world_knows_only_the_applications_that_it_has(worlds: list[World]) -> None:
+def test_a_world_offers_only_its_own_applications(worlds: list[World]) -> None:
     world = populate(0)
     assert tuple(type(app) for app in world.apps.values()) == OFFICE
     assert tuple(type(app) for app in worlds[0].apps.values()) == DESK
@@ -60,13 +60,13 @@ def test_issues_fit_their_projects_and_cells_their_columns(worlds: list[World]) 
         assert world.state() == state
 
 
-def test_titles_tell_issues_apart(worlds: list[World]) -> None:
+def test_titles_of_issues_are_unique(worlds: list[World]) -> None:
     for world in worlds:
         titles = [issue.title for issue in world.issues.issues.values()]
         assert len(set(titles)) == len(titles)
 
 
-def test_hostile_texts_stand_in_mails_events_files_sheets_and_comments(worlds: list[World]) -> None:
+def test_mails_events_files_sheets_and_comments_contain_hostile_texts(worlds: list[World]) -> None:
     for world in worlds:
         assert {mail.subject for mail in world.mail.mails.values()} >= set(HOSTILE)
         assert any(event.title in HOSTILE for event in world.calendar.events.values())

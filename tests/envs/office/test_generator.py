@@ -43,14 +43,14 @@ def test_there_are_namesakes_and_near_names(worlds: list[World]) -> None:
         assert any(one.split()[1] == other.split()[1] for one in near for other in near if one != other)
 
 
-def test_addresses_tell_people_apart(worlds: list[World]) -> None:
+def test_addresses_of_contacts_are_unique(worlds: list[World]) -> None:
     for world in worlds:
         addresses = [address for contact in world.contacts.contacts.values() for address in contact.emails]
         assert len(set(addresses)) == len(addresses)
         assert world.address not in addresses
 
 
-def test_what_has_been_is_before_now_and_events_go_on(worlds: list[World]) -> None:
+def test_records_are_in_the_past_and_events_also_in_the_future(worlds: list[World]) -> None:
     for world in worlds:
         today = day_of(world.now)
         assert all(mail.sent_at < world.now for mail in world.mail.mails.values())

@@ -18,7 +18,7 @@ def call(world: World, name: str, /, **arguments: object) -> Any:
     return world.call("issues", name, arguments)
 
 
-def test_projects_and_milestones_tell_how_much_is_open() -> None:
+def test_projects_and_milestones_have_counts_of_open_issues() -> None:
     heron, otter = call(desk(), "list_projects")["items"]
     assert heron == {"name": "Heron", "members": ["Ana Brandt", "Sam Field"], "labels": ["bug", "idea"], "open": 2}
     assert (otter["name"], otter["open"]) == ("Otter", 0)
@@ -29,7 +29,7 @@ def test_projects_and_milestones_tell_how_much_is_open() -> None:
     refused(desk(), "issues", "list_milestones", "did you mean 'Heron'", project="Herons")
 
 
-def test_search_restricts_by_what_is_given() -> None:
+def test_search_filters_by_the_given_arguments() -> None:
     world = desk()
     assert call(world, "search", query="RAIN")["items"] == [I1]
     assert ids(call(world, "search", project="Heron")) == ["i2", "i1"]  # newest first
@@ -66,7 +66,7 @@ def test_a_new_issue_is_open_and_fits_its_project() -> None:
     refused(world, "issues", "create", "none twice", **good, labels=["bug", "bug"])
 
 
-def test_updating_changes_only_what_is_given() -> None:
+def test_updating_changes_only_the_given_fields() -> None:
     world = desk()
     before = world.issues.issues["i1"]
     call(world, "update", issue_id="i1", priority="low", milestone="", labels=[])
@@ -88,7 +88,7 @@ def test_a_closed_issue_is_opened_before_it_is_changed() -> None:
     assert world.issues.issues["i3"].title == "Roof"
 
 
-def test_comments_are_of_the_owner_and_say_something() -> None:
+def test_comments_have_the_owner_as_author_and_must_not_be_empty() -> None:
     world = desk()
     call(world, "comment", issue_id="i1", text="On it.")
     assert call(world, "get", issue_id="i1")["comments"][-1] == {

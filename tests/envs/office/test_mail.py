@@ -38,11 +38,11 @@ def call(world: World, name: str, /, **arguments: object) -> Any:
         ({"since": "2031-05-02", "until": "2031-05-02"}, ["m2", "m3"]),
     ],
 )
-def test_search_finds_what_all_conditions_hold_for(arguments: dict[str, object], expected: list[str]) -> None:
+def test_search_finds_the_mails_that_meet_all_conditions(arguments: dict[str, object], expected: list[str]) -> None:
     assert ids(call(tiny(), "search", **arguments)) == expected
 
 
-def test_search_tells_all_but_the_text_and_comes_in_pages() -> None:
+def test_search_returns_pages_of_mails_without_their_text() -> None:
     world = tiny()
     assert call(world, "search", folder="inbox", limit=1) == {
         "items": [call(world, "search", query="blue")["items"][0]], "total": 2, "next_offset": 1,

@@ -1,4 +1,4 @@
-"""Payments: each call's result and refusals in a tiny office, and that money is conserved whatever is called."""
+"""Payments: each call's result and errors in a tiny office, and conservation of money under any calls."""
 
 from __future__ import annotations
 

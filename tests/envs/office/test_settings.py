@@ -50,7 +50,7 @@ def test_an_active_administrator_always_remains() -> None:
     refused(world, "settings", "update_user", f"there is no user '{BO}'", address=BO, role="viewer")
 
 
-def test_rules_tell_somebody_who_is_there() -> None:
+def test_the_target_of_a_rule_must_be_an_existing_user_or_role() -> None:
     world = desk()
     call(world, "create_rule", name="New", event="new user", channel="chat", target=SAM)
     good = {"name": "Other", "event": "new user", "channel": "chat", "target": "manager"}

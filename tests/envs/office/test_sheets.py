@@ -24,7 +24,7 @@ def test_sheets_are_listed_with_columns_and_size() -> None:
     ]
 
 
-def test_rows_come_in_order_with_sums_of_all_that_were_found() -> None:
+def test_rows_are_returned_in_order_with_sums_of_all_matches() -> None:
     world = desk()
     found = call(world, "list_rows", sheet="Costs", limit=1)
     assert found == {

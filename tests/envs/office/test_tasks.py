@@ -44,7 +44,7 @@ def solved(template: str) -> list[World]:
 
 @cache
 def played(template: str) -> list[tuple[World, object]]:
-    """The worlds after the oracles' programs, and what these submitted."""
+    """The worlds after the oracles' programs, and the submissions."""
     worlds = [task.world.copy() for task in tasks(template)]
     return [(world, run(task.oracle, world)) for task, world in zip(tasks(template), worlds, strict=True)]
 
@@ -104,7 +104,7 @@ def test_the_oracle_succeeds_by_public_calls(template: str) -> None:
 
 
 @each_template
-def test_the_oracle_and_the_instruction_know_no_id(template: str) -> None:
+def test_the_oracle_and_the_instruction_contain_no_id(template: str) -> None:
     for task in tasks(template):
         ids = {key for name, table in task.world.tables.items() for key in table if name not in ("files", "folders")}
         ids = {key for key in ids if key not in task.world.contacts.groups}
@@ -192,7 +192,7 @@ def test_a_template_names_the_applications_that_its_oracle_uses(template: str) -
 
 
 @each_template
-def test_money_is_conserved_in_what_a_task_puts_in(template: str) -> None:
+def test_money_is_conserved_in_the_records_that_a_task_adds(template: str) -> None:
     for task in tasks(template):
         sums = Counter({key: account.opening for key, account in task.world.payments.accounts.items()})
         for each in task.world.payments.transactions.values():
@@ -209,7 +209,7 @@ def test_there_are_templates_of_every_level_and_for_one_to_four_applications() -
     assert {app for template in found for app in template.apps} == {app.name for app in APPS} - {"world"}
 
 
-def test_an_unknown_template_is_told_with_the_nearest() -> None:
+def test_an_unknown_template_is_rejected_with_a_suggestion() -> None:
     with pytest.raises(UnknownNameError, match="birthdays"):
         make_task("birthday", 0)
 
@@ -237,7 +237,7 @@ def test_tasks_are_the_same_in_every_process_and_under_every_hash_seed() -> None
     assert len(digests) == 1
 
 
-def test_oracles_submit_what_json_carries() -> None:
+def test_oracles_submit_json_values() -> None:
     task = make_task("birthdays", 0)
     answer = run(task.oracle, task.world.copy())
     assert isinstance(answer, list)

@@ -1,4 +1,4 @@
-"""The validator, by hand in a tiny office: what counts as done, what is let vary, and what is damage."""
+"""The validator, by hand in a tiny office: completed work, allowed variation, and damage."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _plan(world: World, rng: object) -> Plan:
 
 
 def verdict(wanted: list[Step], made: list[Step], asked: Answer | None = None, answer: object = None) -> Verdict:
-    """What the validator says when some steps are wanted and others are made."""
+    """The validator's verdict when some steps are wanted and others are made."""
     world, done = tiny(), tiny()
     template = TaskTemplate(name="test", level=1, apps=("mail",), make=_plan)
     task = OfficeTask(
@@ -49,7 +49,7 @@ def test_the_score_is_the_share_of_changes_made() -> None:
     assert verdict(wanted, []).score == 0.0
 
 
-def test_problems_are_told_in_words() -> None:
+def test_problems_are_described_in_words() -> None:
     found = verdict([trash("m1"), pay(5)], [trash("m1"), pay(5), pay(5), trash("m3")])
     assert found.score == 0.0
     assert found.problems == (
@@ -66,7 +66,7 @@ def test_a_change_to_a_wrong_value_is_missing_and_damage() -> None:
     assert (found.success, found.score, len(found.problems)) == (False, 0.0, 2)
 
 
-def test_what_is_changed_and_changed_back_is_no_change() -> None:
+def test_a_change_that_is_undone_does_not_count_as_a_change() -> None:
     there_and_back = [step("mail", "mark", mail_id="m1", read=read) for read in (True, False)]
     assert verdict([trash("m3")], [*there_and_back, trash("m3")]).success
 
@@ -120,7 +120,7 @@ def test_a_list_that_is_to_be_complete_has_no_other_figures_of_its_form() -> Non
         assert not verdict([tell("2031-05-06 10:00")], [tell(wrong)]).success
 
 
-def test_of_words_to_choose_from_none_is_said_but_those_wanted() -> None:
+def test_a_text_may_contain_only_the_wanted_word_of_several_choices() -> None:
     def tell(body: str) -> Step:
         among = ("open", "in progress", "blocked")
         return step("mail", "send", to=[SAM], subject="Hi", body=body, says=("in progress",), among=among)
@@ -142,7 +142,7 @@ def test_a_second_copy_is_damage() -> None:
     assert verdict([send("")], [send(""), send("")]).problems[0].startswith("not asked for: new in mails")
 
 
-def test_a_new_mail_is_no_reply() -> None:
+def test_a_new_mail_does_not_count_as_a_reply() -> None:
     reply = step("mail", "reply", mail_id="m3", body="")
     new = step("mail", "send", to=[ZOE], subject="Re: Fence", body="")
     assert not verdict([reply], [new]).success
@@ -173,7 +173,7 @@ def test_sets_change_element_by_element() -> None:
     assert verdict(wanted, lost).problems == ("not asked for: mails 'm3' (Fence): labels lost 'home'",)
 
 
-def test_records_that_follow_from_new_ones_are_known_by_what_they_are() -> None:
+def test_records_that_refer_to_new_ones_are_compared_by_content() -> None:
     """Other ids, because something else was made before: the new contact is the same person in the group."""
     world, done = tiny(), tiny()
 

@@ -32,7 +32,7 @@ def test_the_order_in_which_records_came_is_not_part_of_the_state() -> None:
     assert other.state() == world.state()
 
 
-def test_the_state_tells_every_change_and_no_reading() -> None:
+def test_the_state_changes_with_every_write_and_with_no_read() -> None:
     world = tiny()
     state = world.state()
     world.call("mail", "search", {})

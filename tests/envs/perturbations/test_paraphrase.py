@@ -1,4 +1,4 @@
-"""Instructions in other words keep every name, number and constraint; what cannot be said otherwise is refused."""
+"""Paraphrased instructions keep every name, number and constraint; texts without a paraphrase are rejected."""
 
 from __future__ import annotations
 
@@ -103,14 +103,14 @@ def test_instructions_of_the_office_stay_whole() -> None:
     assert orders > len(templates()) / 3
 
 
-def test_what_the_office_tells_of_its_tools_stays_in_front() -> None:
+def test_the_offices_description_of_its_tools_stays_in_front() -> None:
     said = code.reworded("Use `office`.\n\nTask: Pay 3 bills.")
     assert said[0] == "Use `office`.\n\nTask: Please pay 3 bills."
     assert code.reworded("Write a function.")[0] == "Please write a function."
 
 
 @pytest.mark.parametrize("observation", ["text", "text_rich", "html"])
-def test_a_shop_says_it_alike_on_every_page_and_in_its_search(observation: str) -> None:
+def test_every_page_and_the_search_of_a_shop_use_the_same_paraphrase(observation: str) -> None:
     env = cairn.make("webshop", num_products=200, observation=observation, perturb="paraphrase")
     assert isinstance(env, Perturbed)
     own = cast(WebShopEnv, env.plain).goal("goal/3").instruction
@@ -122,7 +122,7 @@ def test_a_shop_says_it_alike_on_every_page_and_in_its_search(observation: str) 
         assert own not in shown
 
 
-def test_a_task_is_said_alike_at_every_attempt_and_otherwise_by_another_seed() -> None:
+def test_the_paraphrase_of_a_task_depends_only_on_the_perturbation_seed() -> None:
     def said(seed: int, reset_seed: int) -> list[str]:
         env = cairn.make("household", size="tiny", perturb={"paraphrase": {"seed": seed}})
         return [task_of(env.reset(seed=reset_seed, options={"task": task})[0]) for task in env.tasks()[:12]]
@@ -131,7 +131,7 @@ def test_a_task_is_said_alike_at_every_attempt_and_otherwise_by_another_seed() -
     assert said(0, 1) != said(1, 1)
 
 
-def test_what_cannot_be_said_otherwise_is_refused() -> None:
+def test_an_environment_or_task_without_a_paraphrase_is_rejected() -> None:
     with pytest.raises(ConfigError, match="has no paraphrases"):
         cairn.make("tests.envs.faulty:Sound", perturb="paraphrase")
     env = cairn.make("household", size="tiny", perturb="paraphrase")

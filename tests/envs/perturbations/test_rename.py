@@ -1,4 +1,4 @@
-"""Names change places: in actions, calls, admissible actions, functions and what texts tell of them; nowhere else."""
+"""Names are swapped in actions, calls, admissible actions, functions and texts about them; nowhere else."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.envs.faulty import Sound
 
 
 class Speaks(Rephrasable, Sound):
-    """Repeats what it is sent, and has two commands with one other name each."""
+    """Repeats each received action, and has two commands with one other name each."""
 
     def command_names(self) -> Mapping[str, tuple[str, ...]]:
         return {"go to": ("walk",), "look": ("look around",)}
@@ -73,12 +73,12 @@ def env() -> Any:
         ('{"a":' * 50_000, '{"a":' * 819 + '{"'),
     ],
 )
-def test_what_an_action_begins_with_changes_places(env: Any, said: str, sent: str) -> None:
+def test_the_first_words_of_an_action_are_swapped(env: Any, said: str, sent: str) -> None:
     text, *_ = env.step(said)
     assert text == f"help: walk, look around\nsent: {sent}"
 
 
-def test_what_is_offered_has_the_names_in_use(env: Any) -> None:
+def test_offered_actions_and_tools_have_the_swapped_names(env: Any) -> None:
     assert env.admissible() == ("look around", "walk bed")
     (tool,) = env.tools()
     assert (tool["function"]["name"], tool["function"]["description"]) == ("look around", "look around")

@@ -1,4 +1,4 @@
-"""What has no order comes in another; what has one stays."""
+"""Unordered parts come in another order; ordered parts stay."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_an_environment_that_lists_nothing_is_refused() -> None:
         cairn.make("tests.envs.perturbations.test_shuffle:Silent", perturb="shuffle")
 
 
-def test_worker_processes_tell_the_same() -> None:
+def test_worker_processes_give_the_same_perturbed_observations() -> None:
     config: dict[str, Any] = {"size": "tiny", "perturb": {"paraphrase": {}, "rename": {"seed": 3}, "shuffle": {}}}
     plain = cairn.make("household", **config)
     with EnvPool("household", config, PoolConfig(kind="processes")) as pool, pool.lease() as env:

@@ -73,7 +73,9 @@ def fail(pool: EnvPool, action: str) -> str:
 
 
 @pytest.mark.parametrize(("part", "kind"), [("sandbox", SandboxFailure), ("reward", RewardFailure)])
-def test_what_failed_in_an_environment_keeps_its_name(pool: EnvPool, part: str, kind: type[EpisodeFailure]) -> None:
+def test_an_episode_failure_in_an_environment_keeps_its_cause(
+    pool: EnvPool, part: str, kind: type[EpisodeFailure]
+) -> None:
     with pool.lease() as env:
         env.reset(seed=0, options={"task": TASK})
         with pytest.raises(kind, match=f"{part} of environment .*: no ") as caught:
@@ -114,7 +116,7 @@ def test_pictures_are_the_same_bytes_from_any_place(config: PoolConfig) -> None:
     assert len(images) > 2
 
 
-def test_environments_that_wait_for_other_processes_work_in_threads_unless_told_otherwise() -> None:
+def test_blocking_environments_run_in_threads_by_default() -> None:
     def threads(env_id: str, **settings: Any) -> int:
         return EnvPool(env_id, pool=PoolConfig(size=5, **settings)).threads
 
@@ -168,7 +170,7 @@ LISTS = {
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_tasks_that_cannot_be_listed_are_one_clear_error(name: str) -> None:
+def test_a_failure_to_list_tasks_gives_one_clear_error(name: str) -> None:
     with pytest.raises(EnvironmentFailure) as caught:
         play_tasks("oracle", f"tests.envs.faulty:{name}", tasks=2)
     assert str(caught.value) == LISTS[name]
@@ -249,7 +251,7 @@ def test_a_worker_killed_between_two_leases_is_replaced_unseen(apart: EnvPool) -
     assert apart.restarts == 1
 
 
-def test_what_an_environment_prints_does_not_reach_the_wire(apart: EnvPool) -> None:
+def test_output_that_an_environment_prints_does_not_reach_the_pipe(apart: EnvPool) -> None:
     with apart.lease() as env:
         env.reset(seed=0, options={"task": TASK})
         assert env.step("shout")[0] == "Say a colour."

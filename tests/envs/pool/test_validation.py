@@ -1,4 +1,4 @@
-"""What an environment says of a step is checked before anyone relies on it."""
+"""Returned values of an environment's step are validated before use."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ RANGE = (0.0, 1.0)
 @pytest.mark.parametrize(
     ("said", "taken"), [(None, None), ((1, -2, 3, 4), (1, -2, 3, 4)), ([1, 2, 3, 4], (1, 2, 3, 4))]
 )
-def test_what_was_acted_on_is_a_box_or_nothing(said: object, taken: object) -> None:
+def test_the_acted_element_is_a_box_or_none(said: object, taken: object) -> None:
     assert checked_reset(("text", {**INFO, "acted": said}), RANGE)[1]["acted"] == taken
     assert "acted" not in checked_reset(("text", INFO), RANGE)[1]
 
 
 @pytest.mark.parametrize(("said", "taken"), [(None, None), (b"\x89PNG", b"\x89PNG"), ("iVBORw==", b"\x89PNG")])
-def test_a_picture_is_bytes_which_come_as_base64_from_another_process(said: object, taken: object) -> None:
+def test_a_picture_is_bytes_or_base64_from_another_process(said: object, taken: object) -> None:
     assert checked_reset(("text", {**INFO, "image": said}), RANGE)[1]["image"] == taken
     assert "image" not in checked_reset(("text", INFO), RANGE)[1]
 
 
 @pytest.mark.parametrize("said", ["iVBORw", "a picture", "\ud800", 5, [137, 80]])
-def test_anything_else_is_no_picture(said: object) -> None:
+def test_a_picture_of_another_type_is_rejected(said: object) -> None:
     with pytest.raises(Failure, match="must be bytes"):
         checked_reset(("text", {**INFO, "image": said}), RANGE)
 
@@ -100,7 +100,7 @@ def test_numbers_and_flags_may_be_numpys(kind: Literal["inside", "processes"]) -
     assert (reward, terminated, info["success"], info["score"]) == (1.0, True, True, 1.0)
 
 
-def test_the_checker_takes_them_too() -> None:
+def test_the_checker_accepts_numpy_numbers_too() -> None:
     for name in ("score-range", "channels"):
         report = check_property(name, Subject(f"{__name__}:Counted"))
         assert report.holds, report.detail

@@ -18,7 +18,7 @@ from tests.envs.webshop.tiny import Make
 
 @pytest.fixture
 def tiny_env(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
-    """Return what makes the environment of the tiny shop, or of a shop of other products."""
+    """Return a factory of environments of the tiny shop, or of a shop of other products."""
 
     def make(*products: Product, **config: Any) -> WebShopEnv:  # Any: settings
         catalogue = tiny.catalogue(tmp_path, *products)

@@ -1,6 +1,6 @@
 """A browser of a few lines: reads a served page as the standard library's parser does, and submits its forms.
 
-It knows only what stands in the page, so that a test that walks with it sees what a person or a harness would.
+It knows only the content of the page, so that a test that walks with it sees the page of a person or a harness.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _VOID = {"meta", "link", "input", "br"}
 class Element:
     tag: str
     attributes: dict[str, str]
-    form: int  # which one it stands in; -1: none
+    form: int  # index of its form; -1: none
     text: str = ""
 
     @property
@@ -29,7 +29,7 @@ class Element:
 
 @dataclass
 class Page(HTMLParser):
-    """The elements of a page, in its order; an element's text is all that stands in it."""
+    """The elements of a page, in its order; an element's text is its whole text content."""
 
     source: str
     elements: list[Element] = field(default_factory=list)
@@ -73,7 +73,7 @@ class Page(HTMLParser):
 
     @property
     def clicks(self) -> list[str]:
-        """What the page offers to click."""
+        """The clickable elements of the page."""
         return [element.attributes["value"] for element in self.all("button", name="click") if element.is_on]
 
     @property
@@ -92,7 +92,7 @@ class Visitor:
         self.page = Page(answer.text)
 
     def act(self, action: str) -> Page:
-        """Do on the page what an action's text says; the page must offer it."""
+        """Carry out on the page the action in a text; the page must offer it."""
         name, _, rest = action.partition("[")
         if name == "search":
             box = self.page.one("input", name="search")

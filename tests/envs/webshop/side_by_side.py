@@ -10,11 +10,11 @@ from cairn.envs.webshop.env import WebShopEnv
 from tests.envs.webshop.forms import Visitor
 
 SHOP: dict[str, Any] = {"num_products": 40, "show_attributes": True}  # Any: settings
-Known = dict[str, Any]  # Any: what `step` returns
+Known = dict[str, Any]  # Any: the values that `step` returns
 
 
 class TextShop:
-    """An environment by itself, and what it said last."""
+    """An environment by itself, and its last text."""
 
     env: WebShopEnv
 
@@ -35,7 +35,7 @@ class TextShop:
 
 
 def agree(visitor: Visitor, shop: TextShop) -> None:
-    """Ask that both are in one state, and that the page offers and shows what the text shop does."""
+    """Assert that both are in one state, and that the page offers and shows the same as the text shop."""
     state, page = visitor.state, shop.env.page
     assert {name: state[name] for name in shop.known} == shop.known
     if not shop.known["truncated"]:
@@ -48,7 +48,7 @@ def agree(visitor: Visitor, shop: TextShop) -> None:
 
 
 def walk(visitor: Visitor, shop: TextShop, rng: random.Random) -> None:
-    """Take a random step on both, along what the page offers; leaving a product and buying it are rare."""
+    """Take a random step on both, along the links of the page; leaving a product and buying it are rare."""
     offers = [f"click[{label}]" for label in visitor.page.clicks]
     if visitor.page.all("input", name="search"):
         offers = [f"search[{' '.join(rng.choices(shop.known['observation'].split(), k=5))}]"]

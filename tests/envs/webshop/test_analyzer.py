@@ -50,13 +50,13 @@ STEMS = {
 
 
 @pytest.mark.parametrize("text", JOINED, ids=ascii)
-def test_it_is_one_token(text: str) -> None:
+def test_a_word_is_one_token(text: str) -> None:
     assert tokens(text) == [text]
     assert tokens(f"({text}) \u00e9") == [text, "\u00e9"]
 
 
 @pytest.mark.parametrize(("text", "expected"), CUT, ids=[ascii(text) for text, _ in CUT])
-def test_it_is_cut_so(text: str, expected: list[str]) -> None:
+def test_texts_are_cut_into_tokens(text: str, expected: list[str]) -> None:
     assert tokens(text) == expected
 
 
@@ -120,7 +120,7 @@ def test_cutting_at_blanks_first_changes_nothing(text: str) -> None:
     ["_", "_\u0301", "_'", "a_", "a'", "1,\u0301", "\u30ab_", "a\u200d", "\U0001f468\u200d", "#\ufe0f", "y", "\u00e9 "],
 )
 def test_hostile_repetitions_take_time_in_proportion(text: str) -> None:
-    """What looks back from each of its characters takes minutes for these."""
+    """A parser that looks back from each of their characters takes minutes for these."""
     tokens(text)
     begin = time.process_time()
     tokens(text * (100_000 // len(text)))

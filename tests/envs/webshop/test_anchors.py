@@ -1,4 +1,4 @@
-"""What can be done in a state, which states are one, and going back to one."""
+"""Admissible actions in a state, equal states, and returning to a state."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_admissible_actions_on_every_kind_of_page(tiny_env: Make) -> None:
     assert item == tuple(f"click[{label}]" for label in labels)  # red is chosen already
 
 
-def test_what_cannot_be_said_is_not_admissible(tiny_env: Make) -> None:
+def test_values_that_no_action_can_contain_are_not_admissible(tiny_env: Make) -> None:
     env = tiny_env(tiny.product(options={"size": ("[us 8]", "us 9", "a\nb")}, name="X", instruction="Find\nme [it]"))
     task = task_with(env, size="[us 8]")
     _, info = start(env, task=task)
@@ -67,7 +67,7 @@ def test_anchors_merge_searches_that_find_the_same_and_nothing_else(tiny_env: Ma
     assert anchor("search[nothing such]") != anchor()
 
 
-def test_random_products_are_a_tasks_own_so_that_equal_states_go_on_alike(tiny_env: Make) -> None:
+def test_random_products_depend_on_the_task_so_that_equal_states_have_equal_futures(tiny_env: Make) -> None:
     env = tiny_env()
     drawn = start(env, "search[<r>]")
     assert start(env, "search[lamp]", "search[<r> again]") == drawn
@@ -78,7 +78,7 @@ def test_random_products_are_a_tasks_own_so_that_equal_states_go_on_alike(tiny_e
     assert len(found) > 3
 
 
-def test_anchors_tell_apart_what_marked_pages_show(tiny_env: Make) -> None:
+def test_anchors_distinguish_states_whose_marked_pages_differ(tiny_env: Make) -> None:
     env = tiny_env(observation="text_rich")
     first, again, opened = (
         start(env, *actions)
@@ -91,7 +91,7 @@ def test_anchors_tell_apart_what_marked_pages_show(tiny_env: Make) -> None:
 
 
 def test_anchors_of_html_pages_are_those_of_texts(tiny_env: Make) -> None:
-    """Neither shows what was searched for or opened."""
+    """Neither shows the search words or the opened products."""
     for observation in ("text", "html"):
         env = tiny_env(observation=observation)
         assert start(env, "search[lamps]", "click[lamp000001]", "click[< prev]") == start(env, "search[lamp]")

@@ -67,7 +67,7 @@ def test_scores_are_those_worked_out_by_hand(small: Index, query: str, expected:
     assert len(small) == 3
 
 
-def test_lengths_are_those_that_lucenes_byte_stands_for() -> None:
+def test_document_lengths_are_rounded_like_lucenes_byte() -> None:
     for length in itertools.chain(range(5000), (2**k + d for k in range(12, 31) for d in (-1, 0, 1))):
         assert kept_length(length) == _from_byte4(_to_byte4(length)), length
     assert [kept_length(length) for length in (39, 40, 41, 42, 56, 59, 60)] == [39, 40, 40, 42, 56, 56, 60]
@@ -101,7 +101,7 @@ def test_long_documents_are_scored_by_their_kept_length(tmp_path: Path) -> None:
 
 
 def scored(texts: list[str], ids: list[str], query: str, k: int) -> list[tuple[int, float]]:
-    """Return what `Index.search` should, from the formula, document by document."""
+    """Return the expected result of `Index.search`, from the formula, document by document."""
     f32 = np.float32
     documents = [Counter(terms(text)) for text in texts]
     mean = f32(sum(document.total() for document in documents) / len(documents))
@@ -134,9 +134,7 @@ _WORDS = st.sampled_from(["red"] * 6 + ["lamp"] * 4 + ["desk", "desks", "rug", "
     data=st.data(),
 )
 @settings(max_examples=60, deadline=None)
-def test_a_search_returns_what_scoring_everything_does(
-    texts: list[str], query: str, k: int, data: st.DataObject
-) -> None:
+def test_a_search_equals_scoring_all_documents(texts: list[str], query: str, k: int, data: st.DataObject) -> None:
     ids = [f"{number:02d}" for number in data.draw(st.permutations(range(len(texts))))]
     with tempfile.TemporaryDirectory() as folder:
         assert index_of(Path(folder), texts, ids).search(query, k) == scored(texts, ids, query, k)
@@ -204,7 +202,7 @@ def _tie() -> npt.NDArray[np.float32]:
             return np.array([first, *x], np.float32)
 
 
-def test_an_index_written_in_many_runs_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_written_in_many_parts_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(1)
     texts = [" ".join(rng.choices(["red", "lamp", "desk", "the", f"n{n}"], k=rng.randrange(6))) for n in range(40)]
     index_of(tmp_path / "one", texts)
@@ -225,7 +223,7 @@ def test_documents_without_a_term_are_never_found(tmp_path: Path) -> None:
     assert index_of(tmp_path / "none", ["", "the"]).search("red the", 5) == []
 
 
-def test_progress_is_told_after_every_document(tmp_path: Path) -> None:
+def test_progress_is_reported_after_every_document(tmp_path: Path) -> None:
     calls: list[None] = []
     write_index(tmp_path, TEXTS, IDS, lambda: calls.append(None))
     assert len(calls) == 3

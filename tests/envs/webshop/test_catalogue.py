@@ -34,7 +34,7 @@ def test_products_are_found_by_number_and_by_asin(tiny_shop: Catalogue) -> None:
         assert tiny_shop.find(product.asin) == number
 
 
-def test_products_are_found_in_whatever_order_the_data_has(tmp_path: Path) -> None:
+def test_products_are_found_in_any_order_of_the_data(tmp_path: Path) -> None:
     shop = tiny.catalogue(tmp_path, tiny.RUG, tiny.MUG2, tiny.LAMP, tiny.RUG2, tiny.MUG)
     assert [shop.find(shop.asin(number)) for number in range(5)] == list(range(5))
 
@@ -58,7 +58,7 @@ def test_goal_weights_are_those_worked_out_by_hand(tiny_shop: Catalogue) -> None
     assert tiny_shop.goal_weights.tolist() == [1 / 8, (1 / 2 + 1 / 8) / 2, 1.0, 0.0, 1 / 4, 0.0]
 
 
-def test_products_of_a_category_or_query_come_in_the_order_of_the_data(tiny_shop: Catalogue) -> None:
+def test_products_of_a_category_or_query_are_in_the_order_of_the_data(tiny_shop: Catalogue) -> None:
     assert tiny_shop.of_group("category", "garden") == (0, 1, 4, 5)
     assert tiny_shop.of_group("category", "grocery") == (2, 3)
     assert tiny_shop.of_group("query", "mugs") == (2, 3)
@@ -105,7 +105,7 @@ def test_searches_are_kept_but_for_long_ones(tmp_path: Path, monkeypatch: pytest
     assert seen == ["lamp", long, long]
 
 
-def test_what_is_there_is_opened_and_not_built(tmp_path: Path) -> None:
+def test_an_existing_catalogue_is_opened_and_not_rebuilt(tmp_path: Path) -> None:
     calls: list[None] = []
     first = make_catalogue(tmp_path / "new" / "shop", lambda: tiny.PRODUCTS, lambda: calls.append(None))
     assert len(calls) == 6
@@ -137,7 +137,7 @@ def _full_disk() -> Iterator[Product]:
 
 
 def test_a_build_that_was_killed_is_never_opened(tmp_path: Path) -> None:
-    """A killed process leaves a folder of another name; whatever is in it, the next one builds its own."""
+    """A killed process leaves a folder of another name; the next process ignores its content and builds its own."""
     script = (
         "import os, sys, pathlib; from cairn.envs.webshop import catalogue, generator\n"
         "def products():\n"

@@ -39,7 +39,7 @@ def test_the_promised_names_of_settings_and_tasks() -> None:
         env.reset(options={"task": "goal/6910"})
 
 
-def test_an_empty_split_is_said_so_when_a_task_is_drawn() -> None:
+def test_drawing_a_task_of_an_empty_split_raises_an_error() -> None:
     env = WebShopEnv(num_products=1, split="test")
     assert len(env.tasks()) == 0
     with pytest.raises(CairnError, match="webshop lists no tasks with these settings: take another split"):

@@ -82,7 +82,7 @@ def test_labels_are_unique_and_take_no_asin_of_the_original() -> None:
     assert all(one.asin.isalnum() and one.asin.isascii() and one.asin.isupper() for one in many)
 
 
-def test_labels_do_not_come_again_in_the_largest_shop() -> None:
+def test_labels_are_unique_in_the_largest_shop() -> None:
     numbers = range(0, 10_000_000, 997)
     assert len({generator._asin(number, 1) for number in numbers}) == len(numbers)
     assert len({generator._code(number, 1) for number in numbers}) == len(numbers)
@@ -99,7 +99,7 @@ def _goal(of: Product, options: dict[str, str]) -> ShoppingGoal:
     )  # fmt: skip
 
 
-def test_every_goal_is_worth_one_bought_exactly_and_less_with_another_value_of_any_option() -> None:
+def test_every_goal_scores_1_if_bought_exactly_and_less_with_another_option_value() -> None:
     tried = 0
     for one in products(500, 0):
         for number in range(one.num_combinations):
@@ -117,7 +117,7 @@ def test_every_goal_is_worth_one_bought_exactly_and_less_with_another_value_of_a
 
 @pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.query)
 def test_no_value_of_a_kind_is_taken_for_another(kind: ProductKind) -> None:
-    """Of all that products of the kind could offer, not only of what those tried above do."""
+    """Checks all values that products of the kind could offer, not only those of the products tried above."""
     one = product(0, 0)
     offered = [
         (group.name, at, value) for group in kind.options for at, same in enumerate(group.values) for value in same
@@ -154,7 +154,7 @@ def _has(own: tuple[str, ...], attribute: str) -> bool:
     return score(bare, 1.0, {}, goal, stub).attributes == 1
 
 
-def test_each_attribute_is_told_and_the_instruction_asks_for_some() -> None:
+def test_each_attribute_is_described_and_the_instruction_asks_for_some() -> None:
     sayings = {attribute.text: attribute.saying for kind in kinds() for slot in kind.attributes for attribute in slot}
     for one in products(1000, 0):
         text = " ".join([one.description, *one.bullets]).lower()

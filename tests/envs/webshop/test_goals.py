@@ -67,7 +67,7 @@ def test_a_product_whose_option_has_no_values_draws_a_limit_for_no_goal(tmp_path
     assert limit == max(rng.sample(LIMITS[40.0], 2))
 
 
-def test_a_goal_says_all_that_counts(tiny_shop: Catalogue) -> None:
+def test_a_goal_has_all_fields_that_the_reward_uses(tiny_shop: Catalogue) -> None:
     goals = Goals(tiny_shop)
     lamp = next(goal for goal in goals if goal.options == {"color": "coal grey", "size": "m"})
     assert lamp.instruction == (
@@ -158,7 +158,7 @@ HUMAN: dict[str, list[dict[str, Any]]] = {  # Any: JSON
 }  # fmt: skip
 
 
-def test_human_goals_are_one_an_instruction_in_the_order_of_the_data(tiny_shop: Catalogue) -> None:
+def test_each_human_instruction_is_one_goal_in_the_order_of_the_data(tiny_shop: Catalogue) -> None:
     rng = random.Random(0)
     rng.getrandbits(32)
     price = rng.uniform(9.98, 12.98)
@@ -175,7 +175,7 @@ def test_human_goals_are_one_an_instruction_in_the_order_of_the_data(tiny_shop: 
     assert goals.prices[0] == price
 
 
-def test_there_may_be_none(tmp_path: Path, tiny_shop: Catalogue) -> None:
+def test_a_shop_may_have_no_goals(tmp_path: Path, tiny_shop: Catalogue) -> None:
     assert list(Goals(tiny_shop, {})) == []
     assert list(Goals(tiny.catalogue(tmp_path, tiny.MUG2))) == []
 

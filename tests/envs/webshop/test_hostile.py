@@ -23,7 +23,7 @@ UNDERSTOOD_AS_NOTHING = [
 
 @pytest.mark.parametrize("action", UNDERSTOOD_AS_NOTHING, ids=tiny.short)
 @pytest.mark.parametrize("before", [(), ("search[rug lamp]",), ("search[lamp]", "click[lamp000002]")], ids=len)
-def test_what_is_no_action_leaves_the_page_as_it_is(tiny_env: Make, before: tuple[str, ...], action: str) -> None:
+def test_a_malformed_action_leaves_the_page_unchanged(tiny_env: Make, before: tuple[str, ...], action: str) -> None:
     env = tiny_env()
     text, info = start(env, *before)
     no_reward = dict.fromkeys(env.meta.parts, 0.0)  # of a turn; the first page came without one
@@ -52,7 +52,7 @@ def test_any_text_can_be_searched_from_any_page(tiny_env: Make, query: str, obse
     assert time.process_time() - begin < 2.0
 
 
-def test_actions_are_read_without_regard_to_case_and_past_what_follows(tiny_env: Make) -> None:
+def test_actions_are_parsed_without_regard_to_case_and_trailing_text(tiny_env: Make) -> None:
     env = tiny_env()
     assert start(env, "search[LAMP]") == start(env, "search[lamp] and so on") == start(env, "search[lamp]\nclick[x]")
     assert start(env, "search[lamp]", "click[Lamp000001]") == start(env, "search[lamp]", "click[LAMP000001]")
@@ -60,6 +60,6 @@ def test_actions_are_read_without_regard_to_case_and_past_what_follows(tiny_env:
     assert env.session.options == {"color": "coal grey"}
 
 
-def test_a_search_is_understood_where_there_is_no_bar(tiny_env: Make) -> None:
+def test_a_search_works_on_pages_without_a_search_bar(tiny_env: Make) -> None:
     text, _ = start(tiny_env(), "search[lamp]", "click[lamp000001]", "click[description]", "search[mug]")
     assert "MUG0000001 [SEP] Mug [SEP] $985.0" in text

@@ -1,4 +1,4 @@
-"""Reading item by item against reading at once, at every size of what is read, and damaged files."""
+"""Reading item by item against reading at once, at every chunk size, and damaged files."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_damaged_object_is_refused(tmp_path: Path, text: str, what: str) -> No
     assert what in str(refused.value)
 
 
-def test_what_stands_before_the_damage_is_given(tmp_path: Path) -> None:
+def test_items_before_the_damage_are_returned(tmp_path: Path) -> None:
     scan = items(write(tmp_path, '[{"a": 1},\n2,\n{"b": '))
     assert [next(scan), next(scan)] == [{"a": 1}, 2]
     with pytest.raises(CairnError, match="line 3"):
@@ -157,7 +157,7 @@ def test_a_damaged_gzip_file_is_refused(tmp_path: Path, fault: str) -> None:
         list(items(path))
 
 
-def test_a_deflate_stream_that_is_no_deflate_stream_is_refused(tmp_path: Path) -> None:
+def test_an_invalid_deflate_stream_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "x.json.gz"
     path.write_bytes(gzip.compress(b"")[:10] + b"\xff" * 30)
     with pytest.raises(zlib.error), gzip.open(path) as file:  # which is neither an OSError nor an EOFError
@@ -166,7 +166,7 @@ def test_a_deflate_stream_that_is_no_deflate_stream_is_refused(tmp_path: Path) -
         list(items(path))
 
 
-def test_bytes_that_are_no_utf_8_are_refused(tmp_path: Path) -> None:
+def test_invalid_utf_8_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_bytes(b'["caf\xe9"]')
     with pytest.raises(CairnError, match="cannot be read: 'utf-8' codec can't decode"):

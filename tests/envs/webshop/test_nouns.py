@@ -1,4 +1,4 @@
-"""Taggers: the references' own, and spaCy's as far as it can be told without spaCy."""
+"""Taggers: the references' own, and spaCy's as far as it can be tested without spaCy."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ def spacy(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
         ("16\" (40) - 2 & 3", ()),
     ],
 )  # fmt: skip
-def test_every_word_that_begins_with_a_letter_is_one(text: str, expected: tuple[str, ...]) -> None:
+def test_the_stub_tagger_takes_every_word_that_begins_with_a_letter_as_a_noun(
+    text: str, expected: tuple[str, ...]
+) -> None:
     assert stub(text) == tagger("stub")(text) == expected
 
 
@@ -56,7 +58,7 @@ def test_spacys_nouns_and_proper_nouns_are_taken_in_lower_case(spacy: ModuleType
     assert asked == ["Acme red Lamp shines"]  # the model is slow: once a text
 
 
-def test_without_spacys_model_it_is_said_how_to_get_it(spacy: ModuleType) -> None:
+def test_the_error_of_a_missing_spacy_model_names_the_command(spacy: ModuleType) -> None:
     def load(model: str) -> object:
         raise OSError(f"[E050] Can't find model {model!r}")
 

@@ -1,4 +1,4 @@
-"""The buyer: what it buys, and that it gets there from anywhere by clicks and searches alone."""
+"""The buyer: its purchase, and that it gets there from anywhere by clicks and searches alone."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def goal_for(shop: Shop, **options: str) -> ShoppingGoal:
 
 
 def walk(plan: ShoppingPlan, state: State, catalogue: Catalogue, limit: int = 15) -> tuple[State, list[str]]:
-    """Do what the buyer says until it buys; return where, and what was said."""
+    """Do the buyer's actions until it buys; return the final state and the actions."""
     said: list[str] = []
     for _ in range(limit):
         action = next_action(plan, state, catalogue)
@@ -47,7 +47,7 @@ def walk(plan: ShoppingPlan, state: State, catalogue: Catalogue, limit: int = 15
     raise AssertionError(f"bought nothing: {said}")
 
 
-def test_it_buys_what_is_asked_for_where_that_is_worth_most(tmp_path: Path) -> None:
+def test_it_buys_the_requested_product_when_that_has_the_highest_reward(tmp_path: Path) -> None:
     shop = shop_of(tmp_path)
     for goal in shop.goals:
         assert isinstance(goal.options, Mapping)
@@ -62,10 +62,10 @@ def test_a_choice_that_meets_nothing_is_not_made(tmp_path: Path) -> None:
     plan = best_purchase(shop := shop_of(tmp_path), goal_for(shop, finish="228blue"), stub)
     assert plan == ShoppingPlan(
         product=1, options={"finish": "228blue"}, reward=3 / 4
-    )  # as good as none: what is asked for
+    )  # 228blue, the requested value, meets nothing
 
 
-def test_another_product_is_bought_where_it_is_worth_more(tmp_path: Path) -> None:
+def test_another_product_is_bought_if_its_reward_is_higher(tmp_path: Path) -> None:
     """Its value finish is in ('finish', '228blue'), all words of it; its name has two of three nouns."""
     other = tiny.product(
         asin="OTHER00001", name="Dim Floor", query="lamps", prices=(20.0,), attributes=("bright", "dimmable"),
@@ -80,7 +80,7 @@ def test_small_shops_are_looked_through_in_full() -> None:
     assert oracle.EXHAUSTIVE >= 1000  # the original's small set is one
 
 
-def test_of_values_that_the_reward_cannot_tell_apart_the_first_is_chosen(tmp_path: Path) -> None:
+def test_the_first_of_option_values_with_equal_reward_is_chosen(tmp_path: Path) -> None:
     shop = shop_of(tmp_path, tiny.product(options={"color": ("plain", "sky blue", "navy blue")}, attributes=("soft",)))
     plan = best_purchase(shop, tiny.goal(options=("blue",)), stub)
     assert plan == ShoppingPlan(product=0, options={"color": "sky blue"}, reward=1.0)
@@ -105,7 +105,7 @@ def test_large_shops_are_looked_through_by_searching(tmp_path: Path, monkeypatch
 
 
 def test_of_a_value_that_two_options_have_only_the_last_options_can_be_chosen(tmp_path: Path) -> None:
-    """Asked for color two and shade three; clicking two chooses the shade, and three the shade anew."""
+    """Asked for color two and shade three; clicking two chooses the shade, and clicking three replaces the shade."""
     shop = shop_of(tmp_path)
     plan = best_purchase(shop, goal_for(shop, color="two", shade="three"), stub)
     assert plan == ShoppingPlan(product=4, options={"shade": "three"}, reward=3 / 4)
@@ -168,7 +168,7 @@ def test_searches_are_short_enough_to_be_actions() -> None:
     assert len(searches(tiny.product(description="word " * 100_000))[1]) == 2000
 
 
-def test_it_buys_the_best_from_wherever_a_walk_has_led() -> None:
+def test_it_buys_the_best_from_any_state_of_a_walk() -> None:
     shop = open_shop("generated", "synthetic", 0, 233, 60, 0)
     rng = random.Random(0)
     for index in rng.sample(range(len(shop.goals)), 40):
@@ -189,7 +189,7 @@ def test_it_buys_the_best_from_wherever_a_walk_has_led() -> None:
 
 @pytest.mark.rotating(3)
 def test_on_the_1000_products_no_other_purchase_beats_the_buyers() -> None:
-    """The first 40 test goals: every product with what is asked for, and with one value of one option."""
+    """The first 40 test goals: every product with the requested options, and with one value of one option."""
     tiny.data_folder()
     shop = open_shop("webshop-1000", "synthetic", 0, 233, 0, 0)
     for goal in shop.goals[:40]:

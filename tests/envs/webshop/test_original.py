@@ -1,4 +1,4 @@
-"""The original's 160 reference episodes, step by step: pages, what can be clicked, rewards, endings and their parts.
+"""The original's 160 reference episodes, step by step: pages, clickable elements, rewards, endings and their parts.
 
 The references' search cut "1\u20442" (with U+2044, the fraction slash) into two tokens, which Lucene, whose term
 vectors are reproduced in `test_analyzer`, does not. One product's text has it; its place in six episodes differs.
@@ -20,7 +20,7 @@ from tests.envs.webshop import tiny
 
 HALF = "B00O30JLDK"  # the product with 1\u20442 in its text
 Row = dict[str, Any]  # Any: JSON
-Step = tuple[str, Row, float, bool]  # text, what is available, reward, whether the episode is over
+Step = tuple[str, Row, float, bool]  # text, available actions, reward, whether the episode is over
 
 
 def episodes() -> list[Row]:
@@ -36,7 +36,7 @@ def env() -> WebShopEnv:
 
 
 def played(env: WebShopEnv, row: Row) -> Iterator[tuple[Step, Step]]:
-    """Yield what we show and what the original showed, from the first page on."""
+    """Yield our observation and the original's, from the first page on."""
     text, _ = env.reset(seed=0, options={"task": f"goal/{row['goal_index']}"})
     yield _step(env, text, 0.0, False), (row["obs0"], row["avail0"], 0.0, False)
     for step in row["steps"]:
@@ -81,7 +81,7 @@ def _differs_in_one_products_place(ours: Step, theirs: Step) -> bool:
 
 
 def _listed(page: str) -> tuple[list[str], list[list[str]]]:
-    """Return what stands above the products of a page of results, and (asin, name, price) of each."""
+    """Return the text above the products of a page of results, and (asin, name, price) of each."""
     shown = page.split(" [SEP] ")
     first = shown.index("Next >") + 1
     return shown[:first], [shown[at : at + 3] for at in range(first, len(shown), 3)]
@@ -103,7 +103,7 @@ def test_with_the_fraction_slash_cut_all_are_the_same(tmp_path: Path, monkeypatc
 
 
 def test_rewards_are_made_of_the_same_parts(env: WebShopEnv) -> None:
-    """The original tells them of every purchase; where it tells none of the options, none was asked for."""
+    """The original returns the parts of every purchase; it leaves out the options when the goal asks for none."""
     bought = [row for row in episodes() if "verbose_info" in row]
     assert len(bought) == 127
     for row in bought:

@@ -1,4 +1,4 @@
-"""What each page shows, in the order of the original's templates, and what of it can be clicked."""
+"""Content of each page, in the order of the original's templates, and its clickable parts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def shown(state: State, shop: Catalogue, *, show_attributes: bool = False) -> st
         ),
         (replace(RESULTS, results=()), f"{HEAD}Back to Search | Page 1 (Total results: 0) | Next >"),
         (
-            at_item(0, options={"color": "red"}),  # what was chosen is not shown
+            at_item(0, options={"color": "red"}),  # the chosen value is not shown
             f"{HEAD}Back to Search | < Prev | color | red | coal grey | size | s | m | l | "
             "Acme Red Desk Lamp | Price: $9.98 to $12.98 | Rating: N.A. | Description | Features | "
             "Reviews | Buy Now",
@@ -75,7 +75,7 @@ def test_a_page_shows(shop: Catalogue, state: State, expected: str) -> None:
 
 
 @pytest.mark.parametrize(("number", "first", "count"), [(1, "N00", 10), (2, "N10", 10), (3, "N20", 5), (4, None, 0)])
-def test_ten_products_stand_on_a_page_of_results(many: Catalogue, number: int, first: str | None, count: int) -> None:
+def test_a_page_of_results_has_ten_products(many: Catalogue, number: int, first: str | None, count: int) -> None:
     page = pieces(State(page="results", results=tuple(range(25)), number=number), many, ASKED)
     asins = [piece.text for piece in page if piece.kind == "product"]
     assert len(asins) == count
@@ -157,8 +157,8 @@ def test_marked_text_marks_buttons_and_the_products_that_were_opened(shop: Catal
     )
 
 
-def test_marked_text_tells_choices_above_the_last_of_the_page_first(shop: Catalogue) -> None:
-    """Whatever was clicked first: as the original writes each above what it has, going down the page."""
+def test_marked_text_lists_the_choice_lowest_on_the_page_first(shop: Catalogue) -> None:
+    """The order of the clicks does not matter: the original goes down the page and puts each choice on top."""
     for options in ({"size": "m", "color": "red"}, {"color": "red", "size": "m"}):
         assert rich(at_item(0, options=options), shop) == (
             f"You have clicked m.\nYou have clicked red.\nInstruction:\n{ASKED}\n[button] Back to Search [button_]\n"
@@ -187,7 +187,7 @@ def test_marked_text_looks_for_a_choice_in_the_address_of_the_page_as_the_origin
 
 
 class _Texts(HTMLParser):
-    """What a parser finds in a page: tags and texts."""
+    """The tags and texts of a page, collected by a parser."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What agents without a mind get: nothing, little, and about half; so that a score says something."""
+"""Scores of trivial agents: nothing, little, and about half; so that a score is meaningful."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def play(env: WebShopEnv, agent: Agent) -> tuple[float, float]:
     return sum(scores) / 100, sum(wins) / 100
 
 
-# The most that an agent may get, a little above what it got when this was written: score, share of success.
+# Upper bounds of an agent, a little above its values when this was written: score, share of success.
 CEILINGS: dict[str, dict[Agent, tuple[float, float]]] = {
     "generated": {null: (0.0, 0.0), at_random: (0.2, 0.03), first_result: (0.65, 0.06)},
     "webshop-1000": {null: (0.0, 0.0), at_random: (0.16, 0.0), first_result: (0.59, 0.04)},

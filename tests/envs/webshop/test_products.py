@@ -1,4 +1,4 @@
-"""Every rule by which the original's loader cleans an entry, and what is refused."""
+"""Every rule by which the original's loader cleans an entry, and rejected entries."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_entries_without_a_proper_asin_are_dropped(asin: str) -> None:
     assert clean({**RAW, "asin": asin}, ABOUT) is None
 
 
-def test_what_is_not_there_is_left_empty() -> None:
+def test_missing_fields_are_left_empty() -> None:
     product = cleaned(None, small_description="One text", customization_options=None, images=None)
     assert product.attributes == ("DUMMY_ATTR",)
     assert (product.instruction, product.instruction_attributes) == (None, ())
@@ -105,7 +105,7 @@ def test_combinations_are_counted() -> None:
 
 
 @pytest.mark.parametrize("product", [*tiny.PRODUCTS, cleaned(name="\ud800 \u2605 \x00")], ids=lambda p: p.asin)
-def test_a_product_comes_back_from_json(product: Product) -> None:
+def test_a_product_survives_json_unchanged(product: Product) -> None:
     assert Product.from_json(json.loads(json.dumps(product.to_json()))) == product
 
 
@@ -138,7 +138,7 @@ def test_an_option_of_the_wrong_type_is_named(values: Any) -> None:
 
 
 @pytest.mark.parametrize("pricing", ["$", "$1.2.3", "$ $5", "$9.98$"])
-def test_a_price_that_is_no_number_is_refused(pricing: str) -> None:
+def test_a_price_without_a_number_is_rejected(pricing: str) -> None:
     with pytest.raises(CairnError, match="expected prices such as"):
         clean({**RAW, "pricing": pricing}, ABOUT)
 
@@ -150,6 +150,6 @@ def test_attributes_of_the_wrong_type_are_named(field: str, value: Any) -> None:
         clean(RAW, {**ABOUT, field: value})
 
 
-def test_attributes_that_are_one_text_are_refused_and_not_taken_letter_by_letter() -> None:
+def test_attributes_given_as_one_text_are_rejected() -> None:
     with pytest.raises(CairnError, match="list of texts 'attributes'"):
         clean(RAW, {"attributes": "bright"})

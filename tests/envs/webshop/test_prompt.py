@@ -1,4 +1,4 @@
-"""The published runs' prompt and reply format on WebShop: layout, length, what is shown of a page."""
+"""The published runs' prompt and reply format on WebShop: layout, length, shown part of a page."""
 
 from __future__ import annotations
 

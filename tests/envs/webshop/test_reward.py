@@ -1,4 +1,4 @@
-"""The reward, clause by clause, with the arithmetic; and what buying exactly what is asked for is worth."""
+"""The reward, clause by clause, with the arithmetic; and the reward of buying exactly the requested product."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_every_clause_counts_once() -> None:
     assert found == Score(reward=3 / 5, type=1.0, title=1.0, attributes=1, options=1, price=True, parts=parts)
 
 
-def test_a_product_of_another_type_loses_what_its_clauses_are_worth() -> None:
+def test_a_product_of_another_type_loses_the_values_of_its_clauses() -> None:
     """As above, with another query: 0.5 * (1 + 1 + 1) / 5; the loss is 0.5 * 3 / 5."""
     found = of(
         {"attributes": ("soft",), "query": "other", "product_category": "other", "name": "soft rug of wool and silk"},
@@ -87,7 +87,7 @@ def test_an_attribute_is_met_by_the_products_own_or_by_its_texts(
         ("a" * 23 + "b" * 4, "a" * 23 + "c" * 4, False),  # 1 - 8/54 = 85.19, above 85 and rounded 85
         ("abcde", "abcxde", True),  # 1 - 1/11 = 90.9
         ("abc", "abxd", False),  # 1 - 3/7
-        ("ab\u00e9\u00e9", "ab", True),  # what is not ASCII goes
+        ("ab\u00e9\u00e9", "ab", True),  # characters that are not ASCII are dropped
         ("\u6f22", "\u6f22", False),  # nothing is left, which is like nothing
         ("x-large", "x large", True),
     ],
@@ -110,7 +110,7 @@ def met(chosen: Mapping[str, str], **asked: str) -> int:
         ("coal grey", "coal grey", True),  # bought: grey; asked: ('color', 'coal grey'), of which grey is a word
         ("slate grey", "coal grey", True),  # so is any other grey
         ("coal black", "coal grey", False),
-        ("228blue", "228blue", False),  # bought: blue, which is no word of ('color', '228blue')
+        ("228blue", "228blue", False),  # bought: blue, which is not a word of ('color', '228blue')
         ("navy blue", "navy blue", True),  # blue stands first in the list, navy or not
         ("sky blue", "navy blue", True),
         ("dark red", "dark blue", True),  # dark stands before red
@@ -210,7 +210,7 @@ def test_two_common_parts_of_the_category_path_make_the_same_type(path: str, kin
     assert found.type == kind
 
 
-def test_buying_exactly_what_is_asked_for_is_not_always_worth_1() -> None:
+def test_buying_exactly_the_requested_product_does_not_always_score_1() -> None:
     """The original's ceiling on the 1,000 products."""
     tiny.data_folder()
     shop = open_shop("webshop-1000", "synthetic", 0, 233, 0, 0)

@@ -1,4 +1,4 @@
-"""What every action does on every page, and how an action is read."""
+"""The effect of every action on every page, and how an action is parsed."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_actions_are_read_as_the_originals_pattern_reads_them(action: str) -> No
         ("", "", None),
     ],
 )
-def test_an_action_is_a_name_and_what_stands_in_the_last_brackets(action: str, name: str, argument: str | None) -> None:
+def test_an_action_is_a_name_and_the_text_in_the_last_brackets(action: str, name: str, argument: str | None) -> None:
     assert parse(action) == (name, argument)
 
 
@@ -84,7 +84,7 @@ def test_hostile_brackets_are_read_in_no_time(action: str) -> None:
     assert time.process_time() - begin < 0.2
 
 
-def test_a_search_shows_its_first_page_from_anywhere_and_forgets_what_was_chosen(shop: Catalogue) -> None:
+def test_a_search_shows_its_first_page_from_anywhere_and_resets_the_options(shop: Catalogue) -> None:
     found = State(page="results", keywords=("soft", "rug"), results=(5, 4))  # the shorter text first
     assert search(State(), shop, "soft rug") == found
     for state in (at_item(0, page="features", number=3, options={"color": "red"}), replace(RESULTS, number=9)):
@@ -126,7 +126,7 @@ def test_the_special_word_r_draws_50_products(tmp_path: Path, shop: Catalogue) -
     assert sorted(search(State(), shop, "<r>").results) == list(range(6))  # all, if there are fewer
 
 
-def test_pages_of_results_go_on_without_end_and_back_to_the_first(shop: Catalogue) -> None:
+def test_pages_of_results_continue_without_end_and_back_to_the_first(shop: Catalogue) -> None:
     second = click(RESULTS, shop, "next >")
     assert second == replace(RESULTS, number=2)
     assert click(second, shop, "next >", "next >", "< prev") == replace(RESULTS, number=3)
@@ -139,7 +139,7 @@ def test_a_product_is_opened_and_remembered(shop: Catalogue) -> None:
     assert opened == replace(RESULTS, page="item", item=4, visited=frozenset({4, 5}))
 
 
-def test_options_are_chosen_in_the_order_of_choosing_and_chosen_anew(shop: Catalogue) -> None:
+def test_options_keep_the_order_of_choosing_and_can_be_replaced(shop: Catalogue) -> None:
     state = click(at_item(0), shop, "m", "red", "l")
     assert list(state.options.items()) == [("size", "l"), ("color", "red")]
     assert (state.page, state.item) == ("item", 0)
@@ -167,7 +167,7 @@ def test_back_to_search_clears_everything(shop: Catalogue, page: str) -> None:
     assert click(state, shop, "back to search") == State()
 
 
-def test_options_called_like_buttons_do_what_the_buttons_do_there(shop: Catalogue) -> None:
+def test_options_named_like_buttons_act_like_those_buttons(shop: Catalogue) -> None:
     assert click(at_item(3), shop, "description").page == "description"
     assert click(at_item(3), shop, "next >").options == {"style": "next >"}  # no button of an item's page
     assert click(at_item(3), shop, "plain", "next >").options == {"style": "next >"}
@@ -182,7 +182,9 @@ def test_options_called_like_buttons_do_what_the_buttons_do_there(shop: Catalogu
         ("[us 8]", False), ("us [8", False), ("a\nb", False),
     ],
 )  # fmt: skip
-def test_a_value_can_be_chosen_if_it_can_be_said_and_is_no_buttons_name(value: str, expected: bool) -> None:
+def test_a_value_can_be_chosen_if_an_action_can_contain_it_and_no_button_has_its_name(
+    value: str, expected: bool
+) -> None:
     assert can_choose(value) is expected
 
 
@@ -191,7 +193,7 @@ def test_only_buying_is_a_purchase() -> None:
     assert not any(map(is_purchase, ("Buy Now", "buy", "search")))
 
 
-def test_states_are_not_changed_by_what_follows(shop: Catalogue) -> None:
+def test_later_clicks_do_not_change_earlier_states(shop: Catalogue) -> None:
     before = at_item(0, options={"color": "red"})
     click(before, shop, "s")
     click(before, shop, "coal grey")

@@ -61,7 +61,9 @@ def test_the_originals_files_are_found(
     assert opened().catalogue is shop.catalogue
 
 
-def test_what_is_missing_is_named_with_where_it_was_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_of_missing_data_names_the_file_and_the_searched_places(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(MissingDataError, match=r"items_shuffle_1000\.json' \(looked at: nowhere") as refused:
         opened()
     assert "source='generated'" in str(refused.value)
@@ -134,7 +136,7 @@ def test_products_are_read_one_at_a_time(tmp_path: Path) -> None:
         next(products)
 
 
-def test_human_goals_come_from_a_file_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_human_goals_are_read_from_a_separate_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CAIRN_DATA", str(tmp_path))
     write_all(tmp_path)
     with pytest.raises(MissingDataError, match=r"items_human_ins\.json"):

@@ -1,4 +1,4 @@
-"""Which goals are held out, by every protocol, and what is refused."""
+"""Held-out goals, by every protocol, and rejected settings."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_by_product_divides_all_goals_and_shares_no_product(shop: Shop) -> None:
 
 
 def test_a_product_stays_on_its_side_in_a_larger_shop(shop: Shop, tmp_path: Path) -> None:
-    """What is held out in a small shop is held out in the large one, and whatever the order of the data is."""
+    """Goals held out in a small shop are held out in the large one, for any order of the data."""
     catalogue = tiny.catalogue(tmp_path, *(shop.catalogue[number] for number in reversed(range(50, 200))))
     other = Shop(catalogue, Goals(catalogue))
     for split in SPLITS:
@@ -79,7 +79,7 @@ def test_another_order_is_refused_but_by_gigpo(shop: Shop, protocol: Protocol) -
 
 
 @pytest.mark.parametrize("protocol", ["original", "gigpo"])
-def test_protocols_without_validation_goals_say_so(shop: Shop, protocol: Protocol) -> None:
+def test_protocols_without_validation_goals_raise_an_error(shop: Shop, protocol: Protocol) -> None:
     with pytest.raises(ConfigError, match="has train and test"):
         indices(shop, protocol, "valid", SEED)
 

@@ -1,4 +1,4 @@
-"""The web shop's pages against the text shop: the same states, scores and choices, whoever clicks and however."""
+"""The web shop's pages against the text shop: the same states, scores and choices, for every kind of click."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_an_oracles_episodes_in_the_original_shop_are_the_text_shops() -> None:
         assert visitor.state["score"] == shop.env.best_score(task)
 
 
-def test_what_a_page_offers_is_what_the_text_shop_takes_and_chosen_options_are_checked(client: TestClient) -> None:
+def test_the_text_shop_accepts_all_links_of_a_page_and_chosen_options_are_checked(client: TestClient) -> None:
     rng, pages, num_checked = random.Random(0), set(), 0
     for task in [f"goal/{number}" for number in range(16)]:
         visitor, shop = Visitor(client, task), TextShop(task)
@@ -71,7 +71,7 @@ def test_what_a_page_offers_is_what_the_text_shop_takes_and_chosen_options_are_c
     assert num_checked > 10
 
 
-def test_options_named_like_buttons_or_like_each_other_do_what_they_do_in_the_text_shop(
+def test_options_named_like_buttons_or_like_each_other_act_as_in_the_text_shop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     catalogue = tiny.catalogue(tmp_path)
@@ -118,7 +118,7 @@ def item_page(client: TestClient, task: str = "goal/5") -> tuple[Visitor, TextSh
     return visitor, shop
 
 
-def test_a_page_that_is_out_of_date_does_nothing_and_says_so(client: TestClient) -> None:
+def test_an_action_on_an_outdated_page_does_nothing_and_shows_a_notice(client: TestClient) -> None:
     visitor, shop = item_page(client)
     old = visitor.page
     visitor.act("click[description]")
@@ -165,7 +165,7 @@ def test_buying_twice_buys_once(client: TestClient) -> None:
         ("click", "Back To SEARCH", ""),
     ],
 )
-def test_what_is_posted_does_what_it_does_in_the_text_shop(
+def test_a_posted_action_has_the_same_effect_as_in_the_text_shop(
     client: TestClient, field: str, value: str, notice: str
 ) -> None:
     visitor, shop = item_page(client)
@@ -176,7 +176,7 @@ def test_what_is_posted_does_what_it_does_in_the_text_shop(
     assert (shop.env.session.page == "item") is bool(notice)
 
 
-def test_an_episode_without_turns_left_says_so_and_takes_nothing_more() -> None:
+def test_an_episode_without_turns_left_shows_a_notice_and_accepts_no_action() -> None:
     client = TestClient(make_app(WebShopEnv(**SHOP, turn_limit=2)), base_url=HOST)
     visitor, shop = Visitor(client, "goal/5"), TextShop("goal/5", turn_limit=2)
     for action in ("search[a thing]", "click[next >]"):

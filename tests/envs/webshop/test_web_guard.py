@@ -1,4 +1,4 @@
-"""Who may ask a served page for what: hosts, origins, sizes, and the headers of every answer."""
+"""Access rules of a served page: hosts, origins, sizes, and the headers of every answer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FORM = {"content-type": "application/x-www-form-urlencoded"}
 
 
 class Site:
-    """Counts what reaches it."""
+    """Counts the requests that reach it."""
 
     def __init__(self) -> None:
         self.bodies: list[bytes] = []
@@ -95,7 +95,7 @@ def test_a_body_may_be_as_long_as_the_limit_and_no_longer(site: Site) -> None:
     def pieces(count: int) -> Iterator[bytes]:  # sent without a length
         yield from (b"x" for _ in range(count))
 
-    def send(content: Any) -> int:  # Any: what the client takes
+    def send(content: Any) -> int:  # Any: every content that the client takes
         return site.client.post("/", content=content, headers=FORM).status_code
 
     assert send(b"x" * MAX_BODY) == 200
@@ -108,7 +108,7 @@ def test_a_body_may_be_as_long_as_the_limit_and_no_longer(site: Site) -> None:
     assert len(site.bodies) == 3
 
 
-def test_a_body_that_breaks_off_reaches_nobody(site: Site) -> None:
+def test_an_incomplete_body_does_not_reach_the_site(site: Site) -> None:
     import anyio
 
     arriving = [{"type": "http.request", "body": b"click=buy", "more_body": True}, {"type": "http.disconnect"}]

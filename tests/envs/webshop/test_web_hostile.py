@@ -29,7 +29,7 @@ ATTACKS = [
     "<input type=hidden name=at value=0><button name=click value='buy now'>",
     "x" * 3000,
 ]
-SHOWN = {  # what stands before the attack on each kind of page; "find N" is the instruction
+SHOWN = {  # the text before the attack on each kind of page; "find N" is the instruction
     "start": [], "search": ["find {}"], "results": ["thing", "find {}"], "item": ["thing", "kind", "find {}"],
     "description": ["about", "thing"], "features": ["first", "second"], "reviews": ["thing"],
     "attributes": ["good", "category", "query", "path"], "done": ["thing", "kind"],
@@ -127,7 +127,7 @@ def test_choosing_a_hostile_option_on_the_page_is_choosing_it_in_the_text_shop(
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_what_is_posted_comes_back_escaped(attack: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_posted_text_is_escaped_in_the_answer(attack: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     env = shop_of(tmp_path / "shop", ["harmless"], monkeypatch)
     client = TestClient(make_app(env), base_url=HOST)
     answer = client.post(

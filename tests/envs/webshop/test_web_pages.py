@@ -1,4 +1,4 @@
-"""What the web shop's pages are made of: landmarks, names, labels and roles, and nothing from elsewhere."""
+"""Structure of the web shop's pages: landmarks, names, labels and roles, and nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_start_page_offers_the_chosen_task() -> None:
         make_app(env, "goal/no")
 
 
-def test_equal_states_have_equal_pages_and_no_page_tells_the_episode(client: TestClient) -> None:
+def test_equal_states_have_equal_pages_and_no_page_contains_the_episodes_id(client: TestClient) -> None:
     one, other = Visitor(client, "goal/1"), Visitor(client, "goal/1")
     other.act("search[anything]")
     other.act("click[back to search]")
@@ -42,7 +42,7 @@ def test_equal_states_have_equal_pages_and_no_page_tells_the_episode(client: Tes
     assert len({one.address, other.address}) == 2
 
 
-def test_every_page_has_what_programs_read_it_by(client: TestClient) -> None:
+def test_every_page_has_landmarks_labels_and_roles_for_programs(client: TestClient) -> None:
     visitor, titles = Visitor(client, "goal/5"), set()
     instruction = WebShopEnv(**SHOP).goal("goal/5").instruction
     for action in ("search[<r>]", "click[next >]", "click[]", "click[features]", "click[< prev]", "click[buy now]", ""):

@@ -1,4 +1,4 @@
-"""Which episodes the web shop's server keeps, and what it says to requests that cannot be met."""
+"""Episodes that the web shop's server keeps, and its answers to requests that cannot be met."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_server_needs_tasks_and_room() -> None:
         make_app(WebShopEnv(num_products=1, split="test"))
 
 
-def test_the_episode_left_alone_longest_makes_room_and_its_visitor_is_told(client: TestClient) -> None:
+def test_the_least_recently_used_episode_is_dropped_and_its_visitor_gets_an_error(client: TestClient) -> None:
     kept, dropped, *_ = visitors = [Visitor(client, "goal/1") for _ in range(3)]
     kept.look()
     visitors.append(Visitor(client, "goal/1"))  # there is room for three
@@ -78,7 +78,7 @@ def test_the_episode_left_alone_longest_makes_room_and_its_visitor_is_told(clien
         ("POST", "EPISODE/act", {"data": {f"f{i}": "" for i in range(20)}}, 400, "read as"),
     ],
 )
-def test_a_wrong_request_is_told_what_is_wrong_and_changes_nothing(
+def test_a_wrong_request_gets_an_error_and_changes_nothing(
     client: TestClient, method: str, path: str, sent: dict[str, Any], status: int, said: str
 ) -> None:
     visitor = Visitor(client, "goal/1")

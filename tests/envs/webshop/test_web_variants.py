@@ -1,4 +1,4 @@
-"""Environments made of the web shop, through its pages: what they show is shown, what they offer can be clicked."""
+"""Environments made of the web shop, through its pages: the page shows their texts and offers their actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A shop small enough to work out by hand, what tests make goals and products of, and the places of the real data.
+"""A shop small enough to work out by hand, factories of goals and products for tests, and the places of the real data.
 
 ::
 
@@ -27,7 +27,7 @@ from cairn.envs.webshop.goals import NO_LIMIT, ShoppingGoal
 from cairn.envs.webshop.pages import State
 from cairn.envs.webshop.products import Product
 
-Make = Callable[..., WebShopEnv]  # what the fixture `tiny_env` is
+Make = Callable[..., WebShopEnv]  # the type of the fixture `tiny_env`
 _PRODUCT = Product(
     asin="X000000000",
     name="Plain Thing",
@@ -118,7 +118,7 @@ def task_with(env: WebShopEnv, **options: str) -> str:
 
 
 def start(env: WebShopEnv, *actions: str, task: str = "goal/0") -> tuple[str, dict[str, Any]]:  # Any: `info`
-    """Begin a task and do what must not end it; return the last text and info."""
+    """Begin a task and take actions that must not end it; return the last text and info."""
     text, info = env.reset(seed=0, options={"task": task})
     for action in actions:
         text, reward, terminated, _, info = env.step(action)
@@ -132,7 +132,7 @@ def short(text: str) -> str:
 
 
 def data_folder() -> Path:
-    """Return the folder of the original's files; skip the test where there is none."""
+    """Return the folder of the original's files; skip the test if it is missing."""
     folder = Path(os.environ.get("CAIRN_DATA", "nowhere")) / "webshop"
     if not (folder / "items_shuffle_1000.json.gz").is_file():
         pytest.skip(

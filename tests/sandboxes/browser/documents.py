@@ -1,4 +1,4 @@
-"""Documents for a real Chromium, and what they come to show."""
+"""Documents for a real Chromium, and their final content."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def evaluated(page: BrowserPage, expression: str) -> Any:  # Any: JSON
 
 
 def shown(browser: Browser, page: BrowserPage, document: str, expression: str = "c.textContent", seed: int = 0) -> Any:
-    """Return what an expression is in a document when it is at rest."""
+    """Return the value of an expression in a document at rest."""
 
     async def look() -> Any:
         await page.begin({"site": Documents({"/": document})}, "http://site/", seed)

@@ -1,4 +1,4 @@
-"""A real Chromium: what a page shows its document, what documents cannot do, and what is left of them."""
+"""A real Chromium: facts that a page shows its document, limits of documents, and cleanup."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_documents_that_were_left_do_not_stay_in_memory(browser: Browser, page: 
     assert browser.run(go()) <= 2
 
 
-def test_a_step_waits_for_what_it_asks_of_the_network(browser: Browser, page: BrowserPage) -> None:
+def test_a_step_waits_for_its_network_requests(browser: Browser, page: BrowserPage) -> None:
     documents = {"/": "<form method=post action=/go><button>Go</button></form>", "/after": "<h1>After</h1>"}
 
     async def post() -> tuple[str, str]:
@@ -66,7 +66,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("how", sampled_params(["location = '/slow'", "setTimeout(() => a.click(), 50)"], parts=2))
-def test_a_step_waits_for_a_document_that_is_slow_to_come(browser: Browser, page: BrowserPage, how: str) -> None:
+def test_a_step_waits_for_a_slow_document(browser: Browser, page: BrowserPage, how: str) -> None:
     documents = {"/": "<a id=a href=/slow>x</a>", "/slow": TICKS}
 
     async def go() -> list[object]:
@@ -79,7 +79,7 @@ def test_a_step_waits_for_a_document_that_is_slow_to_come(browser: Browser, page
 
 
 @pytest.mark.usefixtures("impatient")
-def test_time_that_stands_still_for_nothing_is_made_to_go_on(
+def test_time_that_stopped_without_a_pending_request_is_restarted(
     browser: Browser, page: BrowserPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert shown(browser, page, TICKS, "ticks") >= 20
@@ -97,7 +97,9 @@ def test_time_that_stands_still_for_nothing_is_made_to_go_on(
     assert browser.run(evaluated(page, "ticks")) >= 30  # more, where a busy machine looked as if it stood still again
 
 
-def test_an_answer_that_nobody_waits_for_any_more_is_no_fault_of_the_loop(browser: Browser, page: BrowserPage) -> None:
+def test_a_late_answer_without_a_waiting_caller_causes_no_error_of_the_event_loop(
+    browser: Browser, page: BrowserPage
+) -> None:
     faults: list[Any] = []  # Any: asyncio's contexts
 
     async def go() -> None:
@@ -120,7 +122,7 @@ def test_an_answer_that_nobody_waits_for_any_more_is_no_fault_of_the_loop(browse
     assert not faults
 
 
-def test_what_is_due_when_a_step_ends_is_done_however_soon_chromium_tells_of_its_end(
+def test_work_that_is_due_at_the_end_of_a_step_is_done_before_the_step_ends(
     browser: Browser, page: BrowserPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert shown(browser, page, TICKS, "ticks") == 20
@@ -151,9 +153,7 @@ def test_a_script_is_run_once_the_first_document_has_loaded(browser: Browser, pa
     assert browser.run(go()) == ["complete 31" if picture else "complete 0", ""]
 
 
-def test_what_is_called_knows_the_document_that_is_shown_and_is_not_seen_by_it(
-    browser: Browser, page: BrowserPage
-) -> None:
+def test_a_called_script_sees_the_shown_document_and_is_invisible_to_it(browser: Browser, page: BrowserPage) -> None:
     sites = {name: Documents({"/": f"<p>{name}</p><script>mine = 1</script>"}) for name in ("one", "two")}
     script = "globalThis.count ??= 0; globalThis.mine = 2; var text = () => [document.body.innerText, ++count, mine]"
 
@@ -186,7 +186,7 @@ class Kept:
         await HTMLResponse(self._document, headers={"Cache-Control": "max-age=999, immutable"})(scope, receive, send)
 
 
-def test_nothing_is_left_by_documents_that_come_from_the_cache(browser: Browser, page: BrowserPage) -> None:
+def test_cached_documents_leave_nothing_behind(browser: Browser, page: BrowserPage) -> None:
     site = Kept(f"""{SHOWS % "localStorage.x, sessionStorage.x, document.cookie"}<script>
         localStorage.x = sessionStorage.x = 1; document.cookie = 'a=b';
         indexedDB.databases().then(found => {{ c.textContent += found.length; indexedDB.open('d') }})</script>""")
@@ -231,7 +231,7 @@ def test_nothing_is_left_by_tabs_that_documents_open(browser: Browser, page: Bro
     assert site.num_asked == 1
 
 
-def test_what_is_kept_of_a_site_is_not_shown_where_there_is_no_such_site(browser: Browser, page: BrowserPage) -> None:
+def test_cached_pages_of_a_site_are_not_shown_when_the_site_is_missing(browser: Browser, page: BrowserPage) -> None:
     site = Kept("<p id=c>kept<script src=http://other/></script>")
 
     async def look(sites: Mapping[str, Any]) -> tuple[str, list[str]]:  # Any: ASGI applications
@@ -257,7 +257,7 @@ async def click(page: BrowserPage, x: float = 50, y: float = 50) -> None:
 BUTTON = "<p id=c></p><button id=b style='position: fixed; inset: 0'></button><script>%s</script>"
 
 
-def test_what_a_click_begins_goes_on_at_its_time(browser: Browser, page: BrowserPage) -> None:
+def test_timers_of_a_click_fire_at_their_time(browser: Browser, page: BrowserPage) -> None:
     document = (
         BUTTON
         % """b.onclick = () => {
@@ -282,7 +282,7 @@ SHOWS_OTHER = """<style>#c:hover { width: 77px }</style><script>
 
 
 @pytest.mark.parametrize("when", ["show()", "setTimeout(show, 60)"])
-def test_what_comes_to_lie_under_the_mouse_knows_at_the_end_of_the_step(
+def test_an_element_that_moves_under_the_mouse_gets_events_by_the_end_of_the_step(
     browser: Browser, page: BrowserPage, when: str
 ) -> None:
     document = BUTTON % "" + SHOWS_OTHER.replace("WHEN", when)
@@ -332,7 +332,7 @@ def test_each_page_has_a_clipboard_of_its_own(browser: Browser, page: BrowserPag
         ]  # fmt: skip
 
 
-def test_documents_may_choose_what_is_copied_and_refuse_what_is_pasted(browser: Browser, page: BrowserPage) -> None:
+def test_documents_may_change_the_copied_text_and_reject_a_paste(browser: Browser, page: BrowserPage) -> None:
     document = FIELD % (
         "x",
         """
@@ -352,7 +352,7 @@ def test_documents_may_choose_what_is_copied_and_refuse_what_is_pasted(browser: 
     assert browser.run(go()) == ["x", "chosen", "x", ["chosen"]]
 
 
-def test_what_is_copied_in_a_frame_is_pasted_around_it(browser: Browser, page: BrowserPage) -> None:
+def test_text_copied_in_a_frame_is_pasted_outside_it(browser: Browser, page: BrowserPage) -> None:
     documents = {"/": "<iframe id=f src=/in></iframe><input id=a>", "/in": FIELD % ("within", "")}
 
     async def go() -> str:
@@ -383,7 +383,9 @@ def test_answers_are_kept_beyond_a_lease_only_if_they_never_change(
     assert "".join(browser.run(look(seed)) for seed in range(3)) == seen
 
 
-def test_no_address_but_the_sites_is_reached_and_what_was_asked_is_told(browser: Browser, page: BrowserPage) -> None:
+def test_only_addresses_of_the_sites_are_reachable_and_other_requests_are_reported(
+    browser: Browser, page: BrowserPage
+) -> None:
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         server.listen()
@@ -408,7 +410,7 @@ def test_no_address_but_the_sites_is_reached_and_what_was_asked_is_told(browser:
         ("<script>confirm('sure?') || (document.title = 'declined')</script>", "confirm: sure?"),
     ],
 )
-def test_what_is_refused_or_answered_at_once_is_noted(
+def test_refused_requests_and_closed_dialogs_are_noted(
     browser: Browser, page: BrowserPage, document: str, notice: str
 ) -> None:
     shown(browser, page, document, "1")
@@ -431,7 +433,7 @@ def test_documents_open_no_tabs_by_themselves_and_few_when_clicked(browser: Brow
 
 
 @pytest.mark.parametrize("is_late", [False, True])
-def test_tabs_that_no_step_has_taken_in_do_not_come_in_the_next_lease(
+def test_tabs_that_no_step_has_adopted_are_not_in_the_next_lease(
     browser: Browser, page: BrowserPage, is_late: bool
 ) -> None:
     opener, opened = "<button onclick='window.open()' style='position: fixed; inset: 0'>", page._opened
@@ -475,7 +477,7 @@ SCROLLS = "<p style='height: 3000px'></p><script>onscroll = () => document.title
 
 
 def scrolled(browser: Browser) -> tuple[str, bytes]:
-    """Return what a document has learned of a scroll long after it began, and its picture."""
+    """Return the scroll events that a document received long after its start, and its picture."""
 
     async def go(page: BrowserPage) -> tuple[str, bytes]:
         await page.tab.call("", "scrollBy(0, 70)")
@@ -488,10 +490,10 @@ def scrolled(browser: Browser) -> tuple[str, bytes]:
         return browser.run(go(page))
 
 
-def test_where_chromium_makes_frames_by_itself_documents_learn_and_pictures_come_as_well(
+def test_without_begin_frame_control_events_and_pictures_are_the_same(
     browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As Chromiums with a window do: here the shell, which is not told to, and whose frames wait for nobody."""
+    """As Chromiums with a window do: here the shell, without that setting, whose frames wait for nobody."""
     arguments = [each for each in chromium._ARGUMENTS if each != "--enable-begin-frame-control"]
     other = Browser(BrowserConfig(width=400, height=300))
     with monkeypatch.context() as patched:
@@ -541,7 +543,7 @@ def test_no_service_worker_is_kept(browser: Browser, page: BrowserPage) -> None:
         await HTMLResponse(document, media_type=kind)(scope, receive, send)
 
     async def go() -> object:
-        await page.begin({"localhost": site}, "http://localhost/", 0)  # others are no secure context, which it takes
+        await page.begin({"localhost": site}, "http://localhost/", 0)  # the API needs a secure context
         await page.settle()
         return await evaluated(page, "isSecureContext && 'serviceWorker' in navigator")
 
@@ -550,9 +552,7 @@ def test_no_service_worker_is_kept(browser: Browser, page: BrowserPage) -> None:
 
 
 @pytest.mark.parametrize("when", [0, 150])
-def test_an_empty_tab_stands_in_for_the_last_one_if_that_is_closed(
-    browser: Browser, page: BrowserPage, when: int
-) -> None:
+def test_an_empty_tab_replaces_the_last_tab_when_it_is_closed(browser: Browser, page: BrowserPage, when: int) -> None:
     document = f"<script>setTimeout(() => {{ for (;;) alert('more') }}, {when})</script>"
     assert shown(browser, page, document, "location.href") == "about:blank"
     assert shown(browser, page, SHOWS % 6) == "6"
@@ -640,7 +640,7 @@ def test_a_browser_that_has_grown_while_its_pages_are_leased_ends_with_the_last_
     browser.close()
 
 
-def test_pages_that_come_back_after_their_browser_was_closed_are_gone() -> None:
+def test_pages_returned_after_their_browser_was_closed_are_dropped() -> None:
     browser = Browser(BrowserConfig(width=400, height=300))
     page = browser.take()
     browser.close()
@@ -687,7 +687,7 @@ def in_time(work: Callable[[], object]) -> bool:
     return not thread.is_alive()
 
 
-def test_a_page_can_be_let_go_of_wherever_the_garbage_collector_runs(browser: Browser) -> None:
+def test_a_page_can_be_released_from_any_thread_of_the_garbage_collector(browser: Browser) -> None:
     page = browser.take()
     with browser._lock:
         assert in_time(lambda: browser.let_go(page))
@@ -695,7 +695,7 @@ def test_a_page_can_be_let_go_of_wherever_the_garbage_collector_runs(browser: Br
         assert again is page
 
 
-def test_a_page_that_is_slow_to_close_keeps_nobody_waiting(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_that_is_slow_to_close_blocks_no_other_page(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
     slow, other = browser.take(), browser.take()
     is_closing, may_end, close = threading.Event(), threading.Event(), slow.close
 
@@ -716,7 +716,7 @@ def test_a_page_that_is_slow_to_close_keeps_nobody_waiting(browser: Browser, mon
     browser.give_back(other)
 
 
-def test_without_a_browser_it_is_said_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_of_a_missing_browser_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError, match="'/no/such' is not a program"):
         find_browser("/no/such")
     monkeypatch.setenv("PATH", "/nowhere")
@@ -740,7 +740,9 @@ def written(path: Path, script: str) -> str:
         ("something else", SandboxFailure, "does not start: something else"),
     ],
 )
-def test_a_browser_that_does_not_start_says_why(tmp_path: Path, line: str, kind: type[Exception], told: str) -> None:
+def test_the_error_of_a_browser_that_does_not_start_names_the_cause(
+    tmp_path: Path, line: str, kind: type[Exception], told: str
+) -> None:
     path = written(tmp_path / "chrome", f"echo '{line}' >&2; exit 1")
     browser = Browser(BrowserConfig(path=path))
     with pytest.raises(kind, match=told):
@@ -751,7 +753,7 @@ def test_a_browser_that_does_not_start_says_why(tmp_path: Path, line: str, kind:
 @pytest.mark.parametrize(
     ("user", "setting", "is_off"), [(0, None, True), (1000, None, False), (0, True, False), (1000, False, True)]
 )
-def test_chromium_has_its_sandbox_where_the_setting_says_so_or_the_process_is_not_root(
+def test_chromium_has_its_sandbox_if_enabled_or_if_the_process_is_not_root(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, user: int, setting: bool | None, is_off: bool
 ) -> None:
     monkeypatch.setattr("os.geteuid", lambda: user)

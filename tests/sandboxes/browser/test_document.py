@@ -1,4 +1,4 @@
-"""What a real Chromium shows its documents of time, chance and movement: the same, whatever the machine does."""
+"""Time, chance and movement in documents of a real Chromium: the same on a fast and on a slow machine."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_the_same_seed_gives_the_same_document_in_a_page_that_others_have_had(br
     assert first.split()[0] == str(BEGINNING_MS)
 
 
-CLOCKS = {  # what is told by each as a document begins
+CLOCKS = {  # the time of each clock at the start of a document
     "Date.now()": BEGINNING_MS,
     "performance.now()": 0,
     "performance.timeOrigin": BEGINNING_MS,
@@ -61,7 +61,7 @@ def test_every_clock_of_a_document_begins_at_the_same_moment(browser: Browser, p
         assert dict(zip(CLOCKS, told, strict=True)) == CLOCKS
 
 
-def test_every_clock_of_a_document_goes_on_by_what_steps_give_however_long_an_agent_thinks(
+def test_every_clock_of_a_document_advances_by_steps_and_not_by_an_agents_thinking_time(
     browser: Browser, page: BrowserPage
 ) -> None:
     document = """<p id=c>x</p><script>
@@ -82,7 +82,7 @@ def test_every_clock_of_a_document_goes_on_by_what_steps_give_however_long_an_ag
     assert browser.run(go()) == [STEP_MS] * 5
 
 
-def test_what_is_idle_has_its_turn_in_every_step(browser: Browser, page: BrowserPage) -> None:
+def test_idle_callbacks_run_in_every_step(browser: Browser, page: BrowserPage) -> None:
     document = """<p id=c></p><script>
     requestIdleCallback(left => c.textContent = left.timeRemaining())
     cancelIdleCallback(requestIdleCallback(() => c.textContent += "!"))
@@ -90,7 +90,7 @@ def test_what_is_idle_has_its_turn_in_every_step(browser: Browser, page: Browser
     assert shown(browser, page, document) == "10"
 
 
-def test_what_an_answer_says_of_its_last_change_is_told(browser: Browser, page: BrowserPage) -> None:
+def test_the_document_shows_the_last_modified_header_of_the_answer(browser: Browser, page: BrowserPage) -> None:
     answer = HTMLResponse(SHOWS % "document.lastModified", headers={"Last-Modified": "Mon, 01 Jan 2024 10:00:00 GMT"})
 
     async def look() -> Any:  # Any: JSON
@@ -100,11 +100,11 @@ def test_what_an_answer_says_of_its_last_change_is_told(browser: Browser, page: 
     assert browser.run(look()) == "01/01/2024 10:00:00"
 
 
-def test_time_goes_on_by_what_a_step_gives(browser: Browser, page: BrowserPage) -> None:
+def test_time_advances_by_the_duration_of_a_step(browser: Browser, page: BrowserPage) -> None:
     assert shown(browser, page, TICKS, f"[ticks, frames_, Date.now() - {BEGINNING_MS}]") == [20, 13, 200]
 
 
-def test_what_wants_the_focus_at_first_has_it(browser: Browser, page: BrowserPage) -> None:
+def test_an_element_with_autofocus_has_the_focus(browser: Browser, page: BrowserPage) -> None:
     assert shown(browser, page, "<input><input autofocus id=wants>", "document.activeElement.id") == "wants"
 
 
@@ -172,7 +172,7 @@ setTimeout(() => scrollTo({top: (5000 - innerHeight) / 2, behavior: "smooth"}), 
         pytest.param(SCROLLED, "Math.round(p.getBoundingClientRect().x)", 50, id="by-scrolling-and-not-by-time"),
     ],
 )
-def test_what_moves_is_at_its_end_and_its_document_has_learned_of_it_when_a_step_is_over(
+def test_animations_are_finished_and_their_events_are_delivered_at_the_end_of_a_step(
     browser: Browser, page: BrowserPage, document: str, expression: str, expected: object
 ) -> None:
     async def look(thinks_s: float) -> Any:  # Any: JSON

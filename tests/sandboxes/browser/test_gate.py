@@ -13,7 +13,7 @@ ASKED = "GET {} HTTP/1.1\r\nHost: site\r\nConnection: close\r\n\r\n"
 
 
 def answered(*targets: str) -> tuple[list[str], list[Scope]]:
-    """Return the status of each answer, and what a site called `site` was asked."""
+    """Return the status of each answer, and the requests to a site called `site`."""
     asked = list[Scope]()
 
     async def site(scope: Scope, receive: Any, send: Any) -> None:  # Any: ASGI's
@@ -49,11 +49,11 @@ def test_only_sites_are_answered_for() -> None:
 @pytest.mark.parametrize(
     ("target", "path"), [("/f/a%23b%3Fc", "/f/a#b?c"), ("/a%20%C3%A9", "/a \u00e9"), ("/a;b", "/a;b"), ("", "/")]
 )
-def test_sites_are_told_the_whole_path(target: str, path: str) -> None:
+def test_sites_receive_the_whole_path(target: str, path: str) -> None:
     _, (scope,) = answered(f"http://site{target}?q=%23")
     assert (scope["path"], scope["raw_path"], scope["query_string"]) == (path, target.encode() or b"/", b"q=%23")
 
 
-def test_requests_are_parsed_by_h11_whatever_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_are_always_parsed_by_h11(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("uvicorn.protocols.http.auto.AutoHTTPProtocol", asyncio.Protocol)  # uvicorn's choice
     assert answered("http://site/")[0] == ["200"]

@@ -52,7 +52,7 @@ def make_image(*changes: str, tag: str = IMAGE) -> None:
 
 
 def remove_images() -> None:
-    """Remove what tests have made."""
+    """Remove the images of the tests."""
     connection = docker_engine.connect()
     with contextlib.closing(connection), contextlib.suppress(docker_engine.EngineError), docker_engine.errors_told():
         for name in ("cairn-test", "cairn-sandbox"):
@@ -63,7 +63,7 @@ def remove_images() -> None:
 def _trouble() -> str | None:
     try:
         docker_engine.connect().close()
-    except Exception as error:  # noqa: BLE001  (whatever it is, these tests cannot run)
+    except Exception as error:  # noqa: BLE001  (any error means that these tests cannot run)
         return f"no Docker engine: {error}"
     return None
 
@@ -99,7 +99,7 @@ def _answers(address: str) -> bool:
 
 
 def _root() -> bytes:
-    """Return a root file system as a tape archive: Python, its library, a few programs, and what they link to."""
+    """Return a root file system as a tape archive: Python, its library, a few programs, and their shared libraries."""
     programs = [str(_PYTHON), *(found for name in _PROGRAMS if (found := shutil.which(name, path="/usr/bin")))]
     library = Path("/usr/lib") / _PYTHON.resolve().name
     linked = _linked([*programs, *map(str, library.glob("lib-dynload/*.so"))])
@@ -107,7 +107,7 @@ def _root() -> bytes:
     with tarfile.open(fileobj=archive, mode="w", dereference=True) as tar:
         for name in ("proc", "dev", "sys", "tmp", "etc"):
             _add_folder(tar, name, 0o755)
-        for name in ("data", "open"):  # that anyone may write to, if nothing else stands in the way
+        for name in ("data", "open"):  # folders that anyone may write to, unless another rule forbids it
             _add_folder(tar, name, 0o777)
         for path in sorted({*programs, *linked, "/usr/bin/python3"}):
             tar.add(path, path.lstrip("/"))

@@ -1,4 +1,4 @@
-"""What bubblewrap alone promises, and what it says where it cannot work."""
+"""Promises of bubblewrap alone, and its errors on machines where it cannot work."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ time.sleep(9)
 """
 
 
-def test_a_place_of_its_own() -> None:
+def test_a_session_has_its_own_namespaces_and_folder() -> None:
     source = """
 import os, socket
 print(os.getpid(), os.getuid(), socket.gethostname(), sorted(os.listdir("/")), os.listdir("/work"), os.getcwd())
@@ -72,7 +72,7 @@ def test_folders_of_the_host_by_request_and_read_only() -> None:
             new_sandbox("bubblewrap", binds=[path])
 
 
-def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_name_the_missing_requirement(monkeypatch: pytest.MonkeyPatch) -> None:
     sandbox = usable("bubblewrap")
     elsewhere = new_sandbox("bubblewrap", python="/usr/bin/python9")
     with pytest.raises(CairnError, match=r"cannot be used: there is no /usr/bin/python9; install Python"):
@@ -85,7 +85,7 @@ def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         sandbox.session()
 
 
-def test_a_launcher_that_fails_is_told_with_its_words() -> None:
+def test_the_error_of_a_launcher_that_fails_contains_its_output() -> None:
     usable("bubblewrap")
     sandbox = new_sandbox("bubblewrap", binds=["/no/such/folder"])
     with pytest.raises(SandboxFailure, match="did not start: bwrap: Can't find source path /no/such/folder"):
@@ -106,7 +106,10 @@ def test_without_control_groups_the_watch_holds_memory_and_processes(monkeypatch
 
 
 def test_a_supervisor_that_falls_to_the_memory_limit_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel may choose it among many small processes: the program is told, and the session goes on, empty."""
+    """The kernel may choose the supervisor among many small processes.
+
+    The program then ends with the memory limit, and the session continues, empty.
+    """
     with usable("bubblewrap").session(Limits(memory_bytes=64 << 20)) as session:
         if not session._place._group.limits_memory:  # type: ignore[attr-defined]  # of a local place
             pytest.skip("no control groups to write to")

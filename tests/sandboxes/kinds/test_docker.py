@@ -1,4 +1,4 @@
-"""What containers keep programs from, what of them is left, and what is said where there is no engine."""
+"""Containers: blocked actions of programs, cleanup, and errors without an engine."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_which_engines_are_of_this_machine(monkeypatch: pytest.MonkeyPatch, wher
     assert docker_engine.is_of_this_machine() is is_here
 
 
-# -- what programs are kept from ---------------------------------------------------------------------------------------
+# -- blocked actions ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("who", "least_filters"), [("self", 2), ("1", 1)])
@@ -142,7 +142,7 @@ def test_programs_and_their_supervisor_have_no_rights_and_gain_none(
         "import bootstrap",
     ],
 )
-def test_what_programs_try_is_refused(session: Session, code: str) -> None:
+def test_forbidden_actions_of_programs_fail(session: Session, code: str) -> None:
     result = session.run_python(code)
     assert result.exit_code == 1, result
     assert result.stderr.decode().splitlines()[-1].split(":")[0] in (
@@ -161,7 +161,7 @@ def test_the_supervisor_cannot_be_ended_or_led_astray(session: Session) -> None:
     session.reset()
 
 
-def test_there_is_no_network_and_no_name_of_the_host(session: Session) -> None:
+def test_a_container_has_no_network_and_not_the_name_of_the_host(session: Session) -> None:
     assert session.run_python("import socket; print(socket.gethostname())").stdout == b"sandbox\n"
     links = session.run(["cat", "/proc/net/dev"]).stdout.decode().splitlines()[2:]
     assert [line.split(":")[0].strip() for line in links] == ["lo"]
@@ -183,11 +183,11 @@ def test_programs_may_be_run_from_the_work_folder_and_see_the_images_environment
     assert session.run(["./tool"]).stdout == b"image /work\n"
 
 
-def test_what_cannot_be_seen_from_within_is_asked_of_the_engine(session: Session, engine: Any) -> None:
+def test_the_engine_reports_the_settings_that_are_invisible_from_within(session: Session, engine: Any) -> None:
     (name,) = [name for name, state in containers(engine).items() if state == "running"]
     told = engine.inspect_container(name)
     host = told["HostConfig"]
-    assert host["LogConfig"]["Type"] == "none"  # it keeps nothing of what is said
+    assert host["LogConfig"]["Type"] == "none"  # it keeps no output
     assert (host["NetworkMode"], host["IpcMode"], host["Privileged"]) == ("none", "private", False)
     assert (host["Memory"], host["MemorySwap"]) == (96 * MIB, 96 * MIB)
     assert (host["PidsLimit"], host["CpuQuota"], host["CpuPeriod"]) == (17, 100_000, 100_000)
@@ -211,10 +211,12 @@ def test_no_attack_succeeds(sandbox: Docker) -> None:
     assert len(trials) >= 40
 
 
-# -- what is left of them ----------------------------------------------------------------------------------------------
+# -- cleanup -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_container_that_memory_brings_down_is_replaced_and_the_limit_is_told(sandbox: Docker, engine: Any) -> None:
+def test_a_container_that_memory_brings_down_is_replaced_and_the_limit_is_reported(
+    sandbox: Docker, engine: Any
+) -> None:
     limits = LIMITS.model_copy(update={"memory_bytes": 48 * MIB, "disk_bytes": 64 * MIB, "file_bytes": 64 * MIB})
     before = containers(engine)
     with sandbox.session(limits) as session:
@@ -301,7 +303,7 @@ def test_a_session_that_does_not_start_leaves_no_container(container_config: Doc
 # -- images ------------------------------------------------------------------------------------------------------------
 
 
-def test_an_image_is_made_once_for_what_its_folder_holds(
+def test_an_image_is_built_once_per_content_of_its_folder(
     container_config: DockerConfig, engine: Any, tmp_path: Path
 ) -> None:
     (tmp_path / "Dockerfile").write_text(f"FROM {container_config.image}\nCOPY said /said\n")
@@ -335,7 +337,9 @@ def test_a_hash_of_a_folder_sees_contents_names_and_who_may_run_them(tmp_path: P
     assert docker_engine.digest(tmp_path) == seen[-1]
 
 
-def test_an_image_that_cannot_be_made_says_why(container_config: DockerConfig, tmp_path: Path) -> None:
+def test_the_error_of_an_image_that_cannot_be_built_names_the_cause(
+    container_config: DockerConfig, tmp_path: Path
+) -> None:
     docker = Docker(DockerConfig(build=str(tmp_path)))
     with pytest.raises(CairnError, match=r"there is no .*Dockerfile"):
         docker.session()
@@ -344,10 +348,10 @@ def test_an_image_that_cannot_be_made_says_why(container_config: DockerConfig, t
         docker.session()
 
 
-# -- what is missing ---------------------------------------------------------------------------------------------------
+# -- missing requirements ----------------------------------------------------------------------------------------------
 
 
-def test_without_an_image_it_says_how_to_get_it(container_config: DockerConfig) -> None:
+def test_the_error_of_a_missing_image_names_the_command(container_config: DockerConfig) -> None:
     docker = Docker(DockerConfig(image="cairn-test:none"))
     assert (
         docker.problem()
@@ -357,14 +361,14 @@ def test_without_an_image_it_says_how_to_get_it(container_config: DockerConfig) 
         docker.session()
 
 
-def test_without_gvisor_it_says_how_to_get_it(container_config: DockerConfig) -> None:
+def test_the_error_of_missing_gvisor_names_the_command(container_config: DockerConfig) -> None:
     problem = Docker(container_config.model_copy(update={"gvisor": True})).problem()
     assert problem is not None
     assert "no runtime 'runsc'" in problem
     assert "sudo runsc install" in problem
 
 
-def test_without_an_engine_it_says_where_it_looked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_of_a_missing_engine_names_the_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("docker")
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
     problem = Docker(DockerConfig()).problem()
@@ -376,7 +380,7 @@ def test_without_an_engine_it_says_where_it_looked(tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-def test_without_permission_it_says_who_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_of_missing_permission_names_the_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("docker")
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(tmp_path / "engine.sock"))
@@ -449,7 +453,7 @@ def test_frames_are_put_together_and_errors_kept_aside() -> None:
             assert streams.said() == "oh no"
 
 
-def test_what_does_not_come_in_time_is_an_error() -> None:
+def test_data_that_does_not_arrive_in_time_raises_an_error() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.sendall(frame(1, b"abc"))

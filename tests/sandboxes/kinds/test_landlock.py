@@ -1,4 +1,4 @@
-"""What Landlock alone promises, and what it says where it cannot work."""
+"""Promises of Landlock alone, and its errors on machines where it cannot work."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ for path in ("/tmp", "/var/tmp", "/etc", "/proc", "/sys", "/"):
         assert session.run(["sh", "-c", "ls $TMPDIR"]).stdout == b""
 
 
-def test_a_kernel_without_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kernel_without_landlock_raises_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     sandbox = usable("landlock")
     monkeypatch.setattr(confine, "abi", lambda: 0)
     with pytest.raises(CairnError, match="Landlock switched off; version 4 is needed"):

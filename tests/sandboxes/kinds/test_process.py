@@ -12,14 +12,14 @@ from tests.sandboxes.usable import usable
 
 
 @pytest.mark.as_root  # with the interpreter of the tests, which only root may be able to start
-def test_it_runs_only_what_is_trusted() -> None:
+def test_it_runs_only_trusted_programs() -> None:
     with pytest.raises(CairnError, match=r"isolates nothing.*set trusted = true"):
         new_sandbox("process").session()
     with usable("process").session() as session:
         assert session.run_python("import sys; print(sys.version_info[:2])").output == f"{sys.version_info[:2]}\n"
 
 
-def test_what_ends_in_time_is_not_late_because_we_notice_it_later() -> None:
+def test_a_program_that_ends_in_time_is_not_late_when_its_end_is_noticed_late() -> None:
     ends_while_we_stand_still = """import os, signal, time
 above = os.getppid()
 os.kill(above, signal.SIGSTOP)

@@ -1,4 +1,4 @@
-"""Sandboxes behind a server: who gets in, how much, what is tried again, and what is left when either end dies."""
+"""Sandboxes behind a server: authentication, limits, retries, and cleanup when either end dies."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_wrong_token_is_a_wrong_request_that_shows_no_token(server: Server) ->
         assert "a-wrong-token" not in problem
 
 
-def test_the_token_comes_from_settings_a_file_or_the_environment_and_stands_in_no_record(
+def test_the_token_comes_from_settings_a_file_or_the_environment_and_is_in_no_record(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(protocol.TOKEN_ENV, raising=False)
@@ -91,7 +91,7 @@ def test_the_token_comes_from_settings_a_file_or_the_environment_and_stands_in_n
 
 
 @pytest.mark.parametrize("token", ["", "short", "has blanks in between it", "ünprintable-in-ascii-it-is"])
-def test_a_token_that_can_be_none_is_refused_on_both_sides(tmp_path: Path, token: str) -> None:
+def test_a_malformed_token_is_rejected_by_client_and_server(tmp_path: Path, token: str) -> None:
     file = tmp_path / "token"
     file.write_text(token)
     problem = Remote(RemoteConfig(token_file=str(file))).problem()
@@ -103,12 +103,12 @@ def test_a_token_that_can_be_none_is_refused_on_both_sides(tmp_path: Path, token
 
 
 @pytest.mark.parametrize("url", ["sandboxes:8600", "ftp://x", "http://", "http://me:secret@x"])
-def test_an_address_that_is_none_is_refused(url: str) -> None:
+def test_a_malformed_address_is_rejected(url: str) -> None:
     with pytest.raises(ValueError, match="expected an address"):
         RemoteConfig(url=url)
 
 
-def test_it_listens_on_loopback_alone_and_says_that_it_is_up_to_anyone(server: Server) -> None:
+def test_it_listens_on_loopback_only_and_its_health_needs_no_token(server: Server) -> None:
     port = int(server.url.rpartition(":")[2])
     assert server.url == f"http://127.0.0.1:{port}"
     with pytest.raises(OSError, match="refused"):
@@ -119,7 +119,7 @@ def test_it_listens_on_loopback_alone_and_says_that_it_is_up_to_anyone(server: S
 # -- how much ----------------------------------------------------------------------------------------------------------
 
 
-def test_only_what_clients_may_ask_reaches_a_place(server: Server) -> None:
+def test_only_valid_client_requests_reach_a_sandbox_process(server: Server) -> None:
     path = server.opened()
     hello: dict[str, object] = {
         "do": "hello",
@@ -139,7 +139,7 @@ def test_only_what_clients_may_ask_reaches_a_place(server: Server) -> None:
     assert server.post(path, b"", method="DELETE").status_code == 204
 
 
-def test_nobody_stays_longer_than_the_session_may(server: Server) -> None:
+def test_the_servers_time_limit_of_a_session_applies_to_every_request(server: Server) -> None:
     path = server.opened(wall_s=0.5)
     message = {"do": "run", "argv": ["sleep", "25"], "env": {}, "wall_s": 50}  # it would end by itself
     answer, _ = protocol.unpacked(server.post(f"{path}?timeout_s=60", said(message)).content)
@@ -147,7 +147,7 @@ def test_nobody_stays_longer_than_the_session_may(server: Server) -> None:
     server.post(path, b"", method="DELETE")
 
 
-def test_bodies_and_limits_and_sessions_have_their_most(tmp_path: Path, server_kind: str) -> None:
+def test_bodies_limits_and_sessions_have_maxima(tmp_path: Path, server_kind: str) -> None:
     options = ("--sessions", "1", "--max-body-mib", "1", "--most", "wall_s=5", "--most", "memory_bytes=100000000")
     with serving.server(tmp_path, *options, kind=server_kind) as server:
         remote = server.remote()
@@ -177,7 +177,7 @@ def test_bodies_and_limits_and_sessions_have_their_most(tmp_path: Path, server_k
         (["--set", "pyton=x"], "did you mean 'python'"),
     ],
 )
-def test_what_cannot_be_served_is_refused(
+def test_invalid_options_of_the_server_are_rejected(
     options: list[str], complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(protocol.TOKEN_ENV, TOKEN)
@@ -186,7 +186,7 @@ def test_what_cannot_be_served_is_refused(
     assert complaint in served.stderr
 
 
-def test_a_port_that_is_taken_is_told(monkeypatch: pytest.MonkeyPatch, server_kind: str) -> None:
+def test_a_port_in_use_raises_an_error(monkeypatch: pytest.MonkeyPatch, server_kind: str) -> None:
     monkeypatch.setenv(protocol.TOKEN_ENV, TOKEN)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
@@ -196,7 +196,7 @@ def test_a_port_that_is_taken_is_told(monkeypatch: pytest.MonkeyPatch, server_ki
 
 
 def run_shell(server: Server, path: str, script: str) -> str:
-    """Run a shell script in a session and return what it printed."""
+    """Run a shell script in a session and return its output."""
     message = said({"do": "run", "argv": ["sh", "-c", script], "env": {"PATH": "/usr/bin:/bin"}, "wall_s": 60})
     return protocol.unpacked(server.post(f"{path}?timeout_s=60", message).content)[1].decode()
 
@@ -367,7 +367,7 @@ def test_a_server_that_is_not_there_yet_is_waited_for(tmp_path: Path, server_kin
 
 @contextmanager
 def answering(*answers: bytes) -> Iterator[tuple[str, list[bytes]]]:
-    """Give the address of a server that answers connection after connection with these bytes, and what it was sent."""
+    """Give the address of a server that answers each connection with these bytes, and the received requests."""
     seen: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
@@ -404,7 +404,7 @@ CREATED = reply(
         (reply("200 OK", b"no message"), "expected a message|announced"),
     ],
 )
-def test_what_may_have_been_carried_out_is_not_sent_again(answer: bytes, complaint: str) -> None:
+def test_a_request_that_may_have_been_carried_out_is_not_retried(answer: bytes, complaint: str) -> None:
     with answering(CREATED, answer, answer) as (url, seen):
         place = Remote(RemoteConfig.model_validate({"url": url, "token": TOKEN, "retry_s": 5})).launch(SMALL)
         with pytest.raises(SandboxFailure, match=complaint):
@@ -444,14 +444,14 @@ def test_a_full_server_is_asked_again(tmp_path: Path) -> None:
         assert len(seen) == 3
 
 
-def test_a_server_of_another_kind_is_told(server: Server) -> None:
+def test_a_server_of_another_kind_raises_an_error(server: Server) -> None:
     with answering(reply("404 Not Found", b"nothing here")) as (url, _):
         problem = Remote(RemoteConfig.model_validate({"url": url, "token": TOKEN})).problem()
         assert problem is not None
         assert "is this a sandbox server?" in problem
 
 
-def test_a_limit_that_the_servers_kernel_enforces_is_told_here(server: Server) -> None:
+def test_a_limit_that_the_servers_kernel_enforces_is_reported_to_the_client(server: Server) -> None:
     with server.remote().session(SMALL) as session:
         assert session.run_python("held = [b'x' * (8 << 20) for _ in range(40)]").limit == "memory"
         assert session.run(["true"]).limit is None
@@ -460,13 +460,13 @@ def test_a_limit_that_the_servers_kernel_enforces_is_told_here(server: Server) -
 # -- Kubernetes --------------------------------------------------------------------------------------------------------
 
 
-def test_the_manifest_starts_this_command_and_lets_nothing_else_through() -> None:
+def test_the_manifest_starts_this_command_and_blocks_other_traffic() -> None:
     file = Path(__file__).parents[3] / "docs" / "sandboxes-kubernetes.yaml"
     secret, deployment, service, policy = yaml.safe_load_all(file.read_text(encoding="utf-8"))
     pod = deployment["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     assert container["command"] == ["cairn"]
-    assert len(secret["stringData"]["token"].replace(" ", "")) < 16  # what stands there is no token
+    assert len(secret["stringData"]["token"].replace(" ", "")) < 16  # the placeholder there is not a valid token
     args = [arg for arg in container["args"] if not arg.startswith("--token-file")]
     token = ["--token-file", str(file)]  # none either, so it is refused once everything else is understood
     served = CliRunner().invoke(app, [*args, *token])

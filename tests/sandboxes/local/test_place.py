@@ -1,4 +1,4 @@
-"""Places on this machine leave nothing behind, at whatever moment they end."""
+"""Sandbox processes on this machine leave nothing behind, at any moment of their end."""
 
 from __future__ import annotations
 

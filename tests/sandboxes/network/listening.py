@@ -1,4 +1,4 @@
-"""Sandboxes with a network, and what their programs may reach: HTTP servers on the host's loopback address."""
+"""Sandboxes with a network, and reachable servers for their programs: HTTP servers on the host's loopback address."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.sandboxes.usable import usable
 _WAIT_S = 20.0
 NEVER = "192.0.2.1:443"  # an address that is set apart for examples
 LIMITS = Limits(wall_s=20)
-# What the programs below do: `get` by the variables, as pip and requests do; `way` opens one for any bytes.
+# Functions for the programs below: `get` by the variables, as pip and requests do; `way` opens one for any bytes.
 PRELUDE = """
 import socket, sys, urllib.error, urllib.request
 def get(url, data=None):
@@ -38,7 +38,7 @@ def opened(target):
 
 @dataclass
 class Listener:
-    """A server that runs: `/held` goes on until the connection ends, `/long` with a MiB, all else with its body."""
+    """A running server: `/held` lasts until the connection ends, `/long` returns a MiB, all else its body."""
 
     port: int
     visits: list[str] = field(default_factory=list)  # connections and requests, in the order they came

@@ -1,4 +1,4 @@
-"""A network by allow-list: what programs reach, what they do not, and what they are told of it."""
+"""A network by allow-list: reachable addresses, blocked addresses, and the errors for programs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def session(network_session: Session) -> Session:
     return network_session
 
 
-# -- what is on the list -----------------------------------------------------------------------------------------------
+# -- listed addresses --------------------------------------------------------------------------------------------------
 
 
 def test_a_listed_address_is_reached_and_answers_whole(session: Session, listed: Listener) -> None:
@@ -35,7 +35,7 @@ def test_a_listed_address_is_reached_and_answers_whole(session: Session, listed:
     assert ran(session, f"print(len(get('http://{listed.address}/long')))").output == f"{1 << 20}\n"
 
 
-def test_a_way_for_any_bytes_is_opened_to_a_listed_address(session: Session, listed: Listener) -> None:
+def test_a_tunnel_for_any_bytes_is_opened_to_a_listed_address(session: Session, listed: Listener) -> None:
     program = f"""
 connection, said = opened("{listed.address}")
 connection.sendall(b"GET /through HTTP/1.0\\r\\n\\r\\n")
@@ -45,7 +45,7 @@ print(said.splitlines()[0], connection.makefile("rb").read().endswith(b"body of 
     assert listed.visits == ["connection", "/through None None"]
 
 
-def test_commands_find_the_way_too(session: Session, listed: Listener) -> None:
+def test_commands_use_the_proxy_variables(session: Session, listed: Listener) -> None:
     program = f"import urllib.request; print(urllib.request.urlopen('http://{listed.address}/').status)"
     assert session.run(["/usr/bin/python3", "-c", program]).output == "200\n"
     told = session.run(["env"]).output.splitlines()
@@ -62,7 +62,7 @@ def test_a_name_is_at_the_address_that_the_list_gives_it(listed: Listener) -> No
         assert refused.output.endswith(f"Programs may reach mirror.example:{listed.port}\n")  # and not where that is
 
 
-def test_a_listed_server_that_is_not_there_is_told_as_such() -> None:
+def test_a_listed_server_that_is_down_gives_bad_gateway() -> None:
     with listener() as gone:
         pass
     with networked(gone.address).session(LIMITS) as session:
@@ -81,10 +81,10 @@ def test_certificates_of_the_system_are_there(session: Session) -> None:
         assert without.run(["ls", "/etc/ssl"]).exit_code != 0
 
 
-# -- what is not -------------------------------------------------------------------------------------------------------
+# -- other addresses ---------------------------------------------------------------------------------------------------
 
 
-def test_without_a_list_there_is_no_network(listed: Listener) -> None:
+def test_without_a_list_programs_have_no_network(listed: Listener) -> None:
     with usable("bubblewrap").session(LIMITS) as session:
         result = session.run_python(PRELUDE + f"print(get('http://{listed.address}/'))")
         assert "Address family not supported" in result.output
@@ -92,7 +92,7 @@ def test_without_a_list_there_is_no_network(listed: Listener) -> None:
         assert result.num_refused == 0
 
 
-def test_another_address_is_refused_told_and_counted(session: Session, listed: Listener, other: Listener) -> None:
+def test_another_address_is_refused_reported_and_counted(session: Session, listed: Listener, other: Listener) -> None:
     program = f"""
 print(get("http://{other.address}/"), get("http://{other.address}/", bytes(4 << 20)))
 print(opened("{other.address}")[1])

@@ -1,4 +1,4 @@
-"""What a network by allow-list lasts through, how much of it there is, and which kinds of sandbox have it."""
+"""A network by allow-list: faults that it survives, its limits, and the kinds of sandbox that have it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def session(network_session: Session) -> Session:
     return network_session
 
 
-# -- what it lasts through ---------------------------------------------------------------------------------------------
+# -- faults that it survives -------------------------------------------------------------------------------------------
 
 
 def test_it_works_after_a_reset_which_forgets(session: Session, listed: Listener, other: Listener) -> None:
@@ -101,7 +101,7 @@ def test_the_open_program_keeps_its_connections_until_it_is_shut(session: Sessio
     wait_until(lambda: listed.ended == ["/held"])
 
 
-def test_what_an_ended_program_has_left_waiting_is_not_carried_out(
+def test_pending_requests_of_an_ended_program_are_not_carried_out(
     monkeypatch: pytest.MonkeyPatch, listed: Listener
 ) -> None:
     monkeypatch.setattr(_gateway, "_PAUSE_S", 2.0)  # so that they wait
@@ -113,7 +113,7 @@ def test_what_an_ended_program_has_left_waiting_is_not_carried_out(
     assert listed.visits == ["connection", "connection", f"/next {listed.address} close"]
 
 
-def test_what_an_ended_program_has_asked_for_is_not_told_to_the_next(
+def test_results_of_an_ended_programs_requests_do_not_reach_the_next_program(
     monkeypatch: pytest.MonkeyPatch, listed: Listener
 ) -> None:
     may_answer = threading.Event()
@@ -148,8 +148,8 @@ print(get("http://{listed.address}/"))
         assert ran(session, f"print(get('http://{listed.address}/'))").output == "b'body of /'\n"
 
 
-def test_what_the_kernel_holds_of_connections_is_memory_too() -> None:
-    """Filled within the sandbox, where no list is asked; programs with many connections that hold little go on."""
+def test_kernel_buffers_of_connections_count_as_memory() -> None:
+    """Filled within the sandbox, where no list applies; programs with many connections and small buffers continue."""
     many = """
 import os
 place = socket.create_server(("127.0.0.1", 0), backlog=64)
@@ -184,7 +184,7 @@ def test_a_connection_without_a_byte_is_ended(monkeypatch: pytest.MonkeyPatch, l
         assert ran(session, held).output == "b'held'\n"
 
 
-def test_hostile_requests_harm_nobody(session: Session, listed: Listener) -> None:
+def test_hostile_requests_do_not_harm_the_session(session: Session, listed: Listener) -> None:
     program = """
 import contextlib
 for sent in (b"", b"\\0" * 100, b"\\x16\\x03\\x01" + bytes(500), b"G" * 200_000, b"GET / HTTP/1.1\\r\\n\\r\\n",
@@ -204,7 +204,7 @@ for sent in (b"", b"\\0" * 100, b"\\x16\\x03\\x01" + bytes(500), b"G" * 200_000,
 def test_nothing_is_left_of_closed_sessions(listed: Listener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     sandbox = networked(listed.address, "name.invalid:80")
-    sandbox.session(LIMITS).close()  # what is made once: the thread that starts places
+    sandbox.session(LIMITS).close()  # starts the shared thread, which is created once
     listed.visits.clear()
 
     def there() -> tuple[int, list[str]]:
@@ -242,12 +242,12 @@ def test_a_gateway_that_fails_ends_the_session(listed: Listener) -> None:
         ("remote", {}, r"cairn sandbox serve --set 'network=\[...\]'"),
     ],
 )
-def test_kinds_that_cannot_hold_a_list_say_so(kind: str, settings: dict[str, bool], why: str) -> None:
+def test_kinds_that_cannot_enforce_a_list_raise_an_error(kind: str, settings: dict[str, bool], why: str) -> None:
     with pytest.raises(ConfigError, match=f"The sandbox '{kind}' takes no `network`.*{why}"):
         new_sandbox(kind, network=[NEVER], **settings)
 
 
-def test_a_kind_that_says_nothing_of_it_takes_none() -> None:
+def test_a_kind_without_network_support_rejects_the_setting() -> None:
     class Other(Sandbox):
         name = "other"
 
@@ -256,7 +256,7 @@ def test_a_kind_that_says_nothing_of_it_takes_none() -> None:
     assert Other(SandboxConfig()).config.network == ()
 
 
-def test_the_best_kind_is_one_that_can(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_kind_for_a_network_supports_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert networked(NEVER).name == new_sandbox(network=[NEVER]).name == "bubblewrap"
     monkeypatch.setattr(Bubblewrap, "problem", lambda _: "no namespaces")
     with pytest.raises(
@@ -266,7 +266,9 @@ def test_the_best_kind_is_one_that_can(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not isinstance(all_.value, NoNetworkError)
 
 
-def test_a_server_says_what_its_sessions_may_reach(tmp_path: Path, listed: Listener, other: Listener) -> None:
+def test_the_server_decides_the_addresses_that_its_sessions_may_reach(
+    tmp_path: Path, listed: Listener, other: Listener
+) -> None:
     usable("bubblewrap")
     with (
         server(tmp_path, "--set", f'network=["{listed.address}"]') as running,

@@ -37,7 +37,7 @@ class Server:
         return Remote(RemoteConfig(**{"url": self.url, "token": TOKEN, "retry_s": 0.0, **settings}))
 
     def post(self, path: str, body: bytes, token: str = TOKEN, method: str = "POST") -> httpx.Response:
-        """Ask as no client of ours would."""
+        """Send a request that our clients would not send."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         return _HTTP.request(method, self.url + path, content=body, headers=headers)
 
@@ -48,7 +48,7 @@ class Server:
         return f"/sessions/{answer.json()['id']}"
 
     def end(self, number: int = signal.SIGTERM) -> tuple[int, str]:
-        """Tell it to end; return the exit status and what it complained of."""
+        """Ask it to end; return the exit status and its error output."""
         self.process.send_signal(number)
         _, complaints = self.process.communicate(timeout=_END_S)
         return self.process.returncode, complaints

@@ -33,7 +33,7 @@ def connected(served: Server) -> socket.socket:
 
 
 def answer(served: Server, sent: bytes) -> bytes:
-    """Send bytes and return what comes until the server closes, or for some seconds."""
+    """Send bytes and return the received bytes until the server closes, or for some seconds."""
     with connected(served) as line:
         with contextlib.suppress(OSError):
             line.sendall(sent)

@@ -36,7 +36,7 @@ PAIR = {"cluster.workers": 2, "cluster.placement.worker.resources": {"side": 1}}
 SOLO = {"cluster.workers": 2, "cluster.placement.worker.resources": {"solo": 1}}  # one on a machine that can go
 
 
-def settings(**over: Any) -> RunConfig:  # Any: of any setting; __ stands for a dot
+def settings(**over: Any) -> RunConfig:  # Any: of any setting; __ replaces a dot
     """Return small settings: 4 groups of 4, 4 slots a worker."""
     few = {"trainer.updates": 3, "imitation.episodes": 0, "sampling.slots": 4}
     return load_run_config(DOORS, {**SMALL, **few, **{name.replace("__", "."): value for name, value in over.items()}})
@@ -64,13 +64,13 @@ def cluster_rollout(config: RunConfig, notes: list[str], version: int = 0) -> It
 
 
 def processes(notes: list[str], what: str) -> list[int]:
-    """Return the processes of which notes say that they are `what`, in the order of their start."""
+    """Return the processes that notes describe as `what`, in the order of their start."""
     found = [re.fullmatch(rf"{what} is process (\d+) on \S+", note) for note in notes]
     return [int(match[1]) for match in found if match]
 
 
 def wait_for(notes: list[str], what: str, count: int = 1, timeout_s: float = 150) -> int:
-    """Return the `count`-th process that is `what`, once it is there."""
+    """Return the `count`-th process of kind `what`, once it has started."""
     until = time.monotonic() + timeout_s
     while len(found := processes(notes, what)) < count:
         assert time.monotonic() < until, notes
@@ -83,14 +83,14 @@ def tasks_of(episodes: list[Episode]) -> list[tuple[int, str]]:
 
 
 def expected(config: RunConfig, updates: int) -> list[tuple[int, str]]:
-    """Return what so many updates train on where none runs ahead: (group, task), by group and member."""
+    """Return the expected (group, task) of the given number of updates without run-ahead, by group and member."""
     order = order_of(config)
     numbers = range(updates * config.trainer.groups)
     return [(job.group_id, job.task.task_id) for number in numbers for job in order.group(number)]
 
 
 def batches(rollout: EpisodeSource, updates: int, version: int = 1) -> list[Episode]:
-    """Return the episodes of so many updates, in which nothing is learned; `version`: of the first's weights after."""
+    """Return the episodes of `updates` updates without learning; `version`: of the weights after the first update."""
     out: list[Episode] = []
     for update in range(updates):
         out += rollout.next_batch()

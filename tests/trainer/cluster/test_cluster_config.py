@@ -1,4 +1,4 @@
-"""What may be asked of a cluster."""
+"""Valid and invalid settings of a cluster."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from cairn.core.errors import ConfigError
 from cairn.trainer.config import load_run_config
 
 
-def test_by_default_nothing_is_asked() -> None:
+def test_by_default_no_cluster_is_used() -> None:
     assert not load_run_config({}).cluster.is_used
 
 
 @pytest.mark.parametrize("part", [{"workers": 1}, {"ranks": 2}, {"writer": True}])
-def test_any_part_is_asked_for_by_itself(part: dict[str, int]) -> None:
+def test_any_setting_enables_the_cluster(part: dict[str, int]) -> None:
     assert load_run_config({"cluster": part}).cluster.is_used
 
 

@@ -50,7 +50,7 @@ def whole(learner: Learner) -> dict[str, np.ndarray]:
 
 
 def killed_soon(pid: int) -> threading.Thread:
-    """Stop a process at once, so that the others wait for it in the middle of what they do, and kill it in a moment."""
+    """Stop a process at once, so that the others wait for it in the middle of their work, and kill it in a moment."""
 
     def kill() -> None:
         time.sleep(1.0)
@@ -83,7 +83,7 @@ def test_a_rank_that_is_killed_in_the_middle_of_an_update_changes_nothing(nodes:
             assert cluster.replaced == (number > 0)
             assert learner.steps == expected.steps
         assert any(note.startswith("Learner rank 1 (process ") and "is replaced" in note for note in notes)
-        assert len(processes(notes, "Learner rank [01]")) == 4  # all were built anew
+        assert len(processes(notes, "Learner rank [01]")) == 4  # all were rebuilt
         assert len(set(notes)) == 5
     mine, theirs = whole(learner), whole(expected)
     assert set(mine) == set(theirs)
@@ -91,7 +91,7 @@ def test_a_rank_that_is_killed_in_the_middle_of_an_update_changes_nothing(nodes:
         np.testing.assert_allclose(mine[name], tensor, rtol=0, atol=NEAR, err_msg=name)
 
 
-def test_a_learner_that_is_built_anew_from_a_state_goes_on_to_the_bit() -> None:
+def test_a_learner_rebuilt_from_a_state_continues_bit_for_bit() -> None:
     ema = {"reference": {"kind": "ema", "decay": 0.9, "weight": 0.1}, "max_mismatch": 10.0}
     of, given = LearnerConfig.model_validate(ema), samples()
     first = Learner(policy(), of, STEPS)
@@ -115,8 +115,8 @@ def test_weights_of_another_model_are_refused() -> None:
         put_weights(policy(), {name: np.zeros(4, np.uint8)})
 
 
-def test_what_ranks_refuse_is_an_error_and_no_death(nodes: Nodes) -> None:
-    """The samples are not what the policy's weights would have sampled."""
+def test_errors_of_ranks_are_raised_and_no_rank_is_replaced(nodes: Nodes) -> None:
+    """The policy's weights would not have sampled these samples."""
     strict = config().model_copy(update={"learner": config().learner.model_copy(update={"max_mismatch": 1e-9})})
     notes: list[str] = []
     with Cluster(strict.cluster, notes.append) as cluster:

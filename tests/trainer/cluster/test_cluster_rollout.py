@@ -1,4 +1,4 @@
-"""Workers that are killed, stopped or cut off: every job comes to one end, and nothing waits for what is gone."""
+"""Workers that are killed, stopped or cut off: every job ends exactly once, and nothing waits for a lost worker."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def both_there(rollout: ClusterRollout, notes: list[str]) -> list[int]:
 
 
 def both_at_work(rollout: ClusterRollout, within_s: float = 1.0) -> tuple[list[Episode], State, int]:
-    """Play updates until a state has episodes of both workers: what was played, that state, the weights' version."""
+    """Play updates until a state has episodes of both workers: the episodes, that state, the weights' version."""
     before, version = list[Episode](), 1
     while True:
         before, version = before + rollout.next_batch(), version + 1
@@ -79,7 +79,7 @@ def kill_first(rollout: ClusterRollout, pid: int, number: int = signal.SIGKILL) 
     return rollout.next_batch(kill, age)
 
 
-def test_workers_that_die_or_fall_silent_are_replaced_until_no_more_may_be(nodes: Nodes) -> None:
+def test_workers_that_die_or_fall_silent_are_replaced_up_to_the_limit(nodes: Nodes) -> None:
     config, notes = settings(**HEAVY, **PAIR, cluster__silence_s=SILENCE_S, cluster__replacements=2), list[str]()
     with cluster_rollout(config, notes) as rollout:
         first, second = both_there(rollout, notes)
@@ -115,7 +115,7 @@ def test_workers_that_no_machine_has_room_for_are_an_error(nodes: Nodes) -> None
         rollout.next_batch()
 
 
-def test_what_a_worker_cannot_build_is_an_error_and_no_death(nodes: Nodes) -> None:
+def test_a_configuration_error_in_a_worker_is_raised_and_no_worker_is_replaced(nodes: Nodes) -> None:
     config = settings(cluster__workers=1)
     notes: list[str] = []
     broken = config.model_copy(update={"sampling": config.sampling.model_copy(update={"method": "unheard-of"})})
@@ -135,14 +135,14 @@ def test_no_cluster_at_an_address_is_an_error() -> None:
     assert "ConfigError: cluster.address: cannot join a Ray cluster at '127.0.0.1:1'" in ended.stderr
 
 
-def test_a_state_goes_on_with_workers_of_which_one_loses_its_machine_or_in_one_process(nodes: Nodes) -> None:
-    """Many groups in flight: complete ones, queued ones, and episodes under way on both workers."""
+def test_a_state_resumes_on_workers_of_which_one_loses_its_machine_and_in_one_process(nodes: Nodes) -> None:
+    """Many groups in flight: complete ones, queued ones, and active episodes on both workers."""
     ahead = {"schedule__over_provision": 1.5, "schedule__staleness": 2}
     config, notes = settings(**HEAVY, **PAIR, **ahead), list[str]()
     with cluster_rollout(config, notes) as rollout:
         both_there(rollout, notes)
         before, kept, version = both_at_work(rollout)
-        assert len(rollout.next_batch()) == 16  # it goes on after it was asked
+        assert len(rollout.next_batch()) == 16  # it continues after the state was taken
     policy, order = policy_for(config), order_of(config)
 
     engine = build_engine(config, new_backend(config.sampling, policy), config.env.config, policy)

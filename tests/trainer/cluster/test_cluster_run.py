@@ -1,4 +1,4 @@
-"""Runs on a cluster as a whole: equal to those of one process, ahead within bounds, interrupted, killed, gone on."""
+"""Whole runs on a cluster: equal to those of one process, ahead within bounds, interrupted, killed, resumed."""
 
 from __future__ import annotations
 
@@ -76,9 +76,7 @@ def lines_until(stream: IO[str] | None, last: str) -> Iterator[str]:
     pytest.fail(f"it ended before it said {last!r}")
 
 
-def test_one_worker_without_staleness_gives_what_one_process_gives_bit_for_bit(
-    nodes: Nodes, alone: Path, tmp_path: Path
-) -> None:
+def test_one_worker_without_staleness_equals_one_process_bit_for_bit(nodes: Nodes, alone: Path, tmp_path: Path) -> None:
     """More episodes than slots: they begin in the order, and share the forward passes, of one process."""
     run = train(settings(**WORKER, trainer__updates=4), folder=tmp_path)
     told = {name: series for name, series in metrics(tmp_path).items() if name not in ("replaced", "in_flight")}
@@ -87,7 +85,7 @@ def test_one_worker_without_staleness_gives_what_one_process_gives_bit_for_bit(
     assert stored(tmp_path) == stored(alone)
 
 
-def test_a_run_that_is_interrupted_and_then_killed_goes_on_with_the_same_tasks(
+def test_an_interrupted_and_then_killed_run_resumes_with_the_same_tasks(
     nodes: Nodes, alone: Path, tmp_path: Path
 ) -> None:
     process = driver(tmp_path, nodes.address, 1)

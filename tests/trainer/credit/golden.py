@@ -46,7 +46,7 @@ def e2(success: float = 1.0) -> StepTable:
         state      s0    u |  s0    w    w    u |  s0    u
         action      a    c |   b    n    d    e |   a    c
 
-    b merely delays: what it leads to is solved as often as what a leads to. e loses. n wastes a turn.
+    b merely delays: its next states lead to success as often as those of a. e loses. n wastes a turn.
     """
     return paths("s0 a u c +", "s0 b w n w d u e -", "s0 a u c +", success=success)
 

@@ -122,7 +122,7 @@ def test_success_rates_count_an_episode_once(house: TrajectoryGraph) -> None:
     assert house.success_rate(edge(house, "kitchen", "back", "hall")) == 1
 
 
-def test_divergence_points_come_by_spread_then_by_visits(house: TrajectoryGraph) -> None:
+def test_divergence_points_are_ordered_by_spread_then_by_visits(house: TrajectoryGraph) -> None:
     # kitchen: back 1, open 1/2, down 0; door: exit 1, fall 0, fewer visits; hall: go 1/3, up 0
     found = house.divergence_points()
     assert [(at.node.label, at.spread, [e.label for e in at.edges]) for at in found] == [
@@ -137,7 +137,7 @@ def test_episodes_of_one_outcome_make_no_divergence_however_they_leave() -> None
     assert trajectory_graph(told(HOUSE[0])).divergence_points() == ()  # kitchen: back, then open, in one episode
 
 
-def test_one_edge_with_both_outcomes_is_no_divergence() -> None:
+def test_one_edge_with_both_outcomes_is_not_a_divergence() -> None:
     episodes: list[Told] = [([("hall", "go"), ("door", "exit")], "", won, False) for won in (True, False)]
     found = trajectory_graph(told(*episodes), labels=LABELS).divergence_points()
     assert [at.node.label for at in found] == ["door"]
@@ -167,12 +167,12 @@ def test_a_budget_that_ends_an_episode_where_it_had_been_makes_a_loop() -> None:
     assert graph.visits(node(graph, "hall")) == 2
 
 
-def test_dead_ends_are_what_no_success_was_reached_from(house: TrajectoryGraph) -> None:
+def test_dead_ends_are_the_states_from_which_no_success_was_reached(house: TrajectoryGraph) -> None:
     assert sorted(names(house.dead_ends())) == ["attic", "cellar", "roof"]
 
 
 def test_a_path_through_two_episodes_keeps_a_state_from_being_a_dead_end() -> None:
-    # The second episode lost, but the first shows how to go on from the door that it stood at.
+    # The second episode lost, but the first shows how to continue from its last state, the door.
     episodes: list[Told] = [
         ([("door", "exit")], "", True, False),
         ([("hall", "go"), ("door", "fall"), ("cellar", "wait")], "", False, False),
@@ -201,7 +201,7 @@ def test_of_two_actions_between_the_same_states_the_shortest_success_takes_the_m
     assert [e.label for e in path] == ["up", "exit"]
 
 
-def test_cut_states_come_in_the_order_of_passing(house: TrajectoryGraph) -> None:
+def test_cut_states_are_in_the_order_of_passing(house: TrajectoryGraph) -> None:
     assert names(house.cut_states()) == ["hall", "kitchen", "door"]
 
 
@@ -296,7 +296,7 @@ HOSTILE = [
 
 
 def shown(label: str) -> str:
-    """What a label becomes: the specification again, in other words."""
+    """The expected text of a label: the specification again, in other words."""
     return "".join(c if c == "\n" or c == " " or c.isprintable() else "\\x" + format(ord(c), "02x") for c in label)
 
 
@@ -309,7 +309,7 @@ def hostile(labels: Sequence[str]) -> TrajectoryGraph:
 
 
 def statements(dot: str) -> Iterator[tuple[str, str]]:
-    """Yield what stands before each label, and the label as Graphviz would show it; fail on anything else."""
+    """Yield the text before each label, and the label as Graphviz would show it; fail on anything else."""
     lines = dot.split("\n")
     assert lines[:2] == ["digraph trajectories {", "  rankdir=LR;"]
     assert lines[-2:] == ["}", ""]
@@ -348,7 +348,7 @@ def test_any_label_is_shown_as_text(labels: list[str]) -> None:
     check_exports(hostile(labels))
 
 
-def test_dot_tells_nodes_by_their_kind(house: TrajectoryGraph) -> None:
+def test_dot_draws_each_kind_of_node_differently(house: TrajectoryGraph) -> None:
     found = dict(statements(house.to_dot()))
     assert found[f"{node(house, 'roof').id} [shape=box, style=dashed, "] == "roof\nvisits 1, success 0.00"
     assert found[f"{node(house, 'hall').id} [shape=box, "] == "hall\nvisits 5, success 0.25"

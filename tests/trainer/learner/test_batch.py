@@ -36,8 +36,7 @@ def test_two_samples_that_share_nothing() -> None:
     second = sample([12, 22, 2], [1], [[22, 23, 24]])
     batch = make_batch([first, second], [np.array([0.25, 0.25]), np.array([0.5])], CPU)
     assert lists(batch) == {
-        # what follows the last decision is not computed
-        #                  sample 0         sample 1
+        # tokens after the last decision are not computed
         "ids_N":          [10, 11, 20,      12],
         "states_P":       [    1,  2,       3],
         "choice_rows_C":  [        0, 0,        2, 2, 2],
@@ -98,7 +97,7 @@ def test_micro_batches(contexts: list[str], budget: int, expected: list[list[int
 
 
 @given(st.lists(st.text("ab", min_size=1, max_size=9), min_size=1, max_size=9), st.integers(1, 20))
-def test_micro_batches_hold_what_the_budget_allows(contexts: list[str], budget: int) -> None:
+def test_micro_batches_stay_within_the_token_budget(contexts: list[str], budget: int) -> None:
     samples = [sample([*map(ord, context), 0], [len(context)]) for context in contexts]
     chunks = list(micro_batches(samples, budget))
     assert sorted(i for chunk in chunks for i in chunk) == list(range(len(samples)))

@@ -58,7 +58,7 @@ def updated(ranks: ProcessGroup, name: str, given: list[Sample], **more: Any) ->
 
 
 def in_two_parts(ranks: ProcessGroup, name: str, given: list[Sample], folder: Path) -> Outcome:
-    """Return the same, with a checkpoint in between from which others go on."""
+    """Return the same, with a checkpoint in between from which other learners resume."""
     parts = []
     settings = LearnerConfig.model_validate(SETTINGS[name])
     for first, end in ((0, 2), (2, UPDATES)):
@@ -152,7 +152,7 @@ def test_muon_orthogonalises_whole_matrices_on_two_ranks_too(by_two: list[dict[s
 
 
 @pytest.mark.slow
-def test_gathered_state_goes_on_as_if_nothing_had_been(by_two: list[dict[str, Outcome]], folder: Path) -> None:
+def test_gathered_state_resumes_without_a_difference(by_two: list[dict[str, Outcome]], folder: Path) -> None:
     for both in by_two:
         assert both["in two parts"][0] == both["ema"][0]
         for found, expected in zip(both["in two parts"][1:], both["ema"][1:], strict=True):

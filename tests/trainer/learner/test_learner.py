@@ -1,4 +1,6 @@
-"""The learner against a float64 reference and against itself: what may not change a gradient, and what must."""
+"""The learner against a float64 reference and against itself: settings that keep a gradient, and settings that change
+it.
+"""
 
 from __future__ import annotations
 
@@ -200,7 +202,7 @@ def test_turns_that_share_prefixes_give_the_gradient_of_each_by_itself(
     assert metrics["computed_tokens"] < metrics["tokens_unshared"] / (3 if budget == 8192 else 2)
 
 
-def test_an_update_counts_what_it_computes() -> None:
+def test_an_update_counts_the_computed_tokens() -> None:
     learner = Learner(policy(), LearnerConfig(epochs=2), 2)
     metrics = learner.update(turns(0, is_constrained=True), "clip", {}, 0)
     # Each episode's turns begin its last one, whose last id need not be computed: 39 ids, of which the second episode
@@ -278,7 +280,7 @@ def test_an_update_without_any_advantage_leaves_the_weights_alone() -> None:
     assert all(torch.equal(a, b) for a, b in zip(before, of.model.parameters(), strict=True))
 
 
-def test_an_update_without_samples_is_no_error() -> None:
+def test_an_update_without_samples_succeeds() -> None:
     assert Learner(policy(), LearnerConfig(minibatches=2), 1).update([], "clip", {}, 0)["grad_norm"] == 0.0
 
 

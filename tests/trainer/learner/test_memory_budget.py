@@ -17,7 +17,7 @@ UPDATES = 3
 
 
 def limited(most_tokens: int, sizes: list[int] | None = None) -> Policy:
-    """Return a policy that raises as torch does where a GPU has room for so many tokens; it notes what is asked."""
+    """Return a policy that raises as torch does above `most_tokens` tokens on a GPU; `sizes` receives each size."""
     of = policy()
 
     def check(module: Any, args: Any, kwargs: dict[str, Any]) -> None:  # Any: as torch calls hooks
@@ -49,7 +49,7 @@ def updated(of: Policy, **settings: Any) -> tuple[list[dict[str, float]], torch.
     ],
 )
 def test_a_step_without_room_is_made_again_with_half_the_tokens(settings: dict[str, Any]) -> None:
-    """A first micro-batch fits, a later one does not: what the first left must not count twice."""
+    """A first micro-batch fits, a later one does not: the gradients of the first must not count twice."""
     sizes: list[int] = []
     metrics, weights, notes, learner = updated(limited(52, sizes), micro_batch_tokens=55, **settings)
     first = next(i for i, size in enumerate(sizes) if size > 52)
@@ -69,7 +69,7 @@ def test_a_step_without_room_is_made_again_with_half_the_tokens(settings: dict[s
     torch.testing.assert_close(weights, expected, rtol=0, atol=1e-4)
 
 
-def test_with_half_the_tokens_too_many_the_settings_are_named() -> None:
+def test_the_error_of_a_step_that_fails_with_half_the_tokens_names_the_settings() -> None:
     with pytest.raises(
         CairnError,
         match=r"at most 27 tokens: lower learner\.micro_batch_tokens, set "
@@ -78,7 +78,7 @@ def test_with_half_the_tokens_too_many_the_settings_are_named() -> None:
         updated(limited(20), micro_batch_tokens=55)
 
 
-def test_a_second_time_later_in_the_run_is_an_error_too() -> None:
+def test_running_out_of_memory_a_second_time_is_an_error() -> None:
     of = limited(52)
     _, _, _, learner = updated(of, micro_batch_tokens=55)
     of.model.get_decoder().register_forward_pre_hook(

@@ -1,4 +1,4 @@
-"""The optimisers: which weights each one changes, at what rate, and what their state is good for."""
+"""The optimisers: weights that each one changes, learning rates, and restored states."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_weights_without_a_gradient_stay(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", ["adamw", "muon"])
-def test_the_state_goes_on_where_it_was(kind: Kind) -> None:
+def test_a_restored_state_continues_as_before(kind: Kind) -> None:
     whole, _, _ = stepped(kind, 1.0, 0.5, 0.25)
     half, first, _ = stepped(kind, 1.0, 0.5)
     second = PolicyOptimizer(half, OptimizerConfig(kind=kind))

@@ -51,7 +51,7 @@ def test_the_mean_gradient_is_that_of_the_divergence_though_another_policy_sampl
     reference, old = torch.log_softmax(reference, -1), torch.log_softmax(old, -1)
     ours, exact = z.clone().requires_grad_(), z.clone().requires_grad_()
     places = divergence(torch.log_softmax(ours, -1), reference, old, estimator)
-    torch.autograd.backward((old.exp() * places).sum())  # the mean over what the old policy samples
+    torch.autograd.backward((old.exp() * places).sum())  # the mean over samples of the old policy
     logprobs = torch.log_softmax(exact, -1)
     torch.autograd.backward((logprobs.exp() * (logprobs - reference)).sum())
     assert ours.grad is not None
@@ -124,7 +124,7 @@ def test_a_heavy_reference_holds_the_policy_back(kind: str) -> None:
     assert moved(20.0) < 0.5 * moved(0.0)
 
 
-def test_samples_without_advantage_are_held_too() -> None:
+def test_the_reference_also_applies_to_samples_without_advantage() -> None:
     idle = [Sample(**{**{f: getattr(s, f) for f in s.__slots__}, "advantages": 0 * s.advantages}) for s in mixed()]
     _, metrics = held(idle)
     assert metrics["skipped_sequences"] == 0.0
@@ -165,7 +165,7 @@ def test_a_moving_average_follows_every_step() -> None:
     assert not torch.allclose(learner.reference.tensors()["model.norm.weight"], begun["model.norm.weight"], atol=1e-3)
 
 
-def test_an_average_of_bfloat16_weights_keeps_what_they_cannot_hold() -> None:
+def test_an_average_of_bfloat16_weights_keeps_changes_below_their_precision() -> None:
     of = policy()
     of.model.bfloat16()
     reference = Reference(of.model, ReferenceConfig(kind="ema", decay=0.999))
@@ -241,7 +241,7 @@ def test_a_resumed_run_is_held_to_the_same_reference(reference: dict[str, Any], 
 
 
 @pytest.mark.parametrize("fault", ["missing", "another", "kind"])
-def test_a_run_does_not_go_on_with_another_reference(fault: str, tmp_path: Path) -> None:
+def test_a_run_cannot_resume_with_another_reference(fault: str, tmp_path: Path) -> None:
     of = policy()
     save(tmp_path, 0, of, learner_of(of, {"kind": "none" if fault == "kind" else "initial"}), {}, None, 1)
     kept = tmp_path / "reference.safetensors"

@@ -64,7 +64,7 @@ def test_one_free_turn() -> None:
     }  # fmt: skip
 
 
-def test_places_know_the_weights_that_sampled_them_and_count_fully() -> None:
+def test_positions_have_the_version_of_their_weights_and_the_weight_1() -> None:
     first = replace(turn([10], [20, 21], [-0.5, -0.25]), policy_version=7)
     second = turn([12], [22], [-0.75], extends=True)
     (sample,) = make_samples([episode(first, second)], np.array([1.0, 1.0]))
@@ -166,7 +166,7 @@ def test_an_episode_that_is_not_learned_gives_no_sequence_and_shifts_no_advantag
     assert [(s.ids.tolist(), s.advantages.tolist()) for s in samples] == [([10, 20], [1.0]), ([10, 22], [3.0])]
 
 
-def test_a_transcript_never_goes_on_into_the_next_episode() -> None:
+def test_a_transcript_is_never_merged_with_the_next_episode() -> None:
     one, two = turn([10], [20], [-0.5]), turn([10], [21], [-0.5])
     samples = make_samples([episode(one), episode(two)], np.array([1.0, 2.0]))
     assert [sample.ids.tolist() for sample in samples] == [[10, 20], [10, 21]]
@@ -188,7 +188,7 @@ def test_a_turn_without_ids_cannot_be_trained_on() -> None:
         make_samples([episode(bare)], np.array([1.0]))
 
 
-def test_what_follows_the_last_decision_need_not_be_computed() -> None:
+def test_tokens_after_the_last_decision_are_not_computed() -> None:
     constrained = turn([10, 11], [20, 21, 2], [-0.5, 0.0, 0.0], allowed=[[20, 30], [21], [2]])
     (sample,) = make_samples([episode(constrained)], np.array([1.0]))
     assert sample.context.tolist() == [10, 11]  # the state behind 11 predicts 20

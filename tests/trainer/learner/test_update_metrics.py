@@ -46,14 +46,14 @@ def test_the_three_numbers_by_hand() -> None:
     assert found["mismatch/tokens"] == 3
 
 
-def test_nothing_compared_is_no_mismatch() -> None:
+def test_the_mismatch_of_no_tokens_is_0() -> None:
     of = Mismatch()
     of.check(1e-9, lambda ids: "")
     assert of.metrics() == {"mismatch/mean": 0.0, "mismatch/max": 0.0, "mismatch/k3": 0.0, "mismatch/tokens": 0.0}
 
 
 @pytest.mark.parametrize("settings", [{}, {"minibatches": 2}, {"importance_cap": 2.0}, {"micro_batch_tokens": 1}])
-def test_what_the_policy_sampled_itself_has_none(settings: dict[str, float]) -> None:
+def test_samples_of_the_policy_itself_have_no_mismatch(settings: dict[str, float]) -> None:
     samples = sampled(of := policy())
     found = learned(of, samples, **settings)
     assert found["mismatch/max"] < 1e-4
@@ -68,7 +68,7 @@ def test_a_constant_offset_is_measured() -> None:
 
 
 @pytest.mark.parametrize("cap", [None, 2.0])
-def test_a_large_mismatch_is_an_error_that_says_where_and_changes_nothing(cap: float | None) -> None:
+def test_a_large_mismatch_raises_an_error_with_its_place_and_changes_nothing(cap: float | None) -> None:
     samples = sampled(of := policy())
     old = samples[2].old_logprobs.copy()
     old[4] += 30.0
@@ -91,7 +91,7 @@ def test_tokens_of_older_weights_are_not_compared() -> None:
 
 @pytest.mark.parametrize(("offset", "importance"), [(0.3, np.exp(-0.3)), (-0.3, np.exp(0.3)), (-3.0, 2.0)])
 def test_older_tokens_count_by_their_truncated_importance(offset: float, importance: float) -> None:
-    """On the first step the ratio to the logprobs computed anew is 1, so that importance scales the gradient."""
+    """On the first step the ratio to the recomputed logprobs is 1, so that importance scales the gradient."""
     base = learned(of := policy(), sampled(of, version=2))
     found = learned(of := policy(), sampled(of, offset=offset, version=2), importance_cap=2.0)
     assert found["grad_norm"] == pytest.approx(importance * base["grad_norm"], rel=1e-3)
@@ -100,7 +100,7 @@ def test_older_tokens_count_by_their_truncated_importance(offset: float, importa
     assert "importance/mean" not in base
 
 
-def test_equal_logprobs_make_the_correction_do_nothing() -> None:
+def test_with_equal_logprobs_the_correction_has_no_effect() -> None:
     plain, corrected = policy(), policy()
     learned(plain, sampled(plain))
     learned(corrected, sampled(corrected), importance_cap=2.0)

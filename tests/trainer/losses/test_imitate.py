@@ -18,7 +18,7 @@ def test_value_and_gradient() -> None:
     assert not is_clipped.any()
 
 
-def test_what_the_policy_was_when_it_was_sampled_does_not_matter() -> None:
+def test_the_loss_does_not_depend_on_the_old_policy() -> None:
     new, ones = torch.tensor([-0.5]), torch.ones(1)
     near, _ = LOSS.compute(new, torch.tensor([-0.5]), ones, ImitateConfig())
     far, _ = LOSS.compute(new, torch.tensor([-50.0]), ones, ImitateConfig())

@@ -68,7 +68,7 @@ def test_a_model_whose_configuration_is_not_there_is_refused(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("preset", ["qwen3-nano", "qwen3-tiny"])
-def test_a_fresh_model_is_what_it_was_planned_to_be(preset: str) -> None:
+def test_a_fresh_model_has_the_planned_number_of_parameters(preset: str) -> None:
     config = ModelConfig(preset=preset, vocab_size=400)
     made = load_policy(config, lambda: (TEXTS, ()), 0)
     planned = shape_of(config.model_copy(update={"vocab_size": made.model.config.vocab_size}), None)
@@ -92,7 +92,7 @@ def bytes_of(tensors: Any) -> int:
     return sum(t.numel() * t.element_size() for t in tensors)
 
 
-def test_weights_gradients_and_optimiser_are_what_is_really_held() -> None:
+def test_planned_weights_gradients_and_optimiser_equal_the_measured_ones() -> None:
     made = load_policy(ModelConfig(preset="qwen3-tiny", vocab_size=400), lambda: (TEXTS, ()), 0)
     learner = Learner(made, LearnerConfig(), total_steps=1)
     for weight in made.model.parameters():
@@ -109,7 +109,7 @@ def test_weights_gradients_and_optimiser_are_what_is_really_held() -> None:
 
 
 def kept(config: RunConfig, tokens: int) -> float:
-    """Return the bytes that a forward pass over so many tokens really leaves behind, embeddings and head apart."""
+    """Return the measured bytes that a forward pass over this many tokens leaves behind, embeddings and head apart."""
     made = load_policy(config.model, lambda: (TEXTS, ()), 0)
     own = {p.data_ptr() for p in made.model.parameters()}
     seen: dict[int, int] = {}
@@ -127,7 +127,7 @@ def kept(config: RunConfig, tokens: int) -> float:
     return held
 
 
-def test_activations_are_about_what_is_really_kept() -> None:
+def test_planned_activations_are_close_to_the_measured_ones() -> None:
     config = small(**{"model.preset": "qwen3-mini", "model.vocab_size": 400, "learner.micro_batch_tokens": 512})
     planned = learner_parts(config, shape_of(config.model, None), is_gpu=False)["activations"]
     assert planned == pytest.approx(kept(config, 512), rel=0.3)
@@ -160,7 +160,7 @@ def test_there_are_recipes_for_both_sizes_and_environments_on_one_and_on_eight_g
     )
 
 
-def test_a_run_that_does_not_fit_is_refused_with_what_to_change(folders: dict[str, str]) -> None:
+def test_a_run_that_does_not_fit_is_rejected_with_settings_to_change(folders: dict[str, str]) -> None:
     whole = recipe(Path("configs/runs/qwen2.5-1.5b-household.toml"), folders, **{"model.path": folders["Qwen2.5-7B"]})
     made = plan(whole, device("h100"))
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""Checkpoints: transformers loads them, the optimiser goes on from them, and a damaged one is never used."""
+"""Checkpoints: transformers loads them, the optimiser resumes from them, and a damaged one is never used."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_transformers_loads_it_with_the_same_logits(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["adamw", "muon"])
-def test_training_goes_on_as_if_it_had_not_stopped(kind: str, tmp_path: Path) -> None:
+def test_training_resumes_without_a_difference(kind: str, tmp_path: Path) -> None:
     of, learner = trained(3, kind)
     save(tmp_path, 3, of, learner, {"config": {"seed": 3}}, None, 1)
     found, problems = latest(tmp_path)
@@ -81,7 +81,7 @@ def test_a_learner_that_has_made_no_step_is_saved_too(tmp_path: Path) -> None:
     assert fresh.steps == 0
 
 
-def test_nothing_there_is_no_checkpoint(tmp_path: Path) -> None:
+def test_without_a_checkpoint_the_latest_is_none(tmp_path: Path) -> None:
     assert latest(tmp_path / "none") == (None, [])
 
 
@@ -141,7 +141,7 @@ def test_nothing_in_it_is_pickled(tmp_path: Path) -> None:
     assert kinds <= {".json", ".safetensors", ".jinja", ".txt"}
 
 
-def test_what_a_killed_writer_left_is_no_checkpoint_and_is_cleared(tmp_path: Path) -> None:
+def test_files_left_by_a_killed_writer_are_ignored_and_removed(tmp_path: Path) -> None:
     write(tmp_path, 1)
     left = tmp_path / ".partial-000002-99999"
     left.mkdir()
@@ -178,8 +178,8 @@ except CairnError as error:
 
 @pytest.mark.slow  # the default run has a run whose disk is full
 @pytest.mark.parametrize("limit", [100, 5_000, 100_000])
-def test_when_there_is_no_room_the_old_checkpoint_stays(limit: int, tmp_path: Path) -> None:
-    """A limit on the size of files stands in for a full disk; it hits the settings, the tokenizer or the weights."""
+def test_a_full_disk_keeps_the_old_checkpoint(limit: int, tmp_path: Path) -> None:
+    """A limit on the size of files simulates a full disk; it hits the settings, the tokenizer or the weights."""
     done = subprocess.run(
         [sys.executable, "-c", FULL, str(limit), str(tmp_path)],
         capture_output=True,

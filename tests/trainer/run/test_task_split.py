@@ -61,7 +61,7 @@ def test_a_split_of_its_own_holds_nothing_out() -> None:
     assert (split.train, split.evaluation, split.held_out) == (("a", "b"), ("c",), ("c",))
 
 
-def test_tasks_that_only_the_evaluation_lists_come_first() -> None:
+def test_tasks_that_only_the_evaluation_lists_are_evaluated_first() -> None:
     split = split_tasks(["a", "b", "c", "d"], ["a", "b", "c", "d", "e"], count=1, share=0.5)
     assert split.evaluation == ("e",)
     assert split.train == ("a", "b", "c", "d")
@@ -99,7 +99,7 @@ def facts(folder: Path) -> dict[str, Any]:
         return kept
 
 
-def test_a_run_never_plays_what_it_is_evaluated_on(tmp_path: Path) -> None:
+def test_a_run_never_trains_on_its_evaluation_tasks(tmp_path: Path) -> None:
     run = train(DOORS, {**TINY, "trainer.groups": 40, "eval.tasks": 30}, folder=tmp_path)
     kept = facts(tmp_path)
     assert len(played(tmp_path, "eval")) == 30
@@ -111,7 +111,7 @@ def test_a_run_never_plays_what_it_is_evaluated_on(tmp_path: Path) -> None:
         assert store.series("eval/training_share") == [(0, 0.0), (2, 0.0)]
 
 
-def test_an_evaluation_of_training_tasks_says_so(tmp_path: Path) -> None:
+def test_an_evaluation_of_training_tasks_is_reported_as_such(tmp_path: Path) -> None:
     run = train(DOORS, {**TINY, "eval.holdout": 0.0}, folder=tmp_path)
     assert run.final.tasks == "training tasks"
     assert facts(tmp_path)["held_out"] == []

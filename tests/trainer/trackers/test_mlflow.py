@@ -34,7 +34,7 @@ def only_run(store: Path, experiment: str = "cairn") -> Any:  # Any: as above
 
 
 @needs_mlflow
-def test_a_run_and_how_it_goes_on(tmp_path: Path) -> None:
+def test_a_run_is_logged_and_resumed(tmp_path: Path) -> None:
     run, store = run_in(tmp_path / "doors-1"), tmp_path / "mlflow.db"
     tell(TRACKER(MlflowConfig(), run))
     found = only_run(store)

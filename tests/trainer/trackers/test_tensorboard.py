@@ -10,7 +10,7 @@ from cairn.trainer.trackers.tensorboard import TRACKER, TensorBoardConfig
 from tests.trainer.trackers.tracked import run_in, tell
 
 
-def test_what_a_run_tells_is_in_its_folder(tmp_path: Path) -> None:
+def test_metrics_of_a_run_are_in_its_folder(tmp_path: Path) -> None:
     run = run_in(tmp_path / "doors-1")
     tell(TRACKER(TensorBoardConfig(), run))
     read = EventAccumulator(str(run.folder / "tensorboard"))
@@ -31,7 +31,7 @@ def test_what_a_run_tells_is_in_its_folder(tmp_path: Path) -> None:
     assert "| `torch` | `2.13.0` |" in texts["run/versions/text_summary"]
 
 
-def test_settings_are_no_markup(tmp_path: Path) -> None:
+def test_settings_are_escaped_in_markup(tmp_path: Path) -> None:
     run = run_in(tmp_path / "doors-1", note="a|b`c\nd")
     tell(TRACKER(TensorBoardConfig(), run))
     read = EventAccumulator(str(run.folder / "tensorboard"))

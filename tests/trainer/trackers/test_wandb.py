@@ -1,4 +1,4 @@
-"""Weights & Biases offline, read back from what `wandb sync` would send: records of its own protocol."""
+"""Weights & Biases offline, read back from the files for `wandb sync`: records of its own protocol."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def pieces(content: bytes) -> Iterator[bytes]:
 
 
 def records(folder: Path) -> list[list[Any]]:  # Any: wandb is optional
-    """Return what each session of the run wrote, in their order."""
+    """Return the records of each session of the run, in their order."""
     from wandb.proto.wandb_internal_pb2 import Record
 
     files = sorted((folder / "trackers" / "wandb").glob("offline-run-*/run-*.wandb"), key=lambda f: f.stat().st_mtime)
@@ -52,7 +52,7 @@ def records(folder: Path) -> list[list[Any]]:  # Any: wandb is optional
 
 
 def rows(session: list[Any]) -> list[dict[str, Any]]:  # Any: as above
-    """Return the history: what was logged together, by name, without W&B's own fields."""
+    """Return the history: metrics logged together, by name, without W&B's own fields."""
     found = [
         {".".join(item.nested_key) or item.key: json.loads(item.value_json) for item in record.history.item}
         for record in session
@@ -62,7 +62,7 @@ def rows(session: list[Any]) -> list[dict[str, Any]]:  # Any: as above
 
 
 @needs_wandb
-def test_a_run_and_how_it_goes_on(tmp_path: Path) -> None:
+def test_a_run_is_logged_and_resumed(tmp_path: Path) -> None:
     run = run_in(tmp_path / "doors-1")
     config = WandbConfig(project="houses", tags=("a", "b"), mode="offline")
     tell(TRACKER(config, run))
@@ -91,7 +91,9 @@ def test_a_run_and_how_it_goes_on(tmp_path: Path) -> None:
 
 @needs_wandb
 @pytest.mark.parametrize("said", ["config", "environment"])
-def test_nobody_is_asked_to_log_in(said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_login_raises_an_error_instead_of_a_prompt(
+    said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
     if said == "environment":
         monkeypatch.setenv("WANDB_MODE", "online")

@@ -1,4 +1,4 @@
-"""A run that trackers are told of, as the trainer would."""
+"""A run that is reported to trackers in the order of the trainer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client against a real server that misbehaves: what is tried again, what is given up, what is counted."""
+"""The client against a real server that misbehaves: retries, requests that fail for good, and counters."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def client(server: Server, **settings: Any) -> Iterator[Client]:
 
 
 def answers(of: Client, count: int = 1, tokens: int = 10) -> list[Any]:
-    """Send so many requests and return what came of each, in order."""
+    """Send `count` requests and return their outcomes in order."""
     tickets = [of.send(PATH, BODY, tokens) for _ in range(count)]
     found: dict[int, Any] = {}
     deadline = time.monotonic() + 30
@@ -58,7 +58,7 @@ def said(answer: Any) -> str:
     return str(answer["choices"][0]["message"]["content"])
 
 
-def test_asking_does_not_wait(server: Server) -> None:
+def test_sending_a_request_does_not_block(server: Server) -> None:
     server.script([HOLD])
     with client(server) as of:
         ticket = of.send(PATH, BODY, 1)  # returns although the server holds its answer
@@ -80,7 +80,7 @@ def test_asking_does_not_wait(server: Server) -> None:
         {"cut": True},
     ],
 )
-def test_what_passes_is_tried_again_and_counted(server: Server, act: dict[str, Any]) -> None:
+def test_a_temporary_failure_is_retried_and_counted(server: Server, act: dict[str, Any]) -> None:
     server.script([act, act])
     with client(server) as of:
         assert said(answers(of)[0]) == "take key"
@@ -89,7 +89,7 @@ def test_what_passes_is_tried_again_and_counted(server: Server, act: dict[str, A
         assert (total.prompt_tokens, total.cached_tokens, total.completion_tokens) == (100, 40, 10)
 
 
-def test_a_reply_that_takes_too_long_is_tried_again_and_counted(server: Server) -> None:
+def test_a_reply_beyond_its_time_limit_is_retried_and_counted(server: Server) -> None:
     server.script([HOLD, HOLD])
     with client(server, reply_s=0.3, attempts=50) as of:
         assert said(answers(of)[0]) == "take key"
@@ -98,7 +98,7 @@ def test_a_reply_that_takes_too_long_is_tried_again_and_counted(server: Server) 
         assert (total.requests, total.replies, total.failures) == (total.retries + 1, 1, 0)
 
 
-def test_attempts_have_a_bound(server: Server) -> None:
+def test_a_request_fails_after_the_maximum_number_of_attempts(server: Server) -> None:
     server.script([{"status": 500, "body": "the reason"}] * 9)
     with client(server, attempts=3) as of:
         (failure,) = answers(of)
@@ -108,7 +108,7 @@ def test_attempts_have_a_bound(server: Server) -> None:
     assert len(server.bodies()) == 3
 
 
-def test_all_attempts_together_have_a_bound_of_time(server: Server) -> None:
+def test_all_attempts_together_have_a_time_limit(server: Server) -> None:
     server.script([{"status": 503, "body": "", "headers": {"Retry-After": "60"}}])
     with client(server, retry_s=2.0) as of:
         began = time.monotonic()
@@ -135,7 +135,7 @@ class Clock(datetime):
         {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "0m0.2s"},
     ],
 )
-def test_a_server_that_says_how_long_to_wait_is_obeyed(
+def test_the_retry_after_header_is_respected(
     server: Server, monkeypatch: pytest.MonkeyPatch, headers: dict[str, str]
 ) -> None:
     monkeypatch.setattr(retries, "datetime", Clock)
@@ -147,7 +147,7 @@ def test_a_server_that_says_how_long_to_wait_is_obeyed(
     assert second - first >= 0.2
 
 
-def test_while_one_waits_as_told_no_other_is_sent(server: Server) -> None:
+def test_a_retry_after_header_delays_all_requests(server: Server) -> None:
     server.script([{"status": 429, "body": "{}", "headers": {"Retry-After": "0.3"}}])
     with client(server, max_in_flight=1) as of:
         answers(of, 3)
@@ -189,7 +189,7 @@ def test_a_wrong_setting_stops_the_run(server: Server, status: int, hint: str) -
         assert not isinstance(caught.value, ModelFailure)
 
 
-def test_a_server_that_has_answered_fails_an_episode_at_most(server: Server) -> None:
+def test_a_refusal_after_a_success_fails_only_the_episode(server: Server) -> None:
     server.script([OK, {"status": 404, "body": "no"}])
     with client(server) as of:
         answers(of)
@@ -214,7 +214,7 @@ def test_an_answer_that_cannot_be_read_fails_its_episode(server: Server, act: di
         assert said(answers(of)[0]) == "take key"
 
 
-def test_a_server_that_dies_and_comes_back_is_waited_for(server: Server) -> None:
+def test_the_client_waits_for_a_server_that_restarts(server: Server) -> None:
     server.script([{"die": True}])
     with client(server, attempts=200, backoff_s=0.05) as of:
         ticket = of.send(PATH, BODY, 1)
@@ -242,7 +242,7 @@ def test_no_more_requests_are_at_the_server_than_allowed(server: Server) -> None
     assert server.seen()["most"] == 3
 
 
-def test_a_call_waits_for_no_place(server: Server) -> None:
+def test_a_call_bypasses_the_limit_of_requests_in_flight(server: Server) -> None:
     server.script([HOLD])
     with client(server, max_in_flight=1, requests_per_minute=1) as of:
         ticket = of.send(PATH, BODY, 1)
@@ -253,7 +253,7 @@ def test_a_call_waits_for_no_place(server: Server) -> None:
         assert [name for name, _ in of.arrived(30)] == [ticket]
 
 
-def test_an_answer_that_is_not_wanted_any_more_does_not_come(server: Server) -> None:
+def test_the_answer_to_a_cancelled_request_is_dropped(server: Server) -> None:
     server.script([HOLD])
     with client(server) as of:
         unwanted = of.send(PATH, BODY, 1)
@@ -265,7 +265,7 @@ def test_an_answer_that_is_not_wanted_any_more_does_not_come(server: Server) -> 
         assert of.arrived(0.05) == []
 
 
-def test_closing_drops_what_is_in_flight_at_once(server: Server) -> None:
+def test_closing_drops_requests_in_flight_at_once(server: Server) -> None:
     server.script([HOLD] * 3)
     of = Client(build(ModelServerConfig, {"url": server.url}, "test"))
     for _ in range(3):
@@ -291,7 +291,7 @@ def test_the_key_is_sent_and_shown_nowhere(
     assert "sk-" not in "".join(capfd.readouterr())
 
 
-def test_without_a_key_none_is_sent(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_key_no_authorization_header_is_sent(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     server.script()
     with client(server) as of:
@@ -299,14 +299,14 @@ def test_without_a_key_none_is_sent(server: Server, monkeypatch: pytest.MonkeyPa
     assert "authorization" not in server.seen()["requests"][0]["headers"]
 
 
-def test_a_key_that_cannot_be_one_is_refused_without_showing_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_malformed_key_is_rejected_without_showing_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-one\nsk-two")
     with pytest.raises(ConfigError, match="OPENAI_API_KEY: expected an API key") as caught:
         Client(ModelServerConfig())
     assert "sk-" not in str(caught.value)
 
 
-def test_the_address_comes_from_the_environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_address_is_read_from_the_environment_variable(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", server.url + "/")
     server.script()
     of = Client(ModelServerConfig())
@@ -318,7 +318,7 @@ def test_the_address_comes_from_the_environment(server: Server, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("url", ["ftp://x/v1", "x/v1", "http://", "http://me:sk-secret@x/v1"])
-def test_what_is_no_address_is_refused(url: str) -> None:
+def test_an_invalid_url_is_rejected(url: str) -> None:
     with pytest.raises(ConfigError, match="url: "):
         build(ModelServerConfig, {"url": url}, "test")
 

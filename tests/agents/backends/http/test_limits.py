@@ -34,7 +34,7 @@ def windows(times: list[float]) -> list[int]:
     return [int(at + 0.02) for at in times]
 
 
-def test_requests_a_window() -> None:
+def test_requests_per_window_are_limited() -> None:
     assert windows(begun(Limiter(8, 2, None, WINDOW_S), [0] * 5)) == [0, 0, 1, 1, 2]
 
 
@@ -51,15 +51,15 @@ def test_the_window_slides() -> None:
     assert asyncio.run(spaced()) == pytest.approx([0.0, 0.6, 1.0, 1.6], abs=0.2)
 
 
-def test_tokens_a_window() -> None:
+def test_tokens_per_window_are_limited() -> None:
     assert windows(begun(Limiter(8, None, 100, WINDOW_S), [60, 40, 1, 99, 50])) == [0, 0, 1, 1, 2]
 
 
-def test_tokens_that_were_not_used_make_room() -> None:
+def test_unused_tokens_are_returned_to_the_window() -> None:
     assert windows(begun(Limiter(8, None, 100, WINDOW_S), [60, 60, 60], [10, 10, 10])) == [0, 0, 0]
 
 
-def test_a_request_beyond_the_window_goes_alone() -> None:
+def test_a_request_larger_than_the_window_is_sent_alone() -> None:
     assert windows(begun(Limiter(8, None, 100, WINDOW_S), [500, 10])) == [0, 1]
 
 

@@ -75,7 +75,7 @@ def test_anything_else_that_was_changed_takes_the_whole_score(env: AppsEnv) -> N
     assert "not asked for" in text
 
 
-def test_half_of_what_was_wanted_is_half_of_the_score(env: AppsEnv) -> None:
+def test_half_of_the_steps_earn_half_of_the_score(env: AppsEnv) -> None:
     from cairn.envs.gui.tasks import make_task
 
     task = next(
@@ -119,7 +119,7 @@ def test_tasks_are_chosen_by_tier_and_application() -> None:
 @pytest.mark.parametrize(
     "task", ["mail-label", "mail-label/", "mail-label/-1", "mail-label/01", "mail-label/1e3", "x/0"]
 )
-def test_what_is_no_task_is_refused(env: AppsEnv, task: str) -> None:
+def test_an_unknown_task_is_rejected(env: AppsEnv, task: str) -> None:
     with pytest.raises(UnknownNameError):
         env.reset(options={"task": task})
 

@@ -72,7 +72,7 @@ def test_a_search_is_sent_without_waiting_for_a_frame(monkeypatch: pytest.Monkey
     env.close()
 
 
-def test_a_film_marks_what_was_acted_on(tmp_path: Path) -> None:
+def test_a_film_marks_the_acted_elements(tmp_path: Path) -> None:
     image = pytest.importorskip("PIL.Image")
     sequence = pytest.importorskip("PIL.ImageSequence")
     film = tmp_path / "out.gif"

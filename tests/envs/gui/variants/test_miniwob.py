@@ -157,7 +157,7 @@ def test_rewards_are_the_pages_own(env: TextEnv) -> None:
     assert said[1:] == (-1.0, True)
 
 
-def test_part_of_what_is_wanted_is_no_success(env: TextEnv) -> None:
+def test_a_partly_solved_task_is_not_a_success(env: TextEnv) -> None:
     # Three boxes, none of them wanted, and one is ticked: (2 - 1) / 3.
     text, _ = env.reset(seed=0, options={"task": "click-checkboxes/1"})
     assert "Select nothing" in text
@@ -187,7 +187,7 @@ def test_a_task_is_fixed_by_its_id(env: TextEnv) -> None:
     other.close()
 
 
-def test_what_is_drawn_is_told_with_its_colour_and_place(env: TextEnv) -> None:
+def test_drawn_shapes_are_shown_with_colour_and_place(env: TextEnv) -> None:
     text, _ = env.reset(seed=0, options={"task": "circle-center/1"})
     assert "graphics-symbol (circle.black-circle, #ffffff, at 36,115 58x58)" in text
 

@@ -1,4 +1,4 @@
-"""Replays show what was recorded, and end or are patched where an action diverges; no browser has a part in them."""
+"""Replays show the recorded observations, and end or are patched where an action diverges; they need no browser."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.rotating(4)
 
 CALLS = ("click('1')", "fill('2', 'Garden fence')", "send_msg_to_user('Done.')")
 INSTEAD = "In place of this, the recorded action was taken: "
-Step = tuple[str, float, bool, bool, dict[str, Any]]  # Any: what `TextEnv.step` reports
+Step = tuple[str, float, bool, bool, dict[str, Any]]  # Any: the values that `TextEnv.step` returns
 
 
 def begun(folder: Path, **config: Any) -> ReplayEnv:
@@ -44,7 +44,7 @@ def played(env: TextEnv, *actions: str) -> list[Step]:
 
 @pytest.fixture(scope="module")
 def live() -> tuple[Recording, str]:
-    """A recording made now, and of what environment."""
+    """A recording made now, and its environment."""
     found, left_out = record("oracle", "gui/apps-mail", tasks=["mail-count/3", "mail-reply/3", "mail-label/3"])
     assert not left_out
     return found, "gui/apps-mail"
@@ -58,7 +58,7 @@ def frames(env: TextEnv, task: str, seed: int, actions: list[str]) -> list[tuple
 
 
 def assert_same(live: TextEnv, replayed: TextEnv, recording: Recording, tasks: list[str]) -> None:
-    """Replay what was recorded, beside the live environment."""
+    """Replay the recorded episodes beside the live environment."""
     count = 0
     for episode in (each for each in recording.episodes if each.task_id in tasks):
         replayed.reset(options={"task": episode.task_id})
@@ -66,7 +66,7 @@ def assert_same(live: TextEnv, replayed: TextEnv, recording: Recording, tasks: l
         for _ in episode.moves:
             actions.append(replayed.oracle())
             replayed.step(actions[-1])
-        actions.insert(1, "what shall I do?")  # a mistake changes nothing, and is told the same
+        actions.insert(1, "what shall I do?")  # a mistake changes nothing, and gets the same error
         pairs = zip(*(frames(env, episode.task_id, episode.seed, actions) for env in (live, replayed)), strict=True)
         known = set[int]()
         for one, two in pairs:
@@ -90,7 +90,7 @@ def test_a_replay_is_as_the_browser_was(live: tuple[Recording, str], tmp_path: P
     there.close()
 
 
-def test_the_recording_that_comes_along_is_still_what_the_environment_does() -> None:
+def test_the_shipped_recording_still_matches_the_environment() -> None:
     recording = read(SHIPPED)
     there = registry.make(recording.env_id, **recording.settings)
     assert recording.env_version == there.meta.version, "record it again: docs/envs/gui.md"
@@ -98,7 +98,7 @@ def test_the_recording_that_comes_along_is_still_what_the_environment_does() -> 
     there.close()
 
 
-def test_the_recording_that_comes_along_is_small_and_solved() -> None:
+def test_the_shipped_recording_is_small_and_solved() -> None:
     assert SHIPPED.stat().st_size < 100_000
     assert all(episode.success and episode.score == 1.0 for episode in read(SHIPPED).episodes)
 
@@ -161,7 +161,9 @@ def test_following_the_recording_succeeds(tmp_path: Path) -> None:
         ("fill('2', '" + "a" * 5000 + "')", 0.0, (0, 0, 0, 0, 0)),
     ],
 )
-def test_a_step_earns_what_of_it_is_right(action: str, reward: float, parts: tuple[int, ...], tmp_path: Path) -> None:
+def test_a_step_earns_the_share_of_its_correct_parts(
+    action: str, reward: float, parts: tuple[int, ...], tmp_path: Path
+) -> None:
     _, step = played(begun(tmp_path), CALLS[0], action)
     channels = step[4]["channels"]
     assert step[1] == pytest.approx(reward, abs=1e-12)
@@ -180,7 +182,7 @@ def test_parts_are_of_the_rewards_that_are_given(rewards: str) -> None:
     assert registry.declared("gui/replay", {"rewards": rewards}).parts == parts
 
 
-def test_a_divergence_is_patched_and_said(tmp_path: Path) -> None:
+def test_a_divergence_is_patched_and_reported(tmp_path: Path) -> None:
     steps = played(begun(tmp_path, patches=1), "click('2')", *CALLS[1:])
     assert steps[0][0] == f"{INSTEAD}{CALLS[0]}\n{shown(1).text}"
     assert [step[4]["channels"]["patched"] for step in steps] == [1.0, 0.0, 0.0]
@@ -209,7 +211,7 @@ def test_two_patches_are_the_default(tmp_path: Path) -> None:
     assert [step[2] for step in played(begun(tmp_path), *["noop()"] * 3)] == [False, False, True]
 
 
-def test_mistakes_are_told_as_in_the_browser_and_change_nothing(tmp_path: Path) -> None:
+def test_mistakes_return_the_errors_of_the_browser_and_change_nothing(tmp_path: Path) -> None:
     env = begun(tmp_path, patches=0)
     first, _, second = played(env, "?", CALLS[0], "")
     said = "Expected one call such as click('417'), got "
@@ -235,7 +237,7 @@ def test_recorded_rewards_are_earned_until_something_is_patched(tmp_path: Path) 
 # -- anchors, tasks and pictures ---------------------------------------------------------------------------------------
 
 
-def test_anchors_say_how_much_was_patched_and_not_where(tmp_path: Path) -> None:
+def test_anchors_depend_on_the_number_of_patches_and_not_on_their_place(tmp_path: Path) -> None:
     env = begun(tmp_path, patches=-1)
     early = played(env, "noop()", CALLS[1])[-1][4]["anchor"]
     env.reset(seed=0)
@@ -246,7 +248,7 @@ def test_anchors_say_how_much_was_patched_and_not_where(tmp_path: Path) -> None:
     assert len({early, twice, 1002}) == 3
 
 
-def test_a_state_that_the_recording_comes_to_again_is_another(tmp_path: Path) -> None:
+def test_a_state_that_a_recording_visits_twice_has_two_anchors(tmp_path: Path) -> None:
     again = replace(MOVES[1], shown=replace(MOVES[1].shown, anchor=1000))
     env = ReplayEnv(path=written(tmp_path, moves=(MOVES[0], again, MOVES[2])))
     _, info = env.reset(seed=0)

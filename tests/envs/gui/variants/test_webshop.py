@@ -52,7 +52,7 @@ def click(env: ShopPagesEnv, role: str, name: str, *more: str) -> str:
 
 
 @pytest.mark.parametrize("task", ["goal/0", "goal/77", "goal/300"])
-def test_the_oracle_buys_on_the_pages_what_it_buys_in_the_text_shop(env: ShopPagesEnv, task: str) -> None:
+def test_the_oracle_buys_the_same_on_the_pages_as_in_the_text_shop(env: ShopPagesEnv, task: str) -> None:
     text, terminated, bought = WebShopEnv(**SHOP), False, []
     text.reset(seed=0, options={"task": task})
     while not terminated:
@@ -70,7 +70,7 @@ def test_the_oracle_buys_on_the_pages_what_it_buys_in_the_text_shop(env: ShopPag
     assert len(done) == len(bought) + 1  # a search is two: the words, and Enter
 
 
-def test_tasks_and_what_they_are_worth_are_the_text_shops(env: ShopPagesEnv) -> None:
+def test_tasks_and_their_scores_are_those_of_the_text_shop(env: ShopPagesEnv) -> None:
     text = WebShopEnv(**SHOP)
     assert list(env.tasks()) == list(text.tasks())
     assert env.has_task("goal/1")
@@ -120,7 +120,7 @@ def test_nothing_but_the_episodes_pages_can_be_reached(env: ShopPagesEnv, path: 
     assert "radiogroup" in do(env, env.oracle())
 
 
-def test_what_makes_no_sense_is_not_there(env: ShopPagesEnv) -> None:
+def test_functions_that_a_shop_does_not_need_are_missing(env: ShopPagesEnv) -> None:
     begin(env)
     names = {tool["function"]["name"] for tool in env.tools()}
     assert names & {"send_msg_to_user", "new_tab", "tab_close", "tab_focus"} == set()
@@ -171,7 +171,7 @@ def test_a_double_click_is_one_of_the_shops_actions(env: ShopPagesEnv) -> None:
     assert env._shop.session.number == 2
 
 
-def test_what_the_next_page_will_say_is_part_of_the_state(env: ShopPagesEnv) -> None:
+def test_the_text_of_the_next_page_is_part_of_the_state(env: ShopPagesEnv) -> None:
     begin(env, turns=3)
     before = env.hidden()
     env._episodes.act("1", "click[buy now]", "a page of before")

@@ -1,4 +1,4 @@
-"""Agents that understand nothing, and what they get."""
+"""Agents that understand nothing, and their scores."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from cairn.envs.webshop.variants._family import Family
 from cairn.envs.webshop.variants._tasks import ShopTask
 from tests.envs.webshop import tiny
 
-F = TypeVar("F", bound=Family[Any])  # Any: of whatever tasks
+F = TypeVar("F", bound=Family[Any])  # Any: any type of task
 Play = Callable[..., tuple[str, float, dict[str, Any]]]  # Any: `info`
 BOTH, SIZES = ("organic", "loose leaf"), ("small", "large")
 
@@ -108,7 +108,7 @@ def goal(
     )  # fmt: skip
 
 
-def play(env: Family[Any], *actions: str) -> tuple[str, float, dict[str, Any]]:  # Any: whatever tasks; `info`
+def play(env: Family[Any], *actions: str) -> tuple[str, float, dict[str, Any]]:  # Any: any type of task; `info`
     """Begin the first task and do this; return the last text, the last reward and `info`."""
     text, info = env.reset(seed=0, options={"task": env.tasks()[0]})
     reward = 0.0
@@ -118,5 +118,5 @@ def play(env: Family[Any], *actions: str) -> tuple[str, float, dict[str, Any]]: 
 
 
 def buy(asin: str, *options: str, button: str = "buy now") -> tuple[str, ...]:
-    """Return what finds a product of the teahouse and buys it."""
+    """Return the actions that find a product of the teahouse and buy it."""
     return ("search[tea mug pot]", f"click[{asin}]", *(f"click[{option}]" for option in options), f"click[{button}]")

@@ -1,4 +1,4 @@
-"""Dead ends: what is sold out cannot be bought, by any way, and the way back leads to something that can."""
+"""Dead ends: sold-out products cannot be bought, by any way, and the way back leads to a product that can."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_it_is_sold_out_on_every_visit_and_elsewhere_all_is_as_in_the_base_shop(
     assert "sold out" not in play(env, "search[tea]")[0].lower()
 
 
-def test_what_is_bought_is_scored_by_the_base_reward(env: BacktrackEnv) -> None:
+def test_a_purchase_is_scored_by_the_base_reward(env: BacktrackEnv) -> None:
     """(attributes + options + price) / (2 + 1 + 1)."""
     scores = {
         asin: play(env, *buy(asin, *options))[2]["score"]
@@ -89,7 +89,7 @@ def test_what_is_bought_is_scored_by_the_base_reward(env: BacktrackEnv) -> None:
     assert (reward, info["success"]) == (1.0, True)
 
 
-def test_the_oracle_looks_at_what_fits_goes_back_and_buys(env: BacktrackEnv) -> None:
+def test_the_oracle_looks_at_fitting_products_goes_back_and_buys(env: BacktrackEnv) -> None:
     play(env)
     actions = []
     for _ in range(12):
@@ -110,7 +110,7 @@ def test_the_oracle_looks_at_what_fits_goes_back_and_buys(env: BacktrackEnv) -> 
     assert info["success"]
 
 
-def test_the_oracle_goes_on_from_anywhere(env: BacktrackEnv) -> None:
+def test_the_oracle_continues_from_anywhere(env: BacktrackEnv) -> None:
     for walk in (
         ("search[pot]", "click[pot0000001]"),
         ("search[tea]", "click[tea0000001]", "click[features]"),
@@ -124,7 +124,7 @@ def test_the_oracle_goes_on_from_anywhere(env: BacktrackEnv) -> None:
 
 
 @pytest.mark.parametrize("split", ["train", "test"])
-def test_generated_tasks_sell_out_what_fits_first_and_leave_something(split: str) -> None:
+def test_generated_tasks_sell_out_the_first_fitting_products_and_leave_another(split: str) -> None:
     """Worked out again: all that fits in the order of the results; nothing is worth 1 before the answer."""
     env = BacktrackEnv(split=split)
     shop, kinds = env.shop, set()
@@ -165,7 +165,7 @@ def _best_without(env: BacktrackEnv, number: int, gone: tuple[str, str]) -> floa
     return best
 
 
-def test_a_value_is_sold_out_only_where_no_other_will_do(tmp_path: Path) -> None:
+def test_a_value_is_sold_out_only_if_no_other_value_meets_the_goal(tmp_path: Path) -> None:
     """To the base reward any grey is the grey asked for; then the whole product is sold out."""
     greys = [replace(each, options={"size": ("small", "large"), "color": ("coal grey", "grey")}) for each in PRODUCTS]
     shop = open_shop(tmp_path, *greys)
@@ -176,7 +176,7 @@ def test_a_value_is_sold_out_only_where_no_other_will_do(tmp_path: Path) -> None
     assert list(gone.values()) == [{None, ("size", "small")}, {None}, {None}]
 
 
-def test_what_is_sold_out_follows_from_the_words_whichever_goal_they_were_made_of(tmp_path: Path) -> None:
+def test_sold_out_products_depend_on_the_instruction_and_not_on_its_goal(tmp_path: Path) -> None:
     shop = open_shop(tmp_path)
     pool, found = GoalPool(shop, stub, range(len(shop.goals))), 0
     for number in range(20):
@@ -185,12 +185,12 @@ def test_what_is_sold_out_follows_from_the_words_whichever_goal_they_were_made_o
         )
         made = _sell_out(pool, asked)
         assert made == _sell_out(pool, replace(asked, product=1, asin="TEA0000002"))
-        found += made is not None  # None: what would be left is of no goal's split
+        found += made is not None  # None: the remaining products are of no goal's split
     assert found > 10
 
 
-def test_an_instruction_is_one_task() -> None:
-    """So that what was learned of a task says nothing about one of another split with the same words."""
+def test_equal_instructions_are_the_same_task_in_every_split() -> None:
+    """Experience of a task is therefore useless for one of another split with the same words."""
     seen: dict[str, BacktrackTask] = {}
     for split in ("train", "valid", "test"):
         env = BacktrackEnv(split=split)

@@ -1,4 +1,4 @@
-"""Baskets: the cart and its pages, the score by hand, the budget to the cent, and what the tasks are like."""
+"""Baskets: the cart and its pages, the score by hand, the budget to the cent, and statistics of the tasks."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_an_empty_cart_cannot_be_checked_out(env: BasketEnv) -> None:
     assert env.step("click[checkout]")[:4] == (text, 0.0, False, False)
 
 
-def test_the_carts_page_tells_options_prices_and_the_total_so_far(env: BasketEnv) -> None:
+def test_the_carts_page_shows_options_prices_and_the_total_so_far(env: BasketEnv) -> None:
     text, _, info = play(env, *TEA, *MUG)
     assert text == (
         f"Instruction: [SEP] {TEXT} [SEP] Back to Search [SEP] < Prev [SEP] "
@@ -101,7 +101,7 @@ def test_a_range_of_prices_is_charged_as_the_shop_drew_it(env: BasketEnv, shop: 
     assert f"Price: ${drawn // 100}.{drawn % 100:02} [SEP] Total so far: ${drawn // 100}.{drawn % 100:02}" in text
 
 
-def test_the_last_page_tells_what_was_bought_and_the_score(env: BasketEnv) -> None:
+def test_the_last_page_shows_the_purchases_and_the_score(env: BasketEnv) -> None:
     text, _, info = play(env, *TEA, *MUG, "click[checkout]")
     assert text == (
         "Thank you for shopping with us! [SEP] Purchased [SEP] "
@@ -121,7 +121,7 @@ def test_other_ways_to_show_a_page_show_the_cart(shop: Shop, monkeypatch: pytest
     assert "Price: $4.00" in text
 
 
-# -- what clicks do ------------------------------------------------------------------------------------------------
+# -- effects of clicks ---------------------------------------------------------------------------------------------
 
 
 def test_the_cart_closes_over_the_page_that_it_was_opened_from(env: BasketEnv) -> None:
@@ -148,13 +148,13 @@ def test_buttons_of_the_page_below_do_nothing_while_the_cart_is_shown(env: Baske
         assert (again, reward, after["anchor"]) == (text, 0.0, info["anchor"])
 
 
-def test_there_is_no_way_to_buy_past_the_cart(env: BasketEnv) -> None:
+def test_buy_now_does_not_bypass_the_cart(env: BasketEnv) -> None:
     before, _, info = play(env, *TEA[:-1])
     assert env.step("click[buy now]")[:3] == (before, 0.0, False)
     assert "click[buy now]" not in info["admissible_actions"]
 
 
-def test_the_same_product_twice_is_two_lines_that_can_be_told_apart(env: BasketEnv) -> None:
+def test_the_same_product_twice_gives_two_separate_lines(env: BasketEnv) -> None:
     text, _, _ = play(env, *TEA, *TEA)
     assert "Remove Item 1" in text
     assert "Remove Item 2 [SEP] Checkout" in text
@@ -165,7 +165,7 @@ def test_the_same_product_twice_is_two_lines_that_can_be_told_apart(env: BasketE
     assert "Total so far: $4.00 [SEP] Remove Item 2 [SEP] Checkout" in text
 
 
-def test_numbers_of_lines_stay_while_others_come_and_go(env: BasketEnv) -> None:
+def test_line_numbers_stay_when_other_lines_are_added_and_removed(env: BasketEnv) -> None:
     play(env, *TEA, *MUG, "click[remove item 1]", *TEA)
     assert [(line.number, line.product) for line in env.session.cart] == [(2, 4), (3, 0)]
     assert next_number(()) == 1
@@ -176,7 +176,7 @@ def test_numbers_of_lines_stay_while_others_come_and_go(env: BasketEnv) -> None:
 # -- states --------------------------------------------------------------------------------------------------------
 
 
-def test_anchors_tell_apart_carts_and_whether_they_are_shown(env: BasketEnv) -> None:
+def test_anchors_distinguish_carts_and_whether_they_are_shown(env: BasketEnv) -> None:
     walks = (
         (),
         ("click[view cart]",),
@@ -207,7 +207,7 @@ def test_snapshots_bring_the_cart_back(env: BasketEnv) -> None:
 # -- the score -----------------------------------------------------------------------------------------------------
 
 
-def test_all_that_is_wanted_within_the_budget_is_worth_one(env: BasketEnv) -> None:
+def test_buying_all_wanted_products_within_the_budget_scores_1(env: BasketEnv) -> None:
     _, reward, info = play(env, *MUG, *TEA, "click[checkout]")  # in any order
     assert (reward, info["score"], info["success"]) == (1.0, 1.0, True)
 
@@ -286,7 +286,7 @@ def test_tasks_ask_for_two_to_four_things_that_fit_the_budget_and_little_more() 
     assert kinds == {"2 things", "3 things", "4 things"}
 
 
-def test_budgets_rule_out_much_of_what_could_be_bought_instead() -> None:
+def test_budgets_rule_out_many_of_the_alternative_products() -> None:
     """Of all other products of a wanted query, a third at least cost too much in place of the wanted one."""
     env = BasketEnv()
     prices, over = env.shop.goals.prices, []
@@ -300,7 +300,7 @@ def test_budgets_rule_out_much_of_what_could_be_bought_instead() -> None:
     assert 1 / 3 < sum(over) / len(over) < 2 / 3
 
 
-def test_the_oracle_makes_good_what_others_put_into_the_cart(env: BasketEnv) -> None:
+def test_the_oracle_removes_wrong_items_that_others_put_into_the_cart(env: BasketEnv) -> None:
     wrong = buy("tea0000001", "large", button="add to cart")
     _, _, info = play(env, *wrong, *TEA, *TEA, "click[back to search]", "search[pot]", "click[pot0000001]")
     actions = []
@@ -312,7 +312,7 @@ def test_the_oracle_makes_good_what_others_put_into_the_cart(env: BasketEnv) -> 
     assert info["score"] == 1.0
 
 
-def test_the_oracle_takes_the_shortest_way_from_a_page_of_what_is_missing(env: BasketEnv) -> None:
+def test_the_oracle_takes_the_shortest_way_from_the_page_of_a_missing_product(env: BasketEnv) -> None:
     play(env, "search[mug]", "click[mug0000001]")
     assert env.oracle() == "click[add to cart]"
     play(env, "search[tea]", "click[tea0000001]", "click[large]", "click[view cart]")

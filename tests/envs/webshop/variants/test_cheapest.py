@@ -1,4 +1,4 @@
-"""The cheapest that fits: the score by hand, that the answer of every task is clear, and what the tasks are like."""
+"""The cheapest product that fits: the score by hand, a clear answer of every task, and statistics of the tasks."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def env(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> CheapestEnv:
         ("tea0000001", 3 / 4),  # fits for $4.00
         ("tea0000004", 3 / 9),  # fits for $9.00
         ("tea0000003", 1 / 2 * 3 / 9),  # cheaper, and not loose leaf: as if for $9.00
-        ("mug0000001", 1 / 2 * 3 / 9),  # has both, and is no tea; it shares the noun tea, one of three
+        ("mug0000001", 1 / 2 * 3 / 9),  # has both, but is not a tea; it shares the noun tea, one of three
         ("pot0000001", 0.0),
     ],
 )
@@ -83,7 +83,7 @@ def test_options_count_only_as_they_are_asked_for(
     assert info["success"] is (score == 1.0)
 
 
-def test_an_option_that_the_base_reward_takes_for_alike_is_not_the_one(
+def test_an_option_that_is_similar_for_the_base_reward_does_not_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For the base reward, any grey is the grey asked for."""
@@ -143,7 +143,7 @@ def test_no_task_is_made_whose_answer_is_not_clear(
         _env(tmp_path, monkeypatch, *teas, rival, *rest)
 
 
-def test_equal_prices_are_no_comparison(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_products_of_equal_prices_make_no_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     same = [replace(each, prices=(3.0,)) for each in PRODUCTS[:4]]
     with pytest.raises(Exception, match="none makes a task"):
         _env(tmp_path, monkeypatch, *same, *PRODUCTS[4:])
@@ -155,7 +155,7 @@ def _env(folder: Path, monkeypatch: pytest.MonkeyPatch, *products: Product) -> C
 
 @pytest.mark.parametrize("split", ["train", "test"])
 def test_answers_of_generated_tasks_are_the_least_of_all_that_fit(split: str) -> None:
-    """Worked out again from the catalogue: what fits, at which price."""
+    """Worked out again from the catalogue: the fitting products and their prices."""
     env = CheapestEnv(split=split)
     catalogue, prices = env.shop.catalogue, env.shop.goals.prices
     for each in env.tasks()[:60]:
@@ -182,7 +182,7 @@ def test_most_tasks_compare_three_products_or_more() -> None:
     assert max(sizes) >= 6
 
 
-def test_everything_that_fits_is_worth_more_than_anything_that_does_not() -> None:
+def test_every_fitting_product_scores_more_than_any_other() -> None:
     env = CheapestEnv()
     best_of_others = []
     for each in env.tasks()[:10]:

@@ -1,4 +1,4 @@
-"""Parts of goals: how they are told, which products meet them, and whether a product can be found at all."""
+"""Parts of goals: their wording, the products that meet them, and whether a product can be found at all."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ BARS = tiny.product(
         ((), {}, "granola bars"),
     ],
 )
-def test_attributes_are_told_as_the_products_instruction_tells_them(
+def test_attributes_are_worded_like_the_products_instruction(
     attributes: tuple[str, ...], options: dict[str, str], text: str
 ) -> None:
     assert described(BARS, attributes, options) == text
 
 
-def test_a_product_without_an_instruction_can_be_told_too() -> None:
+def test_a_product_without_an_instruction_can_be_described_too() -> None:
     assert described(replace(BARS, instruction=None), ("vegan",), {}) == "granola bars with vegan"
 
 
-def test_price_limits_are_told_as_the_base_goals_tell_them() -> None:
+def test_price_limits_are_worded_like_those_of_the_base_goals() -> None:
     assert limited(60.0) == ", and price lower than 60.00 dollars"
     assert limited(NO_LIMIT) == ""
 
 
-def test_attributes_are_met_as_the_base_reward_says_whatever_else_the_goal_asks_for() -> None:
+def test_attributes_are_met_as_in_the_base_reward_regardless_of_other_parts_of_the_goal() -> None:
     asked = tiny.goal(attributes=("soft", "red"), options={"size": "m"}, price_limit=0.01, name="Nothing Alike")
     assert meets(tiny.product(attributes=("soft",)), "soft", asked)
     assert meets(tiny.product(description="So soft."), "soft", asked)
@@ -75,7 +75,7 @@ def test_many_attributes_are_cut_to_a_few() -> None:
     assert len({each for attributes, _ in parts for each in attributes}) == 4
 
 
-def test_a_product_is_found_by_its_name_or_by_all_that_is_said_of_it(tmp_path: Path) -> None:
+def test_a_product_is_found_by_its_name_or_by_its_whole_text(tmp_path: Path) -> None:
     """Of products that are all alike, a search returns the first by asin; the last one's description is its own."""
     alike = [tiny.product(asin=f"A{number:09}") for number in range(SEARCH_RETURNS + 2)]
     catalogue = tiny.catalogue(tmp_path, *alike[:-1], replace(alike[-1], description="unheard of"))

@@ -1,4 +1,4 @@
-"""Distractors: what is mentioned and not wanted changes nothing, what is forbidden halves, and searches go astray."""
+"""Distractors: mentioned wishes change nothing, forbidden attributes halve the score, and searches go astray."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def env(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DistractorEnv:
     ],
 )
 def test_the_score_by_hand(env: DistractorEnv, asin: str, options: tuple[str, ...], score: float) -> None:
-    """(attributes + options + price) / (1 + 1 + 1), halved for what is forbidden."""
+    """(attributes + options + price) / (1 + 1 + 1), halved for a forbidden attribute."""
     _, reward, info = play(env, *buy(asin, *options))
     assert (reward, info["score"]) == pytest.approx((score, score))
     assert info["success"] is (score == 1.0)
@@ -61,7 +61,7 @@ def test_pages_are_the_base_shops_with_the_familys_instruction(env: DistractorEn
     assert "[SEP] 0.5 [SEP]" in play(env, *buy("tea0000002", "large"))[0]
 
 
-def test_the_goals_own_instruction_stands_among_what_is_not_true_of_its_product() -> None:
+def test_the_goals_own_instruction_is_among_statements_that_are_false_for_its_product() -> None:
     base, env = WebShopEnv(), DistractorEnv()
     for each in env.tasks()[:60]:
         made = env.task(each)
@@ -90,8 +90,8 @@ def test_every_way_to_lead_astray_occurs_and_some_tasks_have_several() -> None:
     assert sum(before) < len(texts) > sum(others)
 
 
-# How often the product asked for comes first when one searches for the whole instruction: in the base shop at least, in
-# the family at most; near what was measured when this was written.
+# How often the product asked for comes first when one searches for the whole instruction: in the base shop at least,
+# in the family at most; near the values measured when this was written.
 FIRST = {"generated": (0.75, 0.45), "webshop-1000": (0.45, 0.15)}
 
 

@@ -1,4 +1,4 @@
-"""What holds for every family: tasks by split and by number, settings, oracles, and what agents without a mind get."""
+"""Properties of every family: tasks by split and by number, settings, oracles, and scores of trivial agents."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.rotating(4)
 FAMILIES = ("basket", "cheapest", "backtrack", "distractor")
 
 
-def make(family: str, **config: Any) -> Family[Any]:  # Any: settings; whatever tasks
+def make(family: str, **config: Any) -> Family[Any]:  # Any: settings; any type of task
     env = registry.make(f"webshop/{family}", **config)
     assert isinstance(env, Family)
     return env
@@ -61,7 +61,7 @@ def test_splits_by_product_share_no_wanted_product_and_no_instruction(family: st
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_number_is_one_task_in_every_split_that_lists_it(family: str) -> None:
+def test_a_number_is_the_same_task_in_every_split(family: str) -> None:
     test, every = make(family, split="test"), make(family, split="all")
     train = make(family)
     for each in test.tasks()[:10]:
@@ -81,7 +81,7 @@ def test_tasks_are_made_when_they_are_asked_for_and_once_a_process(family: str) 
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_tasks_made_anew_are_the_same(family: str) -> None:
+def test_rebuilt_tasks_are_the_same(family: str) -> None:
     env = make(family)
     known = [env.task(each) for each in env.tasks()[:20]]
     importlib.import_module(f"cairn.envs.webshop.variants.{family}")._tasks.cache_clear()
@@ -134,7 +134,7 @@ def test_unknown_tasks_are_refused(family: str) -> None:
             env.reset(options={"task": name})
 
 
-def test_numbers_of_a_split_without_tasks_are_no_tasks() -> None:
+def test_numbers_of_a_split_without_tasks_are_not_tasks() -> None:
     """Of forty products, the test goals are all of one, and so are the valid goals."""
     env = make("basket", num_products=40)
     test = WebShopEnv(num_products=40, split="test").tasks()
@@ -154,8 +154,8 @@ def test_the_oracle_solves_every_task(source: str, family: str) -> None:
     assert all(env.best_score(each) == 1.0 for each in env.tasks()[:20])
 
 
-# The most that an agent may get on the first test tasks, a little above what it got when this was written: score, share
-# of success.
+# Upper bounds of an agent on the first test tasks, a little above its values when this was written: score, share of
+# success.
 CEILINGS: dict[str, dict[Agent, tuple[float, float]]] = {
     "basket": {first_result: (0.43, 0.0), at_random: (0.11, 0.0)},
     "cheapest": {first_result: (0.41, 0.12), at_random: (0.2, 0.06)},

@@ -81,7 +81,7 @@ def test_history_is_the_last_actions_and_the_states_that_they_led_to(depth: int,
     assert classes(keys.history(TABLE, depth)) == expected
 
 
-def test_history_knows_the_action_that_led_to_a_state() -> None:
+def test_history_contains_the_action_that_led_to_a_state() -> None:
     found = keys.history(paths("s a u c +", "s b u c +"), 1)
     assert classes(found) == [0, 1, 0, 3]
 

@@ -51,7 +51,7 @@ def test_ddof_is_taken_off_the_number_of_members(ddof: int, std: list[float]) ->
     np.testing.assert_allclose(found, np.array([-2, -5, -1, 5, 3]) / np.array(std)[SEGMENT[:5]], atol=1e-6)
 
 
-def test_the_deviation_is_about_the_mean_whatever_the_baseline() -> None:
+def test_the_deviation_is_about_the_mean_for_every_baseline() -> None:
     # the mean of 1, 2, 6 is 3, its std (ddof 0) 2.160247; the baseline is the median, 2
     found = centered(X[[0, 2, 4]], np.zeros(3, np.int64), baseline="median", scale="std", ddof=0, epsilon=1e-12)
     np.testing.assert_allclose(found, [-0.462910, 0, 1.851640], atol=1e-6)
@@ -63,7 +63,7 @@ def test_the_median_deviation_is_about_the_baseline() -> None:
     np.testing.assert_allclose(found, [-1, 0, 4], atol=1e-9)
 
 
-def test_weights_choose_who_counts_and_all_are_compared() -> None:
+def test_weights_select_the_members_of_the_baseline_and_all_rows_are_centred() -> None:
     # 1 and 6 count: mean 3.5, variance (6.25 + 6.25) / 1, std 3.535534
     weight = np.array([1.0, 0.0, 1.0])
     found = centered(X[[0, 2, 4]], np.zeros(3, np.int64), weight=weight)

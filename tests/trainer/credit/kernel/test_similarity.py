@@ -1,4 +1,4 @@
-"""Similarity keys are those of the plain greedy clustering, pair by pair, whatever is skipped on the way."""
+"""Similarity keys equal those of the plain greedy clustering, pair by pair, for every kind of skipped comparison."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_any_ids_are_groups(groups: list[int]) -> None:
     ]  # fmt: skip
 
 
-def test_large_ids_that_floats_cannot_tell_apart_are_two_groups() -> None:
+def test_large_ids_with_equal_float_values_are_two_groups() -> None:
     assert len(set(similar(["text 1", "text 2"], [(1 << 63) + 1, (1 << 63) + 2], 0.5).tolist())) == 2
     assert len(set(similar(["text 1", "text 2", "x"], [(1 << 63) + 1, (1 << 63) + 2, -1], 0.5).tolist())) == 3
 
@@ -207,7 +207,7 @@ def test_a_and_sharp_s_are_counted_together() -> None:
 
 @settings(max_examples=400, deadline=None)
 @given(rows=st.lists(st.tuples(alike, st.integers(0, 1)), max_size=14), threshold=thresholds)
-def test_short_texts_cluster_as_the_definition_says(rows: list[tuple[str, int]], threshold: float) -> None:
+def test_short_texts_cluster_by_the_definition(rows: list[tuple[str, int]], threshold: float) -> None:
     texts, groups = [text for text, _ in rows], [group for _, group in rows]
     assert similar(texts, groups, threshold).tolist() == plain(texts, groups, threshold, lcs_ratio)
 
@@ -219,7 +219,7 @@ def test_short_texts_cluster_as_the_definition_says(rows: list[tuple[str, int]],
     moves=st.integers(1, 30),
     threshold=st.floats(0.5, 1.0),
 )
-def test_observations_cluster_as_the_definition_says(seed: int, num_items: int, moves: int, threshold: float) -> None:
+def test_observations_cluster_by_the_definition(seed: int, num_items: int, moves: int, threshold: float) -> None:
     texts = observations(40, seed, num_items, moves)
     groups = [i % 3 // 2 for i in range(40)]
     assert similar(texts, groups, threshold).tolist() == plain(texts, groups, threshold)
@@ -236,7 +236,7 @@ def test_more_clusters_than_a_block_holds_are_all_looked_at() -> None:
 
 
 class Counting:
-    """Counts comparisons of whole texts, told from their parts by the words that only they begin with."""
+    """Counts comparisons of whole texts, which begin with words that their parts do not begin with."""
 
     def __init__(self) -> None:
         self.whole = 0

@@ -78,7 +78,7 @@ def test_open_timeouts_of_two_groups_lead_to_two_nodes() -> None:
     np.testing.assert_array_equal(graph.group_of_node[graph.head], [0, 0, 1])
 
 
-def test_states_that_nobody_recorded_are_no_states_of_others() -> None:
+def test_unrecorded_states_are_not_merged_with_others() -> None:
     graph = graph_of(paths("s b ?", "s b ?"), "open")
     assert graph.head[0] != graph.head[1]
 
@@ -88,7 +88,7 @@ def test_without_a_key_of_the_next_state_a_timeout_is_the_end() -> None:
     np.testing.assert_array_equal(build_graph(table, table.anchor, None, "open").ends, [False, True, True])
 
 
-# --- what steps and visits are worth ---------------------------------------------------------------------------------
+# --- values of steps and visits
 
 
 def test_outcomes_are_discounted_once_more_than_returns() -> None:
@@ -171,14 +171,14 @@ def test_two_groups_with_equal_keys_do_not_mix() -> None:
 
 
 @pytest.mark.parametrize(("timeout", "expected"), [("failure", [0.125, 0.5]), ("open", [0.25, 0.5])])
-def test_a_timeout_is_worth_nothing_or_what_others_made_of_the_state(timeout: Timeout, expected: list[float]) -> None:
+def test_the_value_of_a_timeout_is_0_or_that_of_the_state(timeout: Timeout, expected: list[float]) -> None:
     # s led to u, and to nothing or to u again
     table = paths("s a u c +", "s b u")
     graph = graph_of(table, timeout)
     np.testing.assert_allclose(at(table, graph, values.fixed_point(table, graph, 0.5), 0, 1), expected, atol=1e-12)
 
 
-def test_pseudo_visits_are_worth_the_prior() -> None:
+def test_pseudo_visits_have_the_value_of_the_prior() -> None:
     # k = 2, prior 0.8 at s and 0.2 at u: V(u) = (0.5 + 0.4) / 3 = 0.3; V(s) = (0.5 x 0.3 + 1.6) / 3
     table = paths("s a u c +")
     graph = graph_of(table)
@@ -191,7 +191,7 @@ def test_pseudo_visits_are_worth_the_prior() -> None:
 
 
 @pytest.mark.parametrize(("weight", "cut", "before"), [(0.0, 0.0, 0.0), (0.5, 0.6, (0.3 + 0.3) / 1.5)])
-def test_a_state_that_no_step_left_is_worth_its_prior_or_nothing(weight: float, cut: float, before: float) -> None:
+def test_the_value_of_a_state_that_no_step_left_is_its_prior_or_0(weight: float, cut: float, before: float) -> None:
     # k = 0.5, prior 0.6: w has no step: 0.6; s = (0.5 x 0.6 + 0.5 x 0.6) / 1.5
     table = paths("s a w")
     graph = graph_of(table, "open")
@@ -214,7 +214,7 @@ def wander(seed: int) -> StepTable:
 
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize(("weight", "prior"), [(0.0, 0.0), (0.3, 0.4)])
-def test_sweeps_find_what_the_direct_solution_is(
+def test_sweeps_converge_to_the_direct_solution(
     seed: int, weight: float, prior: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = wander(seed)
@@ -273,7 +273,7 @@ def test_the_best_may_be_a_smaller_reward_that_is_nearer() -> None:
     np.testing.assert_allclose(found, [1.5, 2.0], atol=1e-12)
 
 
-def test_what_only_costs_is_not_reached() -> None:
+def test_states_with_only_negative_returns_have_a_best_reachable_value_of_0() -> None:
     table = steps([("s", -1.0), ("t", -2.0)])
     np.testing.assert_array_equal(values.best_reachable(table, graph_of(table), 0.5), np.zeros(3))
 
@@ -297,6 +297,6 @@ def test_distances_through_a_timeout(timeout: Timeout, expected: list[float]) ->
     assert at(table, graph, values.distances(graph), 1, 0) == expected
 
 
-def test_a_reward_is_no_success() -> None:
+def test_a_reward_without_success_has_no_distance() -> None:
     table = replace(paths("s a +", "t a +"), success=np.array([True, False]))
     assert at(table, graph_of(table), values.distances(graph_of(table)), 0, 1) == [1, np.inf]

@@ -88,7 +88,7 @@ def test_p_is_kept_half_an_episode_away_from_its_ends(
 
 @pytest.mark.parametrize("rewards", [(-1.0, 0.0), (1.0, 2.0)])
 @pytest.mark.parametrize("denominator", ["paper", "code"])
-def test_where_p_is_0_or_1_there_is_no_advantage(rewards: tuple[float, float], denominator: str) -> None:
+def test_advantages_are_0_when_p_is_0_or_1(rewards: tuple[float, float], denominator: str) -> None:
     found = advantages(outcomes(*rewards, 1, 0, groups=[0, 0, 1, 1]), "a_grae", denominator=denominator)
     np.testing.assert_array_equal(found[:2], [0, 0])
 

@@ -15,7 +15,7 @@ from cairn.core.errors import CairnError
 from cairn.trainer.credit import advantages
 from tests.trainer.credit.columns import outcomes, played
 
-Rows = Sequence[tuple[int, float]]  # who acted, and what it earned
+Rows = Sequence[tuple[int, float]]  # the agent of each turn, and its reward
 FIRST, SECOND = [1.45, -0.68, 0.2], [-0.4, 1.9, -1.0]
 
 
@@ -35,13 +35,13 @@ def test_the_worked_example() -> None:
     np.testing.assert_allclose(found[1:6:2], TWO, atol=1e-12)
 
 
-def test_the_episode_on_the_other_side_has_the_opposite_advantages() -> None:
+def test_the_episode_of_the_other_side_has_the_opposite_advantages() -> None:
     # A is turned around, and w A2 is a product of two that are: -1; .5 + .9 x 1 = 1.4; -.2 - .36 = -.56
     found = advantages(played(in_turns(FIRST, SECOND), NOTHING), "advantage_alignment")
     np.testing.assert_allclose(found[6::2], [-1, 1.4, -0.56], atol=1e-12)
 
 
-def test_pairs_are_made_by_own_turn_whatever_the_order_of_play() -> None:
+def test_pairs_are_made_by_own_turn_for_every_order_of_play() -> None:
     # all of agent 1's turns, then all of agent 2's
     one_by_one = [(1, x) for x in FIRST] + [(2, x) for x in SECOND]
     found = advantages(played(one_by_one, NOTHING), "advantage_alignment")

@@ -29,7 +29,7 @@ def test_a_node_counts_once_in_its_depth_however_many_leaves_it_has() -> None:
     np.testing.assert_allclose(found[::2], [1.154701, 1.154701, 1.154701, -0.577350, -0.577350], atol=1e-6)
 
 
-def test_a_node_is_worth_the_mean_of_all_leaves_under_it() -> None:
+def test_the_value_of_a_node_is_the_mean_of_all_leaves_under_it() -> None:
     # Node 1 has leaves 1, 0 (under 11) and 0 (12): 1/3, where the mean of its children is .25. Node 2: 0.
     # Depth 1: mean 1/6, std .235702: +-.707107. Depth 2: .5, 0, 0: mean 1/6, std .288675: 1.154701, -.577350.
     found = advantages(tree(([1, 11, 111], 1.0), ([1, 11, 112], 0.0), ([1, 12], 0.0), ([2, 21], 0.0)), "branch_grpo")
@@ -44,7 +44,7 @@ def test_leaves_of_two_lengths_are_compared_by_depth() -> None:
     np.testing.assert_allclose(found, [0.707107, 0.707107, 0.707107, -0.707107, -0.707107], atol=1e-6)
 
 
-def test_episodes_that_end_at_one_node_are_one_leaf() -> None:
+def test_episodes_that_end_at_the_same_node_form_one_leaf() -> None:
     # Node 1 has the leaf 11, reached with 1 and with 0, and the leaf 12 with 0: .25; over episodes it would be 1/3.
     # Node 2 is worth .25 too, so the first depth has no spread; second depth .5, 0, .25: mean .25, std .25.
     paths = (([1, 11], 1.0), ([1, 11], 0.0), ([1, 12], 0.0), ([2, 21], 0.25))

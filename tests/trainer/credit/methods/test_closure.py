@@ -61,7 +61,7 @@ def test_an_action_tried_once_is_doubted() -> None:
     np.testing.assert_allclose(found, [0.125, 0.125, -0.125, -0.125], atol=1e-12)
 
 
-def test_what_an_action_is_worth_elsewhere_counts_where_it_was_tried_once() -> None:
+def test_values_of_an_action_in_other_states_count_where_it_was_tried_once() -> None:
     # s0 b, s1 b solved; s0 c, s2 d not. Surprises of b: 1/4 twice, so B(b) = 1/2 / (2 + 2); of c and d: -1/4 / (1 + 2)
     table = made(["s0 b", "s1 b"], LOST)
     found = advantages(table, "closure", gamma=1.0, prior_visits=1.0, prior_actions=1.0, prior_pool=2.0)
@@ -69,7 +69,7 @@ def test_what_an_action_is_worth_elsewhere_counts_where_it_was_tried_once() -> N
     np.testing.assert_allclose(found, [b, b, lost, lost], atol=1e-12)
 
 
-def test_a_shared_state_is_worth_the_mean_of_what_followed() -> None:
+def test_the_value_of_a_shared_state_is_the_mean_of_its_outcomes() -> None:
     # a third episode s0 a, s1 e, lost: V(s1) = (1 + 0) / 2, V(s0) = (1/2 + 0 + 1/2) / 3
     found = advantages(made(SOLVED, LOST, ["s0 a", "s1 e"]), "closure", **PLAIN, prior_visits=0.0)
     np.testing.assert_allclose(found, [1 / 6, 1 / 2, -1 / 3, 0, 1 / 6, -1 / 2], atol=1e-12)
@@ -86,7 +86,7 @@ def test_where_all_succeed_the_quicker_way_is_better() -> None:
     np.testing.assert_allclose(found, [-1 / 8, 0, 1 / 8], atol=1e-12)
 
 
-def test_an_episode_cut_by_a_budget_is_worth_what_others_made_of_the_state_that_it_stopped_in() -> None:
+def test_the_value_of_an_episode_cut_by_a_budget_is_that_of_its_last_state() -> None:
     # the second episode stops in s1 after s0 c: c then leads where a leads, and both are equal
     columns: dict[str, Any] = {
         "next_anchor": [key("s1"), key("end"), key("s1")],
@@ -98,7 +98,7 @@ def test_an_episode_cut_by_a_budget_is_worth_what_others_made_of_the_state_that_
     np.testing.assert_allclose(failed, [0.5, 0, -0.5], atol=1e-12)
 
 
-def test_an_episode_cut_in_a_state_that_nobody_left_is_worth_the_groups_mean() -> None:
+def test_the_value_of_an_episode_cut_in_an_unknown_state_is_the_groups_mean() -> None:
     # v0 = (1 + 0) / 2; s0 a -> s1: V(s1) = (1 + 1/2) / 2; s0 c -> unknown: 1/2; V(s0) = (3/4 + 1/2 + 1/2) / 3 = 7/12
     table = made(SOLVED, ["s0 c"], truncated=[False, False, True])
     found = advantages(table, "closure", **PLAIN, prior_visits=1.0)
@@ -120,7 +120,7 @@ def test_the_prior_may_be_the_value_of_a_coarser_state() -> None:
     np.testing.assert_allclose(found[4], 0.5 * 0.0729167 - 0.0818142, atol=1e-6)
 
 
-# "n" stands for two states: after s0 it leads on to success, after s2 to failure, by the same action
+# "n" is the label of two states: after s0 it leads on to success, after s2 to failure, by the same action
 ALIASED = (["s0 x", "n go"], ["s2 x", "n go"])
 
 
@@ -132,7 +132,7 @@ def test_a_key_that_means_two_states_is_split_where_outcomes_are_determined() ->
 
 
 @pytest.mark.parametrize(("deterministic", "rounds"), [(False, 4), (True, 0)])
-def test_it_is_not_split_where_chance_may_explain_it_or_nobody_asks(deterministic: bool, rounds: int) -> None:
+def test_a_key_is_not_split_in_a_random_environment_or_with_0_rounds(deterministic: bool, rounds: int) -> None:
     table = made(*ALIASED, is_deterministic=deterministic)
     found = advantages(table, "closure", **PLAIN, prior_visits=1.0, split_rounds=rounds)
     np.testing.assert_allclose(found, [0, 0, 0, 0], atol=1e-12)  # V(n) = 1/2 = v0: nothing sets anything apart

@@ -57,7 +57,7 @@ def test_closure_without_its_priors_is_q_minus_v(table: StepTable) -> None:
     np.testing.assert_allclose(found, step_term(table, normalize="none"), atol=1e-12)
 
 
-def test_the_weights_are_one_to_five() -> None:
+def test_the_default_weights_are_1_and_5() -> None:
     # GRPO: 0.577349 and -1.154699; plus 5 times the golden rows
     expected = e2_rows(0.995826, 4.112883, -1.991650, -1.782410, -0.526988, -8.225767)
     np.testing.assert_allclose(advantages(e2(), "crbc"), expected, atol=1e-5)
@@ -114,7 +114,7 @@ def test_a_state_with_one_action_has_no_step_term(depth: int | None) -> None:
     np.testing.assert_array_equal(step_term(paths("s a +", "s a -", "s a -"), depth=depth), np.zeros(3))
 
 
-def test_an_action_with_several_outcomes_is_worth_their_mean() -> None:
+def test_the_value_of_an_action_with_several_outcomes_is_their_mean() -> None:
     # Q(a) = 0.98 / 2, Q(b) = 0, V = 0.98 / 3
     found = step_term(paths("s a +", "s a -", "s b -"), normalize="none")
     np.testing.assert_allclose(found, [0.163333, 0.163333, -0.326667], atol=1e-6)
@@ -138,7 +138,7 @@ def test_without_discount_a_delay_costs_nothing() -> None:
     np.testing.assert_allclose(step_term(e2(), beta=1.0, normalize="none"), expected, atol=1e-12)
 
 
-def test_where_nobody_succeeds_nothing_is_credited() -> None:
+def test_without_a_success_all_advantages_are_0() -> None:
     np.testing.assert_array_equal(advantages(paths("s a u c -", "s b u e -"), "crbc"), np.zeros(4))
 
 

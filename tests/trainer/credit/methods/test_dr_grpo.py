@@ -20,7 +20,7 @@ def test_each_task_is_compared_with_itself() -> None:
     np.testing.assert_allclose(found, [0.75, -0.25, -0.25, -0.25, 0.25, 0.25, -0.75, 0.25], atol=1e-12)
 
 
-def test_every_step_has_its_episodes_advantage_and_episodes_count_once_whatever_their_length() -> None:
+def test_every_step_has_its_episodes_advantage_and_episodes_of_any_length_count_once() -> None:
     # scores 1, 0, 1: mean 2/3
     np.testing.assert_allclose(advantages(table(A, B, C), "dr_grpo"), [1 / 3] * 3 + [-2 / 3] * 3 + [1 / 3] * 2)
 

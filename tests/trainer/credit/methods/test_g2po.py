@@ -33,7 +33,7 @@ def test_the_two_parts_without_division() -> None:
     np.testing.assert_allclose(step_term(e2(), normalize="none"), FIRST + SECOND, atol=2e-6)
 
 
-def test_a_success_is_one_of_the_table_and_worth_what_the_setting_says() -> None:
+def test_success_is_that_of_the_table_and_earns_the_configured_reward() -> None:
     found = advantages(e2(3.0), "g2po", episode_weight=0.0, normalize="none")
     np.testing.assert_allclose(found, 10 * (FIRST + SECOND), atol=2e-5)
 
@@ -76,14 +76,14 @@ def test_a_success_cut_by_a_budget_is_a_success() -> None:
     np.testing.assert_allclose(found, [0.5 + 0.525 - 1 / 30, -0.5 - 0.475 - 1 / 30, 0.05 - 1 / 30], atol=1e-12)
 
 
-def test_states_of_equal_value_are_equal_whatever_the_rounding() -> None:
+def test_states_of_equal_value_are_equal_despite_rounding() -> None:
     # From s to p, which succeeds once in four, and to q, three times in twelve: the sums round differently
     table = paths(*(f"s a p c {end}" for end in "+---"), *(f"s b q c {end}" for end in "+++---------"))
     found = step_term(table)[::2]
     np.testing.assert_array_equal(found, np.full(16, found[0]))
 
 
-def test_where_nobody_succeeds_nothing_is_credited() -> None:
+def test_without_a_success_all_advantages_are_0() -> None:
     np.testing.assert_array_equal(advantages(paths("s a u c -", "s b u e -"), "g2po"), np.zeros(4))
 
 

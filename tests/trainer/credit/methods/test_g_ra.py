@@ -25,7 +25,7 @@ def found(
     truncated: Sequence[bool] | None = None,
     **config: Any,  # Any: of several types
 ) -> Floats:
-    """Return the advantages of episodes of so many turns."""
+    """Return the advantages of episodes with the given numbers of turns."""
     rows = [(e, t) for e, count in enumerate(turns) for t in range(count)]
     steps = StepTable.from_columns(
         group=[0 if groups is None else groups[e] for e, _ in rows], episode=[e for e, _ in rows],
@@ -126,7 +126,7 @@ def test_a_group_of_one_and_one_without_spread_have_no_advantage(normalize: str)
     np.testing.assert_array_equal(found({"outcome": [1] * 3, "step": [0.3] * 3}, turns=[1] * 3, **config), np.zeros(3))
 
 
-def test_what_is_missing_is_named() -> None:
+def test_errors_name_the_missing_parts() -> None:
     with pytest.raises(CairnError, match=r"got \['format'\]; the table's parts are \['outcome', 'step'\]"):
         found(EXAMPLE, turns=[2, 2], priority=("outcome", "format"))
     with pytest.raises(ConfigError, match="expected at most 1, one for each part in `priority` but the last"):

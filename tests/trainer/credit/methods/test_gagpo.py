@@ -81,7 +81,7 @@ def test_a_lone_episode_and_episodes_that_are_alike_have_no_advantage() -> None:
     np.testing.assert_array_equal(advantages(outcomes(1, 0), "gagpo"), np.zeros(2))
 
 
-def test_where_nobody_succeeds_nothing_is_credited() -> None:
+def test_without_a_success_all_advantages_are_0() -> None:
     np.testing.assert_array_equal(advantages(paths("s a u c -", "s b u e -"), "gagpo"), np.zeros(4))
 
 

@@ -41,7 +41,7 @@ def test_the_norm_may_be_over_the_steps_of_the_state_and_without_division() -> N
     np.testing.assert_allclose(found[3:5], [0.057122, -0.057122], atol=2e-6)
 
 
-# s leads to u whatever the action; u branches. V(u) = 0.475: c gains 0.95 - 0.475.
+# s leads to u by every action; u branches. V(u) = 0.475: c gains 0.95 - 0.475.
 GATED = paths("s a u c +", "s b u d -")
 
 
@@ -58,14 +58,14 @@ def test_the_parts_have_their_weights(step: float, episode: float) -> None:
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
-def test_states_of_equal_value_are_equal_whatever_the_rounding() -> None:
+def test_states_of_equal_value_are_equal_despite_rounding() -> None:
     # From s to p, which succeeds once in four, and to q, three times in twelve: the sums round differently
     table = paths(*(f"s a p c {end}" for end in "+---"), *(f"s b q c {end}" for end in "+++---------"))
     found = advantages(table, "gated_bepo", lam=0.0, within="state", episode_weight=0.0)
     np.testing.assert_array_equal(found[::2], np.zeros(16))
 
 
-def test_two_successes_are_one_end_and_so_are_two_failures() -> None:
+def test_successes_share_one_end_and_failures_share_another() -> None:
     # u only succeeds, v only fails; s leads to both. V(s) = (0.9025 + 0.9025 + 0 + 0) / 4 = 0.45125
     episodes = paths("s a u c +", "s a u d +", "s b v c -", "s b v d -")
     found = advantages(episodes, "gated_bepo", lam=0.0, normalize="none", episode_weight=0.0)
@@ -90,7 +90,7 @@ def test_a_lone_episode_and_episodes_that_are_alike_have_no_advantage() -> None:
     np.testing.assert_array_equal(advantages(table(A, A, A), "gated_bepo"), np.zeros(9))
 
 
-def test_where_nobody_succeeds_nothing_is_credited() -> None:
+def test_without_a_success_all_advantages_are_0() -> None:
     np.testing.assert_array_equal(advantages(paths("s a u c -", "s b v e -", "s b v e -"), "gated_bepo"), np.zeros(6))
 
 

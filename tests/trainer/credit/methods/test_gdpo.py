@@ -65,7 +65,7 @@ def test_epsilon_is_added_to_all_deviations() -> None:
     np.testing.assert_allclose(advantages(episodes, "gdpo", epsilon=0.292893), [0.5, -0.5], atol=1e-6)
 
 
-def test_channels_of_an_episodes_steps_add_up_and_episodes_count_once_whatever_their_length() -> None:
+def test_channels_of_an_episodes_steps_add_up_and_episodes_of_any_length_count_once() -> None:
     # 1 and 0: +-0.5 / 0.707207 = 0.707007, std 0.999859; over 0.999959
     episodes = channelled(table([("a", 0.0), ("b", 1.0)], [("c", 0.0)]), solved=[0.25, 0.75, 0])
     np.testing.assert_allclose(advantages(episodes, "gdpo"), [0.707036, 0.707036, -0.707036], atol=1e-6)
@@ -84,7 +84,7 @@ def test_a_batch_of_one_episode_has_no_advantage() -> None:
 
 
 def test_whitened_over_tokens_long_replies_move_the_mean() -> None:
-    # S = +-a with 1 and 3 tokens: mean -a/2, squares (1.5 a)^2 + 3 (0.5 a)^2 = 3 a^2 over 3: 1.5 and -0.5 whatever a is
+    # S = +-a with 1 and 3 tokens: mean -a/2, squares (1.5 a)^2 + 3 (0.5 a)^2 = 3 a^2 over 3: 1.5 and -0.5 for every a
     episodes = replace(channelled(outcomes(1, 0), solved=[1, 0]), length=np.array([1.0, 3.0]))
     np.testing.assert_allclose(advantages(episodes, "gdpo", whiten="tokens", epsilon=1e-6), [1.5, -0.5], atol=1e-6)
 

@@ -38,7 +38,7 @@ def test_the_limit_is_a_setting() -> None:
     np.testing.assert_allclose(found, [0.75, -0.5, -0.5, -0.5], atol=1e-12)
 
 
-def test_every_step_has_its_episodes_advantage_and_episodes_count_once_whatever_their_length() -> None:
+def test_every_step_has_its_episodes_advantage_and_episodes_of_any_length_count_once() -> None:
     # scores 1, 0, 1: mean 2/3, std 0.577350
     found = advantages(table(A, B, C), "gf_screen")
     np.testing.assert_allclose(found, [0.577350] * 3 + [-1.154701] * 3 + [0.577350] * 2, atol=1e-6)

@@ -31,7 +31,7 @@ def test_episodes_are_counted_not_steps_and_by_the_sum_of_their_rewards() -> Non
     np.testing.assert_allclose(found, [-1, -1, 1, 1, 1], atol=1e-12)
 
 
-def test_without_any_reward_there_is_no_advantage() -> None:
+def test_without_any_reward_all_advantages_are_0() -> None:
     np.testing.assert_array_equal(advantages(outcomes(0, 0, 0), "gpg"), np.zeros(3))
 
 

@@ -66,7 +66,7 @@ def test_a_step_alone_at_its_state_has_the_sign_of_its_credit_or_nothing(
     np.testing.assert_array_equal(found[[0, 2]], rows)
 
 
-def test_states_of_equal_value_are_equal_whatever_the_rounding() -> None:
+def test_states_of_equal_value_are_equal_despite_rounding() -> None:
     # From s to p, which succeeds once in four, and to q, three times in twelve: the sums round differently
     table = paths(*(f"s a p c {end}" for end in "+---"), *(f"s b q c {end}" for end in "+++---------"))
     np.testing.assert_array_equal(advantages(table, "graft")[::2], np.zeros(16))
@@ -96,7 +96,7 @@ def test_a_timeout_is_a_failure_or_leads_to_the_state_that_it_stopped_in(timeout
     np.testing.assert_allclose(found, rows, atol=1e-11)
 
 
-def test_a_loop_that_no_step_left_is_worth_nothing() -> None:
+def test_the_value_of_a_loop_that_no_step_left_is_0() -> None:
     # v leads back to v until the budget is out: V(v) = 0; V(s) = 0.99 / 2
     found = advantages(paths("s a v b v", "s c +"), "graft", normalize="none", timeout="open")
     np.testing.assert_allclose(found, [-0.495, 0, 0.495], atol=1e-12)
@@ -110,7 +110,7 @@ def test_a_success_cut_by_a_budget_is_a_success() -> None:
 
 
 @pytest.mark.parametrize("lam", [0.0, 0.95])
-def test_where_nobody_succeeds_nothing_is_credited(lam: float) -> None:
+def test_without_a_success_all_advantages_are_0(lam: float) -> None:
     found = advantages(paths("s a u c -", "s b u e -", "v a u c -"), "graft", lam=lam)
     np.testing.assert_array_equal(found, np.zeros(6))
 

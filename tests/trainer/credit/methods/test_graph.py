@@ -40,7 +40,7 @@ def test_value_backups_seen_through_differences(slots: dict[str, Any], rows: lis
     np.testing.assert_allclose(graph(e2(), credit="difference", **slots), e2_rows(*rows), atol=1e-12)
 
 
-def test_distances_do_not_know_what_a_success_earns() -> None:
+def test_distances_do_not_depend_on_the_reward_of_a_success() -> None:
     # V(u) is 1/2 by distance and 10/2 by reward; the step to success lands at 10
     assert graph(e2(10.0), credit="difference", backup="distance")[1] == pytest.approx(9.5)
     assert graph(e2(10.0), credit="difference", backup="best")[1] == pytest.approx(5.0)
@@ -63,7 +63,7 @@ def test_credits(slots: dict[str, Any], rows: list[float]) -> None:
     np.testing.assert_allclose(graph(e2(), **slots), e2_rows(*rows), atol=1e-12)
 
 
-def test_q_is_the_mean_over_what_an_action_led_to() -> None:
+def test_q_is_the_mean_over_the_next_states_of_an_action() -> None:
     # V = 1/6, Q(a) = 1/4: the two steps differ as temporal differences only
     table = paths("s a +", "s a -", "s b -")
     np.testing.assert_allclose(graph(table), [1 / 12, 1 / 12, -1 / 6], atol=1e-12)
@@ -123,12 +123,12 @@ def test_the_second_group_counts_in_the_batch_only(normalize: str, within: str) 
         ("observations(2)", [1 / 12, 0, -1 / 6, 0, 0, 0]),  # u after s0, w after s0, w after w, u after w
     ],
 )
-def test_keys_say_which_steps_are_compared(key: str, rows: list[float]) -> None:
+def test_keys_select_the_compared_steps(key: str, rows: list[float]) -> None:
     found = graph(e2(), key=key, credit="return", normalize="centre")
     np.testing.assert_allclose(found, e2_rows(*rows), atol=1e-12)
 
 
-def test_keys_say_which_states_have_one_value() -> None:
+def test_keys_select_the_states_that_share_a_value() -> None:
     # One state, V: 8 V = 0.5 (2 + 6 V - 0): of eight steps two succeed, one fails, five stay: V = 1 / 5.5
     value = 1.0 / (8 - 2.5)
     found = graph(e2(), key="prompt", credit="td")
@@ -192,14 +192,14 @@ def test_published_members_are_points_of_the_space(slots: dict[str, Any], rows: 
     (0.0, [0, 0.333333, -0.633333, 0, 0.633333, -0.666667]),
     (0.95, [0.300833, 0.333333, -0.607541, 0.028579, 0.031667, -0.666667]),
 ])  # fmt: skip
-def test_gagpo_is_one_up_to_the_discount(lam: float, rows: list[float]) -> None:
+def test_gagpo_is_a_point_of_the_space_up_to_the_discount(lam: float, rows: list[float]) -> None:
     found = advantages(e2(), "graph", gamma=0.95, backup="visit_mean", credit="gae", lam=lam)
     np.testing.assert_allclose(found / 0.95, e2_rows(*rows), atol=1e-5)
 
 
 @pytest.mark.parametrize("credit", ["td", "q_minus_v", "gae"])
 @pytest.mark.parametrize("backup", ["visit_mean", "fixed_point", "best", "distance"])
-def test_where_nobody_succeeds_nothing_is_credited(credit: str, backup: str) -> None:
+def test_without_a_success_all_advantages_are_0(credit: str, backup: str) -> None:
     found = graph(paths("s a u c -", "s b u e -", "s b ?"), credit=credit, backup=backup, lam=0.5)
     np.testing.assert_array_equal(found, np.zeros(5))
 

@@ -59,7 +59,7 @@ def test_a_timeout_is_a_failure_or_leads_to_the_state_that_it_stopped_in(timeout
 
 
 def test_a_success_cut_by_a_budget_is_a_success() -> None:
-    # V(s) = 0.475, whatever V(u): log 1 - log 0.475, log 0.01 - log 0.475
+    # V(s) = 0.475 for every V(u): log 1 - log 0.475, log 0.01 - log 0.475
     cut = paths("s a u", "s b -", "u c +")
     found = step_term(replace(cut, success=cut.truncated | cut.success), normalize="none", timeout="open")
     np.testing.assert_allclose(found[:2], [0.744440, -3.860730], atol=1e-6)
@@ -72,11 +72,11 @@ def test_the_episode_term_is_grpos_and_has_its_weight() -> None:
     np.testing.assert_allclose(found[3:5], [-2 - 1.154699, 2 - 1.154699], atol=1e-5)
 
 
-def test_where_nobody_succeeds_nothing_is_credited() -> None:
+def test_without_a_success_all_advantages_are_0() -> None:
     np.testing.assert_array_equal(advantages(paths("s a u c -", "s b v e -"), "graph_hca"), np.zeros(4))
 
 
-def test_states_of_equal_value_are_equal_whatever_the_rounding() -> None:
+def test_states_of_equal_value_are_equal_despite_rounding() -> None:
     # From s to p, which succeeds once in four, and to q, three times in twelve: the sums round differently
     table = paths(*(f"s a p c {end}" for end in "+---"), *(f"s b q c {end}" for end in "+++---------"))
     np.testing.assert_array_equal(step_term(table)[::2], np.zeros(16))

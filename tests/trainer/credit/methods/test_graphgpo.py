@@ -22,7 +22,7 @@ def step_term(table: StepTable, **settings: Any) -> Floats:
 
 @pytest.mark.parametrize("w", [0.1, 0.2, 0.8])
 @pytest.mark.parametrize("success", [1.0, 10.0, 0.0])
-def test_the_golden_table_whatever_w_and_whatever_a_success_earns(w: float, success: float) -> None:
+def test_the_golden_table_for_every_w_and_every_reward_of_a_success(w: float, success: float) -> None:
     # d: u 1, w 2, s0 2. Steps lead to: a 1, b 2; c 0, e nowhere; n 2, d 1: two distances at each state, so w cancels.
     expected = e2_rows(0.577349, 0.577350, -1.1547, -0.707106, 0.707106, -1.154700)
     np.testing.assert_allclose(step_term(e2(success), w=w), expected, atol=1e-5)
@@ -62,7 +62,7 @@ def test_relative_distances_change_only_the_scale_of_a_state() -> None:
     np.testing.assert_allclose(step_term(e2(), relative_distance=True), step_term(e2()), atol=1e-5)
 
 
-def test_where_nobody_succeeds_nothing_is_credited() -> None:
+def test_without_a_success_all_advantages_are_0() -> None:
     found = advantages(paths("s0 a u c -", "s0 b u e -", "s0 a u c ?"), "graphgpo")
     np.testing.assert_array_equal(found, np.zeros(6))
 
@@ -80,7 +80,7 @@ def test_a_timeout_leads_to_the_state_that_it_stopped_in_or_to_failure(timeout: 
     np.testing.assert_allclose(found, rows, atol=1e-12)
 
 
-def test_a_timeout_in_a_state_that_nobody_recorded_is_as_far_as_failure() -> None:
+def test_a_timeout_in_an_unrecorded_state_is_as_far_as_failure() -> None:
     found = step_term(paths("s a u c +", "s b ?"), normalize="none")
     np.testing.assert_allclose(found, [0.495, 0, -0.495], atol=1e-12)
 

@@ -35,8 +35,8 @@ def test_each_task_is_compared_with_itself() -> None:
     np.testing.assert_allclose(found[[1, 3, 5, 6]], second, atol=5e-7)
 
 
-def test_every_step_has_its_episodes_advantage_and_episodes_count_once_whatever_their_length() -> None:
-    # scores 1, 0, 1: mean 2/3, whatever the number of steps
+def test_every_step_has_its_episodes_advantage_and_episodes_of_any_length_count_once() -> None:
+    # scores 1, 0, 1: mean 2/3, for every number of steps
     found = advantages(table(A, B, C), "grpo", normalize="none")
     np.testing.assert_allclose(found, [1 / 3] * 3 + [-2 / 3] * 3 + [1 / 3] * 2, atol=1e-12)
 

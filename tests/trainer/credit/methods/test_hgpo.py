@@ -59,7 +59,7 @@ def test_a_history_longer_than_the_episode_does_not_count() -> None:
     np.testing.assert_allclose(found, [0.707105, -1.414210, 0, 0.707105], atol=1e-5)
 
 
-def test_comparisons_that_come_out_at_zero_count_where_all_groups_do() -> None:
+def test_comparisons_equal_to_zero_count_when_averaging_over_groups() -> None:
     # Rows 1.1 and 3.1: (2 x 0.707105 + 3 x 0) / 5
     expected = e2_rows(0.707105, 0.282842, -1.414210, 0, 0, -1.414210)
     np.testing.assert_allclose(advantages(e2(), "hgpo", average_over="groups"), expected, atol=1e-5)
@@ -79,7 +79,7 @@ def test_the_comparison_of_episodes_can_be_added() -> None:
     np.testing.assert_allclose(advantages(e2(), "hgpo", base_group=True), expected, atol=1e-5)
 
 
-def test_all_groups_counted_the_comparison_of_episodes_is_one_of_them() -> None:
+def test_averaging_over_groups_includes_the_comparison_of_episodes() -> None:
     # Row 1.1: (0.577349 + 2 x 0.707105 + 3 x 0) / 6; rows of w: (-1.154699 + 2 x 0) / 3
     found = advantages(e2(), "hgpo", base_group=True, average_over="groups")
     np.testing.assert_allclose(found[[1, 3, 4]], [0.331927, -0.384900, -0.384900], atol=1e-5)

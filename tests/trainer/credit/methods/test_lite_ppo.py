@@ -37,7 +37,7 @@ def test_one_task_is_grpo(spread_of: str) -> None:
     np.testing.assert_allclose(found, [1.499700, -0.499900, -0.499900, -0.499900], atol=1e-6)
 
 
-def test_every_step_has_its_episodes_advantage_and_episodes_count_once_whatever_their_length() -> None:
+def test_every_step_has_its_episodes_advantage_and_episodes_of_any_length_count_once() -> None:
     # scores 1 and 0: std 0.707107; 0.5 / 0.707207
     found = advantages(table([("a", 0.25), ("b", 0.75)], [("c", 0.0)]), "lite_ppo")
     np.testing.assert_allclose(found, [0.707007, 0.707007, -0.707007], atol=1e-6)

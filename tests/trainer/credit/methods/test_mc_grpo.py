@@ -66,12 +66,12 @@ def test_each_task_is_compared_with_itself() -> None:
     np.testing.assert_allclose(found, [4, 0, 0, 0, 0, 0, -4, 0], atol=1e-12)
 
 
-def test_advantages_too_small_to_count_are_none() -> None:
+def test_tiny_advantages_are_set_to_0() -> None:
     # median 0, guarded: 5e-7 is taken for 0, so 1 is the only advantage of five
     np.testing.assert_array_equal(advantages(outcomes(0, 0, 0, 5e-7, 1), "mc_grpo"), [0, 0, 0, 0, 5])
 
 
-def test_every_step_has_its_episodes_advantage_and_episodes_count_once_whatever_their_length() -> None:
+def test_every_step_has_its_episodes_advantage_and_episodes_of_any_length_count_once() -> None:
     # scores 1, 0, 2: median 1, distances 0 -1 1, median 1; over 1.001, times 3 / 2
     found = advantages(table([("a", 0.5), ("b", 0.5)], [("c", 0.0), ("d", 0.0), ("e", 0.0)], [("f", 2.0)]), "mc_grpo")
     np.testing.assert_allclose(found, [0, 0, -1.498501, -1.498501, -1.498501, 1.498501], atol=1e-6)

@@ -31,7 +31,7 @@ def test_a_group_that_is_perfect_has_no_advantage() -> None:
     np.testing.assert_array_equal(advantages(outcomes(1, 1, 1), "ngrpo"), np.zeros(3))
 
 
-def test_what_is_perfect_is_a_setting() -> None:
+def test_the_best_score_is_a_setting() -> None:
     # 1 1 and 2: mean 4/3, squares 1/9 + 1/9 + 4/9 over 2 = 1/3, std 0.577350
     np.testing.assert_allclose(advantages(outcomes(1, 1), "ngrpo", best=2.0), [-0.577349, -0.577349], atol=1e-6)
 
@@ -42,12 +42,12 @@ def test_epsilon_is_added_to_the_deviation() -> None:
     np.testing.assert_allclose(found, [0.6, -0.4, -0.4, -0.4], atol=1e-6)
 
 
-def test_every_step_has_its_episodes_advantage_and_episodes_count_once_whatever_their_length() -> None:
+def test_every_step_has_its_episodes_advantage_and_episodes_of_any_length_count_once() -> None:
     # scores 1 and 0, and 1: mean 2/3, squares 1/9 + 4/9 + 1/9 over 2 = 1/3, std 0.577350
     found = advantages(table([("a", 0.25), ("b", 0.75)], [("c", 0.0)]), "ngrpo")
     np.testing.assert_allclose(found, [0.577349, 0.577349, -1.154699], atol=1e-6)
 
 
 @pytest.mark.parametrize("score", [0.0, 1.0, 7.0])
-def test_a_group_of_one_has_no_advantage_whatever_is_perfect(score: float) -> None:
+def test_a_group_of_one_has_the_advantage_0_for_every_score(score: float) -> None:
     np.testing.assert_array_equal(advantages(outcomes(score), "ngrpo"), [0.0])

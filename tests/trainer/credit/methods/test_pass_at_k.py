@@ -37,7 +37,7 @@ def test_every_step_of_the_best_has_its_advantage() -> None:
     np.testing.assert_allclose(found, [0.5, 0.5, 0], atol=1e-12)
 
 
-def test_a_tie_for_the_best_leaves_nobody_an_advantage() -> None:
+def test_with_a_tie_for_the_best_all_advantages_are_0() -> None:
     np.testing.assert_array_equal(advantages(outcomes(0.7, 0.1, 0.7), "pass_at_k"), np.zeros(3))
 
 

@@ -54,7 +54,7 @@ def test_one_attempt_is_the_provers_own_rate() -> None:
     np.testing.assert_allclose(found, [0.5, -0.5], atol=1e-12)
 
 
-def test_without_final_values_an_episode_comes_to_its_score_cut_to_a_probability() -> None:
+def test_without_final_values_the_final_value_is_the_score_clipped_to_a_probability() -> None:
     # one attempt: scores 3 and -1 end in 1 and 0: .8, -.2; episode term 2 and -2
     found = advantages(steps([0.2, 0.2], [3, -1]), "pav", attempts=1, alpha=1.0, outcome="dr_grpo")
     np.testing.assert_allclose(found, [2.8, -2.2], atol=1e-12)

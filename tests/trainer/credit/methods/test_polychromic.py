@@ -55,7 +55,7 @@ def test_sets_of_four_by_default() -> None:
 
 
 @pytest.mark.parametrize("sets", ["all", "windows"])
-def test_a_group_that_is_one_set_has_no_advantage(sets: str) -> None:
+def test_a_group_of_a_single_set_has_no_advantage(sets: str) -> None:
     for size in (1, 2, 4):
         found = advantages(episodes([1, 0, 0, 0][:size], [1, 2, 3, 4][:size]), "polychromic", sets=sets)
         np.testing.assert_allclose(found, np.zeros(size), atol=1e-12)
@@ -75,7 +75,7 @@ def test_steps_beyond_the_window_have_gae() -> None:
     np.testing.assert_allclose(found[:, 2], [0.75, 0.75, -0.25, 0.75], atol=1e-12)
 
 
-def test_gae_of_a_truncated_episode_goes_on_from_its_final_value() -> None:
+def test_gae_of_a_truncated_episode_bootstraps_from_its_final_value() -> None:
     # .5 x .5 + .8 x .25 lambda-weighted: last step .5 x .6 - .25 = .05; first .5 x .25 - .25 + .4 x .05 = -.105
     table = episodes([0], [0], turns=2, value=[0.25] * 2, final_value=[0.6] * 2, truncated=[True] * 2)
     found = advantages(table, "polychromic", window=0, gamma=0.5, lam=0.8)

@@ -49,7 +49,7 @@ def test_beyond_the_range_the_weight_stays_that_of_its_end(rewards: tuple[float,
     np.testing.assert_allclose(advantages(outcomes(*rewards), "pshw"), expected, atol=1e-12)
 
 
-def test_every_step_has_its_episodes_advantage_and_episodes_count_once_whatever_their_length() -> None:
+def test_every_step_has_its_episodes_advantage_and_episodes_of_any_length_count_once() -> None:
     # scores 1, -1: mean 0, weight 1.256
     found = advantages(table([("a", 0.25), ("b", 0.75)], [("c", -1.0)]), "pshw")
     np.testing.assert_allclose(found, [1.256, 1.256, -1.256], atol=1e-12)

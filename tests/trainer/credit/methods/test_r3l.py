@@ -49,7 +49,7 @@ def test_steps_before_the_pivot_are_masked_and_change_nothing_else() -> None:
     np.testing.assert_allclose(advantages(episodes, "r3l"), [0, 0.75, 0, -0.25], atol=1e-12)
 
 
-def test_episodes_count_once_whatever_their_length() -> None:
+def test_episodes_of_any_length_count_once() -> None:
     found = advantages(table([("a", 0.0), ("b", 0.0), ("c", 0.5)], [("a", 0.0)]), "r3l")
     np.testing.assert_allclose(found, [0.75, 0.75, 0.75, -0.25], atol=1e-12)
 

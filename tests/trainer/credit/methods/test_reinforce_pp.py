@@ -35,7 +35,7 @@ def test_epsilon_is_added_to_the_variance() -> None:
     np.testing.assert_allclose(found, [0.6, -0.4], atol=1e-12)
 
 
-def test_a_step_is_credited_with_what_follows_it_only() -> None:
+def test_a_step_is_credited_only_with_later_rewards() -> None:
     # returns 1, 0 with one token each: mean 0.5, var 0.5; 0.5 / 0.707107
     found = advantages(sized(table([("a", 1.0), ("b", 0.0)]), [1, 1]), "reinforce_pp")
     np.testing.assert_allclose(found, [0.707107, -0.707107], atol=1e-6)
@@ -46,7 +46,7 @@ def test_by_default_rewards_are_not_discounted() -> None:
     np.testing.assert_allclose(found, [1.095445, 1.095445, -0.730297], atol=1e-6)
 
 
-def test_gamma_discounts_per_step_whatever_its_tokens() -> None:
+def test_gamma_discounts_per_step_and_not_per_token() -> None:
     # returns 0.5 (1 token), 1 (3 tokens): mean 0.875, var (0.140625 + 3 x 0.015625) / 3 = 0.0625, root 0.25
     found = advantages(sized(table([("a", 0.0), ("b", 1.0)]), [1, 3]), "reinforce_pp", gamma=0.5)
     np.testing.assert_allclose(found, [-1.5, 0.5], atol=1e-6)

@@ -24,7 +24,7 @@ def test_a_reward_at_the_end_less_the_greedy_one() -> None:
     np.testing.assert_allclose(advantages(episodes, "remax"), [0.6, 0.6, 0.6], atol=1e-12)
 
 
-def test_a_step_is_credited_with_what_follows_it_only() -> None:
+def test_a_step_is_credited_only_with_later_rewards() -> None:
     # returns 0.75, 0.25
     episodes = greedy(table([("a", 0.5), ("b", 0.25)]), [0.4, 0.4])
     np.testing.assert_allclose(advantages(episodes, "remax"), [0.35, -0.15], atol=1e-12)
@@ -35,7 +35,7 @@ def test_each_task_has_its_own_greedy_reward() -> None:
     np.testing.assert_allclose(advantages(episodes, "remax"), [0.6, 0.0, -1.0, -0.4], atol=1e-12)
 
 
-def test_what_is_as_good_as_the_greedy_episode_has_no_advantage() -> None:
+def test_an_episode_that_scores_like_the_greedy_one_has_the_advantage_0() -> None:
     np.testing.assert_array_equal(advantages(greedy(outcomes(0.3, 0.3), [0.3, 0.3]), "remax"), [0, 0])
 
 

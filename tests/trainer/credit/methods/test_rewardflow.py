@@ -96,13 +96,13 @@ def test_the_last_reward_of_a_cut_episode_is_not_earned_again_in_a_loop() -> Non
         ("failure", [0, 0, 0]),
     ],
 )
-def test_a_cut_step_is_worth_the_larger_of_its_reward_and_its_state(timeout: str, rows: list[float]) -> None:
+def test_the_value_of_a_cut_step_is_the_larger_of_its_reward_and_its_state(timeout: str, rows: list[float]) -> None:
     found = step_term(cut_with_reward(0.3, "w a u", "w b -", "u c +"), timeout=timeout)
     np.testing.assert_allclose(found, rows, atol=1e-12)
 
 
 @pytest.mark.parametrize("reward", [0.2, -0.2])
-def test_no_state_is_worth_more_than_the_largest_last_reward(reward: float) -> None:
+def test_the_value_of_a_state_is_at_most_the_largest_last_reward(reward: float) -> None:
     # One state, a loop in it: V(s) = 0.18 or 0. Gains: the first step V(s) - V(s) = 0, the cut step max(r, V(s)) - V(s)
     # = 0.02 or 0.
     found = step_term(cut_with_reward(reward, "s a s b s"))
@@ -110,7 +110,7 @@ def test_no_state_is_worth_more_than_the_largest_last_reward(reward: float) -> N
 
 
 def test_rewards_before_the_last_step_count_in_the_episode_term_only() -> None:
-    # V: t 0.9, x 0: gains from s differ by 0.9, whatever the 5 that the first step earned. Scores 6 and 0: 3 and -3.
+    # V: t 0.9, x 0: gains from s differ by 0.9, despite the 5 that the first step earned. Scores 6 and 0: 3 and -3.
     found = advantages(steps([("s", 5.0), ("t", 1.0)], [("s", 0.0), ("x", 0.0)]), "rewardflow")
     np.testing.assert_allclose(found, [3.45, 3, -3.45, -3], atol=1e-12)
 
@@ -138,7 +138,7 @@ def test_the_terms_add_up_with_their_weights() -> None:
     np.testing.assert_allclose(found[[1, 5]], [5 / 3, -10 / 3], atol=1e-6)
 
 
-def test_where_nobody_succeeds_nothing_is_credited() -> None:
+def test_without_a_success_all_advantages_are_0() -> None:
     np.testing.assert_array_equal(advantages(paths("s a u c -", "s b u e -", "s b ?"), "rewardflow"), np.zeros(5))
 
 

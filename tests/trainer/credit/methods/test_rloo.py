@@ -29,7 +29,7 @@ def test_it_is_dr_grpo_times_n_over_n_minus_1(rewards: tuple[float, ...]) -> Non
     np.testing.assert_allclose(found, n / (n - 1) * dr_grpo, atol=1e-12)
 
 
-def test_every_step_has_its_episodes_advantage_and_episodes_count_once_whatever_their_length() -> None:
+def test_every_step_has_its_episodes_advantage_and_episodes_of_any_length_count_once() -> None:
     # scores 1, 0, 1: 1 - 1/2, 0 - 1, 1 - 1/2
     np.testing.assert_allclose(advantages(table(A, B, C), "rloo"), [0.5] * 3 + [-1] * 3 + [0.5] * 2, atol=1e-12)
 

@@ -1,7 +1,7 @@
 """SALT against the worked example: A a1/o1 a2/o2 a3/o3 solved, B a1/o1 a2/o2 a4/o4 not, C a1/o1 a5/o5 a2/o2 not.
 
 Base advantages: mean 1/3, std (ddof 1) sqrt(1/3) = 0.577350: A (2/3) / 0.577350 = 1.154699, B and C -0.577349.
-Rows: A0 A1 A2 B0 B1 B2 C0 C1 C2, and C3 where C goes on.
+Rows: A0 A1 A2 B0 B1 B2 C0 C1 C2, and C3 where C continues.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def test_the_worked_example() -> None:
 
 
 @pytest.mark.parametrize(("history", "merged"), [(1, (HIGH + LOW) / 2), (3, None)])
-def test_a_short_history_lets_paths_meet_again(history: int, merged: float | None) -> None:
-    # C goes on with a3/o3 after a2/o2, as A does: one pair back the two are alike, three pairs back they are not.
+def test_a_short_history_merges_paths_again(history: int, merged: float | None) -> None:
+    # C continues with a3/o3 after a2/o2, as A does: one pair back the two are alike, three pairs back they are not.
     found = advantages(played((A, 1.0), (B, 0.0), ([*C, ("a3", "o3")], 0.0)), "salt", history=history)
     np.testing.assert_allclose(found[[2, 9]], [HIGH, LOW] if merged is None else [merged, merged], atol=2e-6)
 

@@ -30,7 +30,7 @@ def test_the_worked_example() -> None:
     np.testing.assert_allclose(rows, [0.25, 0.0, 0.5], atol=1e-12)
 
 
-def test_the_end_is_worth_the_sum_of_the_episodes_rewards() -> None:
+def test_the_value_of_the_end_is_the_sum_of_the_episodes_rewards() -> None:
     # score .5 + .25: .25 - 0, .75 - .25
     rows = found(episode=[0] * 2, turn=[0, 1], reward=[0.5, 0.25], value=[0.0, 0.25])
     np.testing.assert_allclose(rows, [0.25, 0.5], atol=1e-12)

@@ -44,14 +44,14 @@ def test_values_rise_through_every_level() -> None:
     np.testing.assert_allclose(found, [-0.375, 0.25, 0.5, -0.375, 0.25, -0.5, -0.375, -0.25, 0.375], atol=1e-12)
 
 
-def test_episodes_that_end_at_one_node_are_one_leaf() -> None:
+def test_episodes_that_end_at_the_same_node_form_one_leaf() -> None:
     # leaf 1 is worth (1 + 0) / 2 and leaf 2 nothing: root .25
     found = advantages(tree(([1], 1.0), ([1], 0.0), ([2], 0.0), with_nodes=False), "spo_tree")
     np.testing.assert_allclose(found, [0.25, 0.25, -0.25], atol=1e-12)
 
 
 @pytest.mark.parametrize(("normalize", "last"), [("none", -0.25), ("std", -0.25 / 0.25)])
-def test_an_end_among_nodes_that_go_on_is_one_more_child(normalize: str, last: float) -> None:
+def test_an_end_among_continuing_nodes_is_one_more_child(normalize: str, last: float) -> None:
     # Node 1 has the child 11, worth .5, and an end worth 1: V = .75 and the deviation is .25; the root has one child.
     found = advantages(tree(([1], 1.0), ([1, 11], 0.5)), "spo_tree", normalize=normalize)
     np.testing.assert_allclose(found, [0, 0, last], atol=1e-6)

@@ -1,4 +1,4 @@
-"""TIGPO on one table: numbers worked out by hand, and what it shares with GraphGPO."""
+"""TIGPO on one table: numbers worked out by hand, and properties shared with GraphGPO."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_without_earlier_visits_the_step_term_is_graphgpos(w: float) -> None:
 @pytest.mark.parametrize(
     ("scale", "w", "rows"), [(10, 0.1, [6.3, -2.7, 0, -3.6]), (1, 0.5, [5 / 12, -1 / 12, 0, -1 / 3])]
 )
-def test_a_step_is_worth_scale_times_w_to_the_distance(scale: float, w: float, rows: list[float]) -> None:
+def test_the_value_of_a_step_is_scale_times_w_to_the_distance(scale: float, w: float, rows: list[float]) -> None:
     # From s: a succeeds (0), b leads to x (1), d fails (2): 10, 1, 0.1, mean 3.7; and 1, 0.5, 0.25, mean 7/12
     found = advantages(
         paths("s a +", "s b x c +", "s d -"), "tigpo", episode_weight=0.0, normalize="none", scale=scale, w=w
@@ -60,11 +60,11 @@ def test_a_timeout_leads_to_the_state_that_it_stopped_in_or_to_failure(timeout: 
     np.testing.assert_allclose(found, rows, atol=1e-12)
 
 
-def test_where_nobody_succeeds_nothing_is_credited() -> None:
+def test_without_a_success_all_advantages_are_0() -> None:
     np.testing.assert_array_equal(advantages(paths("s a u c -", "s b u e -"), "tigpo"), np.zeros(4))
 
 
-def test_successes_are_the_tables_whatever_they_earned() -> None:
+def test_successes_are_those_of_the_table_regardless_of_rewards() -> None:
     # From s one step succeeds and one fails, 2 away: +-0.707106; there is no difference between the scores, both 0.
     table = paths("s a +", "s b -", success=0.0)
     np.testing.assert_allclose(advantages(table, "tigpo"), [0.707106, -0.707106], atol=1e-5)

@@ -19,7 +19,7 @@ def sampled(episodes: StepTable, logprobs: Sequence[float], lengths: Sequence[in
     return replace(episodes, logprob=np.array(logprobs, np.float64), length=length)
 
 
-def test_of_two_successes_the_unlikelier_is_worth_more() -> None:
+def test_the_unlikelier_of_two_successes_has_the_larger_advantage() -> None:
     # ranks 3 1 2 0: rewards 1 - 0.25 x 3/4 = 0.8125, 1 - 0.25 x 1/4 = 0.9375, 0, 0; mean 0.4375,
     # squares 0.140625 + 0.25 + 2 x 0.191406 = 0.773437 over 3, std 0.507752
     found = advantages(sampled(outcomes(1, 1, 0, 0), [-0.5, -1.5, -1, -2]), "unlikeliness")
@@ -55,7 +55,7 @@ def test_without_weight_it_is_grpo() -> None:
 
 
 def test_ranks_are_those_of_the_group() -> None:
-    # both groups have ranks 1 0, wherever their logprobs are
+    # both groups have ranks 1 0, at every level of their logprobs
     episodes = sampled(outcomes(1, 1, 1, 1, groups=[0, 0, 1, 1]), [-1, -2, -11, -12])
     found = advantages(episodes, "unlikeliness")
     np.testing.assert_allclose(found, [-0.707099, 0.707099, -0.707099, 0.707099], atol=2e-6)
