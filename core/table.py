@@ -257,7 +257,7 @@ class StepTable:
         """
         steps = [[n for n, message in enumerate(each) if message.get("role") == "assistant"] for each in episodes]
         for name, column in given(group=group, reward=reward, anchor=anchor, success=success, truncated=truncated):
-            if (size := len(column)) != len(episodes):  # all are sequences
+            if (size := len(column)) != len(episodes):  # type: ignore[arg-type]  # all are sequences
                 raise CairnError(f"StepTable: {name} needs one value an episode, {len(episodes)}, got {size}")
         rows = [(e, t, n) for e, places in enumerate(steps) for t, n in enumerate(places)]
         if empty := [e for e, places in enumerate(steps) if not places]:

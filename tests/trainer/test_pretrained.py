@@ -174,7 +174,8 @@ def test_a_run_stores_its_defaults_and_resumes_with_them(chat_model: str, tmp_pa
         stored = store.meta()["config"]
         assert store.series("kl_reference")
     assert stored["learner"]["optimizer"]["lr"] == 1e-6
-    assert stored["agent"] == {"context": {"method": "chat", "chat": {"tools": True}}, "constrain": False}
+    context = {"method": "chat", "chat": {"tools": True}}
+    assert stored["agent"] == {"context": context, "constrain": False, "invalid_limit": None}
     assert load_run_config(stored, is_stored=True) == load_run_config(DOORS, {**SMALL, "model.path": chat_model})
 
 

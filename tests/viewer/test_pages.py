@@ -190,7 +190,7 @@ def test_one_run_that_cannot_be_read_is_a_row_of_the_first_page(folder: Path, tm
         assert "/runs/1-house" in rows[0]
         assert "no curves" not in rows[0].lower()
         assert "/runs/3-gone" not in rows[0]
-        assert rows[1].index("Cannot open run store") < rows[1].index("is no run: expected a folder")
+        assert rows[1].index("Cannot open run store") < rows[1].index("is not a run: expected a folder")
 
 
 def test_a_run_that_is_damaged_in_a_later_page_is_reported(folder: Path, tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_several_seeds_are_attempts_and_their_spread_is_reported(play: Callable[
     assert low <= found.second.mean.mean <= high
 
 
-@pytest.mark.parametrize(("given", "told"), [(["a", "b/../a"], "no second seed"), ([], "got none")])
+@pytest.mark.parametrize(("given", "told"), [(["a", "b/../a"], "not a second seed"), ([], "got none")])
 def test_an_evaluation_is_not_two_seeds(play: Callable[..., Path], tmp_path: Path, given: list[str], told: str) -> None:
     folder = play("random")
     (tmp_path / "b").mkdir()

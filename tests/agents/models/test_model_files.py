@@ -140,7 +140,7 @@ def test_a_checkpoint_keeps_its_stored_settings(plain_model: Path, tmp_path: Pat
     with warnings.catch_warnings():
         warnings.simplefilter("error", CairnWarning)
         agent = load_agent(str(tmp_path))
-    assert agent.settings == {"context": {"method": "chat"}, "constrain": True}
+    assert agent.settings == {"context": {"method": "chat"}, "constrain": True, "invalid_limit": None}
     assert agent.sampling.max_reply_tokens == 7
 
 

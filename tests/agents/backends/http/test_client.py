@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from cairn.agents.backends.http import retries
 from cairn.agents.backends.http.client import Client, ServerRefusal
 from cairn.agents.backends.http.config import ModelServerConfig
+from cairn.core import http_client
 from cairn.core.config import build
 from cairn.core.errors import CairnError, ConfigError, ModelFailure
 from tests.agents.backends.serving import Server, running
@@ -138,7 +138,7 @@ class Clock(datetime):
 def test_the_retry_after_header_is_respected(
     server: Server, monkeypatch: pytest.MonkeyPatch, headers: dict[str, str]
 ) -> None:
-    monkeypatch.setattr(retries, "datetime", Clock)
+    monkeypatch.setattr(http_client, "datetime", Clock)
     server.script([{"status": 429, "body": "{}", "headers": headers}])
     with client(server, backoff_s=0.001) as of:
         answers(of)  # within 30 s
