@@ -88,7 +88,7 @@ def arrows(path: str, tree: ast.Module) -> Iterator[str]:
             target = parts[1] if len(parts) > 1 else ""
             is_face = target not in {*FOLDERS, "configs"}
             if is_face and target != "__version__" and folder not in ("cli", "benchmarks", "viewer"):
-                yield f"{path} imports {name}; import the module that it stands in"
+                yield f"{path} imports {name}; import the module that defines it"
             elif not is_face and target not in ALLOWED[folder]:
                 yield f"{path} imports {name}; {folder} may import {sorted(ALLOWED[folder])}"
 

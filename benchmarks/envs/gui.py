@@ -90,7 +90,7 @@ def speed_rows(env_id: str, speed: Speed) -> Iterator[Row]:
     bar = f"<= {_OF_GOTO}" if env_id == APPS else None
     yield row(name("a reset over a bare page.goto, median of pages"), speed.over_goto, "x", bar, told)
     yield row(name("looking at a page"), speed.look_ms, "ms")
-    yield row(name("telling of it"), speed.tell_ms, "ms")
+    yield row(name("text of a page"), speed.tell_ms, "ms")
     yield row(name("an observation, mean"), speed.characters, "characters")
     yield row(name("an observation, estimated"), speed.characters / CHARS_PER_TOKEN, "tokens")
     yield row(name(f"memory of each further page, {many.pages} at once"), speed.page_mb, "MB")

@@ -137,10 +137,10 @@ class _Relay:
         self.intrusions = self.num_answers = 0
 
     def __call__(self, name: str, arguments: Mapping[str, Any]) -> object:  # Any: JSON
-        if name == "anew" or not self._is_open:
+        if name == "restart" or not self._is_open:
             self._code.start_program(_program("answerer.py") + "\n\nserve()\n")
             self._is_open = True
-        if name == "anew":
+        if name == "restart":
             return None
         seconds = min(self._call_timeout_s, self._left_s)
         if seconds <= 0 or self._timeouts >= _MOST_TIMEOUTS:

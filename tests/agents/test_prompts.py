@@ -69,8 +69,8 @@ def test_settings_lead_to_hashes_of_the_texts_and_not_of_their_names(tmp_path: P
 def test_a_report_has_the_hashes(tmp_path: Path) -> None:
     with_template("chatml").save(tmp_path)
     context = {"method": "chat", "chat": {"instruction": "Play.", "tools": False}}
-    told = {"agent": {"context": context, "constrain": True}, "sampling": {"max_context": 512}}
-    report, _ = play_tasks(str(tmp_path), "examples.doors:Doors", tasks=1, settings=told)
+    reported = {"agent": {"context": context, "constrain": True}, "sampling": {"max_context": 512}}
+    report, _ = play_tasks(str(tmp_path), "examples.doors:Doors", tasks=1, settings=reported)
     assert report.prompts == {"instruction": digest("Play.")}
     oracle, _ = play_tasks("oracle", "examples.doors:Doors", tasks=1)
     assert oracle.prompts == {}

@@ -193,12 +193,12 @@ def check(folder: Path, commands: tuple[str, ...]) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             done = run.invoke(app, command.replace("RUN", folder.name).split())
-        told = f"{command}: {done.exception!r}\n{done.output}"
-        assert done.exception is None or isinstance(done.exception, SystemExit), told
-        assert done.exit_code in (0, 1, 2), told
-        assert "Traceback" not in done.output, told
+        reported = f"{command}: {done.exception!r}\n{done.output}"
+        assert done.exception is None or isinstance(done.exception, SystemExit), reported
+        assert done.exit_code in (0, 1, 2), reported
+        assert "Traceback" not in done.output, reported
         if done.exit_code == 2:
-            assert len([line for line in done.stderr.splitlines() if line.startswith("cairn: ")]) == 1, told
+            assert len([line for line in done.stderr.splitlines() if line.startswith("cairn: ")]) == 1, reported
     client = TestClient(make_app(find_runs([folder])), base_url="http://127.0.0.1")
     for page in ("/", *(f"/runs/1-{folder.name}{page}" for page in PAGES)):
         assert client.get(page).status_code in (200, 404), page

@@ -91,9 +91,11 @@ def command(name: str, method: str, quits: bool = False) -> list[str]:
 @pytest.mark.parametrize(("name", "method"), CASES, ids=[f"{name}: {method}" for name, method in CASES])
 def test_a_fault_gives_one_line_that_names_the_environment_and_the_method(name: str, method: str, quits: bool) -> None:
     done = run.invoke(app, command(name, method, quits), input="left\n")
-    told = done.stderr.splitlines()[-1]
+    reported = done.stderr.splitlines()[-1]
     kind = "SystemExit: 3" if quits else "LookupError: the key is lost"
-    assert told.startswith(f"cairn: environment 'doors' raised {kind} (in {method}(): test_environment_faults.py, line")
+    assert reported.startswith(
+        f"cairn: environment 'doors' raised {kind} (in {method}(): test_environment_faults.py, line"
+    )
     assert done.exit_code == 2
     assert "Traceback" not in done.output
 

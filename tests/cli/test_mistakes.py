@@ -122,9 +122,9 @@ def refusal(*arguments: str) -> str:
     return done.stderr
 
 
-@pytest.mark.parametrize(("typed", "told"), MISTAKES, ids=[typed for typed, _ in MISTAKES])
-def test_a_mistake_gives_a_line_that_names_the_remedy(typed: str, told: str) -> None:
-    assert told in refusal(*typed.split())
+@pytest.mark.parametrize(("typed", "reported"), MISTAKES, ids=[typed for typed, _ in MISTAKES])
+def test_a_mistake_gives_a_line_that_names_the_remedy(typed: str, reported: str) -> None:
+    assert reported in refusal(*typed.split())
 
 
 def test_a_port_in_use() -> None:

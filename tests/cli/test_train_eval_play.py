@@ -163,10 +163,10 @@ def test_a_panel_is_made_shown_and_played(tmp_path: Path) -> None:
     assert (found["panel"], found["hash"]) == ("doors", made["hash"])
     (part,) = found["parts"]
     assert (part["tasks"], part["episodes"], part["success"]["mean"]) == (5, 10, 0.0)
-    told = run.invoke(app, ["eval", "--panel", file])
-    assert told.exit_code == 0
-    assert "100.0 %" in told.output
-    assert made["hash"][:12] in told.output
+    reported = run.invoke(app, ["eval", "--panel", file])
+    assert reported.exit_code == 0
+    assert "100.0 %" in reported.output
+    assert made["hash"][:12] in reported.output
     for arguments, message in (
         (["panels", "make", file, "--env", ENV], "name of a new .toml file"),
         (["eval", "--panel", file, "--set", "turn_limit=3"], "--set cannot be combined with --panel"),
@@ -202,10 +202,11 @@ def test_a_panel_that_doing_nothing_wins_is_marked_and_fails_strictly() -> None:
         "--json",
     )
     answer("panels", "make", "doors.toml", "--env", ENV, "--tasks", "3", "--json")
-    told = run.invoke(app, ["eval", "--panel", "easy.toml"])
-    assert told.exit_code == 0, told.output
+    reported = run.invoke(app, ["eval", "--panel", "easy.toml"])
+    assert reported.exit_code == 0, reported.output
     assert (
-        "THESE NUMBERS SAY LITTLE: the agent 'null:quit', which should win nothing, solved 3 of 3 tasks" in told.output
+        "THESE NUMBERS SAY LITTLE: the agent 'null:quit', which should win nothing, solved 3 of 3 tasks"
+        in reported.output
     )
     assert run.invoke(app, ["eval", "--panel", "easy.toml", "--strict"]).exit_code == 1
     assert run.invoke(app, ["eval", "--panel", "doors.toml", "--strict"]).exit_code == 0
@@ -232,9 +233,12 @@ def test_a_comparison_shows_the_results_of_the_sanity_checks() -> None:
     )
     gated = answer("eval", "--panel", "easy.toml", "--json")["folder"]
     untried = answer("eval", "--panel", "easy.toml", "--agent", "random", "--no-gates", "--json")["folder"]
-    told = run.invoke(app, ["compare", gated, untried]).output
-    assert "A, tests.agents.evaluation.test_sanity_checks:WonBySubmitting: DOES NOT HOLD: the agent 'null:quit'" in told
-    assert "B, tests.agents.evaluation.test_sanity_checks:WonBySubmitting: gates not run" in told
+    reported = run.invoke(app, ["compare", gated, untried]).output
+    assert (
+        "A, tests.agents.evaluation.test_sanity_checks:WonBySubmitting: DOES NOT HOLD: the agent 'null:quit'"
+        in reported
+    )
+    assert "B, tests.agents.evaluation.test_sanity_checks:WonBySubmitting: gates not run" in reported
     (found,) = answer("compare", gated, untried, "--json")
     assert [line[:1] for line in found["gates"]] == ["A", "B"]
 
@@ -255,10 +259,10 @@ def test_an_evaluation_that_excludes_many_episodes_is_not_final() -> None:
     text = " ".join(done.output.split())
     assert "NOT FINAL, more than 2 % are excluded: 10 of 60 episodes (16.7 %) failed and are excluded" in text
     assert "(10 by environment); success with these counted as failures: " in text
-    told = answer(*doomed, "--agent", "oracle", "--json")
-    assert (told["is_final"], told["parts"][0]["excluded_share"]) == (True, 0.0)
+    reported = answer(*doomed, "--agent", "oracle", "--json")
+    assert (reported["is_final"], reported["parts"][0]["excluded_share"]) == (True, 0.0)
     folder = next(Path("evals").glob("*-random-*"))
-    compared = run.invoke(app, ["compare", str(folder), told["folder"]])
+    compared = run.invoke(app, ["compare", str(folder), reported["folder"]])
     assert compared.exit_code == 2
     assert "have no episode that could be scored" in " ".join(compared.output.split())
 
@@ -270,8 +274,8 @@ def test_tasks_are_perturbed_on_request() -> None:
     assert (renamed["panel"], renamed["played"]) == ("household.rename", 2)
     assert renamed["hash"] != plain["hash"]
     assert "perturbation" in run.invoke(app, [*asked, "--perturb", "remane"]).output
-    told = run.invoke(app, ["compare", plain["folder"], renamed["folder"]])
-    assert "The wording differs: A's tasks are in their own words, B's are under rename" in told.output
+    reported = run.invoke(app, ["compare", plain["folder"], renamed["folder"]])
+    assert "The wording differs: A's tasks are in their own words, B's are under rename" in reported.output
     assert "wording" not in run.invoke(app, ["compare", plain["folder"], plain["folder"]]).output
 
 
@@ -281,10 +285,10 @@ def test_two_evaluations_are_compared() -> None:
     )
     (found,) = answer("compare", waits, oracle, "--json")
     assert found["paired"]["difference"]["mean"] == 1.0
-    told = run.invoke(app, ["compare", waits, oracle, "--measure", "success", "--measure", "turns"])
-    assert told.exit_code == 0, told.output
+    reported = run.invoke(app, ["compare", waits, oracle, "--measure", "success", "--measure", "turns"])
+    assert reported.exit_code == 0, reported.output
     for text in ("A: constant:a", "B: oracle", "+1.000", "McNemar", "turns"):
-        assert text in told.output
+        assert text in reported.output
     other = answer("eval", ENV, "--tasks", "5", "--json")["folder"]
     refused = run.invoke(app, ["compare", waits, other])
     assert refused.exit_code == 2
@@ -298,8 +302,8 @@ def test_parts_of_an_agent_have_values_and_malformed_parts_are_rejected(tmp_path
     parts = ["--part", "planner:sampling.scripted.agent=oracle", "--part", "memory:sampling.max_context=512"]
     found = answer("attribute", "constant:wait", "--panel", "doors.toml", *parts, "--json")
     assert {name: each["mean"] for name, each in found["parts"].items()} == {"memory": 0.0, "planner": 1.0}
-    told = run.invoke(app, ["attribute", "constant:wait", "--panel", "doors.toml", *parts])
-    assert "+ planner" in told.output
+    reported = run.invoke(app, ["attribute", "constant:wait", "--panel", "doors.toml", *parts])
+    assert "+ planner" in reported.output
     refused = run.invoke(app, ["attribute", "random", "--panel", "doors.toml", "--part", "planner"])
     assert "expected NAME:KEY=VALUE" in refused.output
     table = run.invoke(app, ["leaderboard"]).output

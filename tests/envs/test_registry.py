@@ -131,5 +131,5 @@ def test_a_class_inside_a_function_has_no_address() -> None:
 def test_gymnasium_has_the_ids_in_either_order_of_imports(code: str) -> None:
     listed = [env_id for env_id in registry.ids() if env_id == "household"]
     if "{id}" in code and not listed:
-        pytest.skip("no environment stands in envs/ yet")
+        pytest.skip("envs/ has no environment yet")
     subprocess.run([sys.executable, "-W", "error", "-c", code.replace("{id}", "household")], check=True)

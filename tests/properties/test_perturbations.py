@@ -96,12 +96,12 @@ def test_a_perturbation_keeps_rewards_endings_anchors_and_counts_of_actions(env_
 
 @pytest.mark.parametrize(("env_id", "name"), CASES)
 def test_a_perturbation_changes_some_text(env_id: str, name: str) -> None:
-    told = [
+    reported = [
         (mine.text, mine.info["admissible_actions"], mine.info["tools"])
         != (theirs.text, theirs.info["admissible_actions"], theirs.info["tools"])
         for _, mine, theirs in side_by_side(env_id, name, steps=1)
     ]
-    assert any(told)
+    assert any(reported)
 
 
 @pytest.mark.parametrize(("env_id", "name"), CASES)

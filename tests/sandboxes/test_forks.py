@@ -30,9 +30,9 @@ def in_fork(work: Callable[[], Any]) -> Any:  # Any: JSON
         os._exit(0)
     os.close(writable)
     with os.fdopen(readable) as pipe:
-        told = pipe.read()
+        reported = pipe.read()
     os.waitpid(child, 0)
-    return json.loads(told)
+    return json.loads(reported)
 
 
 @pytest.mark.parametrize("name", SETTINGS)
@@ -60,9 +60,9 @@ def test_a_pool_gives_a_fork_sessions_of_its_own() -> None:
 
         def child() -> str:
             with pool.lease() as session:
-                told = session.run_python("print('child')").stdout.decode()
+                reported = session.run_python("print('child')").stdout.decode()
             pool.close()
-            return told
+            return reported
 
         assert in_fork(child) == "child\n"
         with pool.lease() as session:
@@ -80,9 +80,9 @@ def test_an_environments_session_is_replaced_in_a_fork() -> None:
 
         def child() -> str:
             session = leased.emptied()
-            told = session.run_python("import os; print(os.listdir())").stdout.decode()
+            reported = session.run_python("import os; print(os.listdir())").stdout.decode()
             session.close()
-            return told
+            return reported
 
         assert in_fork(child) == "[]\n"
         assert leased.session is not None

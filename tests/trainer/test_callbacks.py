@@ -59,5 +59,5 @@ def test_a_run_reports_progress_during_episodes(tmp_path: Path, monkeypatch: pyt
     heard = Heard()
     train(DOORS, {**AHEAD, "trainer.updates": 2}, folder=tmp_path, callback=heard)
     assert heard.pulses
-    assert max(told.in_flight for told in heard.pulses) > 4
-    assert all(told.tokens_per_second > 0 for told in heard.pulses)
+    assert max(reported.in_flight for reported in heard.pulses) > 4
+    assert all(reported.tokens_per_second > 0 for reported in heard.pulses)

@@ -63,7 +63,7 @@ def assert_intact(folder: Path) -> None:
 
 @pytest.mark.rotating(4)
 @pytest.mark.parametrize(
-    ("how", "told"),
+    ("how", "reported"),
     [
         pytest.param("raises", "house is gone", marks=pytest.mark.slow),
         ("eats", "memory"),
@@ -72,7 +72,7 @@ def assert_intact(folder: Path) -> None:
     ],
 )
 def test_a_run_outlives_environments_that_break(
-    how: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    how: str, reported: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if how == "hangs":
         monkeypatch.setattr(pool, "WorkerProcess", ImpatientWorker)
@@ -83,7 +83,7 @@ def test_a_run_outlives_environments_that_break(
     for task, cause, detail, score, success in failed:
         assert task.startswith("red-")
         assert (cause, score, success) == ("environment", None, None)
-        assert told in detail
+        assert reported in detail
     assert sum(value for _, value in metrics(tmp_path)["failed"]) == len(failed)
     sound = rows(tmp_path, "SELECT count(*) FROM episodes WHERE phase = 'train' AND ending != 'failed'")
     assert sound[0][0] == 2 * 24 - len(failed)
@@ -114,18 +114,18 @@ except CairnError as error:
 
 @pytest.mark.rotating(4)
 @pytest.mark.parametrize(
-    ("update", "limit", "told"),
+    ("update", "limit", "reported"),
     [
         pytest.param(4, 20_000, "Cannot write checkpoint", marks=pytest.mark.slow),
         (3, 100, "Cannot write to run store"),
     ],
 )
 def test_a_run_on_a_full_disk_stops_with_an_error_and_resumes_with_more_space(
-    update: int, limit: int, told: str, tmp_path: Path, request: pytest.FixtureRequest
+    update: int, limit: int, reported: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     command = [sys.executable, "-c", FULL, str(tmp_path), str(update), str(limit)]
     stopped = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=200, check=False)
-    assert told in stopped.stdout, stopped.stderr[-2000:]
+    assert reported in stopped.stdout, stopped.stderr[-2000:]
     assert_intact(tmp_path)
     again = train(DOORS, SMALL, folder=tmp_path)
     undisturbed = request.getfixturevalue("finished")

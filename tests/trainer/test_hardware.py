@@ -58,10 +58,10 @@ print(before, during, Hardware().metrics()["hardware/memory_gb"])
 
 
 @pytest.mark.parametrize(
-    ("library", "told"),
+    ("library", "reported"),
     [(True, {"hardware/gpu_memory_gb": 2.5, "hardware/gpu": 0.75}), (False, {"hardware/gpu_memory_gb": 2.5})],
 )
-def test_gpu_metrics_are_reported(monkeypatch: pytest.MonkeyPatch, library: bool, told: dict[str, float]) -> None:
+def test_gpu_metrics_are_reported(monkeypatch: pytest.MonkeyPatch, library: bool, reported: dict[str, float]) -> None:
     def utilization() -> int:
         if not library:
             raise ModuleNotFoundError("nvidia-ml-py does not seem to be installed")
@@ -72,4 +72,4 @@ def test_gpu_metrics_are_reported(monkeypatch: pytest.MonkeyPatch, library: bool
     monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", lambda: None)
     monkeypatch.setattr(torch.cuda, "utilization", utilization)
     metrics = Hardware().metrics()
-    assert {name: value for name, value in metrics.items() if "gpu" in name} == told
+    assert {name: value for name, value in metrics.items() if "gpu" in name} == reported

@@ -71,7 +71,7 @@ class Notes(Callback):
         self.updates.append(update)
 
 
-def told(*trackers: Tracker, updates: int = 4) -> tuple[Notes, float]:
+def reported(*trackers: Tracker, updates: int = 4) -> tuple[Notes, float]:
     notes = Notes()
     with Tracking({type(each).__name__: each for each in trackers}, notes, close_s=PATIENCE_S) as tracking:
         for update in range(1, updates + 1):
@@ -98,7 +98,7 @@ def test_a_tracker_receives_metrics_in_order() -> None:
 
 def test_a_tracker_that_cannot_start_is_noted_once_and_the_others_continue() -> None:
     keeps, no_login = Keeps(), NoLogin()
-    notes, lost = told(no_login, keeps)
+    notes, lost = reported(no_login, keeps)
     assert notes.updates == [1, 2, 3, 4]
     assert notes.notes == [
         "tracker NoLogin: PermissionError: not logged in. The run continues",
@@ -109,7 +109,7 @@ def test_a_tracker_that_cannot_start_is_noted_once_and_the_others_continue() -> 
 
 def test_a_server_that_returns_misses_the_messages_of_its_absence() -> None:
     gone = ServerGone()
-    notes, lost = told(gone)
+    notes, lost = reported(gone)
     assert [each[1] for each in gone.kept if each[0] == "train"] == [2, 4]
     assert notes.notes == [
         "tracker ServerGone: ConnectionError: no server at step 1. The run continues",

@@ -309,8 +309,8 @@ def test_a_finished_run_has_nothing_left_to_do(tmp_path: Path) -> None:
 def test_a_run_with_a_changed_prompt_does_not_resume(tmp_path: Path) -> None:
     file, folder = tmp_path / "mine.txt", tmp_path / "run"
     file.write_text("Open it.")
-    told = {"instruction_file": str(file), "format": "react", "memory": "markovian"}
-    settings = {**TINY, "model.chat_template": "chatml", "agent.context": {"method": "chat", "chat": told}}
+    reported = {"instruction_file": str(file), "format": "react", "memory": "markovian"}
+    settings = {**TINY, "model.chat_template": "chatml", "agent.context": {"method": "chat", "chat": reported}}
     train(DOORS, settings, folder=folder)
     with RunStore(folder / "run.sqlite") as store:
         assert store.meta()["prompts"] == {"instruction": sha256(b"Open it.").hexdigest()}
@@ -397,8 +397,8 @@ def test_turns_of_evaluations_name_the_weights_that_played_them(finished: Run) -
 
 def test_an_update_whose_prompts_are_all_too_long_learns_nothing_and_is_noted(tmp_path: Path) -> None:
     (file := tmp_path / "long.txt").write_text("Open the door. " * 60)
-    told = {"instruction_file": str(file), "format": "react"}
-    settings = {**TINY, "agent.context": {"method": "chat", "chat": told}, "sampling.max_context": 64}
+    reported = {"instruction_file": str(file), "format": "react"}
+    settings = {**TINY, "agent.context": {"method": "chat", "chat": reported}, "sampling.max_context": 64}
     settings["model.chat_template"] = "chatml"
     heard = Heard()
     run = train(DOORS, settings, folder=tmp_path / "run", callback=heard)

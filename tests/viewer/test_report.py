@@ -62,8 +62,8 @@ def test_a_report_has_curves_tables_episodes_a_graph_and_settings(tmp_path: Path
     found = evaluate("oracle", "examples.doors:Doors", tasks=4, root=tmp_path / "evals")
     assert write_report([*runs, tmp_path / "evals"], tmp_path / "r.html") == (3, [])
     text = (tmp_path / "r.html").read_text()
-    for told in ("a0", "a1", "Success on evaluation tasks", "You see a pen.", 'class="node', "grpo", "oracle"):
-        assert told in text, told
+    for reported in ("a0", "a1", "Success on evaluation tasks", "You see a pen.", 'class="node', "grpo", "oracle"):
+        assert reported in text, reported
     assert found.panel.content_hash()[:12] in text
     assert "75 % [30 %, 95 %]" in re.sub(r"\s+", " ", text)
     assert text.count("The best episode of a group") == 2
@@ -124,14 +124,14 @@ def test_an_evaluation_has_its_settings_and_the_best_and_the_worst_episode_of_ea
     assert f"{tasks_of[3]}, score 9<" in first
     assert f"{tasks_of[5]}, score \u22129<" in second
     assert text.count("The best episode by score") == 2
-    for told in (
+    for reported in (
         "<dt>temperature</dt><dd>0.7<",
         "sampling.max_context",
         "<code>512<",
         "pass@2",
         "examples.doors:Doors</dt>",
     ):
-        assert told in text, told
+        assert reported in text, reported
 
 
 def test_texts_of_an_evaluation_are_escaped_and_bounded(tmp_path: Path) -> None:
@@ -160,8 +160,8 @@ def test_one_run_that_cannot_be_read_is_a_row_of_the_report(tmp_path: Path) -> N
     assert rows.count("<tr>") == 3  # with the head
     assert "&lt;b&gt;bad" in rows
     assert "stopped after 1 of 4 episodes" in rows
-    told = CliRunner().invoke(app, ["report", str(good), str(bad), "--out", str(tmp_path / "r.html")])
-    assert (told.exit_code, told.output.count("left out: Cannot open")) == (0, 1)
+    reported = CliRunner().invoke(app, ["report", str(good), str(bad), "--out", str(tmp_path / "r.html")])
+    assert (reported.exit_code, reported.output.count("left out: Cannot open")) == (0, 1)
     with pytest.raises(CairnError, match="Nothing at these places can be read: Cannot open"):
         write_report([bad], tmp_path / "r.html")
 

@@ -35,7 +35,7 @@ def run_tests(text):
 
     def anew():
         forget_modules(names)
-        _ask_host("anew", {})
+        _ask_host("restart", {})
 
     times = 2 if _is_about_now(job) else 1
     try:

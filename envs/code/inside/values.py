@@ -36,7 +36,7 @@ class Malformed(BaseException):  # no test catches it by `except Exception` or `
 def encode(value, refer, depth=0):
     """Return JSON for a value; `refer(object)` returns the JSON of objects that are not plain."""
     if depth > _DEEPEST:
-        raise ValueError("a value that is nested too deeply to be told")
+        raise ValueError("a value that is nested too deeply")
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):

@@ -102,11 +102,11 @@ def one(of: OpenAIBackend, asked: Request) -> Any:
 
 def test_an_evaluation_of_a_server_stores_tokens_cost_and_requests(server: Server, tmp_path: Path) -> None:
     server.script()
-    told = settings(server, prices={"prompt": 1.0, "completion": 10.0})
+    reported = settings(server, prices={"prompt": 1.0, "completion": 10.0})
     tasks = ["red-1", "blue-2", "amber-0"]
 
     def play() -> Evaluation:
-        return evaluate("openai:m", ENV, tasks=tasks, settings=told, root=tmp_path)
+        return evaluate("openai:m", ENV, tasks=tasks, settings=reported, root=tmp_path)
 
     found, again = play(), play()
     assert (found.played, again.played, again.usage) == (3, 0, found.usage)
@@ -151,8 +151,8 @@ def test_an_interrupted_evaluation_counts_its_requests(server: Server, tmp_path:
 def test_a_model_plays_over_http(server: Server, form: str) -> None:
     server.script()
     prices = {"prompt": 1.0, "completion": 10.0}
-    told = settings(server, prices=prices, **{"agent.context.messages.format": form})
-    report, episodes = play_tasks("openai:some-model", ENV, tasks=6, settings=told, temperature=0.3)
+    reported = settings(server, prices=prices, **{"agent.context.messages.format": form})
+    report, episodes = play_tasks("openai:some-model", ENV, tasks=6, settings=reported, temperature=0.3)
     assert (report.success.successes, report.failed, report.mean_turns) == (6, 0, 2.0)
     assert report.usage is not None
     assert (report.usage.requests, report.usage.prompt_tokens, report.usage.cached_tokens) == (12, 1200, 480)
@@ -208,8 +208,10 @@ def test_an_environments_tools_are_called(server: Server) -> None:
         return {"change": {"message": {"role": "assistant", "content": None, "tool_calls": [call]}}}
 
     server.script([asks("run_python", '{"code": "6 * 7"}'), asks("read_file", "{}"), asks("submit", "{}")])
-    told = settings(server, **{"agent.context.messages.format": "tool"})
-    _, (episode,) = play_tasks("openai:m", "code", config={"kind": "repair"}, tasks=["repair/bank-3"], settings=told)
+    reported = settings(server, **{"agent.context.messages.format": "tool"})
+    _, (episode,) = play_tasks(
+        "openai:m", "code", config={"kind": "repair"}, tasks=["repair/bank-3"], settings=reported
+    )
     assert [turn.is_valid for turn in episode.turns] == [True, False, True]
     assert episode.ending == Ending.terminated()
     first, *_, last = server.bodies()
@@ -241,8 +243,8 @@ CALL = {"id": "c1", "type": "function", "function": {"name": "act", "arguments":
 )
 def test_a_malformed_tool_call_of_a_model_is_data(server: Server, calls: Any, action: str) -> None:
     server.script([{"change": {"message": {"role": "assistant", "content": "Hm.", "tool_calls": calls}}}])
-    told = settings(server, **{"agent.context.messages.format": "tool"})
-    _, episodes = play_tasks("openai:m", ENV, tasks=["red-1"], settings=told)
+    reported = settings(server, **{"agent.context.messages.format": "tool"})
+    _, episodes = play_tasks("openai:m", ENV, tasks=["red-1"], settings=reported)
     (first, *others) = episodes[0].turns
     assert (first.action, first.is_valid) == (action, bool(action))
     assert episodes[0].success
@@ -257,10 +259,10 @@ def test_summaries_by_the_model_are_stored_apart_from_its_turns_and_counted(serv
 
     # a turn, then before each of the next two a summary of the one before
     server.script([says("wait"), says("I waited."), says("take key"), says("I have the key."), says("open red")])
-    told = settings(
+    reported = settings(
         server, **{"agent.context.messages": {"memory": "summary", "summary_turns": 1, "history": 0, "format": "plain"}}
     )
-    report, (episode,) = play_tasks("openai:m", ENV, tasks=["red-1"], settings=told)
+    report, (episode,) = play_tasks("openai:m", ENV, tasks=["red-1"], settings=reported)
     assert [turn.action for turn in episode.turns] == ["wait", "take key", "open red"]
     assert [turn.notes for turn in episode.turns] == [
         (),
@@ -279,8 +281,8 @@ def test_summaries_by_the_model_are_stored_apart_from_its_turns_and_counted(serv
 def test_a_summary_too_long_for_the_model_truncates_the_episode(server: Server) -> None:
     refusal = {"status": 400, "body": json.dumps({"error": {"code": "context_length_exceeded"}})}
     server.script([{"change": {"message": {"content": "wait"}}}, refusal])
-    told = settings(server, **{"agent.context.messages": {"memory": "summary", "summary_turns": 1, "history": 0}})
-    _, (episode,) = play_tasks("openai:m", ENV, tasks=["red-1"], settings=told)
+    reported = settings(server, **{"agent.context.messages": {"memory": "summary", "summary_turns": 1, "history": 0}})
+    _, (episode,) = play_tasks("openai:m", ENV, tasks=["red-1"], settings=reported)
     assert episode.ending == Ending.truncated("tokens")
     assert [turn.action for turn in episode.turns] == ["wait"]
 
@@ -360,8 +362,8 @@ FAULTS: dict[str, dict[str, Any]] = {
 def test_a_fault_fails_an_episode_that_is_then_played_again(server: Server, fault: str) -> None:
     """The second turn of the only episode meets the fault; the episode restarts and scores as without it."""
     server.script([OK, FAULTS[fault], OK, OK])
-    told = settings(server, attempts=1, reply_s=1.0, max_answer_mib=1)
-    report, (episode,) = play_tasks("openai:m", ENV, tasks=["red-1"], settings=told)
+    reported = settings(server, attempts=1, reply_s=1.0, max_answer_mib=1)
+    report, (episode,) = play_tasks("openai:m", ENV, tasks=["red-1"], settings=reported)
     assert (report.failed, episode.ending.kind, episode.score, len(episode.turns)) == (0, "terminated", 1.0, 2)
     assert report.usage is not None
     assert report.usage.requests == 4
@@ -371,8 +373,8 @@ def test_a_fault_fails_an_episode_that_is_then_played_again(server: Server, faul
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_that_stays_is_a_failed_episode_and_no_score(server: Server, fault: str) -> None:
     server.script([OK, FAULTS[fault], OK, FAULTS[fault]])
-    told = settings(server, attempts=1, reply_s=1.0, max_answer_mib=1, **{"sampling.slots": 1})
-    report, (bad, good) = play_tasks("openai:m", ENV, tasks=["red-1", "red-2"], settings=told)
+    reported = settings(server, attempts=1, reply_s=1.0, max_answer_mib=1, **{"sampling.slots": 1})
+    report, (bad, good) = play_tasks("openai:m", ENV, tasks=["red-1", "red-2"], settings=reported)
     assert (bad.ending.kind, bad.ending.cause, bad.score, bad.success) == ("failed", "model", None, None)
     assert (good.ending.kind, good.score) == ("terminated", 1.0)
     assert (report.failed, report.success.episodes, report.success.share, report.mean_score) == (1, 1, 1.0, 1.0)
@@ -384,7 +386,7 @@ def test_a_server_that_dies_in_the_middle_of_replies_is_waited_for(server: Serve
     """Every episode has a turn behind it when the server goes."""
     server.script([OK] * 8 + [{"sleep_s": 0.3, "die": True}])
     heard: list[Episode] = []
-    told = settings(server, attempts=400, backoff_s=0.05)
+    reported = settings(server, attempts=400, backoff_s=0.05)
 
     def back() -> None:
         server.process.wait(30)
@@ -392,7 +394,7 @@ def test_a_server_that_dies_in_the_middle_of_replies_is_waited_for(server: Serve
 
     watcher = threading.Thread(target=back)
     watcher.start()
-    report, _ = play_tasks("openai:m", ENV, tasks=8, settings=told, on_episode=heard.append)
+    report, _ = play_tasks("openai:m", ENV, tasks=8, settings=reported, on_episode=heard.append)
     watcher.join(60)
     assert (report.success.successes, report.failed) == (8, 0)
     assert report.usage is not None
@@ -525,14 +527,14 @@ def test_a_fork_continues_the_sequence_of_its_source(server: Server) -> None:
 def test_a_policys_folder_plays_through_a_server(server: Server, tmp_path: Path) -> None:
     shared().save(tmp_path)
     server.script()
-    told = settings(
+    reported = settings(
         server,
         api="completions",
         model=model(),
         **{"sampling.method": "openai", "sampling.max_reply_tokens": 5, "agent.constrain": False},
     )
     for agent in (str(tmp_path), f"openai:{tmp_path}"):
-        report, episodes = play_tasks(agent, ENV, tasks=2, settings=told, temperature=1.0)
+        report, episodes = play_tasks(agent, ENV, tasks=2, settings=reported, temperature=1.0)
         assert report.failed == 0
         for turn in (turn for episode in episodes for turn in episode.turns):
             assert turn.reply_ids is not None

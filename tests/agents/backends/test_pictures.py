@@ -40,8 +40,8 @@ def server() -> Iterator[Server]:
 def played(server: Server, env: str = ENV, **context: Any) -> tuple[Episode, list[list[dict[str, Any]]]]:
     """Return an episode of three turns, and the conversations that its model was sent."""
     server.script([{"change": {"message": {"content": "wait"}}}])
-    told = nest({"sampling.openai": {"url": server.url, "attempts": 1}, "agent.context.messages": context})
-    _, (episode,) = play_tasks("openai:m", env, tasks=["red-1"], settings=told)
+    reported = nest({"sampling.openai": {"url": server.url, "attempts": 1}, "agent.context.messages": context})
+    _, (episode,) = play_tasks("openai:m", env, tasks=["red-1"], settings=reported)
     return episode, [body["messages"] for body in server.bodies()]
 
 

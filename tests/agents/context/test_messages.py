@@ -281,8 +281,8 @@ def test_a_summary_is_asked_for_in_text_alone(images: int, left_out: str) -> Non
     assert asked.startswith(f"text 0{left_out}\n\nYou answered:\na\n\n")
     assert image is None
     of.note("so far")
-    ((told, image),) = pictures(of, 1)
-    assert told == "Play.\n\ntext 0\n\nYour summary of the 1 turns before:\nso far\n\ntext 0"
+    ((reported, image),) = pictures(of, 1)
+    assert reported == "Play.\n\ntext 0\n\nYour summary of the 1 turns before:\nso far\n\ntext 0"
     assert image == (b"png 0" if images else None)
 
 
@@ -347,8 +347,8 @@ def test_a_summary_replaces_the_oldest_turns() -> None:
     assert asked.tools == ()
     system, ask = asked.messages
     assert system == Message("system", "Be quick.")
-    told = "text 0\n\nYou answered:\na\n\ntext 1\n\nYou answered:\nb\n\nAbove are the oldest turns of your work"
-    assert ask.content.startswith(told)
+    reported = "text 0\n\nYou answered:\na\n\ntext 1\n\nYou answered:\nb\n\nAbove are the oldest turns of your work"
+    assert ask.content.startswith(reported)
     of.note("  The key is red.\n")
     assert of.prompt(seen("text 3")).asks == "action"
     summary = "Your summary of the 2 turns before:\nThe key is red."

@@ -39,7 +39,7 @@ def test_values_add_up_to_the_difference_between_all_parts_and_none(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("parts", "told"),
+    ("parts", "reported"),
     [
         ({}, "Expected 1 to 6 parts"),
         ({str(n): IDLE for n in range(7)}, "Expected 1 to 6 parts"),
@@ -47,7 +47,7 @@ def test_values_add_up_to_the_difference_between_all_parts_and_none(tmp_path: Pa
         ({"a": IDLE, "z": {"sampling": {"no_such": 1}}}, "no_such"),
     ],
 )
-def test_invalid_parts_are_rejected_before_any_episode(parts: dict[str, Any], told: str, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=told):
+def test_invalid_parts_are_rejected_before_any_episode(parts: dict[str, Any], reported: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=reported):
         attribute("random", PANEL, parts, root=tmp_path)
     assert list(tmp_path.iterdir()) == []

@@ -56,12 +56,14 @@ def test_several_seeds_are_attempts_and_their_spread_is_reported(play: Callable[
     assert low <= found.second.mean.mean <= high
 
 
-@pytest.mark.parametrize(("given", "told"), [(["a", "b/../a"], "not a second seed"), ([], "got none")])
-def test_an_evaluation_is_not_two_seeds(play: Callable[..., Path], tmp_path: Path, given: list[str], told: str) -> None:
+@pytest.mark.parametrize(("given", "reported"), [(["a", "b/../a"], "not a second seed"), ([], "got none")])
+def test_an_evaluation_is_not_two_seeds(
+    play: Callable[..., Path], tmp_path: Path, given: list[str], reported: str
+) -> None:
     folder = play("random")
     (tmp_path / "b").mkdir()
     (tmp_path / "a").symlink_to(folder)
-    with pytest.raises(CairnError, match=told):
+    with pytest.raises(CairnError, match=reported):
         compare([folder], [tmp_path / name for name in given])
 
 

@@ -88,18 +88,18 @@ def test_results_are_equal_in_two_processes_with_different_hash_seeds(panel: Pan
     code = (
         "import json, sys; from cairn.agents.evaluation.evaluate import evaluate; from pathlib import Path\n"
         "found = evaluate('random', 'examples.doors:Doors', tasks=12, attempts=2, root=Path(sys.argv[1]))\n"
-        "told = found.to_dict(); [told.pop(name) for name in ('folder', 'seconds')]\n"
-        "[each.pop('seconds') for each in told['parts']]; print(json.dumps(told))"
+        "reported = found.to_dict(); [reported.pop(name) for name in ('folder', 'seconds')]\n"
+        "[each.pop('seconds') for each in reported['parts']]; print(json.dumps(reported))"
     )
-    told = [
+    reported = [
         subprocess.run(
             [sys.executable, "-c", code, str(tmp_path / seed)], env={"PYTHONHASHSEED": seed, "PYTHONPATH": "."},
             capture_output=True, text=True, check=True,
         ).stdout
         for seed in ("1", "2")
     ]  # fmt: skip
-    assert told[0] == told[1]
-    assert json.loads(told[0])["parts"][0]["episodes"] == 24
+    assert reported[0] == reported[1]
+    assert json.loads(reported[0])["parts"][0]["episodes"] == 24
 
 
 def test_an_interrupted_evaluation_is_resumed(play: Callable[..., Evaluation], tmp_path: Path) -> None:
@@ -157,9 +157,9 @@ def test_attempts_at_a_task_form_a_group_and_have_different_seeds(play: Callable
 
 def test_an_evaluation_is_public_and_readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    told = cairn.evaluate("oracle", DOORS, tasks=3).to_dict()
-    assert json.loads(json.dumps(told))["parts"][0]["success"]["mean"] == 1.0
-    assert told["folder"].startswith("evals/")
+    reported = cairn.evaluate("oracle", DOORS, tasks=3).to_dict()
+    assert json.loads(json.dumps(reported))["parts"][0]["success"]["mean"] == 1.0
+    assert reported["folder"].startswith("evals/")
 
 
 def test_an_evaluation_needs_exactly_one_of_panel_and_environment(panel: Panel) -> None:
@@ -184,7 +184,7 @@ def test_a_training_run_cannot_be_loaded_as_an_evaluation(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "reported"),
     [
         ({"version": 7}, "version 7 of .*this is version"),
         ({"tasks": {"amber-0": "0" * 16}}, "'amber-0' of .* begins otherwise here"),
@@ -192,10 +192,10 @@ def test_a_training_run_cannot_be_loaded_as_an_evaluation(tmp_path: Path) -> Non
     ],
 )
 def test_tasks_that_are_not_the_same_here_are_refused(
-    panel: Panel, changes: dict[str, object], told: str, tmp_path: Path
+    panel: Panel, changes: dict[str, object], reported: str, tmp_path: Path
 ) -> None:
     other = panel.model_copy(update={"parts": (panel.parts[0].model_copy(update=changes),)})
-    with pytest.raises(CairnError, match=told):
+    with pytest.raises(CairnError, match=reported):
         evaluate("oracle", panel=other, root=tmp_path)
 
 

@@ -87,9 +87,9 @@ def test_sanity_checks_and_signs_of_reward_hacking_are_columns_of_the_table(tmp_
     heads, _, *rows = [line for line in leaderboard(odd).splitlines() if line.startswith("|")]
     columns = heads.strip("| ").split(" | ")
     cells = {row.split(" | ")[0][2:]: row.replace("\\|", "/").strip("| ").split(" | ") for row in rows}
-    told = [dict(zip(columns, cells[each.agent], strict=True)) for each in found]
-    assert [each["gates"] for each in told] == [
+    reported = [dict(zip(columns, cells[each.agent], strict=True)) for each in found]
+    assert [each["gates"] for each in reported] == [
         "held", "quick DOES NOT HOLD: 'null' / solved 2 of 2 tasks", "gates not run",
     ]  # fmt: skip
     signed = ("score without success", "validator errors", "tampering")
-    assert [[each[name] for name in signed] for each in told] == [["3", "4", "5"], ["0"] * 3, ["0"] * 3]
+    assert [[each[name] for name in signed] for each in reported] == [["3", "4", "5"], ["0"] * 3, ["0"] * 3]

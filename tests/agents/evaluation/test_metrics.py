@@ -120,8 +120,8 @@ def test_a_curve_of_many_budgets_is_thinned_and_keeps_its_ends() -> None:
 
 
 def test_measures_are_json() -> None:
-    told = measure([row("a", 1.0), row("a", 0.0)], {"a": TaskFacts(type="find")}).to_dict()
-    assert json.loads(json.dumps(told))["by_type"]["find"]["success"]["mean"] == 0.5
+    reported = measure([row("a", 1.0), row("a", 0.0)], {"a": TaskFacts(type="find")}).to_dict()
+    assert json.loads(json.dumps(reported))["by_type"]["find"]["success"]["mean"] == 0.5
 
 
 def test_turns_and_returns_that_equal_1_are_not_treated_as_shares() -> None:

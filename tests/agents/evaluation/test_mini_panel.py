@@ -25,11 +25,11 @@ def oracle(root: Path) -> Evaluation:
 
 def successes(found: Evaluation) -> dict[str, tuple[int, float]]:
     """Return, by family, how many episodes were scored and the share of tasks that were solved."""
-    told = {}
+    reported = {}
     for part in found.parts:
         assert part.measures.success is not None
-        told[part.family] = part.measures.episodes, part.measures.success.mean
-    return told
+        reported[part.family] = part.measures.episodes, part.measures.success.mean
+    return reported
 
 
 def test_the_oracle_solves_every_task(oracle: Evaluation) -> None:

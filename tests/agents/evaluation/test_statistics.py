@@ -138,9 +138,9 @@ def test_equal_values_have_an_interval_of_width_0() -> None:
     assert (found.low, found.mean, found.high) == (0.5, 0.5, 0.5)
 
 
-@pytest.mark.parametrize(("attempts", "told"), [({}, "no tasks"), ({"a": [1.0], "b": []}, "'b' has no attempt")])
-def test_nothing_to_average_is_refused(attempts: dict[str, list[float]], told: str) -> None:
-    with pytest.raises(CairnError, match=told):
+@pytest.mark.parametrize(("attempts", "reported"), [({}, "no tasks"), ({"a": [1.0], "b": []}, "'b' has no attempt")])
+def test_nothing_to_average_is_refused(attempts: dict[str, list[float]], reported: str) -> None:
+    with pytest.raises(CairnError, match=reported):
         interval(attempts)
 
 
@@ -192,8 +192,8 @@ def test_two_agents_by_hand() -> None:
 def test_the_reported_number_of_tasks_gives_a_power_of_80_percent() -> None:
     rng = np.random.default_rng(0)
     counts = rng.multinomial(234, [0.1, 0.2, 0.7], size=2000)
-    told = np.mean([mcnemar(int(a), int(b)) < 0.05 for a, b, _ in counts])
-    assert 0.74 < told < 0.84  # the exact test is somewhat careful
+    reported = np.mean([mcnemar(int(a), int(b)) < 0.05 for a, b, _ in counts])
+    assert 0.74 < reported < 0.84  # the exact test is somewhat careful
 
 
 def test_scores_are_compared_by_sign_flips() -> None:

@@ -70,7 +70,7 @@ def played(of: Rollout, policy_of: Policy, updates: Iterable[int]) -> list[list[
     return out
 
 
-def told(episodes: Iterable[Episode]) -> list[object]:
+def reported(episodes: Iterable[Episode]) -> list[object]:
     """Return all of episodes that must be equal, but for wall times."""
     return [(e.group_id, e.ending, e.score, [_told(turn) for turn in e.turns]) for e in episodes]
 
@@ -125,7 +125,7 @@ def test_episodes_in_flight_resume_bit_for_bit_after_an_interruption(interrupted
     second.load_state_dict(kept)
     assert second.restarted == 0
     found += played(second, of, range(interrupted_after, 6))
-    assert [told(batch) for batch in found] == [told(batch) for batch in expected]
+    assert [reported(batch) for batch in found] == [reported(batch) for batch in expected]
 
 
 @pytest.mark.rotating(4)
@@ -153,7 +153,7 @@ def test_a_state_contains_pending_replies() -> None:
     second.engine.backend.sync_weights(2)
     second.load_state_dict(json.loads(json.dumps(kept)))
     found += played(second, of, range(2, 4))
-    assert [told(batch) for batch in found] == [told(batch) for batch in expected]
+    assert [reported(batch) for batch in found] == [reported(batch) for batch in expected]
 
 
 class Moody(Sound):

@@ -71,11 +71,11 @@ def test_in_a_terminal_there_is_a_bar_that_goes_away(total: int | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("done", "total", "seconds", "told"),
+    ("done", "total", "seconds", "reported"),
     [(0, 5, 9.0, "?"), (3, None, 9.0, "?"), (1, 2, 59.6, "1:00"), (1, 3, 3600.0, "2:00:00"), (5, 5, 9.0, "0:00")],
 )
-def test_the_time_left(done: int, total: int | None, seconds: float, told: str) -> None:
-    assert time_left(done, total, seconds) == told
+def test_the_time_left(done: int, total: int | None, seconds: float, reported: str) -> None:
+    assert time_left(done, total, seconds) == reported
 
 
 def test_standard_output_has_the_answer_alone() -> None:

@@ -86,8 +86,10 @@ def test_without_a_terminal_a_long_phase_reports_once_a_minute() -> None:
     for now[0] in (1.0, 59.0, 61.0, 90.0, 122.0):
         watch.on_progress(PULSE)
     # 40 in 61 s: 88 more take 134 s. 40 in 122 s: 88 more take 268 s.
-    told = "64 in flight, 3,210 tokens/s, success 41%, 0.2 updates behind"
-    assert screen.getvalue().splitlines() == [f"rollout: 40 of 128, {left} left, {told}" for left in ("2:14", "4:28")]
+    reported = "64 in flight, 3,210 tokens/s, success 41%, 0.2 updates behind"
+    assert screen.getvalue().splitlines() == [
+        f"rollout: 40 of 128, {left} left, {reported}" for left in ("2:14", "4:28")
+    ]
 
 
 def test_unknown_values_are_left_out() -> None:

@@ -104,7 +104,7 @@ def test_columns_are_found_by_name_in_any_order(store: RunStore, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("name", "others", "told"),
+    ("name", "others", "reported"),
     [
         (
             "metrics",
@@ -119,7 +119,7 @@ def test_columns_are_found_by_name_in_any_order(store: RunStore, tmp_path: Path)
     ],
 )
 def test_a_table_of_other_columns_or_values_is_refused_and_nothing_is_left(
-    name: str, others: dict[str, list[Any] | None], told: str, store: RunStore, tmp_path: Path
+    name: str, others: dict[str, list[Any] | None], reported: str, store: RunStore, tmp_path: Path
 ) -> None:  # Any: the values of a column
     export_run(store, tmp_path / "out")
     file = tmp_path / "out" / f"{name}.parquet"
@@ -128,7 +128,7 @@ def test_a_table_of_other_columns_or_values_is_refused_and_nothing_is_left(
         table = table.drop_columns(column) if column in table.column_names else table
         table = table if values is None else table.append_column(column, pa.array(values))
     parquet.write_table(table, file)
-    with pytest.raises(CairnError, match=told):
+    with pytest.raises(CairnError, match=reported):
         import_run(tmp_path / "out", tmp_path / "new" / "run.sqlite")
     assert not list((tmp_path / "new").iterdir())
 

@@ -41,9 +41,9 @@ def test_evaluations_are_forgotten_after_training_and_the_newest_of_both_never(t
         assert trained[-1] == 40
         assert store.rows("SELECT count(*) FROM images") == [(len(evaluated),)]
         assert store.rows("SELECT count(*) FROM turns") == [(120,)]  # it was not necessary to forget any
-        told = [text for (text,) in store.rows("SELECT text FROM events WHERE kind = 'forgotten'")]
-        assert told[0].startswith("texts of 9 training episodes and texts of ")
-        assert told[0].endswith(" episodes of evaluations")
+        reported = [text for (text,) in store.rows("SELECT text FROM events WHERE kind = 'forgotten'")]
+        assert reported[0].startswith("texts of 9 training episodes and texts of ")
+        assert reported[0].endswith(" episodes of evaluations")
         assert not store.rows("SELECT * FROM events WHERE kind = 'full'")
 
 

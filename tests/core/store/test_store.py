@@ -193,13 +193,13 @@ def test_a_kill_loses_at_most_the_current_update(tmp_path: Path) -> None:
     while int(writer.stdout.readline()) < 20:
         pass
     os.kill(writer.pid, signal.SIGKILL)
-    told = [20, *map(int, writer.stdout.read().split("\n")[:-1])][-1]
+    reported = [20, *map(int, writer.stdout.read().split("\n")[:-1])][-1]
     writer.wait()
     writer.stdout.close()
     with RunStore(path) as store:
         counts = [row[0] for row in store.rows("SELECT count(*) FROM metrics GROUP BY step")]
     assert set(counts) == {50}
-    assert len(counts) >= told + 1
+    assert len(counts) >= reported + 1
 
 
 def test_a_reader_sees_a_run_that_is_being_written(tmp_path: Path) -> None:
@@ -334,9 +334,9 @@ def test_a_file_that_grows_too_large_forgets_the_oldest_texts(tmp_path: Path) ->
         assert 2 < kept[1] < 30
         assert len(read.episodes(store)) == 30
         assert [step for step, _ in store.series("loss")] == list(range(1, 31))
-        told = store.rows("SELECT text FROM events WHERE kind = 'forgotten'")
-        assert told
-        assert "training episodes" in told[0][0]
+        reported = store.rows("SELECT text FROM events WHERE kind = 'forgotten'")
+        assert reported
+        assert "training episodes" in reported[0][0]
         forgotten = next(read.whole_episodes(store, read.episodes(store, step=1)))
         assert [(turn.observation.text, turn.action) for turn in forgotten.turns] == [("", "go")]
 

@@ -31,7 +31,7 @@ def share(job: HiddenTests, module: Callable[[], object]) -> float:
 
     def call(name: str, arguments: dict[str, Any]) -> object:  # Any: JSON
         nonlocal count, answerer
-        if name == "anew" or not answerer:
+        if name == "restart" or not answerer:
             answerer = {"__name__": "answerer"}
             exec(_code("answerer.py"), answerer)  # noqa: S102  (our own program)
             made = module()
@@ -40,7 +40,7 @@ def share(job: HiddenTests, module: Callable[[], object]) -> float:
         count += 1
         if count > _MOST_ANSWERS:
             raise RefusedError("too many answers")
-        if name == "anew":
+        if name == "restart":
             return None
         return json.loads(json.dumps(answerer["answer"](json.loads(json.dumps(arguments)))))
 

@@ -19,8 +19,12 @@ HOSTILE = 'a "quoted" \ud800 line\n{}\u2028\x00'
 
 def shown(count: int) -> Observation:
     """Return the observation before an action, or after the last one."""
-    told = f'Page "Mail {count}" at "http://mail/{count}"\n[1] button "Search"'
-    text = f"Goal: Write it.\n\nActions\n\n{told}" if count == 0 else f'Error: Of before.\nNoticed: "alert"\n{told}'
+    reported = f'Page "Mail {count}" at "http://mail/{count}"\n[1] button "Search"'
+    text = (
+        f"Goal: Write it.\n\nActions\n\n{reported}"
+        if count == 0
+        else f'Error: Of before.\nNoticed: "alert"\n{reported}'
+    )
     return Observation(text=text, anchor=1000 + count, admissible=("click('1')", "click('2')"))
 
 

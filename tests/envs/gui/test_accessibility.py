@@ -247,10 +247,10 @@ def test_a_long_line_leaves_room_for_others_and_a_list_is_cut_to_its_first_optio
     options = tuple(f"Town {number:03}" for number in range(500))
     choice = replace(node("", 5, "3"), role="combobox", value="Town 499", options=options)
     # A quarter of 400 characters is 100: eight options, each of ten characters and two after it.
-    told = ", ".join(f'"{option}"' for option in options[:8])
+    reported = ", ".join(f'"{option}"' for option in options[:8])
     shown = view(node("w" * 400, 1, "7"), choice, node("near", 10), node("z" * 900, 15), node("Go", 20, "1"))
     assert tell(shown, 100).splitlines() == [
-        f'[3] combobox: "Town 499" of {told} and 492 more',
+        f'[3] combobox: "Town 499" of {reported} and 492 more',
         '"near"',
         '[1] button "Go"',
         "(2 more lines are left out for length.)",

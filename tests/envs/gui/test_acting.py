@@ -142,7 +142,7 @@ def test_the_mouse_rests_on_an_element() -> None:
         ("<input type=number aria-label=F>", "spinbutton", "42"),
         ("<input type=date aria-label=F>", "date", "2031-05-04"),
         ("<input type=range min=0 max=10 aria-label=F>", "slider", "7"),
-        ("<div contenteditable role=textbox aria-label=F>old</div>", "textbox", "anew"),
+        ("<div contenteditable role=textbox aria-label=F>old</div>", "textbox", "fresh"),
     ],
 )
 def test_filling_a_field_fires_input_events(field: str, role: str, text: str) -> None:
@@ -163,7 +163,7 @@ def test_a_field_is_emptied() -> None:
 
 
 @pytest.mark.parametrize(
-    ("element", "action", "told"),
+    ("element", "action", "reported"),
     [
         ("<input aria-label=F readonly value=old>", "fill('{}', 'x')", "is read-only"),
         ("<input aria-label=F disabled value=old>", "fill('{}', 'x')", "is disabled"),
@@ -186,14 +186,14 @@ def test_a_field_is_emptied() -> None:
         ("<button aria-label=F>x</button>", "go_back()", "no function 'go_back'"),
     ],
 )  # fmt: skip
-def test_an_impossible_action_returns_an_error_and_changes_nothing(element: str, action: str, told: str) -> None:
+def test_an_impossible_action_returns_an_error_and_changes_nothing(element: str, action: str, reported: str) -> None:
     with opened(element) as env:
         assert env.view is not None
         before = env.view
         (node,) = [node for node in before.nodes if node.name == "F"]
         text, reward, terminated, _, _ = env.step(action.format(node.bid))
         assert text.startswith("Error: ")
-        assert told in text.splitlines()[0]
+        assert reported in text.splitlines()[0]
         assert (reward, terminated) == (0.0, False)
         assert [node.value for node in env.view.nodes] == [node.value for node in before.nodes]
 
@@ -227,9 +227,9 @@ def test_keys_are_pressed_in_elements_and_where_the_focus_is() -> None:
         env.step("keyboard_type('second')")
         assert (find(env, "textbox", "A").value, find(env, "textbox", "B").value) == ("first", "second")
         env.step(f"press('{bid(env, 'textbox', 'A')}', 'Control+a')")
-        env.step("keyboard_type('anew')")
+        env.step("keyboard_type('fresh')")
         env.step(f"press('{bid(env, 'textbox', 'B')}', 'Enter')")
-        assert env.posted == ["a=anew&b=second"]
+        assert env.posted == ["a=fresh&b=second"]
         assert env.view is not None
         assert env.view.url == "http://site/second"
 

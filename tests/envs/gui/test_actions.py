@@ -37,7 +37,7 @@ def test_calls_are_understood(text: str, name: str, arguments: dict[str, object]
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("", "one call"),
         ("click", "one call"),
@@ -74,10 +74,10 @@ def test_calls_are_understood(text: str, name: str, arguments: dict[str, object]
         ("select_option('1', [2])", "one call"),
     ],
 )
-def test_a_malformed_call_returns_an_error(text: str, told: str) -> None:
+def test_a_malformed_call_returns_an_error(text: str, reported: str) -> None:
     found = parse(text, ALL)
     assert isinstance(found, GuiActionError)
-    assert told in found.text
+    assert reported in found.text
 
 
 def test_only_the_functions_at_hand_can_be_called() -> None:

@@ -82,9 +82,9 @@ def test_a_frame_without_an_end_fails_its_episode_only_and_others_keep_theirs(wo
     failed = list[str]()
 
     def scroll_for_ever() -> None:
-        with pytest.raises(SandboxFailure) as told:
+        with pytest.raises(SandboxFailure) as reported:
             hostile.step("scroll(0, 100)")
-        failed.append(str(told.value))
+        failed.append(str(reported.value))
 
     with (
         opened(tall.replace("WORK", work)) as hostile,

@@ -58,9 +58,9 @@ def test_every_page_can_be_shown_and_looking_changes_nothing(name: str) -> None:
 @each_site
 def test_every_control_has_a_name_of_its_own_on_its_page(name: str) -> None:
     for page in crawled(name)[2]:
-        for (role, told), found in page.elements().items():
-            assert told, (page.address, role)
-            assert len(found) == 1 or role in ("alert", "status"), (page.address, role, told)
+        for (role, reported), found in page.elements().items():
+            assert reported, (page.address, role)
+            assert len(found) == 1 or role in ("alert", "status"), (page.address, role, reported)
 
 
 @each_site

@@ -96,21 +96,23 @@ def test_listing_all_candidates_does_not_score(template: str) -> None:
     """Facts that the instruction does not state must be found: a list of all candidates is not accepted."""
     given = task(template, 0)
     assert given.answer is None or judge(given.world, given.world, given, f"{given.answer}, 1, 2, yes").score == 0.0
-    for at, told in enumerate(given.steps):
-        if not any(each not in given.instruction for each in told.says):
+    for at, reported in enumerate(given.steps):
+        if not any(each not in given.instruction for each in reported.says):
             continue
         world = given.world.copy()
-        for each in (*given.steps[:at], rambling(told), *given.steps[at + 1 :]):
+        for each in (*given.steps[:at], rambling(reported), *given.steps[at + 1 :]):
             carry_out(world, each)
-        assert judge(given.world, world, given, None).score == 0.0, told
+        assert judge(given.world, world, given, None).score == 0.0, reported
 
 
-def rambling(told: Step) -> Step:
+def rambling(reported: Step) -> Step:
     """The step with a text of all the words to choose from, or of ten other figures, of one where there may be none."""
-    free = next(name for name in ("body", "text", "note") if name in told.arguments)
-    figures = [re.sub(r"\d", str(digit), told.says[0]) for digit in range(1 if told.says_only else 10)]
-    assert told.among or figures[0] != told.says[0], "words that have to be found are some of a list"
-    return replace(told, arguments={**told.arguments, free: ", ".join((*told.says, *(told.among or figures)))})
+    free = next(name for name in ("body", "text", "note") if name in reported.arguments)
+    figures = [re.sub(r"\d", str(digit), reported.says[0]) for digit in range(1 if reported.says_only else 10)]
+    assert reported.among or figures[0] != reported.says[0], "words that have to be found are some of a list"
+    return replace(
+        reported, arguments={**reported.arguments, free: ", ".join((*reported.says, *(reported.among or figures)))}
+    )
 
 
 @each_template
@@ -135,11 +137,11 @@ def test_the_instruction_contains_no_id(template: str) -> None:
 
 @each_template
 def test_the_declarations_of_a_template_are_correct(template: str) -> None:
-    told, given = templates()[template], task(template, 0)
-    assert isinstance(told, Template)
-    assert set(told.apps) <= set(sites())
-    assert {step.app for step in given.steps} <= set(told.apps)
-    assert (told.tier == "simple") == (len(told.apps) == 1)
+    reported, given = templates()[template], task(template, 0)
+    assert isinstance(reported, Template)
+    assert set(reported.apps) <= set(sites())
+    assert {step.app for step in given.steps} <= set(reported.apps)
+    assert (reported.tier == "simple") == (len(reported.apps) == 1)
     assert isinstance(given.answer, int | str | None)
     assert given.answer is not None or given.steps
 

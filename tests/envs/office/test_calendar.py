@@ -45,10 +45,10 @@ def test_get_adds_the_notes_and_hides_the_events_of_others() -> None:
 
 def test_creating_invites_without_an_answer() -> None:
     world = tiny()
-    told = call(
+    reported = call(
         world, "create", title="Lunch", start="2031-05-08T12:00", minutes=45, attendees=[ZOE, SAM], location="Inn"
     )
-    event = world.calendar.events[told["id"]]
+    event = world.calendar.events[reported["id"]]
     assert (event.organizer, event.attendees, event.end) == (ANA, ((SAM, "none"), (ZOE, "none")), "2031-05-08T12:45")
     assert (event.location, event.notes, event.is_cancelled) == ("Inn", "", False)
     at = {"title": "Lunch", "start": "2031-05-08T23:30"}
@@ -80,8 +80,8 @@ def test_updating_changes_only_the_given_fields() -> None:
 
 def test_inviting_keeps_the_answers_of_who_is_invited() -> None:
     world = tiny()
-    told = call(world, "invite", event_id="e1", attendees=[SAM, "bo@home.example"])
-    assert told["attendees"] == [{"address": "bo@home.example", "response": "none"}, *E1["attendees"]]
+    reported = call(world, "invite", event_id="e1", attendees=[SAM, "bo@home.example"])
+    assert reported["attendees"] == [{"address": "bo@home.example", "response": "none"}, *E1["attendees"]]
     refused(world, "calendar", "invite", "must not name yourself", event_id="e1", attendees=[ANA])
 
 

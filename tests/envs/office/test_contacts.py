@@ -47,8 +47,8 @@ def test_get_and_search_return_all_fields() -> None:
 def test_creating_and_updating() -> None:
     world = tiny()
     key = call(world, "create", name="Bo Lee", emails=["bo@home.example"], birthday="2000-02-29")["id"]
-    told = {"id": key, "name": "Bo Lee", "emails": ["bo@home.example"], "phone": "", "company": ""}
-    assert call(world, "get", contact_id=key) == {**told, "birthday": "2000-02-29"}
+    reported = {"id": key, "name": "Bo Lee", "emails": ["bo@home.example"], "phone": "", "company": ""}
+    assert call(world, "get", contact_id=key) == {**reported, "birthday": "2000-02-29"}
     assert call(world, "update", contact_id="c1", phone="99", company="") == {**C1, "phone": "99", "company": ""}
     assert call(world, "update", contact_id="c1", emails=[ZOE])["emails"] == [ZOE]
     refused(world, "contacts", "create", "at least one address", name="A", emails=[])

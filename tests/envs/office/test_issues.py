@@ -104,7 +104,7 @@ def test_a_milestone_is_closed_when_its_issues_are() -> None:
     )
     call(world, "update", issue_id="i1", status="closed")
     call(world, "update_milestone", project="Heron", name="Spring", closed=True, due="2031-05-20")
-    told = call(world, "list_milestones", project="Heron")["items"][0]
-    assert (told["due"], told["closed"]) == ("2031-05-20", True)
+    reported = call(world, "list_milestones", project="Heron")["items"][0]
+    assert (reported["due"], reported["closed"]) == ("2031-05-20", True)
     call(world, "create_milestone", project="Otter", name="Spring", due="2031-07-01")
     refused(world, "issues", "create_milestone", "already", project="Otter", name="Spring", due="2031-07-01")

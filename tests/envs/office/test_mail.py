@@ -81,12 +81,12 @@ def test_labels_are_counted() -> None:
 
 def test_sending_begins_a_thread_and_takes_files_as_they_are_now() -> None:
     world = tiny()
-    told = call(world, "send", to=[SAM, ZOE], subject="Plan", body="See this.", files=["/Docs/plan.txt"])
-    mail = world.mail.mails[told["id"]]
+    reported = call(world, "send", to=[SAM, ZOE], subject="Plan", body="See this.", files=["/Docs/plan.txt"])
+    mail = world.mail.mails[reported["id"]]
     assert (mail.folder, mail.sender, mail.to) == ("sent", ANA, (SAM, ZOE))
     assert (mail.subject, mail.body, mail.sent_at) == ("Plan", "See this.", world.now)
     assert mail.attachments == (Attachment(name="plan.txt", text="Paint the fence\n"),)
-    assert told["thread"] == mail.thread not in {"t1", "t2", "t3", "t4"}
+    assert reported["thread"] == mail.thread not in {"t1", "t2", "t3", "t4"}
     refused(world, "mail", "send", "at least one address", to=[], subject="A", body="")
     refused(world, "mail", "send", "no file '/Docs/plans.txt'; did you mean '/Docs/plan.txt'?", to=[SAM], subject="A",
             body="", files=["/Docs/plans.txt"])  # fmt: skip
@@ -96,8 +96,8 @@ def test_sending_begins_a_thread_and_takes_files_as_they_are_now() -> None:
 
 def test_drafts_wait_until_they_are_sent() -> None:
     world = tiny()
-    told = call(world, "save_draft", to=[SAM], subject="Later", body="Soon.")
-    assert world.mail.mails[told["id"]].folder == "drafts"
+    reported = call(world, "save_draft", to=[SAM], subject="Later", body="Soon.")
+    assert world.mail.mails[reported["id"]].folder == "drafts"
     assert call(world, "send_draft", mail_id="m4") == {"id": "m4", "thread": "t3"}
     assert (world.mail.mails["m4"].folder, world.mail.mails["m4"].sent_at) == ("sent", world.now)
     refused(world, "mail", "send_draft", "no draft; it is in sent", mail_id="m4")

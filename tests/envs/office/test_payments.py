@@ -36,10 +36,10 @@ def test_payees_differ_by_reference() -> None:
 
 def test_a_transfer_leaves_the_account_within_its_limit_for_the_day() -> None:
     world = tiny()
-    told = call(world, "transfer", account_id="a1", payee_id="p2", amount=4_000, note="May")
-    assert told == {"transaction_id": told["transaction_id"], "balance": 5_000}
+    reported = call(world, "transfer", account_id="a1", payee_id="p2", amount=4_000, note="May")
+    assert reported == {"transaction_id": reported["transaction_id"], "balance": 5_000}
     assert call(world, "list_transactions", payee_id="p2")["items"] == [
-        {"id": told["transaction_id"], "account_id": "a1", "at": world.now, "amount": -4_000, "kind": "transfer",
+        {"id": reported["transaction_id"], "account_id": "a1", "at": world.now, "amount": -4_000, "kind": "transfer",
          "party": "p2", "note": "May"}
     ]  # fmt: skip
     assert call(world, "list_accounts")["items"][0]["left_today"] == 1_000
@@ -57,8 +57,8 @@ def test_a_transfer_leaves_the_account_within_its_limit_for_the_day() -> None:
 
 def test_money_moves_between_own_accounts_without_a_limit() -> None:
     world = tiny()
-    told = call(world, "move_money", from_account_id="a1", to_account_id="a2", amount=9_000)
-    assert told == {"from_balance": 0, "to_balance": 9_070}
+    reported = call(world, "move_money", from_account_id="a1", to_account_id="a2", amount=9_000)
+    assert reported == {"from_balance": 0, "to_balance": 9_070}
     assert [each["amount"] for each in call(world, "list_transactions", since="2031-05-05")["items"]] in (
         [9_000, -9_000],
         [-9_000, 9_000],  # of one moment: by id
@@ -100,9 +100,9 @@ def test_asking_for_money() -> None:
 
 def test_paying_declining_and_cancelling_requests() -> None:
     world = tiny()
-    told = call(world, "pay_request", request_id="r1", account_id="a1")
-    assert told["balance"] == 6_550
-    booked = world.payments.transactions[told["transaction_id"]]
+    reported = call(world, "pay_request", request_id="r1", account_id="a1")
+    assert reported["balance"] == 6_550
+    booked = world.payments.transactions[reported["transaction_id"]]
     assert (booked.amount, booked.kind, booked.party, booked.note) == (-2_450, "request", SAM, "Cinema")
     assert world.payments.requests["r1"].status == "paid"
     refused(world, "payments", "pay_request", "it is paid and incoming", request_id="r1", account_id="a1")

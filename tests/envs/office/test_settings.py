@@ -72,8 +72,8 @@ def test_the_sites_values_are_changed_all_or_none() -> None:
         values=["GBP", "Dutch"],
     )  # fmt: skip
     call(world, "change_site", names=["Currency", "Site name"], values=["GBP", "Ours"])
-    told = {each["name"]: each["value"] for each in call(world, "list_site")["items"]}
-    assert told == {"Site name": "Ours", "Language": "English", "Currency": "GBP"}
+    reported = {each["name"]: each["value"] for each in call(world, "list_site")["items"]}
+    assert reported == {"Site name": "Ours", "Language": "English", "Currency": "GBP"}
     refused(world, "settings", "change_site", "must not be empty", names=["Site name"], values=[" "])
     refused(world, "settings", "change_site", "one for each name", names=["Site name"], values=[])
     refused(world, "settings", "change_site", "there is no setting 'Colour'", names=["Colour"], values=["red"])

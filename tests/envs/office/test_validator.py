@@ -187,9 +187,9 @@ def test_records_that_refer_to_new_ones_are_compared_by_content() -> None:
     done.call("contacts", "delete", {"contact_id": next(reversed(done.contacts.contacts))})
     add(done, "Bo")
     assert set(world.contacts.contacts) != set(done.contacts.contacts)
-    told = [[(change.what, change.value) for change in changes(tiny(), each)] for each in (world, done)]
-    assert told[0] == told[1]
-    assert ("members +", "new contact bo@home.example") in told[0]
+    reported = [[(change.what, change.value) for change in changes(tiny(), each)] for each in (world, done)]
+    assert reported[0] == reported[1]
+    assert ("members +", "new contact bo@home.example") in reported[0]
 
 
 def test_balances_follow_from_transactions_and_are_not_counted() -> None:

@@ -97,11 +97,11 @@ def test_names_are_drawn_for_each_task_by_the_seed_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("env", "told"),
+    ("env", "reported"),
     [("tests.envs.faulty:Sound", "lists no command names"), (f"{HERE}:NamesTwice", "'walk' for two things")],
 )
-def test_an_environment_without_names_or_with_one_for_two_things_is_refused(env: str, told: str) -> None:
-    with pytest.raises(ConfigError, match=told):
+def test_an_environment_without_names_or_with_one_for_two_things_is_refused(env: str, reported: str) -> None:
+    with pytest.raises(ConfigError, match=reported):
         cairn.make(env, perturb="rename")
 
 
@@ -124,7 +124,7 @@ def upper(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("Goal: press\n\nActions, one a turn, such as click('4')\n  fill(bid): Press.\n\nPage \"press\"\n  press(",
          "Goal: press\n\nACTIONS, ONE A TURN, SUCH AS CLICK('4')\n  FILL(bid): Press.\n\nPage \"press\"\n  press("),
@@ -137,16 +137,16 @@ def upper(text: str) -> str:
         ("Page \"Actions, one a turn, \"\n  click(", "Page \"Actions, one a turn, \"\n  click("),
     ],
 )  # fmt: skip
-def test_of_pages_nothing_is_renamed(text: str, told: str) -> None:
-    assert rename_functions(text, upper) == told
+def test_of_pages_nothing_is_renamed(text: str, reported: str) -> None:
+    assert rename_functions(text, upper) == reported
 
 
 def test_programs_outputs_keep_their_words_and_mistakes_have_the_names_in_use() -> None:
     env = cairn.make("code", perturb="rename")
     text, info = env.reset(seed=0)
     names = {tool["function"]["name"] for tool in info["tools"]}
-    told = [line for line in text.splitlines() if line.startswith("  ")]
-    assert names <= {line.strip().partition("\\n")[0].partition(" ")[0].rstrip(":") for line in told}
+    reported = [line for line in text.splitlines() if line.startswith("  ")]
+    assert names <= {line.strip().partition("\\n")[0].partition(" ")[0].rstrip(":") for line in reported}
     python = next(name for name in ("execute_python", "python_cell") if name in names)
     assert env.step(f"{python}\nprint('submit read_file {python}')")[0] == f"submit read_file {python}\n"
     said = env.step("run_python\nprint(1)")[0]

@@ -39,7 +39,7 @@ def test_admissible_actions_are_the_same_in_another_order_that_the_task_and_the_
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("On the desk 1, you see a pen 1, a mug 2, and a book 2.",
          "On the desk 1, you see a book 2, a mug 2, and a pen 1."),
@@ -51,8 +51,8 @@ def test_admissible_actions_are_the_same_in_another_order_that_the_task_and_the_
         ("You pick up the pen 1 from the desk 1.", "You pick up the pen 1 from the desk 1."),
     ],
 )  # fmt: skip
-def test_a_households_lists_turn_round_and_nothing_else(text: str, told: str) -> None:
-    assert shuffle_lists(text, backwards) == told
+def test_a_households_lists_turn_round_and_nothing_else(text: str, reported: str) -> None:
+    assert shuffle_lists(text, backwards) == reported
 
 
 def test_of_a_shops_page_only_values_of_one_option_change_places() -> None:

@@ -365,13 +365,13 @@ def test_a_closed_pool_refuses_leases(pool: EnvPool) -> None:
 
 
 def test_closing_a_pool_wakes_those_who_wait_for_a_lease() -> None:
-    told: list[str] = []
+    reported: list[str] = []
     pool = EnvPool(TROUBLE, pool=INSIDE)
 
     def wait() -> None:
         with pytest.raises(CairnError) as caught:
             pool.lease()
-        told.append(str(caught.value))
+        reported.append(str(caught.value))
 
     pool.lease()
     threads = [threading.Thread(target=wait) for _ in range(3)]
@@ -380,7 +380,7 @@ def test_closing_a_pool_wakes_those_who_wait_for_a_lease() -> None:
     pool.close()
     for thread in threads:
         thread.join(timeout=10)
-    assert [text.endswith("is closed") for text in told] == [True] * 3
+    assert [text.endswith("is closed") for text in reported] == [True] * 3
 
 
 @pytest.mark.parametrize("kind", [INSIDE, APART], ids=["inside", "processes"])

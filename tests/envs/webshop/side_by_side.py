@@ -29,9 +29,9 @@ class TextShop:
         self.known = self._known(*self.env.step(action))
 
     def _known(self, observation: str, reward: float, terminated: bool, truncated: bool, info: Known) -> Known:
-        told = info | {name: list(info[name]) for name in ("admissible_actions", "tools", "results")}
+        reported = info | {name: list(info[name]) for name in ("admissible_actions", "tools", "results")}
         ending = {"terminated": terminated, "truncated": truncated, "reward": reward}
-        return {**told, **ending, "observation": observation, "turn": self.env.turn}
+        return {**reported, **ending, "observation": observation, "turn": self.env.turn}
 
 
 def agree(visitor: Visitor, shop: TextShop) -> None:

@@ -186,10 +186,10 @@ print(len(made), made[199].asin, made.search(made[7].name)[0], len(list(shop.par
 def test_two_processes_that_build_at_once_both_end_with_a_good_one(tmp_path: Path) -> None:
     command = [sys.executable, "-c", _BUILD, str(tmp_path / "shop")]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
-    told = [process.communicate(timeout=120) for process in both]
-    assert [process.returncode for process in both] == [0, 0], told
+    reported = [process.communicate(timeout=120) for process in both]
+    assert [process.returncode for process in both] == [0, 0], reported
     asin = make_catalogue(tmp_path / "shop", tuple).asin(199)
-    assert [out for out, _ in told] == [f"200 {asin} 7 True\n"] * 2
+    assert [out for out, _ in reported] == [f"200 {asin} 7 True\n"] * 2
     assert [folder.name for folder in tmp_path.iterdir()] == ["shop"]
 
 

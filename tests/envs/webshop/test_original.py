@@ -108,8 +108,12 @@ def test_rewards_are_made_of_the_same_parts(env: WebShopEnv) -> None:
     assert len(bought) == 127
     for row in bought:
         *_, (_, _) = played(env, row)
-        score, told, goal = env.session.score, row["verbose_info"], env.goal(env.task_id)
+        score, reported, goal = env.session.score, row["verbose_info"], env.goal(env.task_id)
         assert score is not None
-        assert (score.type, score.title, score.price) == (told["r_type"], told["title_score"], told["r_price"])
-        assert score.attributes / len(goal.attributes) == told["r_att"]
-        assert score.options == told.get("r_option", 0) * len(goal.options)
+        assert (score.type, score.title, score.price) == (
+            reported["r_type"],
+            reported["title_score"],
+            reported["r_price"],
+        )
+        assert score.attributes / len(goal.attributes) == reported["r_att"]
+        assert score.options == reported.get("r_option", 0) * len(goal.options)

@@ -194,10 +194,10 @@ def test_cached_documents_leave_nothing_behind(browser: Browser, page: BrowserPa
     async def look(seed: int) -> str:
         await page.begin({"cached": site}, "http://cached/", seed)
         for _ in range(20):
-            if len(told := str(await evaluated(page, "c.textContent"))) > 2:
-                return told
+            if len(reported := str(await evaluated(page, "c.textContent"))) > 2:
+                return reported
             await page.settle()
-        return told
+        return reported
 
     assert [browser.run(look(seed)) for seed in range(4)] == ["  0"] * 4
     assert site.num_asked == 1
@@ -297,9 +297,9 @@ def test_an_element_that_moves_under_the_mouse_gets_events_by_the_end_of_the_ste
     assert [browser.run(go()) for _ in range(4)] == [["in", "77px", 1]] * 4
 
 
-FIELD = "<input id=a value=%s autofocus><script>told = [];%s</script>"
+FIELD = "<input id=a value=%s autofocus><script>reported = [];%s</script>"
 TELLS = """for (const type of ["copy", "cut", "paste"]) document.addEventListener(type, event => {
-  told.push(type + event.clipboardData.getData("text/plain")) })"""
+  reported.push(type + event.clipboardData.getData("text/plain")) })"""
 
 
 async def pressed(page: BrowserPage, *keys: str) -> str:
@@ -315,11 +315,11 @@ def test_each_page_has_a_clipboard_of_its_own(browser: Browser, page: BrowserPag
     async def go() -> list[object]:
         await page.begin(sites, "http://mine/", 0)
         found: list[object] = [await pressed(page, "a", "c"), await pressed(page, "v", "v")]
-        found += [await pressed(page, "a", "x"), page.clipboard.text, await evaluated(page, "told")]
+        found += [await pressed(page, "a", "x"), page.clipboard.text, await evaluated(page, "reported")]
         await page.tab.go("http://yours/")
-        found += [await pressed(page, "a", "v"), await evaluated(page, "told")]
+        found += [await pressed(page, "a", "v"), await evaluated(page, "reported")]
         await other.begin(sites, "http://yours/", 0)
-        found += [await pressed(other, "v"), await evaluated(other, "told")]
+        found += [await pressed(other, "v"), await evaluated(other, "reported")]
         await page.begin(sites, "http://mine/", 0)
         return [*found, await pressed(page, "v")]
 
@@ -337,7 +337,7 @@ def test_documents_may_change_the_copied_text_and_reject_a_paste(browser: Browse
         "x",
         """
     a.oncopy = event => { event.clipboardData.setData("text/plain", "chosen"); event.preventDefault() };
-    a.onpaste = event => { told.push(event.clipboardData.getData("text/plain")); event.preventDefault() }""",
+    a.onpaste = event => { reported.push(event.clipboardData.getData("text/plain")); event.preventDefault() }""",
     )
 
     async def go() -> list[object]:
@@ -346,7 +346,7 @@ def test_documents_may_change_the_copied_text_and_reject_a_paste(browser: Browse
             await pressed(page, "a", "c"),
             page.clipboard.text,
             await pressed(page, "v"),
-            await evaluated(page, "told"),
+            await evaluated(page, "reported"),
         ]
 
     assert browser.run(go()) == ["x", "chosen", "x", ["chosen"]]
@@ -733,7 +733,7 @@ def written(path: Path, script: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("line", "kind", "told"),
+    ("line", "kind", "reported"),
     [
         ("x: error while loading shared libraries: liby.so", MissingProgramError, "liby.so.* playwright install-deps"),
         ("No usable sandbox! If this is a Debian system", ConfigError, "No usable sandbox!.* chromium_sandbox to"),
@@ -741,11 +741,11 @@ def written(path: Path, script: str) -> str:
     ],
 )
 def test_the_error_of_a_browser_that_does_not_start_names_the_cause(
-    tmp_path: Path, line: str, kind: type[Exception], told: str
+    tmp_path: Path, line: str, kind: type[Exception], reported: str
 ) -> None:
     path = written(tmp_path / "chrome", f"echo '{line}' >&2; exit 1")
     browser = Browser(BrowserConfig(path=path))
-    with pytest.raises(kind, match=told):
+    with pytest.raises(kind, match=reported):
         browser.take()
     browser.close()
 

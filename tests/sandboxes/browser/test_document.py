@@ -53,12 +53,12 @@ CLOCKS = {  # the time of each clock at the start of a document
 
 
 def test_every_clock_of_a_document_begins_at_the_same_moment(browser: Browser, page: BrowserPage) -> None:
-    document = f"<script>told = JSON.stringify([{', '.join(CLOCKS)}])</script>"
+    document = f"<script>noted = JSON.stringify([{', '.join(CLOCKS)}])</script>"
     for _ in range(3):
-        told = json.loads(shown(browser, page, document, "told"))
+        noted = json.loads(shown(browser, page, document, "noted"))
         for _ in range(20):
             browser.run(page.settle())
-        assert dict(zip(CLOCKS, told, strict=True)) == CLOCKS
+        assert dict(zip(CLOCKS, noted, strict=True)) == CLOCKS
 
 
 def test_every_clock_of_a_document_advances_by_steps_and_not_by_an_agents_thinking_time(
@@ -66,7 +66,7 @@ def test_every_clock_of_a_document_advances_by_steps_and_not_by_an_agents_thinki
 ) -> None:
     document = """<p id=c>x</p><script>
     performance.mark("first")
-    addEventListener("mousedown", event => told = [
+    addEventListener("mousedown", event => noted = [
       event.timeStamp, performance.mark("second").startTime, performance.measure("both", "first", "second").duration,
       document.timeline.currentTime, new File([], "a").lastModified - BEGINNING
     ])
@@ -77,7 +77,7 @@ def test_every_clock_of_a_document_advances_by_steps_and_not_by_an_agents_thinki
         await asyncio.sleep(0.3)
         await page.tab.mouse("mousePressed", 10, 10, "left", "left", 1)
         await page.settle()
-        return await evaluated(page, "told")
+        return await evaluated(page, "noted")
 
     assert browser.run(go()) == [STEP_MS] * 5
 
@@ -114,9 +114,9 @@ p.moved { left: 90px }
 b { display: block; opacity: 0; animation: appear 3s forwards }
 @keyframes appear { to { opacity: 1 } }
 </style><p id=p>x<b id=b>y</b><script>
-told = new Set()
-p.addEventListener("transitionend", () => told.add("moved"))
-p.addEventListener("animationend", () => told.add("appeared"))
+noted = new Set()
+p.addEventListener("transitionend", () => noted.add("moved"))
+p.addEventListener("animationend", () => noted.add("appeared"))
 setTimeout(() => p.className = "moved", 10)
 </script>"""
 INNER = f"""<iframe id=f srcdoc='{MOVED.replace("'", '"')}'></iframe>"""
@@ -129,22 +129,22 @@ d.attachShadow({{mode: "open"}}).innerHTML = `{STILL}`
 p = d.shadowRoot.querySelector("p"), b = d.shadowRoot.querySelector("b")
 {SCRIPT}"""
 UNSTYLED = f"{MOVED}<script>document.adoptedStyleSheets = []</script>"
-PLACES = "[p.getBoundingClientRect().x, +getComputedStyle(b).opacity, ...[...told].sort()]"
+PLACES = "[p.getBoundingClientRect().x, +getComputedStyle(b).opacity, ...[...noted].sort()]"
 AT_THE_END = [90, 1, "appeared", "moved"]
 ANIMATED = """<p id=p style="position: absolute; left: 0; top: 0; margin: 0">x</p><script>
-told = []
+noted = []
 const moved = p.animate([{left: "0px"}, {left: "90px"}], {duration: 3000, fill: "forwards"})
-moved.onfinish = () => told.push("event")
+moved.onfinish = () => noted.push("event")
 const faded = () => p.animate([{opacity: 1}, {opacity: 0.5}], {delay: 500, duration: 3000, fill: "forwards"})
-moved.finished.then(() => faded().finished).then(() => told.push("promise"))
+moved.finished.then(() => faded().finished).then(() => noted.push("promise"))
 p.animate([{top: "0px"}, {top: "90px"}], {duration: 50, iterations: Infinity})
 </script>"""
 DRAWN = """<svg><rect id=r width=10 height=10>
-<animate attributeName=width from=10 to=90 dur=3s fill=freeze onend="told = 'end'"/>
+<animate attributeName=width from=10 to=90 dur=3s fill=freeze onend="noted = 'end'"/>
 <animate attributeName=height from=10 to=90 dur=0.05s repeatCount=indefinite /></rect></svg>"""
-CHANGED = """<p id=p>x</p><script>told = []
-setTimeout(() => document.startViewTransition(() => p.textContent = "y").finished.then(() => told.push("finished")), 10)
-addEventListener("unhandledrejection", () => told.push("rejected"))
+CHANGED = """<p id=p>x</p><script>noted = []
+setTimeout(()=>document.startViewTransition(() => p.textContent = "y").finished.then(() => noted.push("finished")), 10)
+addEventListener("unhandledrejection", () => noted.push("rejected"))
 </script>"""
 SCROLLED = """<body style="height: 5000px"><p id=p style="position: fixed; left: 0; margin: 0">x</p><script>
 const timeline = new ScrollTimeline()
@@ -163,12 +163,12 @@ setTimeout(() => scrollTo({top: (5000 - innerHeight) / 2, behavior: "smooth"}), 
         pytest.param(ADDED, PLACES, AT_THE_END, id="in-a-shadow-tree-of-a-script"),
         pytest.param(
             ANIMATED,
-            "[p.getBoundingClientRect().x, p.getBoundingClientRect().y, +getComputedStyle(p).opacity, ...told.sort()]",
+            "[p.getBoundingClientRect().x, p.getBoundingClientRect().y, +getComputedStyle(p).opacity, ...noted.sort()]",
             [90, 0, 0.5, "event", "promise"],
             id="by-scripts",
         ),
-        pytest.param(DRAWN, "[r.width.animVal.value, r.height.animVal.value, told]", [90, 10, "end"], id="drawings"),
-        pytest.param(CHANGED, "[p.textContent, ...told]", ["y", "finished"], id="changes-of-view"),
+        pytest.param(DRAWN, "[r.width.animVal.value, r.height.animVal.value, noted]", [90, 10, "end"], id="drawings"),
+        pytest.param(CHANGED, "[p.textContent, ...noted]", ["y", "finished"], id="changes-of-view"),
         pytest.param(SCROLLED, "Math.round(p.getBoundingClientRect().x)", 50, id="by-scrolling-and-not-by-time"),
     ],
 )

@@ -185,13 +185,13 @@ def test_programs_may_be_run_from_the_work_folder_and_see_the_images_environment
 
 def test_the_engine_reports_the_settings_that_are_invisible_from_within(session: Session, engine: Any) -> None:
     (name,) = [name for name, state in containers(engine).items() if state == "running"]
-    told = engine.inspect_container(name)
-    host = told["HostConfig"]
+    reported = engine.inspect_container(name)
+    host = reported["HostConfig"]
     assert host["LogConfig"]["Type"] == "none"  # it keeps no output
     assert (host["NetworkMode"], host["IpcMode"], host["Privileged"]) == ("none", "private", False)
     assert (host["Memory"], host["MemorySwap"]) == (96 * MIB, 96 * MIB)
     assert (host["PidsLimit"], host["CpuQuota"], host["CpuPeriod"]) == (17, 100_000, 100_000)
-    assert [mount["Type"] for mount in told["Mounts"] if mount["Type"] != "tmpfs"] == []
+    assert [mount["Type"] for mount in reported["Mounts"] if mount["Type"] != "tmpfs"] == []
 
 
 def test_an_engine_out_of_sight_has_the_supervisor_watch(sandbox: Docker, monkeypatch: pytest.MonkeyPatch) -> None:

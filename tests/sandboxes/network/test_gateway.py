@@ -48,8 +48,8 @@ print(said.splitlines()[0], connection.makefile("rb").read().endswith(b"body of 
 def test_commands_use_the_proxy_variables(session: Session, listed: Listener) -> None:
     program = f"import urllib.request; print(urllib.request.urlopen('http://{listed.address}/').status)"
     assert session.run(["/usr/bin/python3", "-c", program]).output == "200\n"
-    told = session.run(["env"]).output.splitlines()
-    assert {"http_proxy=http://127.0.0.1:3128", "HTTPS_PROXY=http://127.0.0.1:3128", "no_proxy="} <= set(told)
+    reported = session.run(["env"]).output.splitlines()
+    assert {"http_proxy=http://127.0.0.1:3128", "HTTPS_PROXY=http://127.0.0.1:3128", "no_proxy="} <= set(reported)
 
 
 def test_a_name_is_at_the_address_that_the_list_gives_it(listed: Listener) -> None:
@@ -100,11 +100,11 @@ print(opened("evil.example:443")[1].splitlines()[0])
 """
     result = ran(session, program)
     why = f"{other.address}: it is not on the list"
-    told = f"{why}. Programs may reach {listed.address}"
+    reported = f"{why}. Programs may reach {listed.address}"
     lines = result.output.splitlines()
-    assert lines[0] == f"403 Not allowed by the sandbox: {told} 403 Not allowed by the sandbox: {told}"
+    assert lines[0] == f"403 Not allowed by the sandbox: {reported} 403 Not allowed by the sandbox: {reported}"
     assert lines[1].startswith("HTTP/1.1 403 Not allowed by the sandbox")
-    assert told in lines
+    assert reported in lines
     assert lines[-1] == "HTTP/1.1 403 Not allowed by the sandbox"
     assert (result.refused, result.num_refused) == ((why, "evil.example:443: it is not on the list"), 4)
     assert other.visits == []

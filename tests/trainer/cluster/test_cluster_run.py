@@ -79,8 +79,8 @@ def lines_until(stream: IO[str] | None, last: str) -> Iterator[str]:
 def test_one_worker_without_staleness_equals_one_process_bit_for_bit(nodes: Nodes, alone: Path, tmp_path: Path) -> None:
     """More episodes than slots: they begin in the order, and share the forward passes, of one process."""
     run = train(settings(**WORKER, trainer__updates=4), folder=tmp_path)
-    told = {name: series for name, series in metrics(tmp_path).items() if name not in ("replaced", "in_flight")}
-    assert told == {name: series for name, series in metrics(alone).items() if name != "in_flight"}  # dealt ahead
+    reported = {name: series for name, series in metrics(tmp_path).items() if name not in ("replaced", "in_flight")}
+    assert reported == {name: series for name, series in metrics(alone).items() if name != "in_flight"}  # dealt ahead
     assert weights(run) == (alone / "checkpoints" / "update-000004" / "model.safetensors").read_bytes()
     assert stored(tmp_path) == stored(alone)
 

@@ -42,7 +42,9 @@ WORDS = ("hall", "kitchen", "door", "cellar", "attic", "roof", "go", "back", "op
 LABELS = {text_key(word): word for word in WORDS}
 
 
-def told(*episodes: Told, groups: Sequence[int] | None = None, **over: Any) -> StepTable:  # Any: columns of all types
+def reported(
+    *episodes: Told, groups: Sequence[int] | None = None, **over: Any
+) -> StepTable:  # Any: columns of all types
     rows = [(e, t) for e, (steps, *_) in enumerate(episodes) for t in range(len(steps))]
     states = [[state for state, _ in steps] + [last] for steps, last, _, _ in episodes]
     columns: dict[str, Any] = {
@@ -61,7 +63,7 @@ def told(*episodes: Told, groups: Sequence[int] | None = None, **over: Any) -> S
 
 @pytest.fixture
 def house() -> TrajectoryGraph:
-    return trajectory_graph(told(*HOUSE), labels=LABELS)
+    return trajectory_graph(reported(*HOUSE), labels=LABELS)
 
 
 def node(graph: TrajectoryGraph, label: str) -> Node:
@@ -133,13 +135,13 @@ def test_divergence_points_are_ordered_by_spread_then_by_visits(house: Trajector
 
 
 def test_episodes_of_one_outcome_make_no_divergence_however_they_leave() -> None:
-    assert trajectory_graph(told(HOUSE[1], HOUSE[2])).divergence_points() == ()
-    assert trajectory_graph(told(HOUSE[0])).divergence_points() == ()  # kitchen: back, then open, in one episode
+    assert trajectory_graph(reported(HOUSE[1], HOUSE[2])).divergence_points() == ()
+    assert trajectory_graph(reported(HOUSE[0])).divergence_points() == ()  # kitchen: back, then open, in one episode
 
 
 def test_one_edge_with_both_outcomes_is_not_a_divergence() -> None:
     episodes: list[Told] = [([("hall", "go"), ("door", "exit")], "", won, False) for won in (True, False)]
-    found = trajectory_graph(told(*episodes), labels=LABELS).divergence_points()
+    found = trajectory_graph(reported(*episodes), labels=LABELS).divergence_points()
     assert [at.node.label for at in found] == ["door"]
 
 
@@ -149,7 +151,7 @@ def test_edges_that_saw_both_outcomes_equally_often_diverge_by_nothing() -> None
         for way, room in (("go", "kitchen"), ("up", "attic"))
         for won in (True, False)
     ]
-    found = trajectory_graph(told(*episodes), labels=LABELS).divergence_points()
+    found = trajectory_graph(reported(*episodes), labels=LABELS).divergence_points()
     assert [(at.node.label, at.spread) for at in found[-1:]] == [("hall", 0.0)]
 
 
@@ -161,7 +163,7 @@ def test_loops_name_every_turn_in_the_state(house: TrajectoryGraph) -> None:
 
 
 def test_a_budget_that_ends_an_episode_where_it_had_been_makes_a_loop() -> None:
-    graph = trajectory_graph(told(([("hall", "go"), ("kitchen", "back")], "hall", False, True)), labels=LABELS)
+    graph = trajectory_graph(reported(([("hall", "go"), ("kitchen", "back")], "hall", False, True)), labels=LABELS)
     assert graph.loops() == (Loop(node=node(graph, "hall"), episode=0, turns=(0, 2)),)
     assert names(graph.nodes) == [*sorted(["hall", "kitchen"], key=text_key), "success", "failure"]  # no open end
     assert graph.visits(node(graph, "hall")) == 2
@@ -177,7 +179,7 @@ def test_a_path_through_two_episodes_keeps_a_state_from_being_a_dead_end() -> No
         ([("door", "exit")], "", True, False),
         ([("hall", "go"), ("door", "fall"), ("cellar", "wait")], "", False, False),
     ]
-    graph = trajectory_graph(told(*episodes), labels=LABELS)
+    graph = trajectory_graph(reported(*episodes), labels=LABELS)
     assert names(graph.dead_ends()) == ["cellar"]
     path = graph.shortest_success(node(graph, "hall"))
     assert path is not None
@@ -195,7 +197,7 @@ def test_the_shortest_success_leaves_loops_out(house: TrajectoryGraph) -> None:
 
 def test_of_two_actions_between_the_same_states_the_shortest_success_takes_the_more_visited() -> None:
     episodes: list[Told] = [([("hall", way), ("door", "exit")], "", True, False) for way in ("go", "up", "up")]
-    graph = trajectory_graph(told(*episodes), labels=LABELS)
+    graph = trajectory_graph(reported(*episodes), labels=LABELS)
     path = graph.shortest_success(node(graph, "hall"))
     assert path is not None
     assert [e.label for e in path] == ["up", "exit"]
@@ -207,16 +209,16 @@ def test_cut_states_are_in_the_order_of_passing(house: TrajectoryGraph) -> None:
 
 def test_a_way_round_takes_a_cut_state_away() -> None:
     round_: Told = ([("hall", "up"), ("door", "exit")], "", False, False)  # lost, but it shows a way to the door
-    assert names(trajectory_graph(told(*HOUSE, round_), labels=LABELS).cut_states()) == ["hall", "door"]
+    assert names(trajectory_graph(reported(*HOUSE, round_), labels=LABELS).cut_states()) == ["hall", "door"]
 
 
 def test_of_two_starts_neither_is_a_cut_state() -> None:
     other: Told = ([("cellar", "up"), ("door", "exit")], "", True, False)
-    assert names(trajectory_graph(told(HOUSE[0], other), labels=LABELS).cut_states()) == ["door"]
+    assert names(trajectory_graph(reported(HOUSE[0], other), labels=LABELS).cut_states()) == ["door"]
 
 
 def test_without_success_nothing_is_a_cut_state_and_everything_a_dead_end() -> None:
-    graph = trajectory_graph(told(HOUSE[1]), labels=LABELS)
+    graph = trajectory_graph(reported(HOUSE[1]), labels=LABELS)
     assert graph.cut_states() == ()
     assert sorted(names(graph.dead_ends())) == ["cellar", "door", "hall", "kitchen"]
     assert graph.divergence_points() == ()
@@ -226,21 +228,21 @@ def test_without_success_nothing_is_a_cut_state_and_everything_a_dead_end() -> N
 
 
 def test_a_success_that_a_budget_ended_leads_to_the_success_end() -> None:
-    graph = trajectory_graph(told(([("hall", "go")], "roof", True, True)), labels=LABELS)
+    graph = trajectory_graph(reported(([("hall", "go")], "roof", True, True)), labels=LABELS)
     assert names(graph.nodes) == ["hall", "success", "failure"]
     assert edge(graph, "hall", "go", "success").occurrences == ((0, 0),)
 
 
 def test_an_action_that_led_to_two_states_is_two_edges() -> None:
     episodes: list[Told] = [([("hall", "go"), (room, "wait")], "", False, False) for room in ("attic", "cellar")]
-    graph = trajectory_graph(told(*episodes), labels=LABELS)
+    graph = trajectory_graph(reported(*episodes), labels=LABELS)
     found = graph.edges_from(node(graph, "hall"))
     assert sorted(e.head.label for e in found) == ["attic", "cellar"]
     assert graph.edges_from(graph.ends[1]) == ()
 
 
 def test_a_group_is_shown_alone_under_the_tables_numbers() -> None:
-    table = told(*HOUSE[:2], *HOUSE[:2], groups=[4, 4, 9, 9])
+    table = reported(*HOUSE[:2], *HOUSE[:2], groups=[4, 4, 9, 9])
     one, two = trajectory_graph(table, 0), trajectory_graph(table, 1)
     assert {e for x in one.edges for e, _ in x.occurrences} == {0, 1}
     assert {e for x in two.edges for e, _ in x.occurrences} == {2, 3}
@@ -252,17 +254,17 @@ def test_a_group_is_shown_alone_under_the_tables_numbers() -> None:
 @pytest.mark.parametrize("group", [-1, 1, 5])
 def test_a_group_that_is_not_there_is_refused(group: int) -> None:
     with pytest.raises(CairnError, match=f"expected a group below 1, got {group}"):
-        trajectory_graph(told(*HOUSE), group)
+        trajectory_graph(reported(*HOUSE), group)
 
 
 def test_a_key_that_is_not_there_is_refused() -> None:
     with pytest.raises(CairnError, match="Unknown state key 'smell'"):
-        trajectory_graph(told(*HOUSE), key="smell")
+        trajectory_graph(reported(*HOUSE), key="smell")
 
 
 def test_another_key_makes_other_states_and_an_open_end_for_each_stopped_episode() -> None:
     stopped: Told = ([("hall", "up"), ("attic", "out")], "roof", False, True)
-    graph = trajectory_graph(told(*HOUSE, stopped), key="turn")
+    graph = trajectory_graph(reported(*HOUSE, stopped), key="turn")
     states = {n.key: graph.visits(n) for n in graph.nodes if n.kind == "state"}
     assert states == {0: 5, 1: 5, 2: 3, 3: 2, 4: 1}  # episodes of 5, 4, 3, 2 and 2 steps
     assert [graph.visits(n) for n in graph.nodes if n.kind == "open"] == [1, 1]
@@ -276,14 +278,14 @@ def test_a_state_is_found_by_its_key(house: TrajectoryGraph) -> None:
 
 
 def test_a_part_of_another_graph_is_refused(house: TrajectoryGraph) -> None:
-    other = trajectory_graph(told(HOUSE[1]), labels=LABELS)
+    other = trajectory_graph(reported(HOUSE[1]), labels=LABELS)
     for part in (other.ends[0], other.edges[0]):
         with pytest.raises(CairnError, match="of this graph"):
             house.visits(part)
 
 
 def test_labels_default_to_hex_digits() -> None:
-    graph = trajectory_graph(told(HOUSE[3], anchor=[1, 255], next_anchor=[255, 7], action=[16, 1 << 63]))
+    graph = trajectory_graph(reported(HOUSE[3], anchor=[1, 255], next_anchor=[255, 7], action=[16, 1 << 63]))
     assert names(graph.nodes) == [f"{1:016x}", f"{7:016x}", "00000000000000ff", "success", "failure"]
     assert [e.label for e in graph.edges] == ["0000000000000010", "8000000000000000"]
 
@@ -303,7 +305,7 @@ def shown(label: str) -> str:
 def hostile(labels: Sequence[str]) -> TrajectoryGraph:
     """Return a chain of states and actions with these labels."""
     n = len(labels)
-    table = told(([(f"s{i}", f"a{i}") for i in range(n)], "", True, False))
+    table = reported(([(f"s{i}", f"a{i}") for i in range(n)], "", True, False))
     named = {text_key(f"{kind}{i}"): label for kind in "sa" for i, label in enumerate(labels)}
     return trajectory_graph(table, labels=named)
 
@@ -400,7 +402,7 @@ def lived(episodes: list[Life]) -> list[tuple[TrajectoryGraph, list[Told]]]:
     as_told: list[Told] = [
         ([(f"s{s}", f"a{a}") for s, a in steps], f"s{last}", won, cut) for _, steps, last, won, cut in sorted_
     ]
-    table = told(*as_told, groups=[group for group, *_ in sorted_])
+    table = reported(*as_told, groups=[group for group, *_ in sorted_])
     labels = {text_key(f"{kind}{i}"): f"{kind}{i}" for kind in "sa" for i in range(6)}
     return [
         (
@@ -511,7 +513,7 @@ def test_a_deep_graph_is_walked_and_cut() -> None:
     zigzag = [step for i in range(n) for step in ((f"x{i}", "up"), (f"y{i}", "down"), (f"x{i}", "on"))]
     one: Told = ([("gate", "a"), *zigzag, ("last", "exit")], "", True, False)
     two: Told = ([("gate", "b"), *((f"y{i}", "on") for i in range(n)), ("last", "exit")], "", True, False)
-    graph = trajectory_graph(told(one, two), labels={text_key("gate"): "gate", text_key("last"): "last"})
+    graph = trajectory_graph(reported(one, two), labels={text_key("gate"): "gate", text_key("last"): "last"})
     assert names(graph.cut_states()) == ["gate", "last"]
     path = graph.shortest_success(node(graph, "gate"))
     assert path is not None

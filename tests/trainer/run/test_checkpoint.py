@@ -154,7 +154,7 @@ def test_files_left_by_a_killed_writer_are_ignored_and_removed(tmp_path: Path) -
 
 
 def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "checkpoints").write_text("a file stands in the way")
+    (tmp_path / "checkpoints").write_text("a file blocks the way")
     with pytest.raises(CairnError, match=r"Cannot write checkpoint .*update-000001"):
         write(tmp_path / "checkpoints", 1)
 

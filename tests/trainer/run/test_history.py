@@ -68,8 +68,8 @@ def test_the_store_keeps_each_configuration_with_the_update_from_which_it_applie
     assert [entry["update"] for entry in kept] == [0, 1]
     assert [entry["config"]["learner"]["optimizer"]["lr"] for entry in kept] == [3e-3, 1e-4]
     assert meta(tmp_path)["config"] == kept[-1]["config"]
-    (told,) = events(tmp_path, "settings")
-    assert told == "settings changed after update 1: learner.optimizer.lr 0.003 -> 0.0001, trainer.updates 1 -> 2"
+    (reported,) = events(tmp_path, "settings")
+    assert reported == "settings changed after update 1: learner.optimizer.lr 0.003 -> 0.0001, trainer.updates 1 -> 2"
 
 
 def test_a_run_that_continues_unchanged_adds_no_configuration(tmp_path: Path) -> None:

@@ -80,10 +80,10 @@ def test_all_pages_of_the_package_are_played_but_three() -> None:
 
 
 def test_the_list_of_tasks_has_every_page_and_why_others_are_left_out() -> None:
-    told = gui_tasks.page()
+    reported = gui_tasks.page()
     for name in pages():
-        assert f"| `{name}` | {seconds(name)} | {'yes' if name in solvers() else 'no'} |\n" in told
-    assert "| `hover-shape` | It never ends and gives no reward" in told
+        assert f"| `{name}` | {seconds(name)} | {'yes' if name in solvers() else 'no'} |\n" in reported
+    assert "| `hover-shape` | It never ends and gives no reward" in reported
 
 
 def test_a_page_gives_a_turn_a_second() -> None:
