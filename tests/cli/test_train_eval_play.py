@@ -293,7 +293,7 @@ def test_two_evaluations_are_compared() -> None:
     refused = run.invoke(app, ["compare", waits, other])
     assert refused.exit_code == 2
     assert "different tasks are not compared" in refused.output
-    assert "is no run" in run.invoke(app, ["compare", waits, "nothing"]).output
+    assert "is not a run" in run.invoke(app, ["compare", waits, "nothing"]).output
 
 
 def test_parts_of_an_agent_have_values_and_malformed_parts_are_rejected(tmp_path: Path) -> None:
