@@ -73,7 +73,8 @@ def texts_of(source: str, is_test: bool) -> Iterator[tuple[int, str, bool]]:
 @cache
 def all_texts() -> tuple[list[Text], list[Text]]:
     """Return the prose and the names of the tests."""
-    prose, names = [], []
+    prose: list[Text] = []
+    names: list[Text] = []
     files = [*ROOT.glob("*.md"), *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.*"))]
     for path in sorted(files):
         place = path.relative_to(ROOT).as_posix()
