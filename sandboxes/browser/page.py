@@ -96,7 +96,11 @@ class BrowserPage:
         self.notices = []
         await asyncio.gather(self.tab.move(*NOWHERE), self.context.clear_cookies(), *self._forget())
         self.gate.begin(sites)
+        # Chromium itself moves the mouse to (0, 0) where a new site gets a new view, and does not where it reuses one.
+        await self.tab.send("Input.setIgnoreInputEvents", ignore=True)
         problem = await self.tab.go(url, script)
+        if self.tabs:
+            await self.tab.send("Input.setIgnoreInputEvents", ignore=False)
         if not self.tabs:
             await self._new_tab()
             return "its tab had to be closed"

@@ -297,6 +297,22 @@ def test_an_element_that_moves_under_the_mouse_gets_events_by_the_end_of_the_ste
     assert [browser.run(go()) for _ in range(4)] == [["in", "77px", 1]] * 4
 
 
+HEARS = """<p id=c style="position: fixed; inset: 0; margin: 0"></p><script>for (const type of ["pointerover",
+"mouseover", "mouseenter", "pointermove", "mousemove"]) c.addEventListener(type, event => c.textContent += type + " ")
+</script>"""
+
+
+def test_a_document_of_another_site_gets_no_mouse_event_at_its_start(browser: Browser, page: BrowserPage) -> None:
+    """Chromium gives another site another view, and moves the mouse there by itself."""
+
+    async def go(host: str) -> str:
+        await page.begin({host: Documents({"/": HEARS})}, f"http://{host}/", 0)
+        await page.settle()
+        return str(await evaluated(page, "c.textContent"))
+
+    assert [browser.run(go(f"site{number % 2}")) for number in range(4)] == [""] * 4
+
+
 FIELD = "<input id=a value=%s autofocus><script>reported = [];%s</script>"
 TELLS = """for (const type of ["copy", "cut", "paste"]) document.addEventListener(type, event => {
   reported.push(type + event.clipboardData.getData("text/plain")) })"""
