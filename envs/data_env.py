@@ -120,8 +120,7 @@ def DataEnv(  # noqa: N802  (it creates classes)
 
     Raises:
         ConfigError: the table cannot be read or has no rows, a row lacks a column, an id occurs twice, or a reference
-            answer
-            is invalid; the message has the row's number.
+            answer is invalid; the message has the row's number.
     """
     chosen = scorer if isinstance(scorer, Scorer) else function(scorer)
     rows = scored_rows(table, [question], chosen, answer)

@@ -1,7 +1,7 @@
 """A tool agent, trained on its own calls: ``python examples/parcels.py``.
 
-A small fresh model gets a chat template with tools. It imitates a few hundred calls, then learns from reward to look up
-the room of a person, to read it in the result, and to send the parcel there.
+A small fresh model gets a chat template with tools. It imitates a few hundred calls, then trains with rewards: look up
+the room of a person, read it in the result, and send the parcel there.
 """
 
 from __future__ import annotations
