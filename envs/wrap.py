@@ -157,8 +157,7 @@ def wrap(
         actions: names of a Discrete space's actions; a mapping of texts to actions; or a function of the text that
             raises ValueError with a sentence for the agent. None: by the space.
         anchor: environment -> its true state, made of numbers, texts, arrays and containers of these. "history": the
-            actions
-            and texts so far. None: the state of a tabular environment, else the history.
+            actions and texts so far. None: the state of a tabular environment, else the history.
         success: environment -> whether the task is solved; or the minimum return of a success at the end. None: the
             environment's own reward threshold, else a return above 0.
         tasks: number of tasks, or their seeds.

@@ -2,8 +2,7 @@
 
 Both sides sample the same 64 household episodes with the quick start's model (newly initialised) and equal numbers of
 tokens per turn, on one thread: once with the quick start's context, whose prompts extend each other, and once with the
-published window.
-`generate` gets all episodes of a turn as one padded batch, its most efficient mode.
+published window. `generate` gets all episodes of a turn as one padded batch, its most efficient mode.
 """
 
 from __future__ import annotations

@@ -136,8 +136,7 @@ def doing(app: str, name: str, to: str, **arguments: str) -> Callable[[Visit], s
     """Return a form's handler: a call with its fields and with parts of the address.
 
     `arguments` maps arguments of the call to parts of the address. The handler redirects to the form's field ``back``,
-    or
-    to `to`, in which parts of the address are in braces.
+    or to `to`, in which parts of the address are in braces.
     """
 
     def do(visit: Visit) -> str:

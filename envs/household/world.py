@@ -97,11 +97,9 @@ class HouseState:
         """Return the state without location, hand and open doors, which change at almost every step.
 
         Leaves out two kinds of facts that no text can ever show. First, lit lamps if the task does not ask for light
-        and they
-        cannot be examined. Second, the stated location of an object if it follows from its receptacle (see
+        and they cannot be examined. Second, the stated location of an object if it follows from its receptacle (see
         `House.irregular_mask`) or if neither `slice` nor `look` can depend on it. `look` depends only on objects taken
-        from
-        that very location; taking one there removes its stated location, so a later move has stated it again.
+        from that very location; taking one there removes its stated location, so a later move has stated it again.
         """
         house = self.house
         lamps = house.lamp_mask | (house.toggle_mask & house.pickup_mask)

@@ -70,8 +70,7 @@ class World:
     """The applications of one person, and the log of calls.
 
     An application that the world does not have cannot be called and is not part of the state. A world may have
-    applications
-    beyond the office's own; they are accessible only through `apps`.
+    applications beyond the office's own; they are accessible only through `apps`.
     """
 
     def __init__(self, *, seed: int, now: str, owner: str, address: str, has: tuple[type[App], ...] = OFFICE) -> None:

@@ -106,10 +106,8 @@ class Index:
         """Return documents that include the best `k`, with their scores.
 
         A document without any of the rare terms gets at most `rest` from the others. Once `rest` is less than a score
-        that `k`
-        documents are sure to reach, only those documents seen so far that can still reach that score need the other
-        terms. They
-        are looked up once that is less work than reading the remaining postings.
+        that `k` documents are sure to reach, only those documents seen so far that can still reach that score need the
+        other terms. They are looked up once that is less work than reading the remaining postings.
         """
         rest = np.cumsum([each.most for each in lists][::-1])[::-1]
         total = self._zeros.pop() if self._zeros else np.zeros(len(self))

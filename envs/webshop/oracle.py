@@ -91,8 +91,7 @@ def best_choice(
     """Return the best choice of a product's options.
 
     Ties go to the goal's own options, then to the fewest options. `product`: replaces the catalogue's product if not
-    all of
-    its options can be chosen.
+    all of its options can be chosen.
     """
     product = shop.catalogue[number] if product is None else product
     price = float(shop.goals.prices[number])

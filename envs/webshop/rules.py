@@ -21,8 +21,7 @@ def parse(action: str) -> tuple[str, str | None]:
     """Return an action's name and argument: the text before and inside the last square brackets.
 
     Only the first line counts. The argument is None if there are no brackets or they are empty. Text after the brackets
-    is
-    ignored.
+    is ignored.
     """
     line = action.partition("\n")[0]
     end = line.rfind("]")

@@ -1,9 +1,8 @@
 """One episode of a MiniWoB++ page: its start and its reward.
 
 The page's own clock is disabled: its time limit is out of reach, and rewards are without its discount for time.
-Elements
-that are not part of the task are hidden: the cover between episodes, the reward display, and the instruction, which the
-goal contains. An instruction that is more than words (a colour, for example) stays visible.
+Elements that are not part of the task are hidden: the cover between episodes, the reward display, and the instruction,
+which the goal contains. An instruction that is more than words (a colour, for example) stays visible.
 """
 
 from __future__ import annotations

@@ -122,8 +122,7 @@ class ShopPagesEnv(GuiEnv):
         """Return the next action of the shop's oracle.
 
         On the pages, it can search only on the search page. There the shop has forgotten that an earlier search did not
-        find
-        the product, so the search is tried first and undone.
+        find the product, so the search is tried first and undone.
         """
         shop = self._shop
         action = shop.oracle(name)

@@ -53,8 +53,7 @@ def described(product: Product, attributes: Sequence[str], options: Mapping[str,
     """Return a description of a product with the given attributes and options.
 
     Example: "low sugar granola bars with real fruit for school lunches (size: 6 count, flavor name: fig)". Attributes
-    are
-    in the same position as in the product's own instruction: before the query, after "with" or after "for".
+    are in the same position as in the product's own instruction: before the query, after "with" or after "for".
     """
     before, _, after = (product.instruction or "").partition(product.query)
     first = [attribute for attribute in attributes if attribute in before]

@@ -2,8 +2,7 @@
 
 ``POST /script`` takes a list of acts for the next requests, one each; without one a request is answered properly.
 ``GET /seen`` returns the received requests. An act is a table: `status`, `headers`, `body` (text) for any answer;
-`sleep_s` before it; `hold` to answer only after ``POST /release`` or the next script; `cut` for a body that ends
-early;
+`sleep_s` before it; `hold` to answer only after ``POST /release`` or the next script; `cut` for a body that ends early;
 `size` for one that long; `die` to end the process in the middle of a reply; `change` for fields of the proper answer.
 
 python model_server.py PORT    # the model of /v1/completions is named by its folder
