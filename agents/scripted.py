@@ -86,7 +86,7 @@ class _Unseen:
     def render(self, action: str) -> tuple[int, ...]:
         raise NotImplementedError("a script has no ids")
 
-    def parse(self, reply: str, *, is_cut: bool = False) -> Parsed:
+    def parse(self, reply: str, *, truncated: bool = False) -> Parsed:
         return Parsed(action=reply, is_valid=True)
 
 

@@ -64,14 +64,14 @@ class QuestionEnv(RowsEnv):
         found = self._read(without_thoughts(action))
         score, channels = (0.0, {}) if found is None else self._scored(found)
         absent = dict.fromkeys(self.questions.scorer.channels, 0.0)
-        is_over = score >= 1 or self.turn + 1 >= self.turn_limit
-        text = ("Right." if score >= 1 else "The end.") if is_over else _NO_ANSWER if found is None else _TRY_AGAIN
+        ended = score >= 1 or self.turn + 1 >= self.turn_limit
+        text = ("Right." if score >= 1 else "The end.") if ended else _NO_ANSWER if found is None else _TRY_AGAIN
         return Outcome(
             text,
-            reward=score if is_over else 0.0,
-            terminated=is_over,
-            success=is_over and score >= 1,
-            score=score if is_over else 0.0,
+            reward=score if ended else 0.0,
+            terminated=ended,
+            success=ended and score >= 1,
+            score=score if ended else 0.0,
             channels={**absent, **channels, "answered": float(found is not None)},
         )
 

@@ -71,9 +71,9 @@ class WrappedEnv(TextEnv):
         self._return += float(reward)
         text = self._text(observation)
         self._history = repr((bytes_key(self._history), action, text)).encode("utf-8", "surrogatepass")
-        is_over = bool(terminated or truncated)
-        self._is_won = self.wrapping.is_won(self._env, self._return, is_over=is_over)
-        return self._outcome(text, float(reward), is_over=is_over)
+        ended = bool(terminated or truncated)
+        self._is_won = self.wrapping.is_won(self._env, self._return, ended=ended)
+        return self._outcome(text, float(reward), ended=ended)
 
     def state(self) -> bytes:
         """Return the true state, or the history."""
@@ -98,9 +98,9 @@ class WrappedEnv(TextEnv):
         """Close the environment."""
         self._env.close()
 
-    def _outcome(self, text: str, reward: float, *, is_over: bool = False) -> Outcome:
+    def _outcome(self, text: str, reward: float, *, ended: bool = False) -> Outcome:
         won = self._is_won
-        return Outcome(text, reward=reward, terminated=is_over, success=won, score=float(won))
+        return Outcome(text, reward=reward, terminated=ended, success=won, score=float(won))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,11 +115,11 @@ class Wrapping:
     tasks: Sequence[int]
     instruction: str
 
-    def is_won(self, env: Env, total: float, *, is_over: bool) -> bool:
+    def is_won(self, env: Env, total: float, *, ended: bool) -> bool:
         """Return whether the episode is a success so far."""
         if callable(self.success):
             return bool(self.success(env))
-        return is_over and (total > 0 if self.success is None else total >= self.success)
+        return ended and (total > 0 if self.success is None else total >= self.success)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -373,26 +373,26 @@ def _is_sure(ways: Sequence[tuple[float, int, float, bool]]) -> bool:
 
 def _plans_to_win(env: Env, wrapping: Wrapping, turn_limit: int) -> bool:
     """Return whether the optimal plan of the table succeeds, as rewards may not match success."""
-    plan, total, is_over = _plan(env), 0.0, False
+    plan, total, ended = _plan(env), 0.0, False
     env.reset(seed=int(wrapping.tasks[0]))
     for _ in range(turn_limit):
         _, reward, terminated, truncated, _ = env.step(plan[_table_state(env)])
-        total, is_over = total + float(reward), bool(terminated or truncated)
-        if is_over:
+        total, ended = total + float(reward), bool(terminated or truncated)
+        if ended:
             break
-    return wrapping.is_won(env, total, is_over=is_over)
+    return wrapping.is_won(env, total, ended=ended)
 
 
 def _plan(env: Env) -> list[int]:
     """Return the best action of each state by value iteration over the environment's table."""
     table: Mapping[int, Mapping[int, Sequence[tuple[float, int, float, bool]]]] = env.unwrapped.P
     values = np.zeros(len(table))
-    worth = np.zeros((len(table), len(table[0])))
+    q_values = np.zeros((len(table), len(table[0])))
     for _ in range(10 * len(table)):
         for state, row in table.items():
             for action, ways in row.items():
-                worth[state, action] = sum(p * (r + 0.99 * (not done) * values[after]) for p, after, r, done in ways)
-        if np.abs(worth.max(axis=1) - values).max() < 1e-9:
+                q_values[state, action] = sum(p * (r + 0.99 * (not done) * values[after]) for p, after, r, done in ways)
+        if np.abs(q_values.max(axis=1) - values).max() < 1e-9:
             break
-        values = worth.max(axis=1)
-    return [int(best) for best in worth.argmax(axis=1)]
+        values = q_values.max(axis=1)
+    return [int(best) for best in q_values.argmax(axis=1)]

@@ -13,11 +13,11 @@ import pytest
 @contextlib.contextmanager
 def interrupted_when(condition: Callable[[], bool]) -> Iterator[None]:
     """Raise KeyboardInterrupt in the block once the condition holds, and expect that it passes out of the block."""
-    main, is_over = threading.main_thread().ident, threading.Event()
+    main, ended = threading.main_thread().ident, threading.Event()
     assert main is not None
 
     def watch() -> None:
-        while not is_over.wait(0.002):
+        while not ended.wait(0.002):
             if condition():
                 signal.pthread_kill(main, signal.SIGINT)
                 return
@@ -29,6 +29,6 @@ def interrupted_when(condition: Callable[[], bool]) -> Iterator[None]:
         with pytest.raises(KeyboardInterrupt):
             yield
     finally:
-        is_over.set()
+        ended.set()
         watcher.join()
         signal.signal(signal.SIGINT, previous)

@@ -43,8 +43,8 @@ class Context(Protocol):
         Used for constraints and imitation.
         """
 
-    def parse(self, reply: str, *, is_cut: bool = False) -> Parsed:
-        """Parse a reply, without its end token, into an action; `is_cut`: the reply was cut off."""
+    def parse(self, reply: str, *, truncated: bool = False) -> Parsed:
+        """Parse a reply, without its end token, into an action; `truncated`: the reply was cut off."""
 
 
 @runtime_checkable

@@ -102,7 +102,7 @@ class Chat:
         ids = tuple(reply_ids)
         tool_set = self._offered(observation)
         reply = self._encoder.without_end(ids)
-        read = self._read(self._encoder.decode(reply), tool_set, is_cut=len(reply) == len(ids))
+        read = self._read(self._encoder.decode(reply), tool_set, truncated=len(reply) == len(ids))
         error = read.parsed.error if tool_set or self._form.is_strict else ""
         self._talk.add(observation, _Reply(ids, read), error)
 
@@ -131,9 +131,9 @@ class Chat:
             )
         return ids
 
-    def parse(self, reply: str, *, is_cut: bool = False) -> Parsed:
+    def parse(self, reply: str, *, truncated: bool = False) -> Parsed:
         """Parse a reply in the configured format."""
-        return self._read(reply, self._tool_set, is_cut=is_cut).parsed
+        return self._read(reply, self._tool_set, truncated=truncated).parsed
 
     def _require_extendable(self) -> None:
         """Check the chat template with and without tools.
@@ -168,14 +168,14 @@ class Chat:
         """Return the ids of a reply without a call; a thought that the prompt opened is left empty."""
         return (*self._encoder.chat.closing, *self._encoder.encode(reply), self._encoder.end_id)
 
-    def _read(self, reply: str, tool_set: ToolSet | None, *, is_cut: bool = False) -> ToolCallResult:
+    def _read(self, reply: str, tool_set: ToolSet | None, *, truncated: bool = False) -> ToolCallResult:
         """Parse a reply; the form does not get a thought that the prompt opened."""
         opened = self._encoder.chat.opened
         if opened and "</think>" not in reply:
             return ToolCallResult(invalid("its thought is not closed with </think>. Think more briefly, then answer"))
         if tool_set is None:
             return ToolCallResult(self._form.parse(reply.partition("</think>")[2] if opened else reply))
-        if is_cut:
+        if truncated:
             return ToolCallResult(invalid(CUT))
         assert self._encoder.call_format is not None  # checked by `_require_extendable`
         answer = self._encoder.call_format.read(opened + reply, tool_set.tools)

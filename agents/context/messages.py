@@ -142,11 +142,11 @@ class Messages:
         """Raise `ConfigError`, because this context makes no ids."""
         raise ConfigError("agent.context.method: 'messages' makes text and no ids; imitation needs one that makes ids")
 
-    def parse(self, reply: str, *, is_cut: bool = False) -> Parsed:
+    def parse(self, reply: str, *, truncated: bool = False) -> Parsed:
         """Parse a reply in the configured format."""
         if self._form is not None:
             return self._form.parse(reply)
-        return invalid(CUT) if is_cut else self._tool_set.read(read_answer(reply)).parsed
+        return invalid(CUT) if truncated else self._tool_set.read(read_answer(reply)).parsed
 
     def _whole(self, observation: Observation) -> list[Message]:
         (first, image), *later = self._shown(observation)

@@ -66,7 +66,7 @@ class Transcript:
         """Return the action's ids and the end id."""
         return (*self._encoder.encode(action), self._encoder.end_id)
 
-    def parse(self, reply: str, *, is_cut: bool = False) -> Parsed:
+    def parse(self, reply: str, *, truncated: bool = False) -> Parsed:
         """Return the whole reply as the action."""
         return plain(reply)
 

@@ -96,7 +96,7 @@ class Window:
         """Return the ids of a valid reply and the end id."""
         return (*self._encoder.encode(self._wording.write_reply(action)), self._encoder.end_id)
 
-    def parse(self, reply: str, *, is_cut: bool = False) -> Parsed:
+    def parse(self, reply: str, *, truncated: bool = False) -> Parsed:
         """Parse a reply with the environment's prompt module."""
         read = self._wording.parse_reply(reply)
         return Parsed(action=read.action, is_valid=read.is_valid)

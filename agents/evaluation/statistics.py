@@ -80,8 +80,8 @@ def interval(attempts: Attempts, seed: int = 0, *, is_share: bool = True) -> Int
     """
     means = _means(attempts)
     if is_share and _are_binary(attempts):
-        mean, worth = float(means.mean()), _effective(means, [len(values) for values in attempts.values()])
-        low, high = wilson(mean * worth, worth)
+        mean, effective = float(means.mean()), _effective(means, [len(values) for values in attempts.values()])
+        low, high = wilson(mean * effective, effective)
         return Interval(mean=mean, low=low, high=high, tasks=len(means))
     return _bootstrap(means, seed)
 
@@ -198,7 +198,7 @@ def shapley(values: Mapping[frozenset[str], float]) -> dict[str, float]:
     count = len(parts)
     for wanted in _subsets(parts):
         if wanted not in values:
-            raise CairnError(f"The worth of {sorted(wanted)} is missing; {count} parts need all {2**count} sets")
+            raise CairnError(f"Set {sorted(wanted)} has no score; {count} parts need all {2**count} sets")
     found = {}
     for part in parts:
         found[part] = sum(_share(values, part, others, count) for others in _subsets(set(parts) - {part}))

@@ -144,7 +144,7 @@ class EpisodeRunner:
         if reply.finish == "error":
             return Ending.agent_error(reply.text or "")
         text = self._text(reply)
-        parsed = self._chosen(reply) or self.context.parse(text, is_cut=reply.finish == "length")
+        parsed = self._chosen(reply) or self.context.parse(text, truncated=reply.finish == "length")
         self.pending = _PendingAction(reply, text, parsed)
         return self.pending.parsed.action
 

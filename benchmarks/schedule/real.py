@@ -113,7 +113,7 @@ class _Silent:
     def render(self, action: str) -> tuple[int, ...]:
         return ()
 
-    def parse(self, reply: str, *, is_cut: bool = False) -> Parsed:
+    def parse(self, reply: str, *, truncated: bool = False) -> Parsed:
         return Parsed(action=reply, is_valid=True)
 
 

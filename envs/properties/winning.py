@@ -107,13 +107,13 @@ def hostile_text(subject: Subject) -> str:
     count = 0
     for task, seed in subject.episodes(8):
         _, info = env.reset(seed=seed, options={"task": task})
-        is_over = False
+        ended = False
         for action in _attacks(env, info["admissible_actions"]):
             count += 1
-            if is_over or env.turn >= max(1, env.turn_limit - 1):
+            if ended or env.turn >= max(1, env.turn_limit - 1):
                 env.reset(seed=seed, options={"task": task})
-            is_over = _attack(env, task, action)
-        if is_over:
+            ended = _attack(env, task, action)
+        if ended:
             env.reset(seed=seed, options={"task": task})
         _check_goes_on(env, task, seed)
     return f"{count} texts"

@@ -62,7 +62,7 @@ class WebShopEnv(Rephrasable, TextEnv):
     """Buy the product that the instruction describes.
 
     Environments derived from it (see `variants`) override `prefix`, `goal`, `make_plan`, `first`, `search`, `click`,
-    `worth` and `look`.
+    `purchase_score` and `look`.
     """
 
     meta = EnvMeta(
@@ -170,11 +170,11 @@ class WebShopEnv(Rephrasable, TextEnv):
         if rules.is_purchase(label):
             at = self.session
             assert at.item is not None  # only an item page has the button
-            result = self.worth(at.item, at.options)
+            result = self.purchase_score(at.item, at.options)
             return self._end(replace(at, page="done", score=result), result.reward, result.parts)
         return self._go(rules.click(self.session, self.shop.catalogue, label, self._links))
 
-    def worth(self, number: int, options: Mapping[str, str]) -> Score:
+    def purchase_score(self, number: int, options: Mapping[str, str]) -> Score:
         """Return the score of buying a product with these options in the current task."""
         product, price = self.shop.catalogue[number], float(self.shop.goals.prices[number])
         return score(product, price, options, self._goal, self._nouns)

@@ -96,15 +96,15 @@ def best_choice(
     product = shop.catalogue[number] if product is None else product
     price = float(shop.goals.prices[number])
 
-    def worth(options: Mapping[str, str]) -> float:
+    def reward_of(options: Mapping[str, str]) -> float:
         return score(product, price, options, goal, nouns).reward
 
     asked = choosable(product, dict(goal.options) if isinstance(goal.options, Mapping) else {})
-    best = ShoppingPlan(product=number, options=asked, reward=worth(asked))
+    best = ShoppingPlan(product=number, options=asked, reward=reward_of(asked))
     for options in _choices(product):
         if best.reward == 1.0:
             break
-        if (reward := worth(options)) > best.reward:
+        if (reward := reward_of(options)) > best.reward:
             best = ShoppingPlan(product=number, options=options, reward=reward)
     return best
 

@@ -152,16 +152,16 @@ def test_a_refusal_is_not_repeated_and_hides_the_key(judge: Judge, monkeypatch: 
 
 def test_a_slow_or_absent_server_is_a_failure(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cairn.envs.judge_server._BACKOFF_S", 0.0)
-    is_over = threading.Event()
+    ended = threading.Event()
 
     def hang(text: str, mark: str) -> str:
-        is_over.wait(30)
+        ended.wait(30)
         return ""
 
     judge.reply = hang
     with pytest.raises(RewardFailure, match="ReadTimeout"):
         score(scorer(judge, reply_s=0.1), "1")
-    is_over.set()
+    ended.set()
     judge.close()
     with pytest.raises(RewardFailure, match="ConnectError"):
         score(scorer(judge), "1")

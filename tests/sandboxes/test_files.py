@@ -145,12 +145,12 @@ def test_a_race_against_links_is_not_won(tmp_path: Path) -> None:
     for folder in (work, work / "d", canary):
         folder.mkdir()
     (canary / "passwd").write_text("kept")
-    is_over = threading.Event()
+    ended = threading.Event()
 
     def swap() -> None:
         d, e = work / "d", work / "e"
         steps = (lambda: d.rename(e), lambda: d.symlink_to(canary), d.unlink, lambda: e.rename(d))
-        while not is_over.is_set():
+        while not ended.is_set():
             for step in steps:
                 with contextlib.suppress(OSError):  # a request has made `d` meanwhile; another will empty it
                     step()
@@ -172,7 +172,7 @@ def test_a_race_against_links_is_not_won(tmp_path: Path) -> None:
                 refused += "without following a link" in str(error)
                 continue
             assert found in (None, b"mine")
-    is_over.set()
+    ended.set()
     swapping.join()
     assert refused  # the link was there when a request came
     assert [path.name for path in canary.iterdir()] == ["passwd"]

@@ -175,27 +175,27 @@ def basket_score(
     shop: Shop, cart: Sequence[CartLine], task: BasketTask, nouns: Tagger
 ) -> tuple[float, Mapping[str, float]]:
     """Return the score of a cart at checkout and its parts; see the module's docstring."""
-    worths = [[_worth(shop, line.product, line.options, thing, nouns) for thing in task.things] for line in cart]
-    best = _assigned(worths, len(task.things))
+    rewards = [[_reward(shop, line.product, line.options, thing, nouns) for thing in task.things] for line in cart]
+    best = _assigned(rewards, len(task.things))
     within = best > 0.0 and total(cart) <= task.budget
     clauses = max(len(task.things), len(cart)) + 1
     return (best + within) / clauses, {"items": best / clauses, "budget": within / clauses}
 
 
-def _worth(shop: Shop, number: int, options: Mapping[str, str], thing: ShoppingGoal, nouns: Tagger) -> float:
+def _reward(shop: Shop, number: int, options: Mapping[str, str], thing: ShoppingGoal, nouns: Tagger) -> float:
     """Return an item's value for a thing: the base reward without its price clause."""
     of = score(shop.catalogue[number], 0.0, options, thing, nouns)
     count = len(thing.attributes) + len(thing.options)
     return of.type * (of.attributes + of.options) / count if count else of.type
 
 
-def _assigned(worths: Sequence[Sequence[float]], num_things: int) -> float:
+def _assigned(rewards: Sequence[Sequence[float]], num_things: int) -> float:
     """Return the value of the best one-to-one assignment of items to things.
 
     `best[s]` is the best value of the items so far for the set of things `s`, a bit mask.
     """
     best = [0.0] * (1 << num_things)
-    for of_item in worths:
+    for of_item in rewards:
         for taken in reversed(range(len(best))):  # larger sets first: the smaller ones do not yet include this item
             for thing in range(num_things):
                 if taken >> thing & 1:

@@ -76,10 +76,10 @@ class CheapestEnv(Family[CheapestTask]):
         """Return the family's tasks in this shop."""
         return _tasks(self.shop, self.config.splits, self._nouns)
 
-    def worth(self, number: int, options: Mapping[str, str]) -> Score:
+    def purchase_score(self, number: int, options: Mapping[str, str]) -> Score:
         """Return the score of buying a product with these options."""
         task, goal = self._task, self._task.goal
-        base = super().worth(number, options)
+        base = super().purchase_score(number, options)
         kind = 1.0 if self.shop.catalogue[number].query == goal.query else min(base.type, 0.5)
         met = sum(options.get(name) == value for name, value in options_of(goal).items())
         conditions = len(goal.attributes) + len(goal.options)

@@ -80,9 +80,9 @@ class DistractorEnv(Family[DistractorTask]):
         """Return the family's tasks in this shop."""
         return _tasks(self.shop, self.config.splits, self._nouns)
 
-    def worth(self, number: int, options: Mapping[str, str]) -> Score:
+    def purchase_score(self, number: int, options: Mapping[str, str]) -> Score:
         """Return the score of buying a product with these options."""
-        base = super().worth(number, options)
+        base = super().purchase_score(number, options)
         is_forbidden = meets(self.shop.catalogue[number], self._task.forbidden, self._task.goal)
         reward = base.reward / 2 if is_forbidden else base.reward
         return replace(base, reward=reward, parts={**base.parts, "forbidden": reward - base.reward})

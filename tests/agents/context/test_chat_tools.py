@@ -162,8 +162,8 @@ def test_a_reply_without_a_valid_call_is_invalid_and_the_model_sees_why(reply: s
 def test_a_reply_that_was_cut_calls_nothing_and_the_model_sees_that_it_was_cut(reply: str) -> None:
     context = chat()
     context.prompt(seen("A desk.", LOOK))
-    assert context.parse(reply, is_cut=False).is_valid == (reply == TAGGED)
-    assert not context.parse(reply, is_cut=True).is_valid
+    assert context.parse(reply, truncated=False).is_valid == (reply == TAGGED)
+    assert not context.parse(reply, truncated=True).is_valid
     context.record(seen("A desk.", LOOK), "", QWEN.encode(reply))
     shown = QWEN.decode(context.prompt(seen("A desk.", LOOK)).ids)
     why = "[Your answer was not valid: it was cut off at the longest length of a reply. Answer more briefly.]"

@@ -174,7 +174,7 @@ def test_a_reply_that_was_cut_calls_nothing_and_the_model_sees_that_it_was_cut(c
     of, reply = messages(format="tool"), Answer("I look", calls).written()
     of.prompt(desk)
     assert of.parse(reply).is_valid
-    parsed = of.parse(reply, is_cut=True)
+    parsed = of.parse(reply, truncated=True)
     assert (parsed.action, parsed.is_valid) == ("", False)
     of.record(desk, parsed.action, (), reply)
     why = "[Your answer was not valid: it was cut off at the longest length of a reply. Answer more briefly.]"

@@ -251,7 +251,7 @@ def test_shapley_values_are_means_over_orders(count: int, data: st.DataObject) -
 
 
 def test_the_error_of_missing_values_names_the_sets_of_parts() -> None:
-    with pytest.raises(CairnError, match=r"worth of \['a', 'b'\] is missing; 2 parts need all 4 sets"):
+    with pytest.raises(CairnError, match=r"Set \['a', 'b'\] has no score; 2 parts need all 4 sets"):
         shapley({frozenset(): 0.0, frozenset("a"): 1.0, frozenset("b"): 1.0})
 
 

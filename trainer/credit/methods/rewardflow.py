@@ -57,9 +57,9 @@ def compute(table: StepTable, config: RewardFlowConfig) -> Floats:
     least = np.zeros(graph.num_nodes)
     np.maximum.at(least, graph.tail[stays_open], config.gamma * table.reward[stays_open])
     value = best_reachable(ended, graph, config.gamma, least)
-    worth = next_values(ended, graph, value)
-    worth = np.where(stays_open, np.maximum(worth, table.reward), worth)
-    gain = worth - value[graph.tail]
+    next_value = next_values(ended, graph, value)
+    next_value = np.where(stays_open, np.maximum(next_value, table.reward), next_value)
+    gain = next_value - value[graph.tail]
     gain = np.where(stays_open & ~table.knows_next, table.reward, gain)
     step_term = centered(gain, graph.tail, scale=config.normalize, epsilon=config.epsilon)
     episode = episode_term(table, config.normalize, config.epsilon)

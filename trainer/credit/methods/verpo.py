@@ -59,8 +59,8 @@ def compute(table: StepTable, config: VeRPOConfig) -> Floats:
         density += counts * np.exp(-((rate - other) ** 2) / (2 * config.sigma**2))
     weight = np.exp(-config.alpha * rate) / (density + config.delta)
     passed = np.zeros(len(table))
-    for test, worth in zip(tests, weight, strict=True):
-        passed += worth[table.group] * test
+    for test, test_weight in zip(tests, weight, strict=True):
+        passed += test_weight[table.group] * test
     outcome = scores(table) * config.gamma ** np.bincount(table.episode)
     episode = centered(outcome, table.group[table.first_rows])[table.episode]
     return episode + config.beta * centered(passed, table.group)

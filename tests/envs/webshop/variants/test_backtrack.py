@@ -137,7 +137,7 @@ def test_generated_tasks_sell_out_the_first_fitting_products_and_leave_another(s
         assert fitting[: count + 1] == [*made.sold_out, made.plan.product]
         assert 1 <= count <= MAX_DEAD_ENDS
         env.reset(options={"task": each})
-        assert env.worth(made.plan.product, made.plan.options).reward == 1.0
+        assert env.purchase_score(made.plan.product, made.plan.options).reward == 1.0
         for number, gone in made.sold_out.items():
             kinds.add(gone is None)
             if gone is not None:
@@ -161,7 +161,7 @@ def _best_without(env: BacktrackEnv, number: int, gone: tuple[str, str]) -> floa
         values = [value for of, value in offered if of == name]
         choices += [{**chosen, name: value} for chosen in choices for value in values]
     for chosen in choices:
-        best = max(best, env.worth(number, chosen).reward)
+        best = max(best, env.purchase_score(number, chosen).reward)
     return best
 
 

@@ -188,9 +188,9 @@ def test_every_fitting_product_scores_more_than_any_other() -> None:
     for each in env.tasks()[:10]:
         env.reset(options={"task": each})
         made = env.task(each)
-        fits = [env.worth(number, made.plan.options).reward for number in made.fitting]
+        fits = [env.purchase_score(number, made.plan.options).reward for number in made.fitting]
         others = [
-            env.worth(number, choosable(env.shop.catalogue[number], made.plan.options)).reward
+            env.purchase_score(number, choosable(env.shop.catalogue[number], made.plan.options)).reward
             for number in set(range(len(env.shop.catalogue))) - set(made.fitting)
         ]
         best_of_others.append(max(others))
