@@ -63,9 +63,9 @@ class ConversationConfig(MemoryConfig):
     def prompts(self) -> dict[str, str]:
         """Return the fixed prompt texts of every episode, by setting."""
         return (
-            {"instruction": self.told}
+            {"instruction": self.instruction_text}
             if self.system_text is None
-            else {"system": self.system_text, "instruction": self.told}
+            else {"system": self.system_text, "instruction": self.instruction_text}
         )
 
     @cached_property
@@ -74,7 +74,7 @@ class ConversationConfig(MemoryConfig):
         return self.system if self.system_file is None else load_prompt("systems", self.system_file)
 
     @cached_property
-    def told(self) -> str:
+    def instruction_text(self) -> str:
         """The instruction above the first observation."""
         return (
             load_prompt("forms", self.instruction_file or self.format) if self.instruction is None else self.instruction
@@ -128,8 +128,8 @@ class Conversation(Generic[R]):
 
         With `instruction` None, the configured one is used.
         """
-        told = self._config.told if instruction is None else instruction
-        return "\n\n".join((*filter(None, (told, *self._before())), message))
+        text = self._config.instruction_text if instruction is None else instruction
+        return "\n\n".join((*filter(None, (text, *self._before())), message))
 
     def summarise(self, summary: str) -> None:
         """Replace the oldest turns, and an earlier summary, by a summary of them."""

@@ -151,13 +151,13 @@ def _servers(stored: Any, given: Any) -> Iterator[tuple[KeyPath, Any]]:  # Any: 
 
 def _leaves(tables: Any) -> Iterator[tuple[KeyPath, Any]]:  # Any: JSON
     """Yield each value except non-empty tables and lists, with its path of keys and indices."""
-    waiting: list[tuple[KeyPath, Any]] = [((), tables)]
-    while waiting:
-        path, value = waiting.pop()
+    stack: list[tuple[KeyPath, Any]] = [((), tables)]
+    while stack:
+        path, value = stack.pop()
         if isinstance(value, Mapping) and value:
-            waiting += [((*path, str(key)), each) for key, each in value.items()]
+            stack += [((*path, str(key)), each) for key, each in value.items()]
         elif isinstance(value, (list, tuple)) and value:
-            waiting += [((*path, str(number)), each) for number, each in enumerate(value)]
+            stack += [((*path, str(number)), each) for number, each in enumerate(value)]
         else:
             yield path, value
 

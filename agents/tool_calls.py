@@ -92,8 +92,8 @@ class ToolCallResult:
 
     def results(self, shown: TurnContent) -> tuple[str, ...]:
         """Return the result of each repeated call, from the environment's next observation."""
-        told = iter(shown.results or (shown.text,))
-        texts = [f"Not carried out: {fault}." if fault else next(told, "") for fault in self.faults]
+        remaining = iter(shown.results or (shown.text,))
+        texts = [f"Not carried out: {fault}." if fault else next(remaining, "") for fault in self.faults]
         if texts and self.lost:
             texts[0] = f"[{self.lost}]\n{texts[0]}"
         return tuple(texts)
@@ -122,8 +122,8 @@ class ToolSet:
     def read(self, answer: Answer) -> ToolCallResult:
         """Parse and validate an answer; no content raises an error."""
         if not answer.calls:
-            if self.observation.takes_text and (said := answer.content.strip()):
-                return ToolCallResult(Parsed(said, is_valid=True))
+            if self.observation.takes_text and (text := answer.content.strip()):
+                return ToolCallResult(Parsed(text, is_valid=True))
             return ToolCallResult(invalid(f"it calls no tool. Call one of: {', '.join(self._names())[:_SHOWN]}"))
         most = self.observation.max_calls
         each = [self._parsed(call, tool_arguments(call.arguments)) for call in answer.calls[:most]]

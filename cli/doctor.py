@@ -115,8 +115,8 @@ def _look(section: str, check: _Check, found: SimpleQueue[Finding | None]) -> No
         for finding in check():
             found.put(finding)
     except Exception as error:  # noqa: BLE001  (any exception of a broken installation becomes a finding)
-        told = f"{type(error).__name__}: {error}"
-        found.put(Finding(section=section, what=section, is_well=False, found=told, mend="pip check"))
+        message = f"{type(error).__name__}: {error}"
+        found.put(Finding(section=section, what=section, is_well=False, found=message, mend="pip check"))
     found.put(None)
 
 

@@ -109,8 +109,8 @@ def record(
     if as_json:
         show_json({"file": str(out), **counts, "bytes": out.stat().st_size})
         return
-    said = ", ".join(f"{count} {reason}" for reason, count in left_out.items()) or "none"
-    typer.echo(f"{out}: {len(recording.episodes)} episodes, {num_moves} actions; left out: {said}")
+    reasons = ", ".join(f"{count} {reason}" for reason, count in left_out.items()) or "none"
+    typer.echo(f"{out}: {len(recording.episodes)} episodes, {num_moves} actions; left out: {reasons}")
 
 
 @commands.command()

@@ -80,7 +80,7 @@ def evaluate(
     """
     from cairn.agents.evaluation.evaluate import evaluate as run
     from cairn.agents.evaluation.jobs import Pace
-    from cairn.agents.evaluation.panel import told_otherwise
+    from cairn.agents.evaluation.panel import perturbed_panel
     from cairn.core.config import parse_flags
     from cairn.core.errors import ConfigError
 
@@ -100,7 +100,7 @@ def evaluate(
         chosen = _held_out_panel(agent, env, parse_flags(settings), tasks or 100, seed or 0, attempts or 1)
     else:
         chosen = _panel(env, panel, parse_flags(settings), tasks, seed, attempts)
-    chosen = told_otherwise(chosen, *perturb) if perturb else chosen
+    chosen = perturbed_panel(chosen, *perturb) if perturb else chosen
     total = sum(len(part.tasks) * part.attempts for part in chosen.parts)
     with progress(f"{agent} on {chosen.name}", total) as advance:
         found = run(
@@ -213,22 +213,22 @@ def _percent(found: Interval | None) -> str:
 def _lines(part: PartResult) -> list[str]:
     """Return the lines below the table."""
     m = part.measures
-    told = [costs] if (costs := _costs(m)) else []
+    lines = [costs] if (costs := _costs(m)) else []
     if m.ceiling < 1:
-        told.append(f"no agent can solve more than {100 * m.ceiling:.1f} % of these tasks")
+        lines.append(f"no agent can solve more than {100 * m.ceiling:.1f} % of these tasks")
     for name, found in (("pass@", m.pass_at), ("pass^", m.pass_hat), ("best score of ", m.best_of)):
         if found:
-            told.append(", ".join(f"{name}{k} {each}" for k, each in found.items()))
+            lines.append(", ".join(f"{name}{k} {each}" for k, each in found.items()))
     if m.cut:
-        told.append(f"{m.cut} of {m.episodes} episodes ended early because sampling.max_context was full")
+        lines.append(f"{m.cut} of {m.episodes} episodes ended early because sampling.max_context was full")
     if m.agent_errors:
-        told.append(
+        lines.append(
             f"{m.agent_errors} of {m.episodes} episodes ended because the agent failed, and count as they stood: "
             f"{m.first_agent_error}"
         )
     if m.failed:
-        told.append(_exclusions(m))
-    return told
+        lines.append(_exclusions(m))
+    return lines
 
 
 def _exclusions(m: Measures) -> str:
@@ -256,15 +256,15 @@ def _verdict(verdict: Mapping[str, Any]) -> str:  # Any: JSON
     if not verdict["holds"]:
         return f"THESE NUMBERS SAY LITTLE: {'; '.join(verdict['reasons'])}"
     won = [(each["agent"], each["success"]) for each in verdict["probes"]]
-    told = [f"{agent} wins {success['successes']} of {success['episodes']}" for agent, success in won]
-    return "on a sample, " + ", ".join(told)
+    wins = [f"{agent} wins {success['successes']} of {success['episodes']}" for agent, success in won]
+    return "on a sample, " + ", ".join(wins)
 
 
 def _costs(m: Measures) -> str:
     means = [("return", m.reward), ("turns", m.turns)]
-    told = [f"{name} {each.mean:.3g} [{each.low:.3g}, {each.high:.3g}]" for name, each in means if each is not None]
+    parts = [f"{name} {each.mean:.3g} [{each.low:.3g}, {each.high:.3g}]" for name, each in means if each is not None]
     if m.prompt_tokens is not None and m.reply_tokens is not None:
-        told.append(f"tokens an episode {m.prompt_tokens:,.0f} read and {m.reply_tokens:,.0f} written")
+        parts.append(f"tokens an episode {m.prompt_tokens:,.0f} read and {m.reply_tokens:,.0f} written")
     if m.cost is not None:
-        told.append(f"cost {m.cost:.4f}")
-    return ", ".join(told)
+        parts.append(f"cost {m.cost:.4f}")
+    return ", ".join(parts)

@@ -43,8 +43,10 @@ def list_(
         show_table(("family", "environment", "version", "tasks", "attempts", "settings"), rows)
     else:
         totals = [str(sum(len(part.tasks) for part in panel.parts)) for panel in panels]
-        told = [(each.name, str(each.version), total, each.summary) for each, total in zip(panels, totals, strict=True)]
-        show_table(("panel", "version", "tasks", ""), told)
+        lines = [
+            (each.name, str(each.version), total, each.summary) for each, total in zip(panels, totals, strict=True)
+        ]
+        show_table(("panel", "version", "tasks", ""), lines)
 
 
 @commands.command()
@@ -85,8 +87,8 @@ def make(
     with progress(f"beginning tasks of {env}", len(chosen)) as advance:
         panel = make_panel(file.stem, summary or f"{len(chosen)} tasks of {env}", [part], lambda _: advance())
     if before is not None:
-        told = {"summary": summary or before.summary, "parts": (*before.parts, *panel.parts)}
-        panel = before.model_copy(update=told).sealed()
+        update = {"summary": summary or before.summary, "parts": (*before.parts, *panel.parts)}
+        panel = before.model_copy(update=update).sealed()
     write_panel(panel, file)
     _made(panel, file, as_json)
 

@@ -70,7 +70,7 @@ def play(
         typer.echo(f"The film is in {render}", err=as_json)
     if as_json:
         asked = {"env": env, "task": name, "agent": agent, "seed": seed, "film": str(render) if render else None}
-        show_json(asked | _told(played))
+        show_json(asked | _result_json(played))
 
 
 def _agent(agent: str, env: str, config: dict[str, Any], task: str, seed: int, to_stderr: bool) -> _Played:
@@ -79,10 +79,10 @@ def _agent(agent: str, env: str, config: dict[str, Any], task: str, seed: int, t
     with progress(f"{agent} plays {task}"):
         _, (episode,) = play_tasks(agent, env, config=config, tasks=[task], seed=seed)
     for turn in episode.turns:
-        _say(turn.observation.text, to_stderr)
+        _print_text(turn.observation.text, to_stderr)
         typer.secho(f"> {printable(turn.action)}", bold=True, err=to_stderr)
     if episode.final is not None:
-        _say(episode.final.text, to_stderr)
+        _print_text(episode.final.text, to_stderr)
     ending = _verdict(bool(episode.success), len(episode.turns))
     ending = f"{ending}: {episode.ending.detail}" if episode.is_failed else ending
     return _Played(episode.turns, episode.final, ending, episode.success, episode.score)
@@ -96,7 +96,7 @@ def _person(world: TextEnv, task: str, seed: int, to_stderr: bool) -> _Played:
     turns: list[Turn] = []
     text, info = world.reset(seed=seed, options={"task": task})
     seen, has_ended = observe(text, info), False
-    _say(text, to_stderr)
+    _print_text(text, to_stderr)
     while not has_ended:
         action = _typed(seen, to_stderr)
         if action is None:
@@ -107,7 +107,7 @@ def _person(world: TextEnv, task: str, seed: int, to_stderr: bool) -> _Played:
             Turn(observation=seen, reply_text=action, action=action, reward=float(reward), acted=info.get("acted"))
         )
         seen, has_ended = observe(text, info), terminated or truncated
-        _say(text, to_stderr)
+        _print_text(text, to_stderr)
     success = bool(info["success"])
     return _Played(turns, seen, _verdict(success, world.turn), success, float(info["score"]))
 
@@ -127,11 +127,11 @@ def _typed(seen: Observation, to_stderr: bool) -> str | None:
         )
 
 
-def _say(text: str, to_stderr: bool) -> None:
+def _print_text(text: str, to_stderr: bool) -> None:
     typer.secho(printable(text), fg="cyan", err=to_stderr)
 
 
-def _told(played: _Played) -> dict[str, Any]:  # Any: JSON
+def _result_json(played: _Played) -> dict[str, Any]:  # Any: JSON
     turns = [{"observation": t.observation.text, "action": t.action, "reward": t.reward} for t in played.turns]
     final = None if played.final is None else played.final.text
     return {"turns": turns, "final": final, "ending": played.ending, "success": played.success, "score": played.score}

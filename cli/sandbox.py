@@ -58,7 +58,7 @@ def serve(
     sandbox = new_sandbox(kind, **parse_flags(settings))
 
     def announce(url: str) -> None:
-        said = f"{kind} sandboxes are at {url} (Ctrl-C stops it)"
-        typer.echo(json.dumps({"kind": kind, "url": url}) if as_json else said)
+        message = f"{kind} sandboxes are at {url} (Ctrl-C stops it)"
+        typer.echo(json.dumps({"kind": kind, "url": url}) if as_json else message)
 
     serve(sandbox, token(None, token_file), config, host, port, announce)

@@ -66,9 +66,9 @@ def asked_wait(headers: Mapping[str, str]) -> float | None:
     """
     if (wait := _number(headers.get("retry-after-ms"))) is not None:
         return wait / 1000
-    if (said := headers.get("retry-after")) is not None:
-        wait = _number(said)
-        return wait if wait is not None else _until(said)
+    if (value := headers.get("retry-after")) is not None:
+        wait = _number(value)
+        return wait if wait is not None else _until(value)
     return used_up_for(headers)
 
 

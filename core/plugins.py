@@ -131,8 +131,8 @@ def load_dotted(path: str) -> Any:  # Any: the caller checks the type
     except ImportError as error:
         raise CairnError(f"Cannot import {module_name!r} (from {path!r}): {error}") from error
     except (Exception, SystemExit) as error:  # a third-party module may raise anything during import
-        told = f"{type(error).__name__}: {error}{_place(error)}"
-        raise CairnError(f"Cannot import {module_name!r} (from {path!r}): {told}") from error
+        reason = f"{type(error).__name__}: {error}{_place(error)}"
+        raise CairnError(f"Cannot import {module_name!r} (from {path!r}): {reason}") from error
     if not hasattr(module, attribute):
         raise CairnError(f"Module {module_name!r} has no {attribute!r}; expected PACKAGE.MODULE:NAME, got {path!r}")
     return getattr(module, attribute)

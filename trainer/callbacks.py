@@ -80,7 +80,7 @@ class RolloutProgressMeter:
             callback, in_flight, tokens, version, clock,
         )  # fmt: skip
         self._began, self._first = clock(), tokens()
-        self._told = self._began
+        self._reported_at = self._began
         self._outcomes: list[bool] = []
         self._behind: list[int] = []
 
@@ -97,9 +97,9 @@ class RolloutProgressMeter:
     def beat(self) -> None:
         """Report the progress, at most once per interval."""
         now = self._clock()
-        if now - self._told < _EVERY_S:
+        if now - self._reported_at < _EVERY_S:
             return
-        self._told = now
+        self._reported_at = now
         self._callback.on_progress(
             RolloutProgress(
                 in_flight=self._in_flight(),

@@ -41,11 +41,11 @@ class Hardware:
 def _gpu() -> dict[str, float]:
     if not torch.cuda.is_available():
         return {}
-    told = {"hardware/gpu_memory_gb": torch.cuda.max_memory_allocated() / _GB}
+    metrics = {"hardware/gpu_memory_gb": torch.cuda.max_memory_allocated() / _GB}
     torch.cuda.reset_peak_memory_stats()
     with contextlib.suppress(ModuleNotFoundError):  # nvidia-ml-py is not part of torch
-        told["hardware/gpu"] = torch.cuda.utilization() / 100
-    return told
+        metrics["hardware/gpu"] = torch.cuda.utilization() / 100
+    return metrics
 
 
 def set_up_torch(threads: int | None, deterministic: bool) -> None:

@@ -65,7 +65,7 @@ class Tracking(Callback):
         self._tell_problems()
         for apart in self._apart:
             if apart.lost:
-                self._then.on_note(f"tracker {apart.name}: {apart.lost} of {apart.told} messages were lost")
+                self._then.on_note(f"tracker {apart.name}: {apart.lost} of {apart.num_sent} messages were lost")
 
     def counts(self) -> dict[str, float]:
         """Return the number of messages that trackers have lost."""
@@ -127,12 +127,12 @@ class _TrackerThread:
     """
 
     def __init__(self, name: str, tracker: Tracker) -> None:
-        self.name, self.told = name, 0
+        self.name, self.num_sent = name, 0
         self._tracker = tracker
         self._messages: SimpleQueue[_Message | None] = SimpleQueue()
         self._dropped, self._failed = 0, 0
         self._problem: str | None = None  # the first problem
-        self._is_told = False
+        self._is_reported = False
         self._has_failed = False  # whether the run failed
         self._thread = threading.Thread(target=self._work, name=f"tracker {name}", daemon=True)
 
@@ -147,7 +147,7 @@ class _TrackerThread:
 
     def send(self, message: _Message) -> None:
         """Queue a message for the tracker."""
-        self.told += 1
+        self.num_sent += 1
         if self._messages.qsize() < MOST_WAITING:
             self._messages.put(message)
         else:
@@ -156,9 +156,9 @@ class _TrackerThread:
 
     def first_problem(self) -> str | None:
         """Return its first problem, once."""
-        if self._problem is None or self._is_told:
+        if self._problem is None or self._is_reported:
             return None
-        self._is_told = True
+        self._is_reported = True
         return self._problem
 
     def end(self, *, has_failed: bool) -> None:

@@ -196,8 +196,8 @@ def _drawn(line: CurveLine, points: tuple[Point, ...], x_axis: _Axis, y_axis: _A
     at = [(x_axis.place(p.x), y_axis.place(p.y)) for p in points]
     ends = [(p.x, p.low, p.high) for p in points if p.low is not None and p.high is not None and not line.is_quiet]
     around = [(x, low) for x, low, _ in ends] + [(x, high) for x, _, high in reversed(ends)]
-    says = [f"{line.label}: {_value(p)} {unit}, at {p.x:g}" for p in points]
-    dots = tuple((x, y, text) for (x, y), text in zip(at, says, strict=True)) if len(points) <= 60 else ()
+    labels = [f"{line.label}: {_value(p)} {unit}, at {p.x:g}" for p in points]
+    dots = tuple((x, y, text) for (x, y), text in zip(at, labels, strict=True)) if len(points) <= 60 else ()
     return Drawn(
         line=line,
         path=_path(at),

@@ -115,9 +115,9 @@ def _labels(settings: Sequence[Mapping[str, Any]], members: Sequence[Sequence[Op
         if len(found) == 1:
             labels.append(found[0].place.name)
             continue
-        told = [f"{key.removesuffix('.method')}={texts[key][i].strip(chr(34))}" for key in differing[:2]]
+        parts = [f"{key.removesuffix('.method')}={texts[key][i].strip(chr(34))}" for key in differing[:2]]
         base = str(settings[i].get("name") or found[0].place.name)
-        labels.append(f"{', '.join(told) or base} ({_number(found)})")
+        labels.append(f"{', '.join(parts) or base} ({_number(found)})")
     return labels
 
 

@@ -79,19 +79,19 @@ def write_report(places: Sequence[Path], file: Path) -> tuple[int, list[str]]:
         CairnError: none can be read, or the file cannot be written.
     """
     with opened(find_runs(places)) as (runs, unread):
-        told = _read(runs, unread)
-        text = _report(told)
-    if not told.trained and not told.evaluations:
-        raise CairnError(f"Nothing at these places can be read: {told.unread[0].why}")
+        contents = _read(runs, unread)
+        text = _report(contents)
+    if not contents.trained and not contents.evaluations:
+        raise CairnError(f"Nothing at these places can be read: {contents.unread[0].why}")
     try:
         file.write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
         raise CairnError(f"Cannot write {str(file)!r}: {error.strerror}; name another file") from error
-    return len(told.trained) + len(told.evaluations), [each.why for each in told.unread]
+    return len(contents.trained) + len(contents.evaluations), [each.why for each in contents.unread]
 
 
 @dataclass(slots=True, kw_only=True)
-class _Told:
+class _Contents:
     """The contents of a report."""
 
     unread: list[Unread]
@@ -101,30 +101,30 @@ class _Told:
     evaluations: list[EvaluationPart] = field(default_factory=list)
 
 
-def _read(runs: Sequence[OpenRun], unread: Sequence[Unread]) -> _Told:
+def _read(runs: Sequence[OpenRun], unread: Sequence[Unread]) -> _Contents:
     """Return the contents of the report, including the reasons of unreadable runs."""
-    told = _Told(unread=list(unread))
+    contents = _Contents(unread=list(unread))
     differing = _differing([run for run in runs if "panel" not in run.store.meta()])
     for run in runs:
         try:
             if "panel" in run.store.meta():
-                told.evaluations.append(_evaluation(run, load_evaluation(run.place.folder)))
+                contents.evaluations.append(_evaluation(run, load_evaluation(run.place.folder)))
             else:
                 summary = queries.summary(run.place, run.store)
-                told.parts += [_run_part(run, summary, differing)] if len(told.parts) < MOST_RUNS else []
-                told.trained.append(run)
-                told.summaries.append(summary)
+                contents.parts += [_run_part(run, summary, differing)] if len(contents.parts) < MOST_RUNS else []
+                contents.trained.append(run)
+                contents.summaries.append(summary)
         except CairnError as error:
-            told.unread.append(Unread(place=run.place, why=str(error)))
-    return told
+            contents.unread.append(Unread(place=run.place, why=str(error)))
+    return contents
 
 
-def _report(told: _Told) -> str:
+def _report(contents: _Contents) -> str:
     style = Markup((STATIC / "style.css").read_text(encoding="utf-8"))
     return rendered(
-        "report.html", style=style, policy=_POLICY, runs=told.parts, **drawn(told.trained),
-        summaries=told.summaries, evaluations=told.evaluations, unread=told.unread, most=MOST_RUNS,
-        left=len(told.summaries) - len(told.parts),
+        "report.html", style=style, policy=_POLICY, runs=contents.parts, **drawn(contents.trained),
+        summaries=contents.summaries, evaluations=contents.evaluations, unread=contents.unread, most=MOST_RUNS,
+        left=len(contents.summaries) - len(contents.parts),
     )  # fmt: skip
 
 
@@ -218,8 +218,8 @@ def _example(store: RunStore, row: EpisodeRow) -> Example:
     (played,) = read.whole_episodes(store, [row], has_images=False)
     values = next(iter(read.advantages(store, row.id).values()), None)
     shown = [
-        (turn, told.observation.text, told.reply_text, None if values is None else float(values[turn.turn]))
-        for turn, told in zip(turns[:_TURNS], played.turns, strict=False)
+        (turn, content.observation.text, content.reply_text, None if values is None else float(values[turn.turn]))
+        for turn, content in zip(turns[:_TURNS], played.turns, strict=False)
     ]
     return Example(row=row, turns=shown, left=len(turns) - len(shown))
 

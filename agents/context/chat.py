@@ -52,7 +52,7 @@ class ChatConfig(ConversationConfig):
     def tool_instruction(self) -> str:
         """The text above the first observation if the environment has tools."""
         is_set = self.instruction is not None or self.instruction_file is not None
-        return self.told if is_set else load_prompt("forms", "tool")
+        return self.instruction_text if is_set else load_prompt("forms", "tool")
 
     @model_validator(mode="after")
     def _check_memory_of_ids(self) -> ChatConfig:

@@ -180,12 +180,12 @@ class Messages:
 
     def _summary_request(self) -> tuple[Message, ...]:
         """Return messages that contain the oldest turns and ask for a summary of them."""
-        told = [part for part in (self._talk.before(),) if part]
+        parts = [part for part in (self._talk.before(),) if part]
         for message, reply in self._talk.oldest():
             calls = [f"{call.name} {call.arguments}" for call in reply.calls]
             seen = message if reply.image is None else _without_picture(message)
-            told += [seen.text, "\n".join(["You answered:", *filter(None, (reply.content, *calls))])]
-        return (*self._system(), Message("user", "\n\n".join((*told, self._asked))))
+            parts += [seen.text, "\n".join(["You answered:", *filter(None, (reply.content, *calls))])]
+        return (*self._system(), Message("user", "\n\n".join((*parts, self._asked))))
 
 
 def _answering(reply: _PastReply, shown: TurnContent, image: bytes | None) -> list[Message]:
@@ -193,8 +193,8 @@ def _answering(reply: _PastReply, shown: TurnContent, image: bytes | None) -> li
     if reply.called is None or not reply.calls:
         return [Message("user", shown.text, image=image)]
     results = zip(reply.calls, reply.called.results(shown), strict=True)
-    told = [Message("tool", text, (call,)) for call, text in results]
-    return told if image is None else [*told, Message("user", _AFTER_TOOLS, image=image)]
+    messages = [Message("tool", text, (call,)) for call, text in results]
+    return messages if image is None else [*messages, Message("user", _AFTER_TOOLS, image=image)]
 
 
 def _without_picture(shown: TurnContent) -> TurnContent:

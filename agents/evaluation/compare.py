@@ -179,6 +179,6 @@ def _perturbations(panel: Panel, parts: set[int]) -> tuple[str, ...]:
     for number in parts:
         given = EnvConfig(perturb=panel.parts[number].config.get("perturb", {})).perturb
         for name, settings in given.items():
-            told = ", ".join(f"{key}={value}" for key, value in sorted(settings.items()))
-            found.add(f"{name}({told})" if told else name)
+            listed = ", ".join(f"{key}={value}" for key, value in sorted(settings.items()))
+            found.add(f"{name}({listed})" if listed else name)
     return tuple(sorted(found))

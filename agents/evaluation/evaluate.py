@@ -49,8 +49,8 @@ class PartResult:
 
     def to_dict(self) -> dict[str, Any]:  # Any: JSON
         """Return the results as JSON-ready tables."""
-        told = {"family": self.family, "env": self.env, "digest": self.digest, "signs": self.signs.to_dict()}
-        return told | self.measures.to_dict()
+        fields = {"family": self.family, "env": self.env, "digest": self.digest, "signs": self.signs.to_dict()}
+        return fields | self.measures.to_dict()
 
 
 @dataclass(frozen=True, kw_only=True)

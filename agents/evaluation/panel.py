@@ -120,7 +120,7 @@ def tasks_panel(
     return Panel(name=name or "tasks", summary=f"{len(names)} tasks of {env}", parts=(part,)).sealed()
 
 
-def told_otherwise(panel: Panel, *perturbations: str) -> Panel:
+def perturbed_panel(panel: Panel, *perturbations: str) -> Panel:
     """Return a panel of the same tasks under perturbations, with a new name and hash.
 
     The perturbations have their default settings. First observations are not compared.
@@ -131,9 +131,9 @@ def told_otherwise(panel: Panel, *perturbations: str) -> Panel:
     for name in perturbations:
         PERTURBATIONS.load(name)
     names = "-".join(sorted(perturbations))
-    told: dict[str, Any] = {"perturb": {name: {} for name in sorted(perturbations)}}  # Any: settings
+    override: dict[str, Any] = {"perturb": {name: {} for name in sorted(perturbations)}}  # Any: settings
     parts = tuple(
-        part.model_copy(update={"config": {**part.config, **told}, "may_differ": True}) for part in panel.parts
+        part.model_copy(update={"config": {**part.config, **override}, "may_differ": True}) for part in panel.parts
     )
     summary = f"{panel.summary} Perturbed: {', '.join(sorted(perturbations))}."
     return panel.model_copy(update={"name": f"{panel.name}.{names}", "summary": summary, "parts": parts}).sealed()

@@ -59,7 +59,7 @@ class EvaluationRunner:
                 close(world)
 
     def _note(self, worlds: Sequence[TextEnv]) -> None:
-        told = [
+        tasks = [
             {
                 task: asdict(
                     TaskFacts(
@@ -75,7 +75,7 @@ class EvaluationRunner:
         ranges = [world.meta.reward_range for world in worlds]
         panel = self.panel.model_dump(mode="json")
         self.store.set_meta(
-            {"agent": self.agent.name, "panel": panel, "facts": self.facts, "tasks": told, "ranges": ranges}
+            {"agent": self.agent.name, "panel": panel, "facts": self.facts, "tasks": tasks, "ranges": ranges}
         )
         for part, world in zip(self.panel.parts, worlds, strict=True):
             self.store.environment(part.env, world.meta.version, part.config)

@@ -97,15 +97,15 @@ class ChatTemplate:
         Raises:
             ConfigError: the template puts other tokens before such a reply than its prompt has.
         """
-        user, said = message("user", _USER), reply_message("", calls)
+        user, assistant = message("user", _USER), reply_message("", calls)
 
         def written() -> Ids:
             if self.opened:  # the marks of an empty thought may merge into one token
-                asked, text = (self._marked(m, tools, is_asking=len(m) == 1) for m in ([user], [user, said]))
+                asked, text = (self._marked(m, tools, is_asking=len(m) == 1) for m in ([user], [user, assistant]))
                 if not text.startswith(asked):
                     raise self._unstable(1, asked, text)
                 return self._cut(self._control.encode(text[len(asked) :]))
-            asking, answered = self._encoded([user], tools, is_asking=True), self._encoded([user, said], tools)
+            asking, answered = self._encoded([user], tools, is_asking=True), self._encoded([user, assistant], tools)
             if answered[: len(asking)] != asking:
                 raise self._unstable(1, asking, answered)
             return self._cut(answered)[len(asking) :]
@@ -225,18 +225,18 @@ class ChatTemplate:
 
     def _check_turn(self, turn: int, kinds: Sequence[tuple[str, Following]], has_system: bool, tools: Tools) -> None:
         """Check that the prompt after `turn` replies is the previous prompt plus the added ids."""
-        said = [*_system(_SYSTEM if has_system else None), message("user", _USER)]
+        messages = [*_system(_SYSTEM if has_system else None), message("user", _USER)]
         for number in range(turn - 1):
             content, after = kinds[number % len(kinds)]
-            said += [after.reply(content), *after.messages()]
+            messages += [after.reply(content), *after.messages()]
         content, after = kinds[(turn - 1) % len(kinds)]
-        asking = self._rendered(said, tools, is_asking=True)
-        said.append(after.reply(content))
-        answered = self._rendered(said, tools)
+        asking = self._rendered(messages, tools, is_asking=True)
+        messages.append(after.reply(content))
+        answered = self._rendered(messages, tools)
         if not answered.startswith(asking):
             raise self._unstable(turn, asking, answered)
-        expected = (*self._cut(self._encoded(said, tools)), *self._between(after, has_system, tools))
-        whole = self._encoded([*said, *after.messages()], tools, is_asking=True)
+        expected = (*self._cut(self._encoded(messages, tools)), *self._between(after, has_system, tools))
+        whole = self._encoded([*messages, *after.messages()], tools, is_asking=True)
         if whole != expected:
             raise self._unstable(turn, expected, whole)
 

@@ -84,8 +84,8 @@ def play(python: Path, pages: Sequence[str], seconds: float, *, hurried: bool = 
         chrome.write_text(f'#!/bin/sh\nexec {shlex.quote(find_browser())} "$@"\n')
         chrome.chmod(0o755)
         asked = {"pages": list(pages), "seconds": seconds, "turns": TURNS, "hurried": hurried}
-        told = _run([str(python), str(_PLAYS), json.dumps(asked)], PLAYWRIGHT_BROWSERS_PATH=folder)
-    return Played(**json.loads(told.splitlines()[-1]))
+        output = _run([str(python), str(_PLAYS), json.dumps(asked)], PLAYWRIGHT_BROWSERS_PATH=folder)
+    return Played(**json.loads(output.splitlines()[-1]))
 
 
 def _run(command: Sequence[str], **settings: str) -> str:

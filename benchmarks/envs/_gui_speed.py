@@ -219,7 +219,7 @@ def _start(env: GuiEnv, task: str, goto: Callable[[str], float]) -> Start:
     from cairn.envs.gui.accessibility import look
     from cairn.envs.gui.render_text import tell
 
-    resets, looks, tells, text = [], [], [], ""
+    resets, looks, renders, text = [], [], [], ""
     for _ in range(_WARM + _TIMES):
         began = time.perf_counter()
         text, _ = env.reset(options={"task": task})
@@ -230,10 +230,10 @@ def _start(env: GuiEnv, task: str, goto: Callable[[str], float]) -> Start:
         looked = time.perf_counter()
         tell(view, env.config.token_budget)
         looks.append((looked - began) * 1000)
-        tells.append((time.perf_counter() - looked) * 1000)
+        renders.append((time.perf_counter() - looked) * 1000)
     assert env.view is not None
     gotos = [goto(env.view.url) for _ in range(_WARM + _TIMES)]
-    reset_ms, goto_ms, look_ms, tell_ms = (statistics.median(x[_WARM:]) for x in (resets, gotos, looks, tells))
+    reset_ms, goto_ms, look_ms, tell_ms = (statistics.median(x[_WARM:]) for x in (resets, gotos, looks, renders))
     return Start(
         task=task, reset_ms=reset_ms, goto_ms=goto_ms, look_ms=look_ms, tell_ms=tell_ms, characters=len(text)
     )  # fmt: skip

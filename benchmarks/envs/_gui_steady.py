@@ -20,11 +20,11 @@ def rows(env_id: str, tasks: Sequence[str], quick: bool) -> Iterator[Row]:
     (mb, own_mb, files), (later_mb, later_own_mb, later_files) = in_fresh_process(
         grown, env_id, tasks, (settled, resets)
     )
-    told = f"after {settled:,}: {mb:.4g} MB"
+    baseline = f"after {settled:,}: {mb:.4g} MB"
     bar = None if quick else f"<= {_GROWTH}"
-    yield row(f"{env_id}: the browser's memory after {resets:,} resets", later_mb / mb, "x", bar, told)
-    told = f"after {settled:,}: {own_mb:.4g} MB"
-    yield row(f"{env_id}: this process's memory after {resets:,} resets", later_own_mb / own_mb, "x", bar, told)
+    yield row(f"{env_id}: the browser's memory after {resets:,} resets", later_mb / mb, "x", bar, baseline)
+    baseline = f"after {settled:,}: {own_mb:.4g} MB"
+    yield row(f"{env_id}: this process's memory after {resets:,} resets", later_own_mb / own_mb, "x", bar, baseline)
     bar = None if quick else "<= 5"
     yield row(
         f"{env_id}: growth in open files from {settled:,} resets to {resets:,}", later_files - files, "files", bar

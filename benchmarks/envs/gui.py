@@ -80,15 +80,15 @@ def speed_rows(env_id: str, speed: Speed) -> Iterator[Row]:
         yield row(name(f"{pages}, episodes that failed"), played.failed, "episodes", "<= 0")
         for what, cores in played.cores.items():
             yield row(name(f"{pages}, processor time of {what}"), cores, "cores")
-    told = f"one page: {one.step_rate:.4g} steps/s"
+    baseline = f"one page: {one.step_rate:.4g} steps/s"
     ratio, busy = many.step_rate / one.step_rate, sum(one.cores.values())
     yield row(name("one page, processor time of all"), busy, "cores")
-    yield row(name(f"{many.pages} pages against one"), ratio, "x", f">= {_SCALING}", told)
+    yield row(name(f"{many.pages} pages against one"), ratio, "x", f">= {_SCALING}", baseline)
     yield row(name("a step"), one.step_ms, "ms")
-    told = f"a bare page.goto: {speed.goto_ms:.4g} ms"
-    yield row(name("a reset, median of the pages' medians"), speed.reset_ms, "ms", baseline=told)
+    baseline = f"a bare page.goto: {speed.goto_ms:.4g} ms"
+    yield row(name("a reset, median of the pages' medians"), speed.reset_ms, "ms", baseline=baseline)
     bar = f"<= {_OF_GOTO}" if env_id == APPS else None
-    yield row(name("a reset over a bare page.goto, median of pages"), speed.over_goto, "x", bar, told)
+    yield row(name("a reset over a bare page.goto, median of pages"), speed.over_goto, "x", bar, baseline)
     yield row(name("looking at a page"), speed.look_ms, "ms")
     yield row(name("text of a page"), speed.tell_ms, "ms")
     yield row(name("an observation, mean"), speed.characters, "characters")
@@ -104,11 +104,13 @@ def anew_rows(speed: Speed) -> Iterator[Row]:
     an episode, a frame and an observation.
     """
     where = f"{MINIWOB}, nothing kept in the cache"
-    told = f"a bare page.goto: {speed.goto_ms:.4g} ms"
+    baseline = f"a bare page.goto: {speed.goto_ms:.4g} ms"
     yield row(f"{where}: one page, steps/s, resets counted", speed.one.step_rate, "steps/s")
     yield row(f"{where}: {speed.many.pages} pages, steps/s, resets counted", speed.many.step_rate, "steps/s")
-    yield row(f"{where}: a reset, median of the pages' medians", speed.reset_ms, "ms", baseline=told)
-    yield row(f"{where}: a reset over a bare page.goto, median of pages", speed.over_goto, "x", f"<= {_OF_GOTO}", told)
+    yield row(f"{where}: a reset, median of the pages' medians", speed.reset_ms, "ms", baseline=baseline)
+    yield row(
+        f"{where}: a reset over a bare page.goto, median of pages", speed.over_goto, "x", f"<= {_OF_GOTO}", baseline
+    )
 
 
 def speed_table(env_id: str, speed: Speed) -> ResultTable:
@@ -145,12 +147,14 @@ def beside_rows(ours: Speed, theirs: _browsergym.Played, hurried: _browsergym.Pl
         (where, theirs, f">= {_FASTER_STEPS}", f">= {_FASTER_RESETS}"),
         (f"{where} without its waits", hurried, None, None),
     ):
-        told = (
+        baseline = (
             f"{peer.step_rate:.3g} steps/s, {peer.reset_rate:.3g} resets/s, {peer.episode_rate:.3g} episodes/s, "
             f"{peer.characters:.4g} characters, {peer.memory_mb:.0f} MB"
         )
-        yield row(f"{name}, steps/s, resets not counted", 1000 / ours.one.step_ms / peer.step_rate, "x", step_bar, told)
-        yield row(f"{name}, resets/s", resets / peer.reset_rate, "x", reset_bar, told)
-        yield row(f"{name}, episodes/s", ours.one.episode_rate / peer.episode_rate, "x", baseline=told)
-        yield row(f"{name}, memory of the browser", ours.first_mb / peer.memory_mb, "x", baseline=told)
-        yield row(f"{name}, characters of an observation", ours.characters / peer.characters, "x", baseline=told)
+        yield row(
+            f"{name}, steps/s, resets not counted", 1000 / ours.one.step_ms / peer.step_rate, "x", step_bar, baseline
+        )
+        yield row(f"{name}, resets/s", resets / peer.reset_rate, "x", reset_bar, baseline)
+        yield row(f"{name}, episodes/s", ours.one.episode_rate / peer.episode_rate, "x", baseline=baseline)
+        yield row(f"{name}, memory of the browser", ours.first_mb / peer.memory_mb, "x", baseline=baseline)
+        yield row(f"{name}, characters of an observation", ours.characters / peer.characters, "x", baseline=baseline)

@@ -87,16 +87,16 @@ class _Env:
         self._turn = next(self._plan)
 
     def reset(self, **_: Any) -> tuple[str, dict[str, Any]]:
-        return self._told()
+        return self._observation()
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         time.sleep(self._turn[1])
         turn = next(self._plan, None)
         self._turn = turn or (0.0, 0.0)
-        text, info = self._told()
+        text, info = self._observation()
         return text, 0.0, turn is None, False, info
 
-    def _told(self) -> tuple[str, dict[str, Any]]:
+    def _observation(self) -> tuple[str, dict[str, Any]]:
         info = {"anchor": 0, "admissible_actions": None, "success": False, "score": 0.0}
         return str(int(self._turn[0])), info
 

@@ -32,8 +32,8 @@ def _device() -> Finding:
     driver = driver_version()
     if torch.cuda.is_available():
         names = [torch.cuda.get_device_properties(index) for index in range(torch.cuda.device_count())]
-        told = ", ".join(f"{each.name} with {each.total_memory / GIB:.0f} GiB" for each in names)
-        found = f"cuda {torch.version.cuda}: {told}; driver {driver or 'unknown'}"
+        devices = ", ".join(f"{each.name} with {each.total_memory / GIB:.0f} GiB" for each in names)
+        found = f"cuda {torch.version.cuda}: {devices}; driver {driver or 'unknown'}"
         return Finding(section="machine", what="device", is_well=True, found=found)
     if driver is None:
         return Finding(section="machine", what="device", is_well=True, found="cpu (there is no GPU with a driver)")

@@ -32,11 +32,11 @@ def page() -> str:
     """Return the page."""
     kinds = SANDBOXES.ids()
     lines = [("attack", "aims to", *kinds), ("---",) * (2 + len(kinds))]
-    lines += [(attack.name, attack.aim, *(_said(attack, kind) for kind in kinds)) for attack in attacks()]
+    lines += [(attack.name, attack.aim, *(_expected_outcome(attack, kind) for kind in kinds)) for attack in attacks()]
     return _INTRODUCTION + "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
-def _said(attack: Attack, kind: str) -> str:
+def _expected_outcome(attack: Attack, kind: str) -> str:
     if kind in attack.open_to:
         return "not promised"
     return f"held: {', '.join(sorted(attack.limits))}" if attack.limits else "held"

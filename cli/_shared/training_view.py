@@ -85,12 +85,12 @@ class TrainingView(Callback):
 
     def on_progress(self, pulse: RolloutProgress) -> None:
         """Show the progress beside the bar, or in the line."""
-        told = [f"{pulse.in_flight} in flight", f"{pulse.tokens_per_second:,.0f} tokens/s"]
+        parts = [f"{pulse.in_flight} in flight", f"{pulse.tokens_per_second:,.0f} tokens/s"]
         if pulse.success is not None:
-            told.append(f"success {pulse.success:.0%}")
+            parts.append(f"success {pulse.success:.0%}")
         if pulse.staleness is not None:
-            told.append(f"{pulse.staleness:.1f} updates behind")
-        self._progress.update(self._task, pulse=", ".join(told))
+            parts.append(f"{pulse.staleness:.1f} updates behind")
+        self._progress.update(self._task, pulse=", ".join(parts))
         self._print_line()
 
     def on_sft_epoch(self, epoch: int, metrics: Mapping[str, float]) -> None:

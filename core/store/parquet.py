@@ -238,13 +238,13 @@ def _read_back(store: RunStore, folder: Path) -> None:
         for rows in _batches(folder, name, _plain_schema(pa, store, name)):
             store.insert(name, rows)
     turns = _by_episode(folder, _turn_schema(pa))
-    waiting = next(turns, None)  # the next episode that has turns
+    pending = next(turns, None)  # the next episode that has turns
     tasks: dict[tuple[str, ...], int] = {}
     for chunk in _batches(folder, "episodes", _episode_schema(pa)):
         for episode in chunk:
             own: list[Cells] = []
-            if waiting is not None and waiting[0] == episode["id"]:
-                own, waiting = waiting[1], next(turns, None)
+            if pending is not None and pending[0] == episode["id"]:
+                own, pending = pending[1], next(turns, None)
             if (key := _task(episode)) not in tasks:
                 tasks[key] = len(tasks) + 1
                 store.insert("tasks", [dict(zip(("id", *_OF_TASK), (tasks[key], *key), strict=True))])
@@ -253,9 +253,9 @@ def _read_back(store: RunStore, folder: Path) -> None:
                 found.setdefault(table, []).append(row)
             for table, added in found.items():
                 store.insert(table, added)
-    if waiting is not None:
+    if pending is not None:
         raise CairnError(
-            f"{str(folder)!r}: turns.parquet has turns of episode {waiting[0]}, which episodes.parquet lacks, or has "
+            f"{str(folder)!r}: turns.parquet has turns of episode {pending[0]}, which episodes.parquet lacks, or has "
             "in another order"
         )
     try:
@@ -350,7 +350,7 @@ def _body(episode: Cells, turns: Sequence[Cells]) -> Body:
         observations=tuple(each["observation"] for each in turns),
         replies=tuple(each["reply"] for each in turns),
         final=episode["final_text"],
-        notes=tuple(tuple(Note(kind=kind, text=said) for kind, said in each) for each in notes),
+        notes=tuple(tuple(Note(kind=kind, text=text) for kind, text in each) for each in notes),
         prompt_ids=_joined(turns, "prompt_ids", np.int32),
         reply_ids=_joined(turns, "reply_ids", np.int32),
         reply_logprobs=_joined(turns, "reply_logprobs", np.float32),

@@ -30,7 +30,7 @@ _IN_ORDER = (  # the data for the event's text, the phase, the query of sizes, a
 
 def make_room(db: sqlite3.Connection, most: int) -> str:
     """Delete until at most `most` bytes are used, and describe the deleted data; "" if none was."""
-    told = []
+    parts = []
     for what, phase, sql, tables in _IN_ORDER:
         excess = used_bytes(db) - most
         if excess <= 0:
@@ -39,8 +39,8 @@ def make_room(db: sqlite3.Connection, most: int) -> str:
         for table in tables:
             db.executemany(f"DELETE FROM {table} WHERE episode = ?", [(each,) for each in chosen])
         if chosen:
-            told.append(what.format(len(chosen)))
-    return " and ".join(told)
+            parts.append(what.format(len(chosen)))
+    return " and ".join(parts)
 
 
 def used_bytes(db: sqlite3.Connection) -> int:

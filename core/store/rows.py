@@ -40,8 +40,8 @@ def add_episodes(
         if packed := pack(Body.of(episode)):
             db.execute("INSERT INTO bodies VALUES (?, ?, ?, ?, ?)", (first + i, *packed))
         else:
-            told = f"The texts of episode {first + i} are too long and were not stored"
-            db.execute(EVENT, (step, time.time(), "not stored", told))
+            message = f"The texts of episode {first + i} are too long and were not stored"
+            db.execute(EVENT, (step, time.time(), "not stored", message))
         db.executemany(IMAGE, image_rows(first + i, episode))
     return first
 

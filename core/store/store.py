@@ -316,12 +316,12 @@ class RunStore:
     # -- helpers ------------------------------------------------------------------------------------------------------
 
     def _keep_within(self, db: sqlite3.Connection, step: int, most: int) -> None:
-        if told := make_room(db, most):
-            db.execute(to_rows.EVENT, (step, time.time(), "forgotten", told))
+        if message := make_room(db, most):
+            db.execute(to_rows.EVENT, (step, time.time(), "forgotten", message))
         is_full = used_bytes(db) > most
         if is_full and not self._is_full:
-            told = "The data that must be kept exceeds store.max_gb: the run's file grows beyond it"
-            db.execute(to_rows.EVENT, (step, time.time(), "full", told))
+            message = "The data that must be kept exceeds store.max_gb: the run's file grows beyond it"
+            db.execute(to_rows.EVENT, (step, time.time(), "full", message))
         self._is_full = is_full
 
     def _is_new(self) -> bool:

@@ -186,9 +186,9 @@ class RankedLearner(Learner):
         answers: dict[int, Any] = {}  # Any: as above
         errors: list[Exception] = []
         until = time.monotonic() + self._settings.cluster.silence_s
-        waiting = list(calls)
-        while waiting and time.monotonic() < until:
-            ready, waiting = ray.wait(waiting, timeout=_POLL_S)
+        pending = list(calls)
+        while pending and time.monotonic() < until:
+            ready, pending = ray.wait(pending, timeout=_POLL_S)
             for ref in ready:
                 rank = calls.index(ref)
                 try:
@@ -200,8 +200,8 @@ class RankedLearner(Learner):
                     until = min(until, time.monotonic() + _GRACE_S)
         if errors:
             raise errors[0]
-        if waiting:
-            raise _RankLost(calls.index(waiting[0]), f"it did not answer for {self._settings.cluster.silence_s:g} s")
+        if pending:
+            raise _RankLost(calls.index(pending[0]), f"it did not answer for {self._settings.cluster.silence_s:g} s")
         return [answers[rank] for rank in range(len(calls))]
 
     def _end(self, lost: _RankLost) -> None:

@@ -271,8 +271,8 @@ class ClusterRollout:
             engines: list[State | None] = [None] * len(self._workers)
             for worker, ref in zip(there, asked, strict=True):
                 engines[worker.number] = self._state_of(worker, ref)
-            under_way = {key for engine in engines if engine is not None for key in keys_in(engine)}
-            dealt = [key for worker in self._workers for key in worker.jobs if key not in under_way]
+            in_progress = {key for engine in engines if engine is not None for key in keys_in(engine)}
+            dealt = [key for worker in self._workers for key in worker.jobs if key not in in_progress]
             groups = self.groups.state_dict()
             return {**groups, "queue": sorted([*dealt, *groups["queue"]]), "engines": engines}
 

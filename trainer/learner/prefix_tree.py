@@ -106,9 +106,9 @@ def _close(stack: list[_Branch], depth: int) -> None:
 
 def _in_preorder(root: _Branch) -> Iterator[tuple[int, _Branch]]:
     """Yield branches and the depths at which they start; the tallest sibling comes first."""
-    waiting = [(0, root)]
-    while waiting:
-        start, branch = waiting.pop()
+    stack = [(0, root)]
+    while stack:
+        start, branch = stack.pop()
         yield start, branch
         children = sorted(branch.children, key=lambda child: child.tallest)
-        waiting.extend((branch.stop, child) for child in children)
+        stack.extend((branch.stop, child) for child in children)

@@ -33,15 +33,15 @@ def _show(site: RunSite, request: Request) -> Response:
         step = whole(request, "step", steps[-1] if steps else 0)
         asked = [name for name in request.query_params.getlist("method") if name]
         values: dict[str, Floats] = {}
-        told, update = [], None
+        errors, update = [], None
         try:
             update = stored_update(store, step)
         except CairnError as error:
-            told = [str(error)] if steps else []
+            errors = [str(error)] if steps else []
         if update is not None:
-            values, told = _values(update, asked)
+            values, errors = _values(update, asked)
         return site.page(
-            "credit.html", run=run, steps=steps, step=step, charts=_charts(store), told=told, methods=methods(),
+            "credit.html", run=run, steps=steps, step=step, charts=_charts(store), errors=errors, methods=methods(),
             asked=asked, names=list(values), agreement=_agreement(update, values), measured=_measured(update, values),
             histograms=[
                 histogram(name, "steps; advantages to the right", v.tolist()) for name, v in list(values.items())[:3]
@@ -56,14 +56,14 @@ def _values(update: StoredUpdate, asked: Sequence[str]) -> tuple[dict[str, Float
     own = [TRAINED] if update.trained is not None else []
     names = dict.fromkeys([*own, *asked, *([] if asked else USUAL)])
     values: dict[str, Floats] = {}
-    told = []
+    errors = []
     for name in list(names)[:_MOST_METHODS]:
         try:
             values[name] = update.credit(name)
         except CairnError as error:
             if name in asked:
-                told.append(str(error))
-    return values, told
+                errors.append(str(error))
+    return values, errors
 
 
 def _agreement(

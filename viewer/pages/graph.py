@@ -35,13 +35,13 @@ def _show(site: RunSite, request: Request) -> Response:
     phase, step, group = request.path_params["phase"], whole(request, "step", 0), whole(request, "group", 0)
     with site.run(request) as (place, store):
         update = stored_update(store, step, group, phase)
-        first, second, told = _methods(update, request)
+        first, second, errors = _methods(update, request)
         found = group_graph(store, update, (phase, step, group), first, second)
         drawn, words, steps = found.drawn, found.words, found.steps
         chosen = whole(request, "node", len(drawn.nodes))
         return site.page(
             "graph.html", run=queries.summary(place, store), phase=phase, step=step, group=group, drawn=drawn,
-            words=words, first=first, second=second, methods=methods(), told=told, is_partial=update.is_partial,
+            words=words, first=first, second=second, methods=methods(), errors=errors, is_partial=update.is_partial,
             changes=_changes(steps, found.own, found.other), steps=steps, own=found.own.tolist(),
             chosen=_chosen(drawn, words, chosen), most_nodes=MOST_NODES, has_labels=found.has_labels,
             order=sorted(range(len(drawn.nodes)), key=lambda i: (-drawn.nodes[i].visits, i))[:_MOST_LISTED],
@@ -53,14 +53,14 @@ def _methods(update: StoredUpdate, request: Request) -> tuple[str, str, str]:
     """Return the shown and the compared method, and the errors of unavailable ones."""
     usual = TRAINED if update.trained is not None else update.own_method or "grpo"
     asked = [request.query_params.get(name) or usual for name in ("method", "against")]
-    told = []
+    errors = []
     for i, name in enumerate(asked):
         try:
             update.credit(name)
         except CairnError as error:
-            told.append(str(error))
+            errors.append(str(error))
             asked[i] = usual if usual != name else "grpo"
-    return asked[0], asked[1], " ".join(told)
+    return asked[0], asked[1], " ".join(errors)
 
 
 def _changes(steps: Sequence[StoredStep], first: Floats, second: Floats) -> list[DifferingStep]:

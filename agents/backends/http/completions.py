@@ -97,8 +97,8 @@ class IdCompletions:
             ConfigError: the server returns no ids.
         """
         choice = first_choice(body)
-        told = choice.get("logprobs")
-        logprobs: dict[str, Any] = told if isinstance(told, dict) else {}
+        raw = choice.get("logprobs")
+        logprobs: dict[str, Any] = raw if isinstance(raw, dict) else {}
         ids = self._ids(choice, logprobs)
         sampled = logprobs_of(logprobs.get("token_logprobs"), len(ids))
         self._check(slot, request, choice, ids)

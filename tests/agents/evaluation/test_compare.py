@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from cairn.agents.evaluation.compare import compare
 from cairn.agents.evaluation.evaluate import evaluate
-from cairn.agents.evaluation.panel import Panel, make_panel, told_otherwise
+from cairn.agents.evaluation.panel import Panel, make_panel, perturbed_panel
 from cairn.cli.main import app
 from cairn.core.errors import CairnError
 from cairn.core.store import RunStore
@@ -87,7 +87,7 @@ def test_different_panels_are_not_compared(play: Callable[..., Path], tmp_path: 
 
 
 def test_the_same_tasks_in_other_words_are_compared_and_perturbations_are_reported(tmp_path: Path) -> None:
-    panels = HOUSE, told_otherwise(HOUSE, "rename")
+    panels = HOUSE, perturbed_panel(HOUSE, "rename")
     plain, renamed = ([evaluate("oracle", panel=panel, root=tmp_path).folder] for panel in panels)
     (found,) = compare(plain, renamed)
     assert (found.first.perturbations, found.second.perturbations) == ((), ("rename",))
@@ -114,9 +114,9 @@ def test_seeds_of_perturbations_are_reported(tmp_path: Path) -> None:
 )
 def test_panels_that_differ_in_more_than_wording_have_different_task_hashes(changes: dict[str, object]) -> None:
     one = Panel(name="doors", summary="", parts=(part(),))
-    assert told_otherwise(one, "rename").tasks_hash() == one.tasks_hash()
+    assert perturbed_panel(one, "rename").tasks_hash() == one.tasks_hash()
     other = one.model_copy(update={"parts": (part(**changes),)})
-    assert told_otherwise(other, "rename").tasks_hash() != one.tasks_hash()
+    assert perturbed_panel(other, "rename").tasks_hash() != one.tasks_hash()
 
 
 def test_unknown_measures_are_rejected(play: Callable[..., Path]) -> None:

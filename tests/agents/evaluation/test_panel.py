@@ -15,8 +15,8 @@ from cairn.agents.evaluation.panel import (
     make_panel,
     names,
     open_env,
+    perturbed_panel,
     spread,
-    told_otherwise,
     with_attempts,
     write_panel,
 )
@@ -88,11 +88,11 @@ def test_tasks_of_panels_that_ship_begin_here_as_where_they_were_made(name: str,
 def test_a_perturbed_panel_has_the_same_tasks_and_another_hash(tmp_path: Path) -> None:
     house = {"family": "house", "env": "household", "config": {"size": "tiny"}, "tasks": {"gen-train/000003": ""}}
     plain = make_panel("house", "One task.", [part(**house)])
-    other = told_otherwise(plain, "rename", "paraphrase")
+    other = perturbed_panel(plain, "rename", "paraphrase")
     assert (other.name, other.summary) == ("house.paraphrase-rename", "One task. Perturbed: paraphrase, rename.")
     assert other.parts[0].config == {"size": "tiny", "perturb": {"paraphrase": {}, "rename": {}}}
     assert other.hash == other.content_hash() != plain.hash
-    assert other == told_otherwise(plain, "paraphrase", "rename")
+    assert other == perturbed_panel(plain, "paraphrase", "rename")
     played, before = (_played(each, tmp_path) for each in (other, plain))
     assert played.success
     assert played.turns[0].observation.anchor == before.turns[0].observation.anchor
@@ -101,7 +101,7 @@ def test_a_perturbed_panel_has_the_same_tasks_and_another_hash(tmp_path: Path) -
 
 def test_an_unknown_perturbation_is_rejected_with_a_suggestion(panel: Panel) -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'rename'"):
-        told_otherwise(panel, "renamed")
+        perturbed_panel(panel, "renamed")
 
 
 def test_a_panel_of_more_attempts_is_another(panel: Panel) -> None:
