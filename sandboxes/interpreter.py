@@ -84,25 +84,25 @@ class Interpreter:
         while True:
             results.append(self._session.send_line(json.dumps(message), wall_s=max(1e-3, until - time.monotonic())))
             until += results[-1].waited_s
-            said = _object(results[-1].line)
-            if "call" not in said or results[-1].limit is not None:
-                return self._ended(results, said, is_fresh)
+            reply = _object(results[-1].line)
+            if "call" not in reply or results[-1].limit is not None:
+                return self._ended(results, reply, is_fresh)
             room -= len(results[-1].stdout) + len(results[-1].stderr)
             if room < 0:
                 return self._cut(results, "output", is_fresh)
             asked = time.monotonic()
             if asked >= until:  # each of its turns may be too short to be interrupted
                 return self._cut(results, "wall", is_fresh)
-            message = self._answer(said)
+            message = self._answer(reply)
             until += time.monotonic() - asked
 
-    def _ended(self, results: list[Result], said: Mapping[str, Any], is_fresh: bool) -> Cell:
+    def _ended(self, results: list[Result], reply: Mapping[str, Any], is_fresh: bool) -> Cell:
         last = results[-1]
         if last.line is None:
             self._is_open = False
-        elif "done" not in said:  # the cell has written to the connection
+        elif "done" not in reply:  # the cell has written to the connection
             self.forget()
-        error = said.get("done") if last.line is not None else _how_it_ended(last)
+        error = reply.get("done") if last.line is not None else _how_it_ended(last)
         return Cell(
             stdout=b"".join(result.stdout for result in results),
             stderr=b"".join(result.stderr for result in results),
@@ -122,8 +122,8 @@ class Interpreter:
             is_fresh=is_fresh,
         )
 
-    def _answer(self, said: Mapping[str, Any]) -> dict[str, Any]:  # Any: JSON
-        name, arguments = said["call"], said.get("arguments")
+    def _answer(self, reply: Mapping[str, Any]) -> dict[str, Any]:  # Any: JSON
+        name, arguments = reply["call"], reply.get("arguments")
         if self._on_call is None or not isinstance(name, str) or not isinstance(arguments, dict):
             return {"error": "there is nobody to call"}
         try:

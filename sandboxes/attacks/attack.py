@@ -41,12 +41,12 @@ def attacks() -> tuple[Attack, ...]:
 def _read(path: Path) -> Attack:
     source = path.read_text()
     name, _, aim = (ast.get_docstring(ast.parse(source)) or "").removesuffix(".").partition(": ")
-    said = dict(_SETTING.findall(source))
+    settings = dict(_SETTING.findall(source))
     return Attack(
         name=name,
         aim=aim,
         source=source,
-        limits=frozenset(said.get("limits", "").split()),
-        wall_s=float(said.get("wall_s", 2)),
-        open_to=frozenset(said.get("open to", "").split()),
+        limits=frozenset(settings.get("limits", "").split()),
+        wall_s=float(settings.get("wall_s", 2)),
+        open_to=frozenset(settings.get("open to", "").split()),
     )

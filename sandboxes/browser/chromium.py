@@ -125,7 +125,7 @@ def _explained(path: str, message: str) -> CairnError:
     """
     written = [line.partition("[err] ")[2] for line in message.splitlines() if "[err] " in line]
     for line in written:
-        if any(told in line for told in _NO_SANDBOX):
+        if any(phrase in line for phrase in _NO_SANDBOX):
             return ConfigError(
                 f"{path} cannot have its own sandbox here: {line:.300}. Let it make user namespaces (in Docker: a "
                 "seccomp profile that allows them), or set chromium_sandbox to false: faults of Chromium are not "

@@ -71,7 +71,7 @@ class Frames:
     async def _make(self, how: dict[str, Any]) -> dict[str, Any]:  # Any: of Chromium's protocol
         if self._makes:
             try:
-                return await self._told(how)
+                return await self._send(how)
             except PlaywrightError as error:
                 if _UNKNOWN not in error.message:
                     raise
@@ -79,7 +79,7 @@ class Frames:
         await self._wait()
         return {}
 
-    async def _told(self, how: dict[str, Any]) -> dict[str, Any]:  # Any: of Chromium's protocol
+    async def _send(self, how: dict[str, Any]) -> dict[str, Any]:  # Any: of Chromium's protocol
         """Return Chromium's answer.
 
         Holds the lock until it arrives, even if the caller stops waiting.

@@ -22,7 +22,7 @@ from cairn.core.server_socket import listen
 Scope = MutableMapping[str, Any]  # Any: ASGI's
 Site = Callable[[Scope, Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[None]]], Awaitable[None]]
 _CACHE = b"cache-control"
-_TOLD = 50  # number of refusals that are recorded
+_MOST_RECORDED = 50  # number of refusals that are recorded
 
 
 class Gate:
@@ -86,19 +86,19 @@ class Gate:
         try:
             path = target.path or "/"
             place = {"path": unquote(path), "raw_path": path.encode("latin-1"), "server": (target.netloc, 80)}
-            await site({**scope, **place}, receive, lambda message: send(self._told_to_keep(message, host)))
+            await site({**scope, **place}, receive, lambda message: send(self._with_cache_header(message, host)))
         finally:
             self.num_open -= 1
 
     async def _refuse(self, what: str, send: Any) -> None:  # Any: ASGI's
         self.num_refused += 1
-        if len(self.refused) < _TOLD:
+        if len(self.refused) < _MOST_RECORDED:
             self.refused.append(what[:200])
         head = [(b"content-type", b"text/plain; charset=utf-8"), (_CACHE, b"no-store")]
         await send({"type": "http.response.start", "status": 403, "headers": head})
         await send({"type": "http.response.body", "body": b"This address cannot be reached from here."})
 
-    def _told_to_keep(self, message: Scope, host: str) -> Scope:
+    def _with_cache_header(self, message: Scope, host: str) -> Scope:
         """Return a part of a response.
 
         It is marked `no-store` unless it is immutable and its site is still registered.

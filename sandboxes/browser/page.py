@@ -122,7 +122,7 @@ class BrowserPage:
 
         They belong to the last lease.
         """
-        await self._all_told()
+        await self._wait_for_requested_tabs()
         self._refuse(self._coming, "a tab of the last lease")
         self._coming = []
         if self._closing:
@@ -133,7 +133,7 @@ class BrowserPage:
         for tab in list(self.tabs):
             await tab.advance(milliseconds)
         for _ in range(_MOST_ROUNDS):
-            await self._all_told()
+            await self._wait_for_requested_tabs()
             await self._take_in()
         self._refuse(self._coming, _TOO_MANY)
         self._coming = []
@@ -194,7 +194,7 @@ class BrowserPage:
         else:
             self._coming.append(driven)
 
-    async def _all_told(self) -> None:
+    async def _wait_for_requested_tabs(self) -> None:
         """Wait for requested tabs that Playwright has not reported yet.
 
         The wait is limited, because some browsers refuse some tabs by themselves.
@@ -237,8 +237,8 @@ class BrowserPage:
 
     async def _add(self, driven: Driven) -> None:
         session = await self.context.new_cdp_session(driven)
-        session.on("Page.windowOpen", lambda told: self._asked.append(told["userGesture"]))
-        session.on("Page.frameNavigated", lambda told: self._shows(told["frame"]["url"]))
+        session.on("Page.windowOpen", lambda event: self._asked.append(event["userGesture"]))
+        session.on("Page.frameNavigated", lambda event: self._shows(event["frame"]["url"]))
         tab = Tab(driven, session, self.clipboard, self.notice, lambda: self.gate.num_open > 0, self._framing)
         self.tabs.append(tab)
         driven.on("close", lambda _: self._gone(tab))

@@ -56,8 +56,8 @@ class ScriptWorld:
             self.end()
             answer = await self._run(frame, script, source)
         if "exceptionDetails" in answer:
-            told = answer["exceptionDetails"].get("exception", {}).get("description", "without a word")
-            raise SandboxFailure(f"A page of the browser cannot be read: {told:.300}")
+            description = answer["exceptionDetails"].get("exception", {}).get("description", "without a word")
+            raise SandboxFailure(f"A page of the browser cannot be read: {description:.300}")
         value = answer["result"].get("value")
         return None if value is None else json.loads(value)
 

@@ -104,8 +104,8 @@ class Tab:
         self._cdp.on("Emulation.virtualTimeBudgetExpired", lambda _: self._rested.set())
         self._cdp.on("Page.frameNavigated", self._has_navigated)
         self._cdp.on("Page.frameRequestedNavigation", self._asks_to_leave)
-        self._cdp.on("Page.frameStartedLoading", lambda told: self._loads(told, is_loading=True))
-        self._cdp.on("Page.frameStoppedLoading", lambda told: self._loads(told, is_loading=False))
+        self._cdp.on("Page.frameStartedLoading", lambda event: self._loads(event, is_loading=True))
+        self._cdp.on("Page.frameStoppedLoading", lambda event: self._loads(event, is_loading=False))
         self.driven.on("dialog", self._dialog)
         self.driven.on("download", self._download)
         self.driven.on("crash", lambda _: self.end("A page of the browser crashed"))
@@ -344,23 +344,23 @@ class Tab:
         except PlaywrightError:  # the document is gone, with its dialog
             pass
 
-    def _has_navigated(self, told: dict[str, Any]) -> None:  # Any: of Chromium's protocol
-        if told["frame"]["id"] != self._frame:
-            self._world.met(told["frame"]["id"])
+    def _has_navigated(self, event: dict[str, Any]) -> None:  # Any: of Chromium's protocol
+        if event["frame"]["id"] != self._frame:
+            self._world.met(event["frame"]["id"])
         else:
-            self._document = told["frame"]["loaderId"]
+            self._document = event["frame"]["loaderId"]
             self._world.end()
-            if told["frame"]["url"] != _EMPTY:
+            if event["frame"]["url"] != _EMPTY:
                 self._world.begin(self._frame)
             self._news.set()
 
-    def _asks_to_leave(self, told: dict[str, Any]) -> None:  # Any: of Chromium's protocol
-        if told["frameId"] == self._frame:
+    def _asks_to_leave(self, event: dict[str, Any]) -> None:  # Any: of Chromium's protocol
+        if event["frameId"] == self._frame:
             self._num_asked += 1
             self._leaves.set()
 
-    def _loads(self, told: dict[str, Any], *, is_loading: bool) -> None:  # Any: of Chromium's protocol
-        if told["frameId"] == self._frame:
+    def _loads(self, event: dict[str, Any], *, is_loading: bool) -> None:  # Any: of Chromium's protocol
+        if event["frameId"] == self._frame:
             self._is_loading = is_loading
 
     async def _until(self, is_so: Callable[[], bool]) -> None:

@@ -62,7 +62,7 @@ class ContainerPlace:
         filter_ = seccomp.program(has_network=has_network, has_memory_files=True, machine=machine)
         self._line = fd_socket.ContainerSocket() if has_network else None
         try:
-            with docker_engine.errors_told():
+            with docker_engine.converted_errors():
                 folder = None if self._line is None else self._line.folder
                 self._id = engine.create_container(**_settings(engine, image, python, limits, runtime, folder))["Id"]
                 asked = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
@@ -88,7 +88,7 @@ class ContainerPlace:
         except (OSError, ValueError, SandboxFailure) as error:
             self._is_gone = True
             raise SandboxLost(
-                f"A container did not answer within {timeout_s:g} s or is gone: {self._stream.said() or error}"
+                f"A container did not answer within {timeout_s:g} s or is gone: {self._stream.error_output() or error}"
             ) from error
 
     def listener(self, port: int) -> socket.socket:
@@ -118,10 +118,10 @@ class ContainerPlace:
 
     def _greet(self, limits: Limits, filter_: bytes) -> None:
         assert self._stream is not None
-        with docker_engine.errors_told():
+        with docker_engine.converted_errors():
             self._stream.send(supervisor_source.modules(), _START_S)
-        told = {"cpu_s", "memory_bytes", "processes", "file_bytes", "disk_bytes", "files", "open_files", "output_bytes"}
-        known: dict[str, Any] = limits.model_dump(include=told)
+        kept = {"cpu_s", "memory_bytes", "processes", "file_bytes", "disk_bytes", "files", "open_files", "output_bytes"}
+        known: dict[str, Any] = limits.model_dump(include=kept)
         known |= {
             "watches_memory": not self._group.limits_memory,
             "watches_processes": not self._group.limits_processes,
@@ -155,7 +155,7 @@ class ContainerPlace:
         until = time.monotonic() + _END_S
         while True:
             try:
-                with docker_engine.errors_told():
+                with docker_engine.converted_errors():
                     state = self._engine.inspect_container(self._id)["State"]
             except docker_engine.EngineError:
                 return False
@@ -182,13 +182,13 @@ class _ContainerGroup(ControlGroup):
 
 def remove(engine: Any, container: str) -> None:
     """Remove a container; a container that is missing or being removed is not an error."""
-    with contextlib.suppress(docker_engine.EngineError), docker_engine.errors_told():
+    with contextlib.suppress(docker_engine.EngineError), docker_engine.converted_errors():
         engine.remove_container(container, force=True, v=True)
 
 
 def remove_left_over(engine: Any) -> None:
     """Remove containers of killed processes of this machine."""
-    with docker_engine.errors_told():
+    with docker_engine.converted_errors():
         found = engine.containers(all=True, filters={"label": [f"cairn.machine={_machine()}"]})
     for container in found:
         if not Path("/proc", container["Labels"]["cairn.owner"]).exists():

@@ -37,7 +37,7 @@ def connect(version: str | None = None) -> Any:
         MissingExtraError: the SDK is not installed.
         EngineError: no engine answers.
     """
-    with errors_told():
+    with converted_errors():
         import docker
 
         return docker.APIClient(version=version or "auto", timeout=TIMEOUT_S, **docker.utils.kwargs_from_env())
@@ -50,7 +50,7 @@ def is_of_this_machine() -> bool:
 
 
 @contextlib.contextmanager
-def errors_told() -> Iterator[None]:
+def converted_errors() -> Iterator[None]:
     """Convert errors of the SDK, of HTTP and of sockets to `EngineError`.
 
     Raises:
@@ -92,7 +92,7 @@ def image_made(engine: Any, folder: Path) -> str:
     tag = f"cairn-sandbox:{digest(folder)[:16]}"
     with _BUILDING:
         if image(engine, tag) is None:
-            with errors_told():
+            with converted_errors():
                 steps = engine.build(path=str(folder), tag=tag, rm=True, forcerm=True, decode=True)
                 _watch_build(steps, folder)
     return tag
@@ -105,7 +105,7 @@ def image(engine: Any, name: str) -> Mapping[str, Any] | None:
         EngineError: the engine does not answer.
     """
     try:
-        with errors_told():
+        with converted_errors():
             found: Mapping[str, Any] = engine.inspect_image(name)
             return found
     except NotThere:
@@ -131,11 +131,11 @@ def digest(folder: Path) -> str:
 
 
 def _watch_build(steps: Iterator[Mapping[str, Any]], folder: Path) -> None:
-    said = ""
+    output = ""
     for step in steps:
-        said = (said + str(step.get("stream", "")))[-_SHOWN:]
+        output = (output + str(step.get("stream", "")))[-_SHOWN:]
         if "error" in step:
-            raise EngineError(f"the image of {folder} cannot be made: {step['error']}; before that: {said.strip()}")
+            raise EngineError(f"the image of {folder} cannot be made: {step['error']}; before that: {output.strip()}")
 
 
 def _text(error: Exception) -> str:

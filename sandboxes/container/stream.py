@@ -42,7 +42,7 @@ class Attached:
                 parts += self._received(min(self._left, count - len(parts)), until)
         return bytes(parts)
 
-    def said(self) -> str:
+    def error_output(self) -> str:
         """Return the end of the output on standard error."""
         return self._errors.decode("utf-8", "replace").strip()
 

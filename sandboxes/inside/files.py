@@ -71,9 +71,9 @@ def remove(root: str, path: str) -> None:
 def entries(root: str, max_files: int) -> list[tuple[str, str, int, int, str]]:
     """Return (path, kind, size, mode, link target) of all entries of a folder, sorted by path."""
     found: list[tuple[str, str, int, int, str]] = []
-    waiting = [""]
-    while waiting:
-        prefix = waiting.pop()
+    pending = [""]
+    while pending:
+        prefix = pending.pop()
         with _opened(root, prefix) as folder:
             for name in os.listdir(folder):
                 path = f"{prefix}/{name}" if prefix else name
@@ -86,7 +86,7 @@ def entries(root: str, max_files: int) -> list[tuple[str, str, int, int, str]]:
                 if kind == "folder":
                     if path.count("/") >= MAX_DEPTH:
                         raise Refused(f"folders more than {MAX_DEPTH} levels deep")
-                    waiting.append(path)
+                    pending.append(path)
     return sorted(found)
 
 

@@ -58,7 +58,7 @@ class ProcessTable:
         self.shut()
         self.opened = self._start(talks=True, **what)
 
-    def talk(self, said: bytes, wall_s: float) -> tuple[dict[str, Any], bytes]:
+    def talk(self, payload: bytes, wall_s: float) -> tuple[dict[str, Any], bytes]:
         """Send a line to the open program; return its output, and its next line or its end."""
         program = self.opened
         if program is None:
@@ -70,7 +70,7 @@ class ProcessTable:
         def has_answered() -> bool:
             return bool(program.has_line or program.has_ended)
 
-        limit = program.pump(bytearray(said), self.watch, has_answered)
+        limit = program.pump(bytearray(payload), self.watch, has_answered)
         if limit == "wall":
             os.kill(program.pid, signal.SIGINT)  # interrupted, so that it may keep its state
             self.watch.allow(_PATIENCE_S, self.watch.cpu_s())

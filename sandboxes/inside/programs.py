@@ -81,12 +81,12 @@ class Program:
         """Whether its process has ended."""
         return self.status is not None
 
-    def pump(self, said: bytearray, counted: watch.Watch, is_done: Callable[[], bool]) -> str | None:
+    def pump(self, payload: bytearray, counted: watch.Watch, is_done: Callable[[], bool]) -> str | None:
         """Transfer data until `is_done`; return the limit that was reached before, if any.
 
         If `is_done` holds after a timeout was detected, the program was in time: this process had no processor.
         """
-        self._listen(bool(said))
+        self._listen(bool(payload))
         is_late = False
         while not is_done():
             if is_late:
@@ -98,7 +98,7 @@ class Program:
                     return limit
             pause = 0.0 if is_late else min(counted.until, counted.look_at) - time.monotonic()
             for fd, _ in self.poll.poll(max(0.0, pause) * 1000 + 0.5):
-                self._carry(fd, said)
+                self._carry(fd, payload)
             if any(len(data) > self.most for data in (*self.out.values(), self.lines)):
                 return "output"
         return None
@@ -148,7 +148,7 @@ class Program:
         elif self.stdin is not None:
             self.poll.register(self.stdin, select.POLLOUT)
 
-    def _carry(self, fd: int, said: bytearray) -> None:
+    def _carry(self, fd: int, payload: bytearray) -> None:
         if fd == self.handle:
             self._reap()
             self.poll.unregister(fd)
@@ -158,21 +158,21 @@ class Program:
             if not data:
                 self.poll.unregister(fd)
         elif self.control is not None:
-            self._say(self.control, said)
+            self._send(self.control, payload)
             self._hear(self.control)
         else:
-            self._feed(fd, said)
+            self._feed(fd, payload)
 
-    def _say(self, control: socket.socket, said: bytearray) -> None:
-        if not said:
+    def _send(self, control: socket.socket, payload: bytearray) -> None:
+        if not payload:
             return
         try:
-            del said[: control.send(said[:_PART], socket.MSG_DONTWAIT)]
+            del payload[: control.send(payload[:_PART], socket.MSG_DONTWAIT)]
         except BlockingIOError:
             return
         except OSError:
-            said.clear()  # its end is closed, or the process has ended
-        if not said:
+            payload.clear()  # its end is closed, or the process has ended
+        if not payload:
             self.poll.modify(control.fileno(), select.POLLIN)
 
     def _hear(self, control: socket.socket) -> None:
@@ -186,12 +186,12 @@ class Program:
         if not data:
             self.poll.unregister(control.fileno())
 
-    def _feed(self, fd: int, said: bytearray) -> None:
+    def _feed(self, fd: int, payload: bytearray) -> None:
         try:
-            del said[: os.write(fd, said[:4096])]  # a pipe that polls as writable accepts this many bytes
+            del payload[: os.write(fd, payload[:4096])]  # a pipe that polls as writable accepts this many bytes
         except BrokenPipeError:
-            said.clear()
-        if not said:
+            payload.clear()
+        if not payload:
             self.poll.unregister(fd)
             os.close(fd)
             self.stdin = None

@@ -210,11 +210,11 @@ def _descendants(of: int, parents: dict[int, int]) -> set[int]:
     for pid, parent in parents.items():
         children.setdefault(parent, []).append(pid)
     found: set[int] = set()
-    waiting = [of]
-    while waiting:
-        new = children.get(waiting.pop(), [])
+    pending = [of]
+    while pending:
+        new = children.get(pending.pop(), [])
         found.update(new)
-        waiting += new
+        pending += new
     return found
 
 

@@ -168,8 +168,8 @@ def _namespaces_refused() -> str | None:
         user.release()
     if tried.returncode == 0:
         return None
-    said = tried.stderr.decode("utf-8", "replace").strip()[:200]
-    return f"this machine lets us make no namespaces ({said}); use the sandbox 'landlock', or 'docker'"
+    stderr = tried.stderr.decode("utf-8", "replace").strip()[:200]
+    return f"this machine lets us make no namespaces ({stderr}); use the sandbox 'landlock', or 'docker'"
 
 
 SANDBOX = Bubblewrap

@@ -104,7 +104,7 @@ class Docker(Sandbox):
 
     def _lacking(self, engine: Any) -> str | None:
         """Return the missing feature or image of the engine, or None."""
-        with docker_engine.errors_told():
+        with docker_engine.converted_errors():
             runtimes = engine.info()["Runtimes"] if self._config.gvisor else {}
         if self._config.gvisor and _RUNTIME not in runtimes:
             return (

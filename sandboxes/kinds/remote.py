@@ -124,11 +124,11 @@ class RemotePlace:
         if answer.status != 201:
             raise SandboxFailure(client.refused(answer))
         try:
-            told = json.loads(answer.body)
-            self.home = str(told["home"])
-            self.env: Mapping[str, str] = {str(key): str(value) for key, value in told["env"].items()}
-            self._path, self._idle_s = f"/sessions/{told['id']}", float(told["idle_s"])
-            self._max_body = int(told["max_body_bytes"])
+            data = json.loads(answer.body)
+            self.home = str(data["home"])
+            self.env: Mapping[str, str] = {str(key): str(value) for key, value in data["env"].items()}
+            self._path, self._idle_s = f"/sessions/{data['id']}", float(data["idle_s"])
+            self._max_body = int(data["max_body_bytes"])
         except (ValueError, KeyError, TypeError, AttributeError):
             raise SandboxFailure(f"{client.config.url}: expected a session, got {answer.body!r:.100}") from None
 
@@ -230,10 +230,10 @@ class RemoteClient:
     def refused(self, answer: RemoteAnswer) -> str:
         """Return the message of an answer that refuses a request."""
         try:
-            said = str(json.loads(answer.body)["error"])
+            message = str(json.loads(answer.body)["error"])
         except (ValueError, KeyError, TypeError):
-            said = answer.body.decode("utf-8", "replace")
-        return f"{self.config.url}: status {answer.status}: {printable(said[:_SHOWN])}"
+            message = answer.body.decode("utf-8", "replace")
+        return f"{self.config.url}: status {answer.status}: {printable(message[:_SHOWN])}"
 
     def close(self) -> None:
         """Close all connections."""

@@ -113,9 +113,9 @@ class LocalPlace:
             for pid in _family(self._process.pid):  # before any program runs
                 self._group.add(pid)
         except (SandboxFailure, OSError) as error:
-            said = self._said()
+            output = self._error_output()
             self.close()
-            raise SandboxFailure(f"A sandbox did not start: {said or error}") from error
+            raise SandboxFailure(f"A sandbox did not start: {output or error}") from error
         except BaseException:  # an interrupt: the process must not be left behind; raised again
             self.close()
             raise
@@ -201,7 +201,7 @@ class LocalPlace:
             parts += part
         return bytes(parts)
 
-    def _said(self) -> str:
+    def _error_output(self) -> str:
         """Return the launcher's error output."""
         self._kill()
         with contextlib.suppress(OSError, ValueError, subprocess.TimeoutExpired):  # a child may hold the pipe

@@ -30,7 +30,7 @@ _NO_FILES_S = 0.1  # delay if this process can open no more files
 _END_S = 5.0  # for sending a refusal
 _FAULT_S = 30.0  # for steps that take no time, after which the thread must be stuck
 _PART, _MOST_HEAD, _MOST_LEFT = 1 << 16, 1 << 16, 16 << 20
-_TOLD = 20  # refusals that are reported individually
+_MOST_RECORDED = 20  # refusals that are reported individually
 
 
 class Gateway:
@@ -53,9 +53,9 @@ class Gateway:
     def refused(self) -> tuple[int, tuple[str, ...]]:
         """Return the number of refusals since the last call, and the first different ones in words."""
         with self._lock:
-            told = self._num_refused, tuple(self._refused)
+            refusals = self._num_refused, tuple(self._refused)
             self._num_refused, self._refused = 0, []
-        return told
+        return refusals
 
     def end_connections(self) -> None:
         """End all connections of ended programs, including those not yet accepted.
@@ -136,7 +136,7 @@ class Gateway:
         except proxy.ProxyRefusal as refusal:
             if refusal.is_forbidden:
                 self._count(str(refusal))
-            await _told(reader, writer, refusal.answer)
+            await _send_answer(reader, writer, refusal.answer)
         except (OSError, EOFError):  # one side left, or no data came for too long: no one to answer
             pass
         finally:
@@ -201,11 +201,11 @@ class Gateway:
     def _count(self, refusal: str) -> None:
         with self._lock:
             self._num_refused += 1
-            if len(self._refused) < _TOLD and refusal not in self._refused:
+            if len(self._refused) < _MOST_RECORDED and refusal not in self._refused:
                 self._refused.append(refusal)
 
 
-async def _told(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answer: bytes) -> None:
+async def _send_answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answer: bytes) -> None:
     """Send the answer, and read the rest of the request: closing earlier would lose the answer."""
     with contextlib.suppress(OSError):
         async with asyncio.timeout(_END_S):

@@ -29,8 +29,8 @@ def token(given: str | None, file: str | None) -> str:
             return _sound(Path(file).read_text(encoding="utf-8"), file)
         except (OSError, UnicodeDecodeError) as error:
             raise CairnError(f"Cannot read the sandbox token in {file!r}: {error}; {_MAKE_ONE}") from None
-    if (said := os.environ.get(TOKEN_ENV)) is not None:
-        return _sound(said, TOKEN_ENV)
+    if (value := os.environ.get(TOKEN_ENV)) is not None:
+        return _sound(value, TOKEN_ENV)
     raise CairnError(f"A sandbox token is needed, in a file or in the variable {TOKEN_ENV}; {_MAKE_ONE}")
 
 

@@ -122,8 +122,8 @@ class SandboxServer:
             self._num_starting -= 1
         name = secrets.token_urlsafe(16)
         self._sessions[name] = _Held(place, limits)
-        told = {"idle_s": self._config.idle_s, "max_body_bytes": self._max_body}
-        return JSONResponse({"id": name, "home": place.home, "env": dict(place.env), **told}, 201)
+        settings = {"idle_s": self._config.idle_s, "max_body_bytes": self._max_body}
+        return JSONResponse({"id": name, "home": place.home, "env": dict(place.env), **settings}, 201)
 
     async def request(self, request: Request) -> Response:
         """Forward a message to a session's sandbox process."""
@@ -163,8 +163,8 @@ class SandboxServer:
         try:
             answer, data = place.request(message, blob, timeout_s)
         except SandboxFailure as error:
-            told = {"error": str(error), "is_lost": isinstance(error, SandboxLost)}
-            return JSONResponse(told, 502, _naming(place.limit_hit()))
+            body = {"error": str(error), "is_lost": isinstance(error, SandboxLost)}
+            return JSONResponse(body, 502, _naming(place.limit_hit()))
         return Response(wire.packed(answer, data), 200, _naming(place.limit_hit()), "application/octet-stream")
 
     async def _body(self, request: Request) -> bytes:

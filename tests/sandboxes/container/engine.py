@@ -46,7 +46,7 @@ def make_image(*changes: str, tag: str = IMAGE) -> None:
         EngineError: the engine refuses.
     """
     connection = docker_engine.connect()
-    with contextlib.closing(connection), docker_engine.errors_told():
+    with contextlib.closing(connection), docker_engine.converted_errors():
         name, _, version = tag.partition(":")
         connection.import_image_from_data(_root(), repository=name, tag=version, changes=list(changes))
 
@@ -54,7 +54,11 @@ def make_image(*changes: str, tag: str = IMAGE) -> None:
 def remove_images() -> None:
     """Remove the images of the tests."""
     connection = docker_engine.connect()
-    with contextlib.closing(connection), contextlib.suppress(docker_engine.EngineError), docker_engine.errors_told():
+    with (
+        contextlib.closing(connection),
+        contextlib.suppress(docker_engine.EngineError),
+        docker_engine.converted_errors(),
+    ):
         for name in ("cairn-test", "cairn-sandbox"):
             for image in connection.images(name, quiet=True):
                 connection.remove_image(image, force=True)

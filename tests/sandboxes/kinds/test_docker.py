@@ -450,7 +450,7 @@ def test_frames_are_put_together_and_errors_kept_aside() -> None:
             assert streams.read(1, 5) == b"g"
             with pytest.raises(OSError, match="ended"):
                 streams.read(1, 5)
-            assert streams.said() == "oh no"
+            assert streams.error_output() == "oh no"
 
 
 def test_data_that_does_not_arrive_in_time_raises_an_error() -> None:
