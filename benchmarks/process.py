@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 T = TypeVar("T")
 
 
-def say(text: str) -> None:
+def print_progress(text: str) -> None:
     """Print a progress message of a long benchmark."""
     print(text, file=sys.stderr, flush=True)
 

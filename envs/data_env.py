@@ -54,13 +54,13 @@ class QuestionEnv(RowsEnv):
     def start(self, task_id: str, rng: random.Random) -> str:
         """Return the instruction, if any, and the question."""
         self._row = self.rows[task_id]
-        self._said: list[str] = []
+        self._answers: list[str] = []
         asked = str(self._row[self.questions.question])
         return f"{self.questions.instruction}\n\n{asked}" if self.questions.instruction else asked
 
     def act(self, action: str) -> Outcome:
         """Score an answer; the last turn's score counts."""
-        self._said.append(action)
+        self._answers.append(action)
         found = self._read(without_thoughts(action))
         score, channels = (0.0, {}) if found is None else self._scored(found)
         absent = dict.fromkeys(self.questions.scorer.channels, 0.0)
@@ -77,7 +77,7 @@ class QuestionEnv(RowsEnv):
 
     def state(self) -> bytes:
         """Return the answers so far."""
-        return json.dumps(self._said).encode()
+        return json.dumps(self._answers).encode()
 
     def oracle_action(self, name: str) -> str:
         """Return the row's own answer in the expected format."""

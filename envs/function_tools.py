@@ -113,8 +113,8 @@ def function_tool(function: Function, *, has_world: bool = False) -> FunctionToo
     for argument, each in schema.setdefault("properties", {}).items():
         if texts.get(argument):
             each.setdefault("description", " ".join(texts[argument].split()))
-    told = "\n\n".join(filter(None, (parsed.short_description, parsed.long_description)))
-    body = {"name": name, "description": told or name, "parameters": schema}
+    description = "\n\n".join(filter(None, (parsed.short_description, parsed.long_description)))
+    body = {"name": name, "description": description or name, "parameters": schema}
     return FunctionTool(
         name=name,
         schema={"type": "function", "function": body},

@@ -156,12 +156,12 @@ class JudgeServer:
             text = json.loads(reply)["choices"][0]["message"]["content"]
         except (ValueError, LookupError, TypeError, RecursionError):
             raise _Retryable(f"{self.url}: expected a chat completion, got {printable(str(reply[:_SHOWN]))}") from None
-        said = _THOUGHT.sub("", text if isinstance(text, str) else "")
-        grades = re.findall(rf"grade[ ]+{mark}[ ]*:[ *_]*(-?\d{{1,9}}(?:\.\d{{1,9}})?)", said)
+        answer = _THOUGHT.sub("", text if isinstance(text, str) else "")
+        grades = re.findall(rf"grade[ ]+{mark}[ ]*:[ *_]*(-?\d{{1,9}}(?:\.\d{{1,9}})?)", answer)
         if not grades or not 0 <= float(grades[-1]) <= self.scale:
             raise _Retryable(
                 f"expected a line 'grade {mark}: N' with N from 0 to {self.scale:g} in the reply (do its tokens "
-                f"suffice?), got {printable(said[-_SHOWN:])!r}"
+                f"suffice?), got {printable(answer[-_SHOWN:])!r}"
             )
         return float(grades[-1]) / self.scale
 

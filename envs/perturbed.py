@@ -45,15 +45,15 @@ class Perturbed(TextEnv):
         gymnasium.Env.reset(self, seed=seed)  # required by Gymnasium's contract; the generator is not used
         text, info = self.plain.reset(seed=seed, options=options)
         self._begin(info["task_id"])
-        return self._told(text), self._as_told(info)
+        return self._perturbed_text(text), self._perturbed_info(info)
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Execute one action; see `TextEnv.step`."""
         if isinstance(action, str):  # the plain environment rejects anything else
-            action = _changed(lambda call: self._each(lambda said, by: by.to_env(said), call, backwards=True), action)
+            action = _changed(lambda call: self._each(lambda value, by: by.to_env(value), call, backwards=True), action)
         text, reward, terminated, truncated, info = self.plain.step(action)
         self._follow()
-        return self._told(text), reward, terminated, truncated, self._as_told(info)
+        return self._perturbed_text(text), reward, terminated, truncated, self._perturbed_info(info)
 
     def admissible(self) -> tuple[str, ...] | None:
         """Return the perturbed admissible actions."""
@@ -66,7 +66,7 @@ class Perturbed(TextEnv):
 
     def oracle(self, name: str | None = None) -> str:
         """Return the named oracle's next action, perturbed."""
-        return _changed(lambda call: self._each(lambda said, by: by.to_agent(said), call), self.plain.oracle(name))
+        return _changed(lambda call: self._each(lambda value, by: by.to_agent(value), call), self.plain.oracle(name))
 
     def snapshot(self) -> tuple[Any, ...]:  # Any: the environment's own format
         """Return a snapshot of the episode for `restore`."""
@@ -136,16 +136,16 @@ class Perturbed(TextEnv):
         plain = self.plain
         self.task_id, self.turn, self.turn_limit = plain.task_id, plain.turn, plain.turn_limit
 
-    def _told(self, text: str) -> str:
-        self._shown = self._each(lambda told, by: by.text(told), text)
+    def _perturbed_text(self, text: str) -> str:
+        self._shown = self._each(lambda value, by: by.text(value), text)
         return self._shown
 
-    def _as_told(self, info: dict[str, Any]) -> dict[str, Any]:
-        results = tuple(self._each(lambda told, by: by.text(told), text) for text in info["results"])
+    def _perturbed_info(self, info: dict[str, Any]) -> dict[str, Any]:
+        results = tuple(self._each(lambda value, by: by.text(value), text) for text in info["results"])
         return {**info, "admissible_actions": self.admissible(), "tools": self.tools(), "results": results}
 
-    def _each(self, change: Callable[[T, Perturbation], T], told: T, *, backwards: bool = False) -> T:
-        return reduce(change, self._perturbations[:: -1 if backwards else 1], told)
+    def _each(self, change: Callable[[T, Perturbation], T], value: T, *, backwards: bool = False) -> T:
+        return reduce(change, self._perturbations[:: -1 if backwards else 1], value)
 
 
 def _changed(change: Callable[[str], str], action: str) -> str:

@@ -50,8 +50,8 @@ def close(env: TextEnv) -> None:
     try:
         env.close()
     except (Exception, SystemExit) as error:  # noqa: BLE001  (the boundary to foreign code)
-        told = f"Environment {env.meta.name!r} failed to close: {type(error).__name__}: {error}"
-        warnings.warn(told, CairnWarning, stacklevel=2)
+        message = f"Environment {env.meta.name!r} failed to close: {type(error).__name__}: {error}"
+        warnings.warn(message, CairnWarning, stacklevel=2)
 
 
 def declared(env_id: str, settings: Mapping[str, Any]) -> EnvMeta:  # Any: the environment's Config validates them

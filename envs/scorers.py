@@ -87,7 +87,7 @@ def exact(*, normalise: bool = True) -> Scorer:
             raise ValueError("it is empty")
 
     return Scorer(
-        score=lambda said, row, gold: same(said) in {same(text) for text in _golds(gold)},
+        score=lambda answer, row, gold: same(answer) in {same(text) for text in _golds(gold)},
         check=check,
         write=lambda gold: _golds(gold)[0],
     )
@@ -102,8 +102,8 @@ def number(*, tol_abs: float = 0.0, tol_rel: float = 1e-6) -> Scorer:
     fraction; a per cent sign only matters if the row's answer has one.
     """
 
-    def score(said: str, row: Row, gold: Any) -> bool:
-        found, wanted = read_number(said), read_number(str(gold))
+    def score(answer: str, row: Row, gold: Any) -> bool:
+        found, wanted = read_number(answer), read_number(str(gold))
         if found is None or wanted is None:
             return False
         if wanted[1] != found[1] and wanted[1]:
@@ -129,11 +129,11 @@ def choice(letters: str = "ABCD") -> Scorer:
     stated = re.compile(rf"(?:(?i:\banswer|\bantwort|\bchoice|\boption)(?:\s+is|\s+ist)?\s*[:=]?|\\boxed\{{){mark}")
     whole = re.compile(rf"{mark}[\s*_.)}}\]$:]*\Z")
 
-    def read(said: str) -> str | None:
-        found = stated.findall(said)
+    def read(answer: str) -> str | None:
+        found = stated.findall(answer)
         if found:
             return str(found[-1]).upper()
-        alone = whole.match(said.strip())
+        alone = whole.match(answer.strip())
         return None if alone is None else alone.group(1).upper()
 
     def check(gold: Any) -> None:
@@ -141,7 +141,7 @@ def choice(letters: str = "ABCD") -> Scorer:
             raise ValueError(f"it is not one of {letters}")
 
     return Scorer(
-        score=lambda said, row, gold: read(said) == str(gold).strip().upper(),
+        score=lambda answer, row, gold: read(answer) == str(gold).strip().upper(),
         check=check,
         write=lambda gold: str(gold).strip().upper(),
     )
@@ -154,9 +154,9 @@ def pattern(text: str, *, group: int = 0) -> Scorer:
     """
     compiled = regex.compile(text)
 
-    def score(said: str, row: Row, gold: Any) -> bool:
+    def score(answer: str, row: Row, gold: Any) -> bool:
         try:
-            found = [match.group(group) for match in compiled.finditer(said, timeout=_PATTERN_S)]
+            found = [match.group(group) for match in compiled.finditer(answer, timeout=_PATTERN_S)]
         except TimeoutError:
             return False
         return bool(found) and found[-1] == str(gold)
@@ -169,7 +169,7 @@ def function(score: Callable[[str, Row], Score], *, channels: Sequence[str] = ()
 
     The function returns a score from 0 to 1, or a pair with the measurements named in `channels`.
     """
-    return Scorer(score=lambda said, row, gold: score(said, row), channels=tuple(channels), needs_answer=False)
+    return Scorer(score=lambda answer, row, gold: score(answer, row), channels=tuple(channels), needs_answer=False)
 
 
 def judge(
@@ -213,9 +213,9 @@ def judge(
         extra=extra or {},
     )
 
-    def score(said: str, row: Row, gold: Any) -> float:
+    def score(answer: str, row: Row, gold: Any) -> float:
         reference = {} if gold is None else {"reference": "\n".join(_golds(gold))}
-        return server.grade(prompt, {**{each: str(row[each]) for each in columns}, **reference, "answer": said})
+        return server.grade(prompt, {**{each: str(row[each]) for each in columns}, **reference, "answer": answer})
 
     return Scorer(score=score, columns=tuple(columns), needs_answer=False, longest_s=server.longest_s)
 

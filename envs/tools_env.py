@@ -88,8 +88,8 @@ class ToolsEnv(RowsEnv):
         self._row = self.rows[task_id]
         design = self.design
         self._world = None if design.world is None else design.world()
-        said = None if design.reset is None else self._user(design.reset, "reset", rng=rng)
-        asked = str(self._row[design.question]) if said is None else str(said)
+        first = None if design.reset is None else self._user(design.reset, "reset", rng=rng)
+        asked = str(self._row[design.question]) if first is None else str(first)
         tools = "\n".join(json.dumps(tool["function"], ensure_ascii=False) for tool in self._schemas)
         listed = f'Tools, called as {{"name": ..., "arguments": {{...}}}}:\n{tools}' if self._shows_tools else ""
         return "\n\n".join(filter(None, (design.instruction, listed, asked)))
@@ -137,10 +137,10 @@ class ToolsEnv(RowsEnv):
     def oracle_action(self, name: str) -> str:
         """Return the action of the user's oracle: a call, a list of calls, or the final answer."""
         assert self.design.oracle is not None  # otherwise no oracle is declared
-        said = self._user(self.design.oracle, "oracle", turn=self.turn)
-        if not isinstance(said, str):
-            return json.dumps(said, ensure_ascii=False)
-        return said if self.meta.takes_text else json.dumps({"name": ANSWER, "arguments": {TEXT: said}})
+        action = self._user(self.design.oracle, "oracle", turn=self.turn)
+        if not isinstance(action, str):
+            return json.dumps(action, ensure_ascii=False)
+        return action if self.meta.takes_text else json.dumps({"name": ANSWER, "arguments": {TEXT: action}})
 
     def close(self) -> None:
         """Close the world, if it has `close`, and the event loop of asynchronous tools."""

@@ -58,8 +58,8 @@ class WrappedEnv(TextEnv):
         self._env.unwrapped.np_random = np.random.default_rng(rng.getrandbits(64))
         self._history, self._return, self._is_won = b"", 0.0, False
         shown = self._text(observation)
-        told = (self.wrapping.instruction, self._actions.legend, shown)
-        return "\n\n".join(part for part in told if part)
+        parts = (self.wrapping.instruction, self._actions.legend, shown)
+        return "\n\n".join(part for part in parts if part)
 
     def act(self, action: str) -> Outcome:
         """Execute an action; an unknown one has no effect and returns the list of actions."""
@@ -314,7 +314,7 @@ def _actions_of(env: Env, given: Sequence[str] | Mapping[str, Any] | Callable[[s
     ):
         return _numbers(space)
     if isinstance(space, spaces.Text):
-        return Actions(read=lambda said: _member(space, said, said))
+        return Actions(read=lambda text: _member(space, text, text))
     raise ConfigError(f"{type(space).__name__} has no words by default: give actions=, a function of the text")
 
 
@@ -324,9 +324,9 @@ def _named(actions: Mapping[str, Any], start: int | None = None) -> Actions:
         known = {**{str(start + number): start + number for number in range(len(actions))}, **known}
     listed = ", ".join(list(actions)[:_MOST_LISTED])
 
-    def read(said: str) -> Any:
-        if (word := _fold(said)) not in known:
-            raise ValueError(f"There is no action {said[:80]!r}.")
+    def read(text: str) -> Any:
+        if (word := _fold(text)) not in known:
+            raise ValueError(f"There is no action {text[:80]!r}.")
         return known[word]
 
     return Actions(read=read, names=tuple(actions), legend=f"Actions: {listed}.")
@@ -336,23 +336,23 @@ def _numbers(space: Any) -> Actions:  # Any: a space of numbers
     count = int(np.prod(space.shape))
     kind = float if isinstance(space, spaces.Box) else int
 
-    def read(said: str) -> Any:
+    def read(text: str) -> Any:
         try:
-            values = [kind(word) for word in said.replace(",", " ").split()]
+            values = [kind(word) for word in text.replace(",", " ").split()]
         except ValueError:
-            raise ValueError(f"{said[:80]!r} is not {count} numbers.") from None
+            raise ValueError(f"{text[:80]!r} is not {count} numbers.") from None
         if len(values) != count:
-            raise ValueError(f"{said[:80]!r} is not {count} numbers.")
-        return _member(space, np.array(values, space.dtype).reshape(space.shape), said)
+            raise ValueError(f"{text[:80]!r} is not {count} numbers.")
+        return _member(space, np.array(values, space.dtype).reshape(space.shape), text)
 
     bounds = f" within {space.low.min():g} and {space.high.max():g}" if isinstance(space, spaces.Box) else ""
     sizes = f" below {' '.join(map(str, np.ravel(space.nvec)))}" if isinstance(space, spaces.MultiDiscrete) else ""
     return Actions(read=read, legend=f"An action is {count} numbers{bounds}{sizes}, separated by blanks.")
 
 
-def _member(space: gymnasium.Space[Any], action: Any, said: str) -> Any:
+def _member(space: gymnasium.Space[Any], action: Any, text: str) -> Any:
     if not space.contains(action):
-        raise ValueError(f"{said[:80]!r} is not a possible action.")
+        raise ValueError(f"{text[:80]!r} is not a possible action.")
     return action
 
 

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from cairn.agents.evaluation.panel import spread
 from cairn.benchmarks.envs._gui_speed import end, made
 from cairn.benchmarks.outcome import Row, row
-from cairn.benchmarks.process import in_fresh_process, say
+from cairn.benchmarks.process import in_fresh_process, print_progress
 from cairn.core.errors import EpisodeFailure
 from cairn.envs.gui.browsing import GuiEnv
 from cairn.envs.registry import make
@@ -19,7 +19,7 @@ Policy = Callable[[GuiEnv, random.Random], str]
 _FEW, _QUICK = 120, 3  # tasks per agent, spread over the split
 _AT_ONCE, _AT_RANDOM = 8, 20
 _TRIES = 3
-_TOLD_EVERY_S = 30.0
+_PROGRESS_EVERY_S = 30.0
 _DONE = "send_msg_to_user('Done.')"
 
 
@@ -39,7 +39,7 @@ def rows(env_id: str, most_by_chance: str | None, quick: bool) -> Iterator[Row]:
     ):
         chosen = spread(tasks, _QUICK if quick else count)
         success, score, failed = in_fresh_process(share, env_id, agent, chosen)
-        where = f"{env_id}: {_TOLD[agent]}, of {len(chosen)}"
+        where = f"{env_id}: {_AGENT_LABELS[agent]}, of {len(chosen)}"
         yield row(f"{where}, solved", success, "share", None if quick else bar)
         yield row(f"{where}, score", score, "mean")
         if failed:
@@ -60,8 +60,8 @@ def share(env_id: str, agent: str, tasks: Sequence[str]) -> tuple[float, float, 
                 threads.submit(_play, env, _AGENTS[agent], tasks[place :: len(envs)], found, failed)
                 for place, env in enumerate(envs)
             ]
-            while wait(jobs, _TOLD_EVERY_S).not_done:
-                say(f"{env_id}: {_TOLD[agent]}: {len(found):,} of {len(tasks):,} episodes")
+            while wait(jobs, _PROGRESS_EVERY_S).not_done:
+                print_progress(f"{env_id}: {_AGENT_LABELS[agent]}: {len(found):,} of {len(tasks):,} episodes")
             for job in jobs:
                 job.result()
     finally:
@@ -80,7 +80,7 @@ def _play(
                 break
             except EpisodeFailure as failure:  # an infrastructure failure; repeated ones end the benchmark
                 failed.append(task)
-                say(f"{task}: {failure}")
+                print_progress(f"{task}: {failure}")
                 if tries == _TRIES - 1:
                     raise
 
@@ -110,7 +110,7 @@ def _at_random(env: GuiEnv, rng: random.Random) -> str:
 
 
 _AGENTS: dict[str, Policy] = {"oracle": _oracle, "nothing": _nothing, "random": _at_random}
-_TOLD = {
+_AGENT_LABELS = {
     "oracle": "the oracle",
     "nothing": "the agent that does nothing",
     "random": f"the agent at random for {_AT_RANDOM} turns",

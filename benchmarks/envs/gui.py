@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from cairn.benchmarks.envs import _browsergym, _gui_agents, _gui_speed, _gui_steady
 from cairn.benchmarks.envs._gui_speed import Speed
 from cairn.benchmarks.outcome import Measurement, ResultTable, Row, row
-from cairn.benchmarks.process import in_fresh_process, say
+from cairn.benchmarks.process import in_fresh_process, print_progress
 from cairn.core.errors import CairnError
 from cairn.envs.gui.render_text import CHARS_PER_TOKEN
 from cairn.envs.registry import make
@@ -37,16 +37,16 @@ def measure(quick: bool) -> Measurement:
         except CairnError as error:
             rows.append(row(f"{env_id}: not measured: {error}", None, ""))
             continue
-        say(f"{env_id}: speed, one page and {_PAGES_AT_ONCE}")
+        print_progress(f"{env_id}: speed, one page and {_PAGES_AT_ONCE}")
         speed = in_fresh_process(_gui_speed.measure, env_id, tasks, _PAGES_AT_ONCE, seconds)
         rows += speed_rows(env_id, speed)
         tables.append(speed_table(env_id, speed))
         if env_id == MINIWOB:
             anew = in_fresh_process(_gui_speed.measure, env_id, tasks, _PAGES_AT_ONCE, seconds / 2, False)
             rows += anew_rows(anew)
-            say(f"{env_id}: beside BrowserGym")
+            print_progress(f"{env_id}: beside BrowserGym")
             rows += _beside(speed, quick, seconds)
-        say(f"{env_id}: memory")
+        print_progress(f"{env_id}: memory")
         rows += _gui_steady.rows(env_id, tasks, quick)
         rows += _gui_agents.rows(env_id, "<= 0" if env_id == APPS else None, quick)
     return Measurement(rows=rows, tables=tables)

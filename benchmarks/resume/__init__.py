@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cairn.benchmarks.outcome import Measurement, Row, row
-from cairn.benchmarks.process import say
+from cairn.benchmarks.process import print_progress
 from cairn.core.errors import CairnError
 from cairn.core.store import RunStore
 from cairn.core.store.digest import played
@@ -98,7 +98,7 @@ def _killed(folder: Path, plan: ResumePlan, seconds: float) -> list[Path]:
             process.kill()
             process.wait()
             kills += 1
-            say(f"resume: killed {kills} of {plan.kills} times")
+            print_progress(f"resume: killed {kills} of {plan.kills} times")
         else:
             _check(code, runs[-1], plan)
             runs.append(folder / f"killed-{len(runs)}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 
 from cairn.benchmarks.outcome import Measurement, Row, row
-from cairn.benchmarks.process import in_forked_process, say
+from cairn.benchmarks.process import in_forked_process, print_progress
 from cairn.benchmarks.quickstart import environment, fresh_policy
 from cairn.benchmarks.rollout.episodes import prompts
 from cairn.benchmarks.rollout.ways import Timed, by_backend, by_generate
@@ -25,7 +25,7 @@ def run(quick: bool = False) -> Measurement:
 
 
 def _context(name: str, turns: int) -> list[Row]:
-    say(f"rollout: context {name}")
+    print_progress(f"rollout: context {name}")
     ours, theirs = (in_forked_process(_sample, name, turns, is_ours) for is_ours in (True, False))
     what, bar = CONTEXTS[name]
     where = f"rollout: {what}, {EPISODES} episodes"

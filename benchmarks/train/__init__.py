@@ -12,7 +12,7 @@ from __future__ import annotations
 import tempfile
 
 from cairn.benchmarks.outcome import Measurement, ResultTable, Row, row
-from cairn.benchmarks.process import in_forked_process, say
+from cairn.benchmarks.process import in_forked_process, print_progress
 from cairn.benchmarks.train import side_by_side, utilisation
 from cairn.benchmarks.train.group import PUBLISHED, ways
 from cairn.benchmarks.train.steps import Measured, measure
@@ -33,7 +33,7 @@ def _shared_prefixes(quick: bool) -> tuple[list[Row], list[ResultTable]]:
     lines: list[tuple[str, ...]] = []
     with tempfile.TemporaryDirectory() as folder:
         for context, sequences in in_forked_process(ways, folder, episodes, turns).items():
-            say(f"train: one step of context {context}")
+            print_progress(f"train: one step of context {context}")
             found = {
                 way: in_forked_process(measure, folder, samples, way == "tree", times)
                 for way, samples in sequences.items()

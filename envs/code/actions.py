@@ -144,10 +144,10 @@ def _from_text(name: str, rest: str, body: str) -> dict[str, Any]:  # Any: see C
 
 def _from_json(text: str) -> CodeCall | ToolCallError:
     try:
-        said = json.loads(text)
+        call = json.loads(text)
     except (ValueError, RecursionError) as error:
         return ToolCallError(f"This is no JSON: {error}. Expected an object with name and arguments.")
-    name, arguments = said.get("name"), tool_arguments(said.get("arguments"))
+    name, arguments = call.get("name"), tool_arguments(call.get("arguments"))
     if not isinstance(name, str) or name not in TOOLS:
         return ToolCallError(f"Unknown tool {str(name)[:40]!r}. Tools: {', '.join(TOOLS)}.")
     if isinstance(arguments, str):
@@ -167,9 +167,9 @@ def _checked(name: str, arguments: dict[str, Any]) -> CodeCall | ToolCallError: 
     if broken := [key for key, value in arguments.items() if isinstance(value, str) and not _is_unicode(value)]:
         return ToolCallError(f"{name}: {', '.join(broken)} has a lone surrogate, which is not a character of UTF-8.")
     if missing or strange or wrong:
-        said = [f"missing: {', '.join(missing)}"] * bool(missing) + [f"unknown: {', '.join(strange)}"] * bool(strange)
-        said += [f"of a wrong type: {', '.join(wrong)}"] * bool(wrong)
-        return ToolCallError(f"{name} takes {wanted}; {'; '.join(said)}.")
+        faults = [f"missing: {', '.join(missing)}"] * bool(missing) + [f"unknown: {', '.join(strange)}"] * bool(strange)
+        faults += [f"of a wrong type: {', '.join(wrong)}"] * bool(wrong)
+        return ToolCallError(f"{name} takes {wanted}; {'; '.join(faults)}.")
     return CodeCall(tool=name, arguments=arguments)
 
 

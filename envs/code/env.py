@@ -118,19 +118,19 @@ class CodeEnv(Rephrasable, TextEnv):
         self._cells: list[str] = []
         self._has_ended = False
         self._channels: Mapping[str, float] | None = None
-        self._told, self._notice = "introduction", ""
+        self._text_kind, self._notice = "introduction", ""
         own, files = self._problem.instruction, self._shop.use(CodeCall(tool="list_files"))
         self._text = _introduction(own, files)  # part of the state, so without rewording
         return _introduction(self.phrase_instruction(task_id, own, lambda: paraphrase.reworded(own)), files)
 
     def act(self, action: str) -> Outcome:
         """Run a tool, or judge the submission."""
-        self._told, self._notice = "", ""
+        self._text_kind, self._notice = "", ""
         if len(action) > self.meta.max_action_chars:
             return self._counted(f"An action may have {self.meta.max_action_chars} characters.", changed=False)
         call = parse(action)
         if isinstance(call, ToolCallError):
-            self._told = "mistake"
+            self._text_kind = "mistake"
             return self._counted(call.text, changed=False)
         if call.tool == "submit":
             return self._judged(call.arguments.get("answer"))
@@ -140,7 +140,7 @@ class CodeEnv(Rephrasable, TextEnv):
         elif self._cells and call.tool in ("shell", "run_tests"):
             self._cells.append(call.tool)  # it ends processes that a cell left running
         text = self._shop.use(call)
-        self._told = "files" if call.tool == "list_files" else ""
+        self._text_kind = "files" if call.tool == "list_files" else ""
         if self._work is not None and self._work.has_submitted:
             return self._judged(None)
         return self._counted(text, changed=self._folder() != before)
@@ -170,16 +170,16 @@ class CodeEnv(Rephrasable, TextEnv):
 
     def rename_commands(self, text: str, rename: Callable[[str], str]) -> str:
         """Rename the tools in the introduction, in error messages and in notices, but not in output."""
-        if self._told == "introduction":
+        if self._text_kind == "introduction":
             return paraphrase.rename_usage(text, rename)
         body, notice = text.removesuffix(self._notice), self._notice if text.endswith(self._notice) else ""
-        return f"{rename(body) if self._told == 'mistake' else body}{rename(notice)}"
+        return f"{rename(body) if self._text_kind == 'mistake' else body}{rename(notice)}"
 
     def shuffle_lists(self, text: str, shuffle: Callable[[list[str]], list[str]]) -> str:
         """Shuffle the tools and files of the introduction, or the output of `list_files`."""
-        if self._told == "introduction":
+        if self._text_kind == "introduction":
             return paraphrase.shuffle_introduction(text, shuffle)
-        if self._told != "files" or self._notice or self._has_ended:
+        if self._text_kind != "files" or self._notice or self._has_ended:
             return text
         return "\n".join(paraphrase.shuffle_lines(text.split("\n"), shuffle))
 

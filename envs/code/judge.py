@@ -161,14 +161,14 @@ class _Relay:
 
     def _object(self, line: str, *, is_late: bool) -> dict[str, Any]:  # Any: JSON
         try:
-            said = json.loads(line)
+            reply = json.loads(line)
         except (ValueError, RecursionError):
             self.intrusions += 1
             raise CallRefused("the code wrote into the conversation") from None
-        if not isinstance(said, dict) or not ({"value", "raised"} & set(said)):
+        if not isinstance(reply, dict) or not ({"value", "raised"} & set(reply)):
             self.intrusions += not is_late
             raise CallRefused("the call took too long")
-        return said
+        return reply
 
 
 def _key(files: Mapping[str, bytes], job: HiddenTests) -> bytes:

@@ -35,8 +35,8 @@ def scored(problem: Problem, work: Work | None, answer: str | None, session: Ses
         is_right = answer is not None and _equal(answer, problem.answer)
         return Scored(score=float(is_right), text="Right." if is_right else "Not right.")
     if work is not None:
-        score, said = work.judge(answer)
-        return Scored(score=score, text=said)
+        score, explanation = work.judge(answer)
+        return Scored(score=score, text=explanation)
     if problem.job is None:
         raise CairnError("a task without hidden tests, answer or world cannot be judged")
     given = {path: problem.files[path].encode() for path in problem.given}

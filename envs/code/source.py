@@ -37,12 +37,12 @@ class Source:
 
     def nodes(self) -> Iterator[ast.AST]:
         """Yield every node outside f-strings, parents before children."""
-        waiting: list[ast.AST] = [self.tree]
-        while waiting:
-            node = waiting.pop()
+        stack: list[ast.AST] = [self.tree]
+        while stack:
+            node = stack.pop()
             yield node
             if not isinstance(node, ast.JoinedStr):
-                waiting.extend(reversed(list(ast.iter_child_nodes(node))))
+                stack.extend(reversed(list(ast.iter_child_nodes(node))))
 
     def span(self, node: ast.AST) -> Span:
         """Return the position of an expression or a statement."""

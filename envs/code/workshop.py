@@ -59,12 +59,12 @@ class Workshop:
 
     def _run_python(self, code: str) -> str:
         cell = self.interpreter.run(code)
-        said = [cell.stdout.decode("utf-8", "replace"), cell.stderr.decode("utf-8", "replace")]
+        parts = [cell.stdout.decode("utf-8", "replace"), cell.stderr.decode("utf-8", "replace")]
         if cell.limit is not None:
-            said.append(f"[limit reached: {cell.limit}]")
+            parts.append(f"[limit reached: {cell.limit}]")
         elif cell.error is not None and not cell.stderr:
-            said.append(cell.error)
-        return "".join(said) or "(no output)"
+            parts.append(cell.error)
+        return "".join(parts) or "(no output)"
 
     def _shell(self, command: str) -> str:
         return _shown(self.session.run(["sh", "-c", command]))

@@ -197,11 +197,11 @@ class CodeActEnv(TextEnv):
         return super()._info() | shown
 
     def _printed(self, cell: Cell) -> str:
-        said = shorten((cell.stdout + cell.stderr).decode("utf-8", "replace").rstrip("\n"), self.config.most_chars)
+        output = shorten((cell.stdout + cell.stderr).decode("utf-8", "replace").rstrip("\n"), self.config.most_chars)
         notes = [f"[limit reached: {cell.limit}]"] if cell.limit is not None else []
         if cell.error is not None and cell.limit is None and not cell.stderr:
             notes = [f"[{cell.error}]"]
-        return "\n".join(part for part in (said, *notes) if part) or "[nothing printed]"
+        return "\n".join(part for part in (output, *notes) if part) or "[nothing printed]"
 
     def _outcome(self, printed: str, steps: Steps) -> Outcome:
         """Return a program's outcome; the inner environment's last turn is the last here too."""
@@ -225,10 +225,10 @@ def _program(action: str) -> str:
     """Return the program in an action: the action itself, or the argument of a tool call."""
     if action.lstrip().startswith("{"):
         try:
-            said = json.loads(action)
+            call = json.loads(action)
         except (ValueError, RecursionError):
             return action
-        arguments = tool_arguments(said.get("arguments")) if said.get("name") == TOOL else None
+        arguments = tool_arguments(call.get("arguments")) if call.get("name") == TOOL else None
         if isinstance(arguments, dict) and isinstance(program := arguments.get(ARGUMENT), str):
             return program
     return action

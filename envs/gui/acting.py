@@ -22,7 +22,7 @@ from cairn.sandboxes.browser.tab import Tab
 
 Arguments = dict[str, Any]  # Any: see actions.Call
 _DRAG_STEPS = 5
-_TOLD = ("Unknown key", "invalid URL")  # texts of Playwright and Chromium for errors by the agent
+_AGENT_ERRORS = ("Unknown key", "invalid URL")  # texts of Playwright and Chromium for errors by the agent
 _MOST_TYPED = 4096
 _MOST_KEYS = 4  # of a key combination
 
@@ -44,7 +44,7 @@ async def carry_out(page: BrowserPage, view: View, call: GuiCall) -> None:
     try:
         await _HOW[call.name](page, places, given)
     except PlaywrightError as error:
-        if any(told in error.message for told in _TOLD):
+        if any(phrase in error.message for phrase in _AGENT_ERRORS):
             raise ActionRefused(error.message.splitlines()[0][:200]) from None
         if not tab.is_closed:
             raise
@@ -127,18 +127,18 @@ async def _uncheck(page: BrowserPage, places: dict[str, int], given: Arguments) 
     await _check(page, places, given, wanted=False)
 
 
-async def _told(answer: Awaitable[str | None]) -> None:
+async def _require_success(answer: Awaitable[str | None]) -> None:
     if (problem := await answer) is not None:
         raise ActionRefused(f"The element {problem}.")
 
 
 async def _select(page: BrowserPage, places: dict[str, int], given: Arguments) -> None:
     wanted = [given["options"]] if isinstance(given["options"], str) else list(given["options"])
-    await _told(_ask(page.tab, f"choose({places['bid']}, {json.dumps(wanted)})"))
+    await _require_success(_ask(page.tab, f"choose({places['bid']}, {json.dumps(wanted)})"))
 
 
 async def _press(page: BrowserPage, places: dict[str, int], given: Arguments) -> None:
-    await _told(_ask(page.tab, f"focus({places['bid']})"))
+    await _require_success(_ask(page.tab, f"focus({places['bid']})"))
     await _press_key(page.tab, given["key_comb"])
 
 
@@ -158,7 +158,7 @@ async def _press_key(tab: Tab, combination: str) -> None:
 
 
 async def _focus(page: BrowserPage, places: dict[str, int], given: Arguments) -> None:
-    await _told(_ask(page.tab, f"focus({places['bid']})"))
+    await _require_success(_ask(page.tab, f"focus({places['bid']})"))
 
 
 async def _drag(page: BrowserPage, places: dict[str, int], given: Arguments) -> None:

@@ -144,8 +144,8 @@ def written(call: GuiCall) -> str:
 
 
 def _from_json(text: str) -> tuple[str, dict[str, object]]:
-    said = json.loads(text)
-    name, arguments = said.get("name"), tool_arguments(said.get("arguments"))
+    call = json.loads(text)
+    name, arguments = call.get("name"), tool_arguments(call.get("arguments"))
     if not isinstance(name, str) or isinstance(arguments, str):
         raise ValueError("no call")
     return name, arguments

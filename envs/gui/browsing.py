@@ -124,9 +124,9 @@ class GuiEnv(RephrasableFunctions, TextEnv):
         """Return the part of the true state that the pages do not show."""
         return b""
 
-    def in_own_words(self, told: str) -> str:
+    def in_own_words(self, content: str) -> str:
         """Return the pages' content (JSON of nodes) with the instruction in its original wording."""
-        return told
+        return content
 
     def next_call(self, name: str) -> GuiCall:
         """Return the named oracle's next call."""
@@ -166,14 +166,14 @@ class GuiEnv(RephrasableFunctions, TextEnv):
         seed = rng.getrandbits(31)
         opening = self.open(task_id, rng)
         self._let_go_if_spent()
-        self._has_ended, self._num_told = False, 0
+        self._has_ended, self._num_shown_notices = False, 0
         self._goal = opening.goal
         try:
             self._browser.run(self._begin(self._page_at_hand(), opening, seed))
         except BaseException:  # an interrupt too, which leaves a step unfinished; raised again
             self._lose_page()
             raise
-        return "\n".join((f"Goal: {self._goal}", "", usage(self._functions), "", self._told("")))
+        return "\n".join((f"Goal: {self._goal}", "", usage(self._functions), "", self._observation_text("")))
 
     def act(self, action: str) -> Outcome:
         """Execute a call and return the page as text."""
@@ -205,8 +205,8 @@ class GuiEnv(RephrasableFunctions, TextEnv):
         assert self.view is not None
         shown = [_canonical(view) for view in (self.view, *self._others)]
         index, copied = (self._page.active, self._page.clipboard.text) if self._page is not None else (0, "")
-        told = json.dumps([shown, index, copied, self._history, self._has_ended], ensure_ascii=True)
-        parts = self.in_own_words(told).encode()
+        content = json.dumps([shown, index, copied, self._history, self._has_ended], ensure_ascii=True)
+        parts = self.in_own_words(content).encode()
         return b"%d:%b%b" % (len(parts), parts, self.hidden())
 
     def admissible(self) -> tuple[str, ...] | None:
@@ -246,7 +246,7 @@ class GuiEnv(RephrasableFunctions, TextEnv):
 
     def _goes_on(self, error: str) -> Outcome:
         """Return the outcome of a turn that does not end the task."""
-        return Outcome(self._told(error), channels=self._no_reward)
+        return Outcome(self._observation_text(error), channels=self._no_reward)
 
     def _open_browser(self) -> Browser:
         try:
@@ -316,15 +316,15 @@ class GuiEnv(RephrasableFunctions, TextEnv):
         if self.config.image:
             self._image = await screenshot(page.tab, self.view if self.config.marks else None)
 
-    def _told(self, error: str) -> str:
+    def _observation_text(self, error: str) -> str:
         assert self.view is not None
         assert self._page is not None
         from cairn.envs.gui.render_text import quoted, tell
 
         lines = [f"Error: {error}"] if error else []
         notices = self._page.notices
-        lines += [f"Noticed: {quoted(notice)}" for notice in notices[self._num_told :]]
-        self._num_told = len(notices)
+        lines += [f"Noticed: {quoted(notice)}" for notice in notices[self._num_shown_notices :]]
+        self._num_shown_notices = len(notices)
         if self._others:
             lines += [
                 f"Tab {index}: {quoted(tab.driven.url)}{' (in front)' if index == self._page.active else ''}"

@@ -84,10 +84,10 @@ def _is_same_element(given: _Plain, wanted: _Plain, element: Element | None) -> 
 
 def _texts(others: Mapping[str, Any], match: Match) -> Mapping[str, Any]:
     """Return arguments in a form that is equal for matching calls."""
-    return others if match == "exact" else {name: _told(name, value) for name, value in others.items()}
+    return others if match == "exact" else {name: _comparable(name, value) for name, value in others.items()}
 
 
-def _told(name: str, value: Any) -> object:  # Any: see _Plain.others
+def _comparable(name: str, value: Any) -> object:  # Any: see _Plain.others
     if name in _TEXTS:
         texts = (value,) if isinstance(value, str) else value
         return tuple(" ".join(each.casefold().split()) for each in texts)

@@ -156,11 +156,11 @@ def distinct(names: Sequence[str]) -> list[str]:
     Repeated names get ``(2)``, ``(3)``, ... at the end.
     """
     seen: Counter[str] = Counter()
-    told = []
+    unique = []
     for name in (" ".join(each.split()) for each in names):
         seen[name] += 1
-        told.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return told
+        unique.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return unique
 
 
 def pager(path: str, total: int, number: int, /, **values: str | int) -> Nav:
@@ -171,5 +171,5 @@ def pager(path: str, total: int, number: int, /, **values: str | int) -> Nav:
         links.append(Link(text="Previous page", to=address(path, **values, page=number - 1)))
     if last < total:
         links.append(Link(text="Next page", to=address(path, **values, page=number + 1)))
-    told = f"{first} to {last} of {total}" if first <= last else f"None here; {total} in all"
-    return Nav(name="Pages", links=links, text=told)
+    text = f"{first} to {last} of {total}" if first <= last else f"None here; {total} in all"
+    return Nav(name="Pages", links=links, text=text)

@@ -37,11 +37,11 @@ def tell(view: View, token_budget: int) -> str:
     """Return a page's lines, and a last one that counts the lines beyond the budget."""
     most = token_budget * CHARS_PER_TOKEN
     kept, num_cut = _within(view, _lines(view, most // 4), most)
-    said = [line for _, line in kept]
+    lines = [line for _, line in kept]
     num_cut += view.left
     if num_cut:
-        said.append(f"({num_cut} more lines are left out for length.)")
-    return "\n".join(said)
+        lines.append(f"({num_cut} more lines are left out for length.)")
+    return "\n".join(lines)
 
 
 def quoted(text: str) -> str:
@@ -58,14 +58,14 @@ def _lines(view: View, most_of_options: int) -> list[tuple[AccessibilityNode, st
     found: list[tuple[AccessibilityNode, str]] = []
     for node in view.nodes:
         depth = depths[node.parent] if node.parent >= 0 else 0
-        says = _says(view, node, most_of_options)
-        depths.append(depth + bool(says))
-        if says:
-            found.append((node, "  " * min(depth, 12) + says))
+        line = _line(view, node, most_of_options)
+        depths.append(depth + bool(line))
+        if line:
+            found.append((node, "  " * min(depth, 12) + line))
     return found
 
 
-def _says(view: View, node: AccessibilityNode, most_of_options: int) -> str:
+def _line(view: View, node: AccessibilityNode, most_of_options: int) -> str:
     """Return a node's line without content that its ancestors already show; "" for nothing."""
     if node.role == "text":
         return "" if _is_named_after(view, node) else quoted(node.name)
@@ -78,30 +78,30 @@ def _says(view: View, node: AccessibilityNode, most_of_options: int) -> str:
     parts.append(node.role)
     if node.name and not is_plain:
         parts.append(quoted(node.name))
-    said = " ".join(parts)
+    line = " ".join(parts)
     if node.value is not None:
-        said += f": {quoted(node.value)}"
+        line += f": {quoted(node.value)}"
     if node.options:
-        said += f" of {_choices(node.options, most_of_options)}"
-    return f"{said} ({', '.join(node.states)})" if node.states else said
+        line += f" of {_choices(node.options, most_of_options)}"
+    return f"{line} ({', '.join(node.states)})" if node.states else line
 
 
 def _choices(options: Sequence[str], most: int) -> str:
     """Return a list's first options, up to `most` characters, and the number of the others."""
-    said = [quoted(each) for each in options]
-    ends = accumulate(len(each) + len(", ") for each in said)
-    num_told = sum(end <= most for end in ends)
-    more = len(said) - num_told
-    return ", ".join(said[:num_told]) + (f" and {more} more" if more else "")
+    texts = [quoted(each) for each in options]
+    ends = accumulate(len(each) + len(", ") for each in texts)
+    num_shown = sum(end <= most for end in ends)
+    more = len(texts) - num_shown
+    return ", ".join(texts[:num_shown]) + (f" and {more} more" if more else "")
 
 
 def _is_named_after(view: View, text: AccessibilityNode) -> bool:
     """Return whether an ancestor's name already contains a text."""
-    parent, said = text.parent, " ".join(text.name.split())
+    parent, words = text.parent, " ".join(text.name.split())
     while parent >= 0:
         node = view.nodes[parent]
-        is_told = node.bid or (node.role in _STRUCTURE and node.role not in _PLAIN)
-        if is_told and said in node.name:
+        is_shown = node.bid or (node.role in _STRUCTURE and node.role not in _PLAIN)
+        if is_shown and words in node.name:
             return True
         parent = node.parent
     return False
@@ -126,9 +126,9 @@ def _within(
 
 def _use(view: View, line: tuple[AccessibilityNode, str], at: int) -> tuple[int, int]:
     """Return a line's rank of usefulness, the most useful first."""
-    node, said = line
+    node, text = line
     if view.is_in_sight(node):
-        return (0 if node.bid or len(said) < 200 else 2), at
+        return (0 if node.bid or len(text) < 200 else 2), at
     _, y, _, height = node.box
     away = max(-(y + height), y - view.size[1], 0)
     return (1 if node.bid else 3), away

@@ -190,14 +190,14 @@ def _file(name: str) -> Callable[[Request], Response]:
 
 def _endpoint(each: Site, titles: Mapping[str, str], place: Place, world_of: WorldOf) -> Callable[[Request], Any]:
     """Return the handler of one address."""  # Any: the type that Starlette awaits
-    told = {other.told for other in each.places}
+    messages = {other.told for other in each.places}
 
     async def handle(request: Request) -> Response:
         query = dict(request.query_params)
         visit = Visit(world=world_of(request), path=dict(request.path_params), query=query)
         if request.method != "POST":
             done = query.get("done", "")
-            return _shown(each, titles, place, visit, done if done in told else "")
+            return _shown(each, titles, place, visit, done if done in messages else "")
         if place.do is None:
             raise HTTPException(405, "nothing can be posted here")
         visit = replace(visit, form=await _form(request))
@@ -210,10 +210,10 @@ def _endpoint(each: Site, titles: Mapping[str, str], place: Place, world_of: Wor
     return handle
 
 
-def _then(to: str, told: str) -> str:
+def _then(to: str, message: str) -> str:
     """Return an address of this site, with the message for its page."""
     to = to if to.startswith("/") and not to.startswith(("//", "/\\")) else "/"
-    return f"{to}{'&' if '?' in to else '?'}{urlencode({'done': told})}" if told else to
+    return f"{to}{'&' if '?' in to else '?'}{urlencode({'done': message})}" if message else to
 
 
 async def _form(request: Request) -> list[tuple[str, str]]:

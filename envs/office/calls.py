@@ -37,7 +37,7 @@ class OfficeError(Exception):
 class ValueFormat:
     """A format that a value must have in addition to its type."""
 
-    says: str  # after "must be"
+    description: str  # after "must be"
     holds: Callable[[Any], object]  # Any: a value of the annotated type; returns a truth value
 
 
@@ -106,15 +106,15 @@ class Parameter:
     default: object
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """A description of the valid values."""
-        base = self.form.says if self.form else _TYPES[self.kind]
+        base = self.form.description if self.form else _TYPES[self.kind]
         return f"{base}, or None" if self.may_be_none else base
 
     def check(self, value: object) -> None:
         """Raise `OfficeError` unless the value is valid."""
         if not (self.may_be_none and value is None) and not self._fits(value):
-            raise OfficeError(f"{self.name} must be {self.says}; got {shown(value)}")
+            raise OfficeError(f"{self.name} must be {self.description}; got {shown(value)}")
 
     def _fits(self, value: object) -> bool:
         if self.kind == list[str]:
@@ -149,7 +149,7 @@ class AppMethod:
             if parameter.name in arguments:
                 parameter.check(arguments[parameter.name])
             elif parameter.is_required:
-                raise OfficeError(f"{self.name} needs the argument {parameter.name}: {parameter.says}")
+                raise OfficeError(f"{self.name} needs the argument {parameter.name}: {parameter.description}")
 
 
 def call(method: Method) -> Method:

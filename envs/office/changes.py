@@ -24,7 +24,7 @@ class Change:
     key: str  # of the record
     what: str  # "new", "gone", a field, or a field and the added ("labels +") or removed ("labels -") element
     value: object  # the values of a new record, None for a deleted one, else the field's new value or the element
-    told: str  # description for people
+    text: str  # description for people
 
     @property
     def place(self) -> tuple[str, str, str, object]:
@@ -62,13 +62,13 @@ class _Reading:
         self.titles = {table: field for app in apps for table, field in app.titles.items()}
 
     def gone(self, table: str, key: str, record: Any) -> Change:  # Any, here and below: a record of any table
-        told = f"{self._title(table, key, record)} is gone"
-        return Change(table=table, key=key, what="gone", value=None, told=told)
+        text = f"{self._title(table, key, record)} is gone"
+        return Change(table=table, key=key, what="gone", value=None, text=text)
 
     def new(self, table: str, key: str, record: Any) -> Change:
         values = self.values(table, record)
-        told = ", ".join(f"{name} {shown(_sorted(value))}" for name, value in values.items() if value not in ("", ()))
-        return Change(table=table, key=key, what="new", value=values, told=f"new in {table}: {told}")
+        text = ", ".join(f"{name} {shown(_sorted(value))}" for name, value in values.items() if value not in ("", ()))
+        return Change(table=table, key=key, what="new", value=values, text=f"new in {table}: {text}")
 
     def fields(self, table: str, key: str, old: Any, new: Any) -> Iterator[Change]:
         title = self._title(table, key, old)
@@ -78,11 +78,11 @@ class _Reading:
             if isinstance(before, frozenset) and isinstance(after, frozenset):
                 for sign, elements in (("+", after - before), ("-", before - after)):
                     for each in sorted(elements):
-                        told = f"{title}: {name} {'got' if sign == '+' else 'lost'} {shown(each)}"
-                        yield Change(table=table, key=key, what=f"{name} {sign}", value=each, told=told)
+                        text = f"{title}: {name} {'got' if sign == '+' else 'lost'} {shown(each)}"
+                        yield Change(table=table, key=key, what=f"{name} {sign}", value=each, text=text)
             elif before != after:
-                told = f"{title}: {name} is {shown(after)}, was {shown(before)}"
-                yield Change(table=table, key=key, what=name, value=after, told=told)
+                text = f"{title}: {name} is {shown(after)}, was {shown(before)}"
+                yield Change(table=table, key=key, what=name, value=after, text=text)
 
     def values(self, table: str, record: Any) -> dict[str, object]:
         left_out = self.derived.get(table, frozenset())

@@ -77,7 +77,7 @@ class Contacts(App):
             and (birthday_month is None or contact.birthday[5:7] == f"{birthday_month:02}")
             and _has(contact, words)
         ]
-        return page(map(_told, sorted(found, key=lambda contact: (contact.name, contact.id))), limit, offset)
+        return page(map(_contact_json, sorted(found, key=lambda contact: (contact.name, contact.id))), limit, offset)
 
     @call
     def get(self, *, contact_id: str) -> dict[str, object]:
@@ -86,7 +86,7 @@ class Contacts(App):
         Example: {"id": "c-2m8xw", "name": "Sam Field", "emails": ["sam@home.example"],
         "phone": "+44 20 5550 1234", "birthday": "1994-02-11", "company": "Brightwater"}
         """
-        return _told(self._find(contact_id))
+        return _contact_json(self._find(contact_id))
 
     @call
     def create(
@@ -135,7 +135,7 @@ class Contacts(App):
             company=old.company if company is None else company,
         )
         self.contacts[contact.id] = contact
-        return _told(contact)
+        return _contact_json(contact)
 
     @call
     def merge(self, *, keep_id: str, other_id: str) -> dict[str, object]:
@@ -158,7 +158,7 @@ class Contacts(App):
             self._set_members(group, {*group.members, keep_id} - {other_id})
         self.contacts[keep_id] = contact
         del self.contacts[other_id]
-        return _told(contact)
+        return _contact_json(contact)
 
     @call
     def delete(self, *, contact_id: str) -> dict[str, object]:
@@ -190,7 +190,7 @@ class Contacts(App):
         "next_offset": null}
         """
         people = [self.contacts[each] for each in self._find_group(group).members]
-        return page(map(_told, sorted(people, key=lambda contact: (contact.name, contact.id))), limit, offset)
+        return page(map(_contact_json, sorted(people, key=lambda contact: (contact.name, contact.id))), limit, offset)
 
     @call
     def create_group(self, *, group: Line) -> dict[str, object]:
@@ -237,7 +237,7 @@ def _has(contact: Contact, words: list[str]) -> bool:
     return all(word in text for word in words)
 
 
-def _told(contact: Contact) -> dict[str, object]:
+def _contact_json(contact: Contact) -> dict[str, object]:
     return {
         "id": contact.id,
         "name": contact.name,

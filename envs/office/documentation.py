@@ -57,12 +57,12 @@ def _first(text: str) -> str:
 
 
 def _signature(each: AppMethod) -> str:
-    told = (p.name if p.is_required else f"{p.name}={p.default!r}" for p in each.parameters.values())
-    return f"{each.name}({', '.join(told)})"
+    parameters = (p.name if p.is_required else f"{p.name}={p.default!r}" for p in each.parameters.values())
+    return f"{each.name}({', '.join(parameters)})"
 
 
 def _in_full(app: str, each: AppMethod) -> str:
-    arguments = [f"  {p.name}: {p.says}{_default(p)}" for p in each.parameters.values()]
+    arguments = [f"  {p.name}: {p.description}{_default(p)}" for p in each.parameters.values()]
     example = " ".join(each.example.split())
     parts = [
         f"office.{app}.{_signature(each)}",

@@ -50,9 +50,9 @@ class Files(App):
         "modified_at": "2031-05-02T10:00", "shared_with": ["sam@home.example"]}], "total": 1, "next_offset": null}
         """
         self._require_folder(folder)
-        folders = [_told_folder(path) for path in self.folders if parent(path) == folder]
-        files = [_told(file) for file in self.files.values() if parent(file.path) == folder]
-        by_path = {str(told["path"]): told for told in (*folders, *files)}
+        folders = [_folder_json(path) for path in self.folders if parent(path) == folder]
+        files = [_file_json(file) for file in self.files.values() if parent(file.path) == folder]
+        by_path = {str(entry["path"]): entry for entry in (*folders, *files)}
         return page((by_path[path] for path in sorted(by_path)), limit, offset)
 
     @call
@@ -69,7 +69,7 @@ class Files(App):
         self._require_folder(folder)
         words, prefix = query.casefold().split(), folder.rstrip("/") + "/"
         found = [file for path, file in self.files.items() if path.startswith(prefix) and _has(file, words)]
-        return page(map(_told, sorted(found, key=lambda file: file.path)), limit, offset)
+        return page(map(_file_json, sorted(found, key=lambda file: file.path)), limit, offset)
 
     @call
     def read(self, *, path: Path) -> dict[str, object]:
@@ -203,7 +203,7 @@ def _has(file: File, words: list[str]) -> bool:
     return all(word in text for word in words)
 
 
-def _told(file: File) -> dict[str, object]:
+def _file_json(file: File) -> dict[str, object]:
     return {
         "path": file.path,
         "kind": "file",
@@ -213,5 +213,5 @@ def _told(file: File) -> dict[str, object]:
     }
 
 
-def _told_folder(path: str) -> dict[str, object]:
+def _folder_json(path: str) -> dict[str, object]:
     return {"path": path, "kind": "folder", "size": None, "modified_at": None, "shared_with": []}

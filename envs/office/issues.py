@@ -89,7 +89,7 @@ class Issues(App):
         Example: {"items": [{"name": "Heron", "members": ["Ana Brandt"], "labels": ["bug"], "open": 12}], "total": 1,
         "next_offset": null}
         """
-        return page((self._told_project(self.projects[name]) for name in sorted(self.projects)), limit, offset)
+        return page((self._project_json(self.projects[name]) for name in sorted(self.projects)), limit, offset)
 
     @call
     def list_milestones(self, *, project: Line, limit: Limit = 20, offset: Offset = 0) -> dict[str, object]:
@@ -100,7 +100,7 @@ class Issues(App):
         """
         self._project(project)
         found = [each for each in self.milestones.values() if each.project == project]
-        return page(map(self._told_milestone, sorted(found, key=lambda each: (each.due, each.name))), limit, offset)
+        return page(map(self._milestone_json, sorted(found, key=lambda each: (each.due, each.name))), limit, offset)
 
     @call
     def search(
@@ -155,11 +155,11 @@ class Issues(App):
         """
         issue = self._find(issue_id)
         comments = [each for each in self.comments.values() if each.issue == issue_id]
-        told = [
+        listed = [
             {"author": each.author, "at": each.at, "text": each.text}
             for each in sorted(comments, key=lambda each: (each.at, each.id))
         ]
-        return {**_summary(issue), "text": issue.text, "reporter": issue.reporter, "comments": told}
+        return {**_summary(issue), "text": issue.text, "reporter": issue.reporter, "comments": listed}
 
     @call
     def create(
@@ -304,7 +304,7 @@ class Issues(App):
         self.milestones[f"{milestone.project}/{milestone.name}"] = milestone
         return {"project": milestone.project, "name": milestone.name}
 
-    def _told_project(self, project: Project) -> dict[str, object]:
+    def _project_json(self, project: Project) -> dict[str, object]:
         num_open = sum(each.project == project.name and each.status != "closed" for each in self.issues.values())
         return {
             "name": project.name,
@@ -313,7 +313,7 @@ class Issues(App):
             "open": num_open,
         }  # fmt: skip
 
-    def _told_milestone(self, milestone: Milestone) -> dict[str, object]:
+    def _milestone_json(self, milestone: Milestone) -> dict[str, object]:
         planned = self._planned(milestone)
         return {
             "name": milestone.name,

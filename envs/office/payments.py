@@ -90,7 +90,7 @@ class Payments(App):
         "left_today": 100000}], "total": 1, "next_offset": null}
         """
         accounts = sorted(self.accounts.values(), key=lambda account: (account.name, account.id))
-        return page(map(self._told_account, accounts), limit, offset)
+        return page(map(self._account_json, accounts), limit, offset)
 
     @call
     def list_payees(self, *, query: Words = "", limit: Limit = 20, offset: Offset = 0) -> dict[str, object]:
@@ -105,7 +105,7 @@ class Payments(App):
             for payee in self.payees.values()
             if all(word in f"{payee.name}\n{payee.reference}".casefold() for word in words)
         ]
-        return page(map(_told_payee, sorted(found, key=lambda payee: (payee.name, payee.id))), limit, offset)
+        return page(map(_payee_json, sorted(found, key=lambda payee: (payee.name, payee.id))), limit, offset)
 
     @call
     def add_payee(self, *, name: Line, reference: Line) -> dict[str, object]:
@@ -171,7 +171,7 @@ class Payments(App):
             and (until is None or day_of(each.at) <= until)
         ]
         by_id = sorted(found, key=lambda each: each.id)
-        return page(map(_told, sorted(by_id, key=lambda each: each.at, reverse=True)), limit, offset)
+        return page(map(_transaction_json, sorted(by_id, key=lambda each: each.at, reverse=True)), limit, offset)
 
     @call
     def list_requests(
@@ -199,7 +199,7 @@ class Payments(App):
             for each in self.requests.values()
             if direction in (None, each.direction) and status in (None, each.status)
         ]
-        return page(map(_told_request, sorted(found, key=lambda each: (each.made_on, each.id))), limit, offset)
+        return page(map(_request_json, sorted(found, key=lambda each: (each.made_on, each.id))), limit, offset)
 
     @call
     def request_money(
@@ -293,7 +293,7 @@ class Payments(App):
         self.accounts[account.id] = replace(account, balance=account.balance + amount)
         return {"transaction_id": booked.id, "balance": account.balance + amount}
 
-    def _told_account(self, account: Account) -> dict[str, object]:
+    def _account_json(self, account: Account) -> dict[str, object]:
         return {
             "id": account.id,
             "name": account.name,
@@ -310,11 +310,11 @@ def _require_balance(account: Account, amount: int) -> None:
     )
 
 
-def _told_payee(payee: Payee) -> dict[str, object]:
+def _payee_json(payee: Payee) -> dict[str, object]:
     return {"id": payee.id, "name": payee.name, "reference": payee.reference}
 
 
-def _told(each: Transaction) -> dict[str, object]:
+def _transaction_json(each: Transaction) -> dict[str, object]:
     return {
         "id": each.id,
         "account_id": each.account,
@@ -326,7 +326,7 @@ def _told(each: Transaction) -> dict[str, object]:
     }
 
 
-def _told_request(each: PaymentRequest) -> dict[str, object]:
+def _request_json(each: PaymentRequest) -> dict[str, object]:
     return {
         "id": each.id,
         "direction": each.direction,

@@ -129,7 +129,7 @@ class Settings(App):
             if role in (None, user.role)
             and all(word in "\n".join((user.name, user.address, *user.teams)).casefold() for word in words)
         ]
-        return page(map(_told_user, sorted(found, key=lambda user: (user.name, user.address))), limit, offset)
+        return page(map(_user_json, sorted(found, key=lambda user: (user.name, user.address))), limit, offset)
 
     @call
     def invite(self, *, address: Address, name: Line, role: str, teams: Texts | None = None) -> dict[str, object]:
@@ -179,7 +179,7 @@ class Settings(App):
         Example: {"items": [{"name": "Tell me", "event": "backup failed", "channel": "mail",
         "target": "administrator", "on": true}], "total": 1, "next_offset": null}
         """
-        return page((_told_rule(self.rules[name]) for name in sorted(self.rules)), limit, offset)
+        return page((_rule_json(self.rules[name]) for name in sorted(self.rules)), limit, offset)
 
     @call
     def create_rule(self, *, name: Line, event: str, channel: str, target: Line) -> dict[str, object]:
@@ -255,7 +255,7 @@ class Settings(App):
         Example: {"items": [{"name": "Nightly", "part": "everything", "rhythm": "daily", "hour": "02:00",
         "place": "local disk", "keep_days": 30, "on": true}], "total": 1, "next_offset": null}
         """
-        return page((_told_backup(self.backups[name]) for name in sorted(self.backups)), limit, offset)
+        return page((_backup_json(self.backups[name]) for name in sorted(self.backups)), limit, offset)
 
     @call
     def plan_backup(
@@ -292,7 +292,7 @@ class Settings(App):
         Example: {"items": [{"name": "Print robot", "scope": "read", "expires": "2031-08-01", "version": 2,
         "reason": "key was lost", "grace_days": 7, "revoked": false}], "total": 1, "next_offset": null}
         """
-        return page((_told_key(self.keys[name]) for name in sorted(self.keys)), limit, offset)
+        return page((_key_json(self.keys[name]) for name in sorted(self.keys)), limit, offset)
 
     @call
     def renew_key(self, *, name: Line, reason: str, grace_days: Count, expires: Day) -> dict[str, object]:
@@ -336,7 +336,7 @@ def _require_one_of(what: str, value: str | None, known: Collection[str]) -> Non
     require(value is None or value in known, f"{what} must be one of {', '.join(known)}; got {shown(value)}")
 
 
-def _told_user(user: User) -> dict[str, object]:
+def _user_json(user: User) -> dict[str, object]:
     return {
         "address": user.address,
         "name": user.name,
@@ -346,7 +346,7 @@ def _told_user(user: User) -> dict[str, object]:
     }
 
 
-def _told_rule(rule: Rule) -> dict[str, object]:
+def _rule_json(rule: Rule) -> dict[str, object]:
     return {
         "name": rule.name,
         "event": rule.event,
@@ -356,7 +356,7 @@ def _told_rule(rule: Rule) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _told_backup(backup: Backup) -> dict[str, object]:
+def _backup_json(backup: Backup) -> dict[str, object]:
     return {
         "name": backup.name,
         "part": backup.part,
@@ -368,7 +368,7 @@ def _told_backup(backup: Backup) -> dict[str, object]:
     }
 
 
-def _told_key(key: Key) -> dict[str, object]:
+def _key_json(key: Key) -> dict[str, object]:
     return {
         "name": key.name,
         "scope": key.scope,

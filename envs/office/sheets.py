@@ -60,7 +60,7 @@ class Sheets(App):
         Example: {"items": [{"name": "Budget", "columns": ["Item", "Cost"], "kinds": ["text", "number"], "rows": 14}],
         "total": 1, "next_offset": null}
         """
-        return page((self._told(self.sheets[name]) for name in sorted(self.sheets)), limit, offset)
+        return page((self._sheet_json(self.sheets[name]) for name in sorted(self.sheets)), limit, offset)
 
     @call
     def list_rows(
@@ -97,7 +97,7 @@ class Sheets(App):
         if order is not None:
             kind = dict(of.columns)[order]
             found.sort(key=lambda row: _sortable(dict(row.cells)[order], kind), reverse=descending)
-        return {**page(map(_told_row, found), limit, offset), "sums": _sums(of, found)}
+        return {**page(map(_row_json, found), limit, offset), "sums": _sums(of, found)}
 
     @call
     def create_sheet(self, *, name: Line, columns: Texts, kinds: Texts) -> dict[str, object]:
@@ -167,7 +167,7 @@ class Sheets(App):
     def _row(self, row_id: str) -> SheetRow:
         return find(self.rows, row_id, "row", "sheets.list_rows lists them")
 
-    def _told(self, sheet: Sheet) -> dict[str, object]:
+    def _sheet_json(self, sheet: Sheet) -> dict[str, object]:
         return {
             "name": sheet.name,
             "columns": sheet.names,
@@ -211,5 +211,5 @@ def _money(total: int) -> str:
     return f"{'-' if total < 0 else ''}{abs(total) // 100}.{abs(total) % 100:02}"
 
 
-def _told_row(row: SheetRow) -> dict[str, object]:
+def _row_json(row: SheetRow) -> dict[str, object]:
     return {"id": row.id, "cells": [text for _, text in row.cells]}

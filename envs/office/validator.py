@@ -52,7 +52,7 @@ def judge(before: World, after: World, task: OfficeTask, answer: object) -> Verd
     expected, makers = _expected(before, task.steps)
     wanted, made = changes(before, expected), changes(before, after)
     missing, damage = _compare(wanted, made, _Wishes(free=before.free, makers=makers))
-    problems = [f"missing: {change.told}" for change in missing] + [f"not asked for: {each.told}" for each in damage]
+    problems = [f"missing: {change.text}" for change in missing] + [f"not asked for: {each.text}" for each in damage]
     num_wanted, num_missing, num_right = len(wanted), len(missing), 0
     if task.answer is not None:
         num_wanted += 1
@@ -153,10 +153,10 @@ def _is_wanted(change: Change, wish: Change, wishes: _Wishes) -> bool:
     if any(given[name] != asked[name] for name in fixed):
         return False
     maker = wishes.makers.get((wish.table, wish.key))
-    return maker is None or _says("\n".join(given[name] for name in given if name not in fixed), maker)
+    return maker is None or _meets_requirements("\n".join(given[name] for name in given if name not in fixed), maker)
 
 
-def _says(text: str, maker: Step) -> bool:
+def _meets_requirements(text: str, maker: Step) -> bool:
     """Return whether a text satisfies a step's requirements.
 
     It must contain every required figure or word as a whole, no other choice, and few other figures.

@@ -89,10 +89,10 @@ def _json_call(action: str) -> dict[str, Any] | None:  # Any: JSON
     if not action.lstrip().startswith("{"):
         return None
     try:
-        said = json.loads(action)
+        call = json.loads(action)
     except (ValueError, RecursionError):  # hostile text; the environment replies to it
         return None
-    return said if isinstance(said, dict) and isinstance(said.get("name"), str) else None
+    return call if isinstance(call, dict) and isinstance(call.get("name"), str) else None
 
 
 def _check(others: Mapping[str, tuple[str, ...]], env: str) -> None:

@@ -67,10 +67,10 @@ def gymnasium_check(subject: Subject) -> str:
         order_enforce=False,
         disable_env_checker=True,
     )
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         check_env(env)
-    require(not said, f"Gymnasium warns: {said[0].message if said else ''}")
+    require(not caught, f"Gymnasium warns: {caught[0].message if caught else ''}")
     return f"gymnasium {gymnasium.__version__}"
 
 
@@ -244,9 +244,9 @@ def _check_listing(actions: tuple[str, ...] | None, task: str) -> None:
 def _check_accepted(subject: Subject, task: str, seed: int, past: list[str], action: str) -> None:
     accepted, refused = (_outcome(subject, task, seed, [*past, each]) for each in (action, NONSENSE))
     same = accepted.info["anchor"] == refused.info["anchor"] and not accepted.is_terminated
-    says = (accepted.text.replace(action, ""), refused.text.replace(NONSENSE, ""))
+    texts = (accepted.text.replace(action, ""), refused.text.replace(NONSENSE, ""))
     require(
-        not (same and says[0] == says[1]),
+        not (same and texts[0] == texts[1]),
         f"task {task!r}: admissible {action!r} is answered like nonsense: {accepted.text!r:.120}",
     )
 

@@ -131,21 +131,21 @@ def _attacks(env: TextEnv, actions: tuple[str, ...] | None) -> Iterator[str]:
 
 def _attack(env: TextEnv, task: str, action: str) -> bool:
     """Send one hostile text, check the result, and return whether the episode is over."""
-    said = f"task {task!r}, hostile text {action!r:.60}"
+    place = f"task {task!r}, hostile text {action!r:.60}"
     try:
         with in_time(env, f"step({action!r:.80}), of task {task!r},"):
             text, reward, is_terminated, is_truncated, info = env.step(action)
     except PropertyViolation:
         raise
     except Exception as error:  # any error violates the property, and is part of the report
-        raise PropertyViolation(f"{said}: raised {type(error).__name__}: {error}") from error
+        raise PropertyViolation(f"{place}: raised {type(error).__name__}: {error}") from error
     require(
-        isinstance(text, str) and isinstance(reward, (int, float)), f"{said}: got {text!r:.80} and reward {reward!r}"
+        isinstance(text, str) and isinstance(reward, (int, float)), f"{place}: got {text!r:.80} and reward {reward!r}"
     )
-    require(len(text) <= 1 << 20, f"{said}: answered with {len(text)} characters")
-    require(not info["success"], f"{said}: it won")
+    require(len(text) <= 1 << 20, f"{place}: answered with {len(text)} characters")
+    require(not info["success"], f"{place}: it won")
     may_end = env.meta.turn_limit == 1 or env.meta.takes_text  # any text is an answer in these environments
-    require(not is_terminated or may_end, f"{said}: it ended the task")
+    require(not is_terminated or may_end, f"{place}: it ended the task")
     return is_terminated or is_truncated
 
 

@@ -133,13 +133,13 @@ class _Harness:
         return RedirectResponse(f"/s/{token}/", 303)
 
     async def state(self, request: Request) -> Response:
-        return _json(self._told(self._episodes.find(request.path_params["token"])))
+        return _json(self._episode_json(self._episodes.find(request.path_params["token"])))
 
     async def reset(self, request: Request) -> Response:
         fields = await _fields(request, "task", "seed", only=_JSON)
-        return _json(self._told(self._episodes.reset(request.path_params["token"], *_task_and_seed(fields))))
+        return _json(self._episode_json(self._episodes.reset(request.path_params["token"], *_task_and_seed(fields))))
 
-    def _told(self, episode: WebEpisode) -> dict[str, Any]:  # Any: JSON
+    def _episode_json(self, episode: WebEpisode) -> dict[str, Any]:  # Any: JSON
         return {
             **episode.info,
             "turn": episode.turn,

@@ -90,10 +90,10 @@ async def _read(receive: Receive, limit: int) -> bytes | None:
 
 def _replay(body: bytes, receive: Receive) -> Receive:
     """Return a `receive` that returns the whole body once."""
-    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:
-        return waiting.pop() if waiting else await receive()
+        return messages.pop() if messages else await receive()
 
     return replay
 

@@ -55,7 +55,7 @@ def answer(request):
         return {"value": encode(value, refer), "changed": changed}
     except BaseException as error:  # the code may raise anything; the tests' process raises it again
         kind = encode(type(error), refer)
-        return {"raised": kind, "error": refer(error), "text": str(error)[:2000], "args": _told(error.args)}
+        return {"raised": kind, "error": refer(error), "text": str(error)[:2000], "args": _encoded_args(error.args)}
 
 
 def _names(module):
@@ -64,7 +64,7 @@ def _names(module):
     return {name: encode(thing, refer) for name, thing in list(found.items())[:_MOST_NAMES]}
 
 
-def _told(arguments):
+def _encoded_args(arguments):
     try:
         return encode(list(arguments), refer)
     except Exception:  # arguments that cannot be encoded; the answer still has the text

@@ -14,7 +14,7 @@ import types
 _ask_host, _host_error = _cairn_call, _cairn_error
 _exceptions = {}
 _named_only = []  # not empty: tests call only the classes and functions in `HiddenTests.names`, and no answers
-_told = {}  # (module, name) -> JSON that came with an import; valid until the tested code runs again
+_imported_names = {}  # (module, name) -> JSON that came with an import; valid until the tested code runs again
 _seen = []  # lists, dictionaries and sets that were read from attributes: (object, name, value, its JSON)
 _MOST_SEEN = 32
 _ANSWER_TYPES = {"len": int, "bool": bool, "str": str, "repr": str, "isinstance": bool, "contains": bool}
@@ -28,7 +28,7 @@ def ask(do, *of, **by):
     """Send a request to the tested code's process and return its answer."""
     _write_back()
     if do != "get":
-        _told.clear()
+        _imported_names.clear()
     return _asked(do, of, by)
 
 
@@ -41,7 +41,7 @@ def _asked(do, of, by):
     if "raised" in reply:
         raise _exception(reply)
     if do == "import":
-        _told.update({(of[0], name): data for name, data in _part(reply, "names", dict).items()})
+        _imported_names.update({(of[0], name): data for name, data in _part(reply, "names", dict).items()})
     for given, now in zip(of, _part(reply, "changed", list)):
         if now is not None:
             _become(given, decode(now, resolve))
@@ -252,8 +252,8 @@ class RemoteModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         def get(name, other=other, of=spec.name):
             if name.startswith("__"):
                 raise AttributeError(name)
-            if (of, name) in _told:
-                return _callable(decode(_told[of, name], resolve))
+            if (of, name) in _imported_names:
+                return _callable(decode(_imported_names[of, name], resolve))
             try:
                 return _callable(ask("get", other, name))
             except AttributeError:
@@ -269,6 +269,6 @@ class RemoteModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 def forget_modules(names):
     """Forget the submission's modules and values after its process has restarted."""
     _seen.clear()
-    _told.clear()
+    _imported_names.clear()
     for name in [n for n in sys.modules if n.split(".")[0] in names]:
         del sys.modules[name]

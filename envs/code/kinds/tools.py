@@ -99,8 +99,8 @@ class OfficeWork:
         """Compare the world with the wanted one; see `problem.Work`."""
         given = self._answer if self.has_submitted else answer
         verdict = judge(self._task.world, self._world, self._task, given)
-        said = "; ".join(verdict.problems) or "All that was asked for was done, and nothing else."
-        return (1.0 if verdict.success else min(verdict.score, 0.99)), said
+        text = "; ".join(verdict.problems) or "All that was asked for was done, and nothing else."
+        return (1.0 if verdict.success else min(verdict.score, 0.99)), text
 
 
 def _texts(arguments: Mapping[str, object], *names: str, may_be_none: bool = False) -> list[str | None]:

@@ -116,7 +116,7 @@ def _search(visit: Visit) -> Page:
 def _event(visit: Visit) -> Page:
     event = visit.call("calendar", "get", event_id=visit.path["id"])
     at, is_own = f"/event/{event['id']}", event["organizer"] == visit.world.address
-    told = [f"{each['address']} ({each['response']})" for each in event["attendees"]]
+    attendees = [f"{each['address']} ({each['response']})" for each in event["attendees"]]
     ways: list[Nav | Bar] = []
     if not event["cancelled"] and is_own:
         links = (("Move", "move"), ("Edit", "edit"), ("Invite people", "invite"))
@@ -133,7 +133,7 @@ def _event(visit: Visit) -> Page:
             ("End", event["end"].replace("T", " ")),
             ("Place", event["location"]),
             ("Organizer", event["organizer"]),
-            ("Attendees", ", ".join(told)),
+            ("Attendees", ", ".join(attendees)),
             ("State", "cancelled" if event["cancelled"] else "takes place"),
         )
     )

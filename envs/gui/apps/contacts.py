@@ -107,9 +107,9 @@ def _contact(visit: Visit) -> Page:
 
 
 def _fields(visit: Visit, old: Json) -> list[Field]:
-    told = {**old, "emails": ", ".join(old["emails"])}
+    values = {**old, "emails": ", ".join(old["emails"])}
     return [
-        Field(label=label, name=name, value=visit.value(name, told[name]), hint=_HINTS.get(name, ""))
+        Field(label=label, name=name, value=visit.value(name, values[name]), hint=_HINTS.get(name, ""))
         for name, label in _LABELS
     ]
 

@@ -69,6 +69,6 @@ async def _evaluate(tab: Tab, expression: str) -> Any:  # Any: JSON
     """
     answer = await tab.send("Runtime.evaluate", expression=expression, returnByValue=True)
     if "exceptionDetails" in answer:
-        told = answer["exceptionDetails"].get("exception", {}).get("description", "without a word")
-        raise SandboxFailure(f"A page of MiniWoB++ failed: {told:.300}")
+        description = answer["exceptionDetails"].get("exception", {}).get("description", "without a word")
+        raise SandboxFailure(f"A page of MiniWoB++ failed: {description:.300}")
     return answer["result"].get("value")

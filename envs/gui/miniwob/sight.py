@@ -35,11 +35,11 @@ class Sight:
         """The whole numbers in the goal."""
         return tuple(map(int, re.findall(r"-?\d+", self.goal)))
 
-    def said(self, node: AccessibilityNode) -> str:
+    def text_of(self, node: AccessibilityNode) -> str:
         """Return an element's name, else the texts in it."""
         return node.name or " ".join(self._texts(node))
 
-    def all(self, role: str = "", said: str | None = None, look: str = "") -> list[AccessibilityNode]:
+    def all(self, role: str = "", text: str | None = None, look: str = "") -> list[AccessibilityNode]:
         """Return the elements with a role, a name or text, and a tag and classes.
 
         Examples of `look`: "span", "span.star", ".star".
@@ -48,17 +48,17 @@ class Sight:
             node
             for node in self.things
             if (not role or node.role == role)
-            and (said is None or self.said(node) == said)
+            and (text is None or self.text_of(node) == text)
             and (not look or _looks(node, look))
         ]
 
-    def one(self, role: str = "", said: str | None = None, look: str = "") -> AccessibilityNode:
+    def one(self, role: str = "", text: str | None = None, look: str = "") -> AccessibilityNode:
         """Return the first such element.
 
         Raises:
             LookupError: there is no such element.
         """
-        return self.all(role, said, look)[0]
+        return self.all(role, text, look)[0]
 
     def is_shown(self, text: str) -> bool:
         """Return whether a node's name or value equals the text."""
@@ -157,9 +157,9 @@ def wait() -> GuiCall:
     return GuiCall(name="noop")
 
 
-def submit(sight: Sight, said: str = "Submit") -> GuiCall:
+def submit(sight: Sight, text: str = "Submit") -> GuiCall:
     """Click on the button that ends the task."""
-    return click(sight.one("button", said))
+    return click(sight.one("button", text))
 
 
 def filled(sight: Sight, wanted: list[tuple[AccessibilityNode, str]], then: str = "Submit") -> GuiCall:

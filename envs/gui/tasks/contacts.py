@@ -81,10 +81,10 @@ def _leave_group(world: World, rng: random.Random) -> Plan:
 
 def _new_group(world: World, rng: random.Random) -> Plan:
     people, name = contacts(world, rng, 3), rng.choice(("Quiz team", "Car pool", "Bee keepers"))
-    told = ", ".join(each.address for each in people)
+    members = ", ".join(each.address for each in people)
     adds = [step("contacts", "add_to_group", group=name, contact_id=each.id) for each in people]
     return Plan(
-        instruction=f"Make a group {name!r} with these three members: {told}.",
+        instruction=f"Make a group {name!r} with these three members: {members}.",
         steps=(step("contacts", "create_group", group=name), *adds),
     )
 

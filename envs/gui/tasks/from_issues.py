@@ -53,13 +53,13 @@ def _newcomer(world: World, rng: random.Random) -> Plan:
     role = rng.choice(("viewer", "editor"))
     admit(world, name, address.replace("guest", "former"), "viewer", active=False)
     issue = report(world, of, f"Access for {name}", text=f"{name} starts soon: {address}, {role}, team Support.")
-    say = f"Welcome! You are {role}."
+    body = f"Welcome! You are {role}."
     return Plan(
         instruction=f"Invite the person of the issue 'Access for {name}' to the site as the issue says, send a mail "
         "with the subject 'Welcome' to the new address that names the role and no other, and close the issue.",
         steps=(
             step("settings", "invite", name=name, address=address, role=role, teams=["Support"]),
-            step("mail", "send", to=[address], subject="Welcome", body=say, says=(role,), among=ROLES),
+            step("mail", "send", to=[address], subject="Welcome", body=body, says=(role,), among=ROLES),
             step("issues", "update", issue_id=issue.id, status="closed"),
         ),
     )

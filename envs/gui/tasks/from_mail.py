@@ -44,13 +44,13 @@ def _accept(world: World, rng: random.Random) -> Plan:
         world, who.address, f"{topic}: later, please", f"Could we begin at {new[11:]} on the same day?",
         before(world, rng, 1, 3),
     )  # fmt: skip
-    said = new.replace("T", " ")
+    new_start = new.replace("T", " ")
     return Plan(
         instruction=f"{who.name} asks by mail to begin {topic!r} later. Move the event as asked, and reply to the mail "
         "with the new day and time and no other, like 2031-05-04 09:30.",
         steps=(
             step("calendar", "move", event_id=event, start=new),
-            step("mail", "reply", mail_id=mail.id, body=f"Moved to {said}.", says=(said,), says_only=True),
+            step("mail", "reply", mail_id=mail.id, body=f"Moved to {new_start}.", says=(new_start,), says_only=True),
         ),
     )
 

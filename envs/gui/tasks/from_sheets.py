@@ -142,19 +142,21 @@ def _order(world: World, rng: random.Random) -> Plan:
 
 def _reading(world: World, rng: random.Random) -> Plan:
     """Update a sheet from a file, unlike the other tasks, which begin with the sheet."""
-    rooms, steps, rows, told = rng.sample(_ROOMS, 4), list[Step](), [], []
+    rooms, steps, rows, lines = rng.sample(_ROOMS, 4), list[Step](), [], []
     for at, room in enumerate(rooms):
         old = str(rng.randrange(100, 500))
         new = old if at == 3 else str(rng.randrange(500, 900))
         rows.append((room, old))
-        told.append(f"{room}: {new}\n")
-    for row, line in zip(lay_out(world, "Meters", (("Place", "text"), ("Reading", "number")), rows), told, strict=True):
+        lines.append(f"{room}: {new}\n")
+    for row, line in zip(
+        lay_out(world, "Meters", (("Place", "text"), ("Reading", "number")), rows), lines, strict=True
+    ):
         new = line.split(": ")[1].strip()
         if dict(row.cells)["Reading"] != new:
             steps.append(step("sheets", "update_row", row_id=row.id, cells=with_cell(row, "Reading", new)))
-    rng.shuffle(told)
-    put(world, "/Notes/meters.txt", "".join(told), before(world, rng, 1, 3))
-    put(world, "/Notes/meters-old.txt", "".join(told).replace("5", "4"), before(world, rng, 30, 40))
+    rng.shuffle(lines)
+    put(world, "/Notes/meters.txt", "".join(lines), before(world, rng, 1, 3))
+    put(world, "/Notes/meters-old.txt", "".join(lines).replace("5", "4"), before(world, rng, 30, 40))
     return Plan(
         instruction="The file /Notes/meters.txt has the new readings. Write them into the sheet Meters.",
         steps=tuple(steps),

@@ -118,8 +118,8 @@ class ReplayEnv(RephrasableFunctions, TextEnv):
         self._at, self._num_patched, self._is_lost = 0, 0, False
         head, end, rest = self._shown().text.partition(_AFTER_GOAL)
         own = head.removeprefix(_GOAL)
-        said = self.phrase_instruction(task_id, own, lambda: framed(own) if end and head != own else ())
-        return self._shown().text if said == own else f"{_GOAL}{said}{end}{rest}"
+        instruction = self.phrase_instruction(task_id, own, lambda: framed(own) if end and head != own else ())
+        return self._shown().text if instruction == own else f"{_GOAL}{instruction}{end}{rest}"
 
     def act(self, action: str) -> Outcome:
         """Compare an action with the recorded one, and continue if it matches or is patched."""

@@ -57,8 +57,8 @@ class ShopPagesEnv(GuiEnv):
     def setup(self) -> None:
         """Open the shop; its episode has the same address each time."""
         super().setup()
-        told = {name: value for name, value in self.config if name in ShopConfig.model_fields}
-        self._shop = WebShopEnv(**{**told, "turn_limit": _NO_LIMIT, "perturb": {}})
+        settings = {name: value for name, value in self.config if name in ShopConfig.model_fields}
+        self._shop = WebShopEnv(**{**settings, "turn_limit": _NO_LIMIT, "perturb": {}})
         self._episodes = Episodes(self._shop, capacity=1, make_token=lambda: _TOKEN)
         self._sites = {_HOST: make_pages(self._shop, self._episodes, hosts={_HOST})}
 
@@ -86,8 +86,8 @@ class ShopPagesEnv(GuiEnv):
         """Start the shop's episode."""
         self._shop.choose_instruction = self.choose_instruction  # its pages show the instruction too
         self._episodes.open(task_id, rng.getrandbits(31))
-        self._said, self._own = self._shop.instruction(task_id), self._shop.goal(task_id).instruction
-        return Opening(goal=self._said, url=_URL, sites=self._sites)
+        self._instruction, self._own = self._shop.instruction(task_id), self._shop.goal(task_id).instruction
+        return Opening(goal=self._instruction, url=_URL, sites=self._sites)
 
     async def judge(self, page: BrowserPage, message: str | None) -> GuiVerdict | None:
         """Return the purchase's score after the purchase."""
@@ -102,10 +102,10 @@ class ShopPagesEnv(GuiEnv):
         """Return the shop's own state, and the next page's notice on the last request."""
         return b"%b\n%b" % (self._episodes.find(_TOKEN).notice.encode(), self._shop.state())
 
-    def in_own_words(self, told: str) -> str:
+    def in_own_words(self, content: str) -> str:
         """Return the pages' content with the instruction in its original wording."""
-        said, own = (json.dumps(["text", " ".join(words.split())])[1:-1] for words in (self._said, self._own))
-        return told.replace(said, own)
+        shown, own = (json.dumps(["text", " ".join(words.split())])[1:-1] for words in (self._instruction, self._own))
+        return content.replace(shown, own)
 
     def next_call(self, name: str) -> GuiCall:
         """Return the call that leads to the next action of the shop's own oracle."""
@@ -138,8 +138,8 @@ class ShopPagesEnv(GuiEnv):
         field = self._found("searchbox")
         if not field:
             return self._to_click(BACK.lower())
-        bid, value, told = field[0].bid, field[0].value or "", " ".join(words.split())
-        if value == told or (value.endswith("…") and told.startswith(value[:-1])):  # long values are shown truncated
+        bid, value, query = field[0].bid, field[0].value or "", " ".join(words.split())
+        if value == query or (value.endswith("…") and query.startswith(value[:-1])):  # long values are shown truncated
             return GuiCall(name="press", arguments={"bid": bid, "key_comb": "Enter"})
         return GuiCall(name="fill", arguments={"bid": bid, "value": words})
 

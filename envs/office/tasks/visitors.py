@@ -49,7 +49,7 @@ def _make(world: World, rng: random.Random) -> Plan:
         world, f"info@{last.lower()}-works.example", f"{subject}?", text.replace(phone, "0"), before(world, rng, 4, 6)
     )
     put(world, path, "2029-11-02 Zed Quill\n", before(world, rng, 1, 60))
-    day, said = start[:10], start.replace("T", " ")
+    day, moment = start[:10], start.replace("T", " ")
     return Plan(
         instruction=f"In a mail in my inbox with exactly the subject {subject!r}, a visitor proposes three times. "
         "Take the first of them, in the order of the mail, at which I am free for an hour. Make an event of 60 "
@@ -59,7 +59,7 @@ def _make(world: World, rng: random.Random) -> Plan:
         f"visit, at the end of {path}.",
         steps=(
             step("calendar", "create", title=f"Visit: {name}", start=start, minutes=60, attendees=[address]),
-            step("mail", "reply", mail_id=mail.id, body=start, says=(said,)),
+            step("mail", "reply", mail_id=mail.id, body=start, says=(moment,)),
             step("contacts", "create", name=name, emails=[address], phone=phone),
             step("files", "append", path=path, text=f"{day} {name}\n"),
         ),

@@ -65,7 +65,7 @@ def cart_page(cart: Sequence[CartLine], catalogue: Catalogue, instruction: str) 
     if not cart:
         return [*shown, _text("Your cart is empty")]
     for place, line in enumerate(cart):
-        shown += [*_told(line, catalogue), _text(f"Total so far: {dollars(total(cart[: place + 1]))}")]
+        shown += [*_line_pieces(line, catalogue), _text(f"Total so far: {dollars(total(cart[: place + 1]))}")]
         shown.append(_button(f"{REMOVE} {line.number}"))
     return [*shown, _button(CHECKOUT)]
 
@@ -74,12 +74,12 @@ def receipt(cart: Sequence[CartLine], catalogue: Catalogue, reward: float) -> li
     """Return the last page."""
     shown = [_text("Thank you for shopping with us!"), _text("Purchased")]
     for line in cart:
-        shown += _told(line, catalogue)
+        shown += _line_pieces(line, catalogue)
     ending = (f"Total: {dollars(total(cart))}", "Your score (min 0.0, max 1.0)", str(reward))
     return [*shown, *map(_text, ending)]
 
 
-def _told(line: CartLine, catalogue: Catalogue) -> Iterator[Piece]:
+def _line_pieces(line: CartLine, catalogue: Catalogue) -> Iterator[Piece]:
     product = catalogue[line.product]
     yield _text(f"Item {line.number}: {product.asin}")
     if product.name.strip():

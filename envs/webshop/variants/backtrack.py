@@ -116,8 +116,8 @@ def _make(pool: GoalPool, goal: ShoppingGoal, rng: random.Random) -> BacktrackTa
         things, limit = described(product, attributes, options), limited(goal.price_limit)
         text = rng.choice(_WORDINGS).format(things=things, limit=limit)
         asked = replace(goal, instruction=text, attributes=attributes, options=options)
-        can_be_said = parse(f"search[{text}]") == ("search", text)
-        if can_be_said and (task := _sell_out(pool, asked)) is not None:
+        is_searchable = parse(f"search[{text}]") == ("search", text)
+        if is_searchable and (task := _sell_out(pool, asked)) is not None:
             return task
     return None
 

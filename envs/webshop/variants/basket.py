@@ -243,8 +243,8 @@ def _purchase(pool: GoalPool, goal: ShoppingGoal) -> tuple[ShoppingGoal, Shoppin
 
 
 def _instruction(pool: GoalPool, things: Sequence[ShoppingGoal], budget: int, rng: random.Random) -> str:
-    told = [described(pool.shop.catalogue[each.product], each.attributes, options_of(each)) for each in things]
-    numbered = "; ".join(f"({place}) {each}" for place, each in enumerate(told, 1))
+    descriptions = [described(pool.shop.catalogue[each.product], each.attributes, options_of(each)) for each in things]
+    numbered = "; ".join(f"({place}) {each}" for place, each in enumerate(descriptions, 1))
     return rng.choice(_WORDINGS).format(count=len(things), things=numbered, budget=budget // 100)
 
 

@@ -121,15 +121,15 @@ def _decoys(pool: GoalPool, goal: ShoppingGoal, rng: random.Random) -> Iterator[
 def _instruction(goal: ShoppingGoal, decoys: Sequence[_Decoy], forbidden: str, rng: random.Random) -> str:
     """Return the goal's own instruction with sentences about other products and what to avoid."""
     one, two = decoys[0], decoys[min(1, len(decoys) - 1)]
-    before = rng.choice(_BEFORE).format(decoy=_told(one, rng))
-    others = rng.choice(_OTHERS).format(decoy=_told(two, rng))
+    before = rng.choice(_BEFORE).format(decoy=_description(one, rng))
+    others = rng.choice(_OTHERS).format(decoy=_description(two, rng))
     never = rng.choice(_FORBIDDEN).format(attribute=forbidden)
     own = f"{goal.instruction}."
     orders = ((before, own, never), (own, never, others), (before, own, others, never), (others, before, own, never))
     return " ".join(rng.choice(orders))
 
 
-def _told(decoy: _Decoy, rng: random.Random) -> str:
+def _description(decoy: _Decoy, rng: random.Random) -> str:
     options = [(name, rng.choice(values)) for name, values in decoy.product.options.items() if values]
     return described(decoy.product, decoy.lacking, dict(options[:1]))
 

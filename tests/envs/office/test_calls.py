@@ -124,7 +124,7 @@ def _wrong(kind: object, may_be_none: bool) -> Iterator[object]:
 def test_a_value_of_another_type_is_rejected_with_the_expected_type(app: str, call: AppMethod) -> None:
     for name, parameter in call.parameters.items():
         for value in _wrong(parameter.kind, parameter.may_be_none):
-            expected = f"{name} must be {parameter.says}; got "
+            expected = f"{name} must be {parameter.description}; got "
             refused(_office(), app, call.name, expected, **{**_usual(app, call), name: value})
 
 
@@ -217,7 +217,7 @@ def test_a_call_is_documented_with_arguments_and_example(app: str, call: AppMeth
     assert text.startswith(f"office.{app}.{call.name}(")
     assert call.text in text
     for name, parameter in call.parameters.items():
-        assert f"  {name}: {parameter.says}" in text
+        assert f"  {name}: {parameter.description}" in text
     assert json.loads(text.splitlines()[-1]) == json.loads(call.example)
 
 

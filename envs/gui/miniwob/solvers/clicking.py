@@ -41,7 +41,7 @@ def _quoted_button(sight: Sight) -> GuiCall:
 
 
 def _quoted_link(sight: Sight) -> GuiCall:
-    return click(sight.one(said=sight.quoted[0], look="span.alink"))
+    return click(sight.one(text=sight.quoted[0], look="span.alink"))
 
 
 def _close_dialog(sight: Sight) -> GuiCall:
@@ -78,7 +78,7 @@ def described(sight: Sight, words: str) -> list[AccessibilityNode]:
     found = []
     for node in sight.all(look="text") + [node for tag in _SHAPES for node in sight.all(look=tag)]:
         tag = next(kind for kind in ("text", *_SHAPES) if kind in node.states)
-        text = sight.said(node)
+        text = sight.text_of(node)
         kind = "shape" if tag != "text" else "digit" if text.isdigit() else "letter"
         size = "large" if node.box[3] > (14 if tag == "text" else 15) else "small"
         names = {kind, kind + "s", _SHAPES.get(tag, text), f"{_SHAPES.get(tag, text)}s", "item", "items", size}
@@ -103,13 +103,13 @@ def _identify(sight: Sight) -> GuiCall:
             if tag in node.states:
                 return click(sight.one("button", name.capitalize()))
         if "text" in node.states:
-            return click(sight.one("button", "Number" if sight.said(node).isdigit() else "Letter"))
+            return click(sight.one("button", "Number" if sight.text_of(node).isdigit() else "Letter"))
     return wait()
 
 
 def _ascending(sight: Sight) -> GuiCall:
     rects = sight.all(look="rect")
-    return click(rects[0] if rects else sight.one(said="1", look="text"))
+    return click(rects[0] if rects else sight.one(text="1", look="text"))
 
 
 def _focus(sight: Sight) -> GuiCall:
@@ -126,11 +126,11 @@ def _cheapest(sight: Sight) -> GuiCall:
     (which,) = sight.match(r"ticket with the (.*)\.")
     measures: list[float] = []
     for node in sight.things:
-        said = sight.said(node)
-        if found := re.fullmatch(r"(\d+)h (\d+)m", said):
+        text = sight.text_of(node)
+        if found := re.fullmatch(r"(\d+)h (\d+)m", text):
             measures.append(60 * int(found[1]) + int(found[2]))
-        elif node.role == "button" and said.startswith("Book"):
-            price = float(re.sub(r"[^\d.]", "", said))
+        elif node.role == "button" and text.startswith("Book"):
+            price = float(re.sub(r"[^\d.]", "", text))
             value = measures[-1] if "duration" in which else price
             value = -value if "longest" in which or "most" in which else value
             if value < best:
@@ -139,8 +139,8 @@ def _cheapest(sight: Sight) -> GuiCall:
 
 
 def _odd_or_even(sight: Sight) -> GuiCall:
-    buttons = [node for node in sight.all("button") if sight.said(node) != "Submit"]
-    shown = [int(sight.said(node)) for node in sight.all(look="div.display-number")]
+    buttons = [node for node in sight.all("button") if sight.text_of(node) != "Submit"]
+    shown = [int(sight.text_of(node)) for node in sight.all(look="div.display-number")]
     for number, odd, even in zip(shown, buttons[::2], buttons[1::2], strict=True):
         wanted = odd if number % 2 else even
         if wanted.bid not in "".join(sight.done):
@@ -151,7 +151,7 @@ def _odd_or_even(sight: Sight) -> GuiCall:
 def _greatest(sight: Sight) -> GuiCall:
     """Turn over each card, then submit if a card is open, else wait."""
     cards = sight.all(look="div.card")
-    shown = [sight.said(card) for card in cards]
+    shown = [sight.text_of(card) for card in cards]
     seen = len(sight.done)
     if seen < len(cards):
         return click(cards[seen])

@@ -55,7 +55,7 @@ def _log_in(sight: Sight) -> GuiCall:
 
 def _ticked(sight: Sight, wanted: set[str]) -> GuiCall:
     for box in sight.all("checkbox"):
-        if ("checked" in box.states) != (sight.said(box) in wanted):
+        if ("checked" in box.states) != (sight.text_of(box) in wanted):
             return click(box)
     return submit(sight)
 
@@ -107,7 +107,7 @@ def _nth_textarea(sight: Sight) -> GuiCall:
 
 
 def _nth_word(sight: Sight) -> GuiCall:
-    words = sight.said(sight.one("paragraph")).split()
+    words = sight.text_of(sight.one("paragraph")).split()
     return filled(sight, [(sight.one("textbox"), words[sight.numbers[0] - 1].strip(".,"))])
 
 
@@ -122,7 +122,7 @@ def _scroll_down(sight: Sight) -> GuiCall:
 
 
 def _table(sight: Sight) -> dict[str, str]:
-    cells = [sight.said(cell) for cell in sight.all("cell")]
+    cells = [sight.text_of(cell) for cell in sight.all("cell")]
     return dict(zip(cells[::2], cells[1::2], strict=True))
 
 
@@ -132,7 +132,7 @@ def _read_table(sight: Sight) -> GuiCall:
 
 
 def _read_table_twice(sight: Sight) -> GuiCall:
-    labels = [sight.said(label).rstrip(":") for label in sight.all(look="label")]
+    labels = [sight.text_of(label).rstrip(":") for label in sight.all(look="label")]
     return filled(sight, [(f, _table(sight)[each]) for f, each in zip(sight.all("textbox"), labels, strict=True)])
 
 
@@ -160,14 +160,14 @@ def _sum(text: str, x: int) -> int:
 
 def _copy_letters(sight: Sight) -> GuiCall:
     field = sight.one("textbox")
-    return filled(sight, [(field, "".join(sight.said(node) for node in sight.all(look="span")))])
+    return filled(sight, [(field, "".join(sight.text_of(node) for node in sight.all(look="span")))])
 
 
 def _guess(sight: Sight) -> GuiCall:
     """Begin in the middle and move by one in the direction that the page shows."""
     field = sight.one("spinbutton")
-    said = " ".join(sight.texts())
-    last = re.search(r"(higher|lower|greater|less) than (\d)", said)
+    text = " ".join(sight.texts())
+    last = re.search(r"(higher|lower|greater|less) than (\d)", text)
     if not field.value:
         return fill(field, "5")
     if last is None or int(last[2]) != int(field.value):
@@ -190,9 +190,9 @@ def _form_two(sight: Sight) -> GuiCall:
 
 def _form_three(sight: Sight) -> GuiCall:
     wanted, button = sight.match(r'Choose (.*) from the dropdown, then click the button labeled "(.*)"')
-    if sight.said(sight.one(look="span.label")) == wanted:
+    if sight.text_of(sight.one(look="span.label")) == wanted:
         return click(sight.one("button", button))
-    options = [node for node in sight.all("listitem") if sight.said(node) == wanted]
+    options = [node for node in sight.all("listitem") if sight.text_of(node) == wanted]
     return click(options[0] if options else sight.one(look="b.button"))
 
 
@@ -211,7 +211,7 @@ def _films(sight: Sight) -> GuiCall:
     genre, director, year = sight.match(r"Search for (.*) movies directed by (.*) from year (\d+)")
     fields = sight.all("textbox")
     words = ("genre", "director", "year", "date")
-    labels = [said for node in sight.things if (said := sight.said(node).lower()) and any(w in said for w in words)]
+    labels = [text for node in sight.things if (text := sight.text_of(node).lower()) and any(w in text for w in words)]
     for field, label in zip(fields, labels[-3:], strict=True):
         wanted = genre if "genre" in label else director if "director" in label else year
         if field.value != wanted:
@@ -221,7 +221,7 @@ def _films(sight: Sight) -> GuiCall:
 
 def _last_button(sight: Sight) -> AccessibilityNode:
     names = ("Search", "Submit", "Go!", "Find", "Find Movies", "Go")
-    found = [node for node in sight.things if node.role == "button" or sight.said(node) in names]
+    found = [node for node in sight.things if node.role == "button" or sight.text_of(node) in names]
     return found[-1]
 
 
@@ -255,8 +255,8 @@ def _complete(sight: Sight) -> GuiCall:
     if held.startswith(start) and held.endswith(end) and len(held) > len(start):
         return submit(sight)
     for option in sight.all(look="div.ui-menu-item-wrapper") + sight.all("option") + sight.all("menuitem"):
-        said = sight.said(option)
-        if said.startswith(start) and said.endswith(end):
+        text = sight.text_of(option)
+        if text.startswith(start) and text.endswith(end):
             return click(option)
     return fill(field, start)
 

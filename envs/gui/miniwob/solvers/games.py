@@ -40,13 +40,13 @@ def _items(sight: Sight, kind: str = "") -> list[tuple[str, int, AccessibilityNo
     """Return the menu's items, of one kind or all: name, ordered number, button to add one."""
     found, name, held, kinds = [], "", 0, set[str]()
     for node in sight.things:
-        said = sight.said(node)
+        text = sight.text_of(node)
         if "div.item-name" in node.states:
-            name, kinds = said.strip(), set()
+            name, kinds = text.strip(), set()
         elif node.role == "image":
             kinds.add(node.name)
         elif "span.quantity" in node.states:
-            held = int(said or 0)
+            held = int(text or 0)
         elif "span.add" in node.states and (not kind or kind in kinds):
             found.append((name, held, node))
     return found
@@ -67,7 +67,7 @@ def _console(sight: Sight) -> GuiCall:
 
 
 def _doomed(sight: Sight) -> str:
-    shown = next(said for node in sight.all(look="span.output")[2:] if (said := sight.said(node)))
+    shown = next(text for node in sight.all(look="span.output")[2:] if (text := sight.text_of(node)))
     ending = re.search(r"the extension \.(\S+)", sight.goal)
     files = [name for name in shown.split() if (name.endswith(f".{ending[1]}") if ending else "." not in name)]
     return min(files, key=len)

@@ -85,7 +85,7 @@ def _drag_on(sight: Sight) -> GuiCall:
 
 
 def _box_in_box(sight: Sight) -> GuiCall:
-    small, large = sight.one(said="s"), sight.one(said="L")
+    small, large = sight.one(text="s"), sight.one(text="L")
     (ax, ay), (bx, by) = middle(small), middle(large)
     is_inside = max(abs(ax - bx), abs(ay - by)) < 5
     return submit(sight) if is_inside else drag((ax, ay), (bx, by))
@@ -123,13 +123,13 @@ def _is_in(node: AccessibilityNode, box: AccessibilityNode) -> bool:
 
 
 def _items(sight: Sight) -> list[AccessibilityNode]:
-    return [node for node in sight.all(look="div") if sight.said(node)]
+    return [node for node in sight.all(look="div") if sight.text_of(node)]
 
 
 def _move_item(sight: Sight) -> GuiCall:
     name, where = sight.match(r"Drag (\S+) (.*)\.$")
     items = _items(sight)
-    at = next(i for i, item in enumerate(items) if sight.said(item) == name)
+    at = next(i for i, item in enumerate(items) if sight.text_of(item) == name)
     places = {
         "to the top": 0,
         "to the bottom": len(items) - 1,
@@ -150,7 +150,7 @@ def _drop(items: list[AccessibilityNode], at: int, to: int) -> GuiCall:
 def _move_in_grid(sight: Sight) -> GuiCall:
     name, where = sight.match(r"Drag (\S+) (.*)\.$")
     items = _items(sight)
-    at = next(i for i, item in enumerate(items) if sight.said(item) == name)
+    at = next(i for i, item in enumerate(items) if sight.text_of(item) == name)
     steps = {"up by one": -3, "down by one": 3, "left by one": -1, "right by one": 1}
     corners = ("top left", "top center", "top right", "center left", "center", "center right",
                "bottom left", "bottom center", "bottom right")  # fmt: skip
@@ -162,7 +162,7 @@ def _move_in_grid(sight: Sight) -> GuiCall:
 def _sort(sight: Sight) -> GuiCall:
     """Move the first number that is out of order to its position."""
     items = _items(sight)
-    numbers = [int(sight.said(item)) for item in items]
+    numbers = [int(sight.text_of(item)) for item in items]
     for to, number in enumerate(sorted(numbers)):
         if numbers[to] != number:
             return _drop(items, numbers.index(number, to), to)
@@ -183,7 +183,9 @@ def _highlight(sight: Sight) -> GuiCall:
     """Drag from before the first letter to behind the last one; the selection is not visible."""
     if sight.done:
         return submit(sight)
-    texts = [node for node in sight.things if node.role == "paragraph" or (node.role == "generic" and sight.said(node))]
+    texts = [
+        node for node in sight.things if node.role == "paragraph" or (node.role == "generic" and sight.text_of(node))
+    ]
     x, y, width, height = texts[sight.numbers[0] - 1 if sight.numbers else 0].box
     return drag((x, y + 2), (x + width, y + height - 2))
 

@@ -26,7 +26,7 @@ def _icon(sight: Sight, sender: str, kind: str) -> AccessibilityNode:
 
 
 def _from(sight: Sight, sender: str) -> AccessibilityNode:
-    return sight.one(said=sender, look="div.email-sender")
+    return sight.one(text=sender, look="div.email-sender")
 
 
 def _answer(sight: Sight, sender: str, text: str) -> GuiCall:
@@ -42,7 +42,7 @@ def _pass_on(sight: Sight, sender: str, receiver: str) -> GuiCall:
 
 
 def _open_and(sight: Sight, sender: str, what: str) -> GuiCall:
-    if found := sight.all(said=what):
+    if found := sight.all(text=what):
         return click(found[0])
     return click(_from(sight, sender))
 

@@ -16,7 +16,7 @@ def _named_tab(sight: Sight) -> GuiCall:
 
 def _search_tabs(sight: Sight) -> GuiCall:
     """Click on the link if it is visible, else open the next tab."""
-    if links := sight.all(said=sight.quoted[0], look="span.alink"):
+    if links := sight.all(text=sight.quoted[0], look="span.alink"):
         return click(links[0])
     tabs = sight.all("tab")
     at = next((i for i, tab in enumerate(tabs) if {"selected", "expanded"} & set(tab.states)), -1)
@@ -58,7 +58,7 @@ def _kind(node: AccessibilityNode) -> str:
 
 def _pie(sight: Sight) -> GuiCall:
     """Open the pie at its centre, then click on the piece."""
-    labels = sight.all(said=sight.quoted[0], look="tspan")
+    labels = sight.all(text=sight.quoted[0], look="tspan")
     x, y = middle(labels[0])
     is_open = labels[0].box[3] > 10
     return click_at(x, y) if is_open else click_at(80, 130)
@@ -67,7 +67,7 @@ def _pie(sight: Sight) -> GuiCall:
 def _tree(sight: Sight) -> GuiCall:
     """Click on the name if it is visible, else open the first closed folder."""
     for kind in ("span.file", "span.folder"):
-        if found := sight.all(said=sight.quoted[0], look=kind):
+        if found := sight.all(text=sight.quoted[0], look=kind):
             return click(found[0])
     return click(sight.one(look="div.expandable-hitarea"))
 
@@ -77,7 +77,7 @@ def _phone_book(sight: Sight) -> GuiCall:
     if not sight.all("heading", name):
         return click(sight.one("link", ">"))
     label = {"phone number": "Phone:", "email": "Email:", "address": "Address:"}[what]
-    at = sight.things.index(sight.one(said=label, look="span.property-name"))
+    at = sight.things.index(sight.one(text=label, look="span.property-name"))
     return click(next(node for node in sight.things[at:] if node.role == "link"))
 
 
@@ -164,8 +164,8 @@ def pick_date(sight: Sight, field: AccessibilityNode, day: datetime) -> GuiCall 
     months = sight.all(look="span.ui-datepicker-month")
     if not months:
         return click(field)
-    year = sight.said(sight.one(look="span.ui-datepicker-year"))
-    shown = datetime.strptime(f"{sight.said(months[0])} {year}", "%B %Y")
+    year = sight.text_of(sight.one(look="span.ui-datepicker-year"))
+    shown = datetime.strptime(f"{sight.text_of(months[0])} {year}", "%B %Y")
     if (shown.year, shown.month) == (day.year, day.month):
         return click(sight.one("link", str(day.day)))
     return click(sight.one("link", "Prev" if shown > day else "Next"))
@@ -184,9 +184,9 @@ def _greatest(sight: Sight) -> GuiCall:
     shown: dict[int, int] = {}
     for view in (*sight.past, sight.view):
         seen = Sight(view, "")
-        shown |= {at: int(said) for at, card in enumerate(_cards(seen)) if (said := seen.said(card))}
+        shown |= {at: int(text) for at, card in enumerate(_cards(seen)) if (text := seen.text_of(card))}
     best = max(shown, key=lambda at: shown[at])
-    return submit(sight) if sight.said(cards[best]) else click(cards[best])
+    return submit(sight) if sight.text_of(cards[best]) else click(cards[best])
 
 
 def _cards(sight: Sight) -> list[AccessibilityNode]:
