@@ -43,8 +43,8 @@ class Notes(App):
 
         Example: {"items": [{"id": "n-80c1f", "text": "Buy milk", "is_done": false}], "total": 1, "next_offset": null}
         """
-        told = ({"id": each.id, "text": each.text, "is_done": each.is_done} for each in self.notes.values())
-        return page(told, limit, offset)
+        items = ({"id": each.id, "text": each.text, "is_done": each.is_done} for each in self.notes.values())
+        return page(items, limit, offset)
 
     @call
     def write(self, *, text: Line) -> dict[str, object]:
