@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -25,8 +25,10 @@ _WHOLE = 1 << 32
 class RowsConfig(EnvConfig):
     """Settings of environments over tables."""
 
-    split: Literal["all", "train", "test"] = Field(
-        "all", description="Rows: all, or those that a hash of their ids puts into a test split of a fifth, or not."
+    split: str = Field(
+        "all",
+        description="Rows: all, or those with this value in the column \"split\". If the table has no such column: \"test\" "
+        "for the fifth that a hash of the ids selects, or \"train\" for the others.",
     )
 
 
@@ -38,8 +40,12 @@ class RowsEnv(TextEnv):
 
     def setup(self) -> None:
         """Select the rows of the split."""
-        split = self.config.split  # type: ignore[attr-defined]  # a RowsConfig
-        self._ids = [task_id for task_id in self.rows if split == "all" or _is_test(task_id) == (split == "test")]
+        wanted = self.config.split  # type: ignore[attr-defined]  # a RowsConfig
+        splits = _splits(self.rows)
+        known = sorted({"all", *filter(None, splits.values())})
+        if wanted not in known:
+            raise ConfigError(f"{self.meta.name} has no rows in the split {wanted!r}; its splits are {', '.join(known)}")
+        self._ids = [task_id for task_id, split in splits.items() if wanted in ("all", split)]
         self._known = frozenset(self._ids)
 
     def tasks(self) -> Sequence[str]:
@@ -119,6 +125,13 @@ def _read_parquet(file: Path) -> list[Any]:  # Any: checked by the caller
     except ImportError:
         raise MissingExtraError("A table in Parquet", "export") from None
     return list(parquet.read_table(file).to_pylist())
+
+
+def _splits(rows: Mapping[str, Row]) -> dict[str, str | None]:
+    """Return the split of each row: its column "split" if the table has one, else by the hash of its id."""
+    if any("split" in row for row in rows.values()):
+        return {task_id: str(row["split"]) if "split" in row else None for task_id, row in rows.items()}
+    return {task_id: "test" if _is_test(task_id) else "train" for task_id in rows}
 
 
 def _is_test(task_id: str) -> bool:

@@ -230,6 +230,16 @@ def test_ids_and_splits_do_not_depend_on_the_order() -> None:
     assert own().tasks() == ["7"]
 
 
+def test_a_column_split_replaces_the_hash() -> None:
+    rows = [{"id": n, "question": "?", "answer": 1, "split": split} for n, split in enumerate(["hard", "test", "hard"])]
+    kind = cairn.DataEnv([*rows, {"id": 3, "question": "?", "answer": 1}], cairn.scorers.number(), name="kind")
+    assert kind(split="hard").tasks() == ["0", "2"]
+    assert kind(split="test").tasks() == ["1"]
+    assert kind().tasks() == ["0", "1", "2", "3"]
+    with pytest.raises(ConfigError, match="kind has no rows in the split 'train'; its splits are all, hard, test"):
+        kind(split="train")
+
+
 @pytest.mark.parametrize(
     ("table", "why"),
     [
