@@ -53,7 +53,7 @@ TOOLS: dict[str, Tool] = {
     "shell": Tool(form=" COMMAND", summary="Run a shell command in the work folder.", properties={"command": _TEXT}),
     "write_file": Tool(
         form=r" PATH\nCONTENT",
-        summary="Write a file, with its folders, over what is there.",
+        summary="Write a file and create its folders; an existing file is replaced.",
         properties={"path": _TEXT, "content": _TEXT},
     ),
     "edit_file": Tool(
@@ -146,7 +146,7 @@ def _from_json(text: str) -> CodeCall | ToolCallError:
     try:
         call = json.loads(text)
     except (ValueError, RecursionError) as error:
-        return ToolCallError(f"This is no JSON: {error}. Expected an object with name and arguments.")
+        return ToolCallError(f"This is not JSON: {error}. Expected an object with name and arguments.")
     name, arguments = call.get("name"), tool_arguments(call.get("arguments"))
     if not isinstance(name, str) or name not in TOOLS:
         return ToolCallError(f"Unknown tool {str(name)[:40]!r}. Tools: {', '.join(TOOLS)}.")

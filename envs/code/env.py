@@ -49,8 +49,8 @@ class CodeConfig(EnvConfig):
     score: Literal["share", "all"] = Field("share", description="Share of hidden tests passed, or 1 for all of them.")
     tests: Literal["end", "turns"] = Field(
         "end",
-        description="When hidden tests run: at the end, or also after every turn, for credit that weighs tests. What "
-        "they say before the end is in the turns' channels and is not shown.",
+        description="When hidden tests run: at the end, or also after every turn, for credit that weighs tests. Their "
+        "results before the end are in the turns' channels and are not shown.",
     )
     most_chars: int = Field(4000, ge=200, description="Characters shown of an output; its middle is left out beyond.")
     horizon: HorizonConfig = Field(HorizonConfig(), description="How turns are counted out.")
@@ -61,7 +61,7 @@ class CodeEnv(Rephrasable, TextEnv):
 
     meta = EnvMeta(
         name="code",
-        version=2,
+        version=3,
         turn_limit=20,
         reward_range=(0.0, 1.0),
         summary="Write, repair and run code in a sandbox, judged by hidden tests that the code never sees.",
@@ -200,7 +200,7 @@ class CodeEnv(Rephrasable, TextEnv):
         self._text = f"{text}\n{notice}" if notice else text
         if self._horizon.has_ended:
             judged = self._judged(None)
-            judged.text = f"{self._text}\n[No turn is left: what is there was submitted.]"
+            judged.text = f"{self._text}\n[No turn is left: the folder was submitted as it is.]"
             return judged
         return Outcome(self._text, channels={"submission": 0.0, **self._passed_so_far(changed)})
 

@@ -156,7 +156,7 @@ class Calendar(App):
     def update(
         self, *, event_id: str, title: Line | None = None, location: Words | None = None, notes: str | None = None
     ) -> dict[str, object]:
-        """Change the title, location or notes of an event that you organise; what is None stays.
+        """Change the title, location or notes of an event that you organise; those that are None stay unchanged.
 
         Example: {"id": "e-91kd2", "title": "Budget round", "location": "Room 5", "notes": ""}
         """
@@ -213,7 +213,7 @@ class Calendar(App):
     def busy(
         self, *, address: Address, first: Day, last: Day, limit: Limit = 20, offset: Offset = 0
     ) -> dict[str, object]:
-        """List when a person, you or another, is busy from one day to another; nothing else is told of the events.
+        """List when a person, you or another, is busy from one day to another, without other fields of the events.
 
         Cancelled events and those that the person declined do not count; unanswered ones do.
 

@@ -63,7 +63,7 @@ class Contacts(App):
     ) -> dict[str, object]:
         """Find contacts, by name: every word of the query occurs in name, address or phone, case ignored.
 
-        `company` must be the whole name. What is None does not restrict.
+        `company` must be the whole name. An argument that is None does not restrict the search.
 
         Example: {"items": [{"id": "c-2m8xw", "name": "Sam Field", "emails": ["sam@home.example"],
         "phone": "+44 20 5550 1234", "birthday": "1994-02-11", "company": "Brightwater"}], "total": 1,
@@ -119,7 +119,7 @@ class Contacts(App):
         birthday: Day | None = None,
         company: Words | None = None,
     ) -> dict[str, object]:
-        """Change a contact; what is None stays, and `emails` replaces the whole list.
+        """Change a contact; fields that are None stay unchanged, and `emails` replaces the whole list.
 
         Example: {"id": "c-2m8xw", "name": "Sam Field", "emails": ["sam@work.example"],
         "phone": "+44 20 5550 1234", "birthday": "", "company": "Brightwater"}
@@ -139,8 +139,8 @@ class Contacts(App):
 
     @call
     def merge(self, *, keep_id: str, other_id: str) -> dict[str, object]:
-        """Make one contact of two. The kept one gets the other's addresses after its own, and what it lacks of phone,
-        birthday and company; it takes the other's place in groups, and the other is gone.
+        """Merge two contacts. The kept one gets the other's addresses after its own, and the other's phone, birthday
+        and company where it has none; it takes the other's place in groups, and the other is deleted.
 
         Example: {"id": "c-2m8xw", "name": "Sam Field", "emails": ["sam@home.example", "sam@work.example"],
         "phone": "+44 20 5550 1234", "birthday": "", "company": "Brightwater"}
@@ -183,7 +183,7 @@ class Contacts(App):
 
     @call
     def members(self, *, group: Line, limit: Limit = 20, offset: Offset = 0) -> dict[str, object]:
-        """List the contacts in a group by name, as `search` tells them.
+        """List the contacts in a group by name, with the same fields as `search`.
 
         Example: {"items": [{"id": "c-2m8xw", "name": "Sam Field", "emails": ["sam@home.example"],
         "phone": "+44 20 5550 1234", "birthday": "1994-02-11", "company": "Brightwater"}], "total": 1,
@@ -204,7 +204,7 @@ class Contacts(App):
 
     @call
     def add_to_group(self, *, group: Line, contact_id: str) -> dict[str, object]:
-        """Put a contact into a group; one that is in it already is no error.
+        """Put a contact into a group; a contact that is already in it is not an error.
 
         Example: {"name": "Book club", "size": 7}
         """

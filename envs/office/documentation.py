@@ -21,10 +21,10 @@ _OVERVIEW = f"""Applications of the office:
 {{apps}}
 
 Call them as office.APPLICATION.CALL(argument=value, ...); all arguments are named. A call returns JSON data, or raises
-OfficeError with a text that says what was expected. Lists come in pages of at most {PAGE}:
+OfficeError with a message that names the expected values. Lists come in pages of at most {PAGE}:
 {{{{"items": [...], "total": n, "next_offset": m}}}}; pass offset=m for the next page; it is None after the last.
 Days are texts like '2031-05-04', moments like '2031-05-04T09:30', money is in whole cents.
-office.docs(app) lists the calls of an application, office.docs(app, name) tells all about one call."""
+office.docs(app) lists the calls of an application, office.docs(app, name) documents one call in full."""
 
 
 @cache

@@ -74,7 +74,7 @@ class MailApp(App):
         """Find mails, newest first, in all folders or in one (inbox, archive, sent, drafts, trash).
 
         Every word of the query must occur in the subject or the text; case is ignored. `since` and `until` are days,
-        both included. What is None does not restrict.
+        both included. An argument that is None does not restrict the search.
 
         Example: {"items": [{"id": "m-4k2x9", "thread": "t-9d01b", "folder": "inbox", "sender": "sam@home.example",
         "to": ["ana@home.example"], "subject": "Garden fence", "sent_at": "2031-05-02T17:05", "unread": true,
@@ -109,14 +109,14 @@ class MailApp(App):
 
     @call
     def thread(self, *, thread_id: str, limit: Limit = 20, offset: Offset = 0) -> dict[str, object]:
-        """Return the mails of a thread, newest first, from all folders; see `search` for what is told of each.
+        """Return the mails of a thread, newest first, from all folders, with the same fields as `search`.
 
         Example: {"items": [{"id": "m-4k2x9", "thread": "t-9d01b", "folder": "inbox", "sender": "sam@home.example",
         "to": ["ana@home.example"], "subject": "Garden fence", "sent_at": "2031-05-02T17:05", "unread": true,
         "labels": [], "attachments": []}], "total": 1, "next_offset": null}
         """
         found = [mail for mail in self.mails.values() if mail.thread == thread_id]
-        require(found, f"there is no thread {shown(thread_id)}; mails tell theirs as 'thread'")
+        require(found, f"there is no thread {shown(thread_id)}; a mail has the id of its thread in the field 'thread'")
         return page(map(_summary, _newest_first(found)), limit, offset)
 
     @call
@@ -169,7 +169,7 @@ class MailApp(App):
         Example: {"id": "m-7p3aa", "thread": "t-0c44e"}
         """
         mail = self._find(mail_id)
-        require(mail.folder == "drafts", f"the mail {mail_id!r} is no draft; it is in {mail.folder}")
+        require(mail.folder == "drafts", f"the mail {mail_id!r} is not a draft; it is in {mail.folder}")
         require(mail.to, f"the draft {mail_id!r} has no recipient")
         self.mails[mail.id] = replace(mail, folder="sent", sent_at=self.world.now)
         return {"id": mail.id, "thread": mail.thread}
@@ -182,7 +182,7 @@ class MailApp(App):
         Example: {"id": "m-7p3aa", "thread": "t-9d01b"}
         """
         mail, me = self._find(mail_id), self.world.address
-        require(mail.folder != "drafts", f"the mail {mail_id!r} is a draft; only what was sent can be answered")
+        require(mail.folder != "drafts", f"the mail {mail_id!r} is a draft; only mails that were sent can be answered")
         everybody = dict.fromkeys((mail.sender, *mail.to)) if to_all or mail.sender == me else {mail.sender: None}
         others = tuple(address for address in everybody if address != me)
         require(others, f"the mail {mail_id!r} has nobody but you to answer")
@@ -226,7 +226,7 @@ class MailApp(App):
 
     @call
     def add_label(self, *, mail_id: str, label: Line) -> dict[str, object]:
-        """Put a label on a mail; one that it has already is no error.
+        """Put a label on a mail; a label that it already has is not an error.
 
         Example: {"id": "m-4k2x9", "labels": ["home", "urgent"]}
         """

@@ -84,7 +84,7 @@ class Payments(App):
 
     @call
     def list_accounts(self, *, limit: Limit = 20, offset: Offset = 0) -> dict[str, object]:
-        """List your accounts by name; `left_today` is what may still leave for others today.
+        """List your accounts by name; `left_today` is the amount that may still leave for others today.
 
         Example: {"items": [{"id": "a-31v0q", "name": "Checking", "balance": 182050, "daily_limit": 100000,
         "left_today": 100000}], "total": 1, "next_offset": null}

@@ -14,8 +14,8 @@ from cairn.envs.code.repair import break_project, load_project, projects
 _HELD_OUT = ("merge", "orders", "tablequery", "units")
 _SEEDS = 1000  # of each project and split
 _VISIBLE = "visible_tests.py"
-_INSTRUCTION = """The {name} project does not do what its README.md says: one to three faults were put into it. Find and
-mend them. visible_tests.py has tests to run; others, which you do not see, judge the result."""
+_INSTRUCTION = """The {name} project does not behave as its README.md says: one to three faults were put into it. Find
+and mend them. visible_tests.py has tests to run; others, which you do not see, judge the result."""
 
 
 class Repair:

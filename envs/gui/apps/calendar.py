@@ -68,7 +68,8 @@ def _week(visit: Visit) -> Page:
         to="/search", is_get=True, submits=(("", "Search"),),
         fields=(Field(label="Search events", name="q", kind="search"),),
     )  # fmt: skip
-    error = [] if not asked or is_day(asked) else [Prose(text=f"{asked!r} is no day like 2031-05-04.", is_alert=True)]
+    is_wrong = bool(asked) and not is_day(asked)
+    error = [Prose(text=f"{asked!r} is not a day like 2031-05-04.", is_alert=True)] if is_wrong else []
     table = _table(visit, found, "Events of the week")
     return Page(
         title="Calendar",

@@ -164,7 +164,7 @@ def _double(world: World, rng: random.Random) -> Plan:
             event = meet(world, title, f"{day}T18:00", 60, world.address, [], location="Attic")
             steps.append(step("calendar", "cancel", event_id=event.id))
     return Plan(
-        instruction=f"On some days of next week {title!r} stands in my calendar twice at the same time. Cancel those "
+        instruction=f"On some days of next week {title!r} is in my calendar twice at the same time. Cancel those "
         "in the Attic.",
         steps=tuple(steps),
     )

@@ -89,7 +89,7 @@ def _read(world: World, rng: random.Random) -> Plan:
     put(world, f"/Recipes/{name}.txt", f"Oven first.\nBatch number {number}\n", before(world, rng, 1, 9))
     put(world, f"/Notes/{name}s.txt", f"Batch number {number + 1}\n", before(world, rng, 1, 9))
     return Plan(
-        instruction=f"Which batch number stands in the file {name}.txt? Search for it; send me the number alone.",
+        instruction=f"Which batch number is in the file {name}.txt? Search for it; send me the number alone.",
         answer=number,
         looks=(step("files", "read", path=f"/Recipes/{name}.txt"),),
     )
@@ -130,8 +130,8 @@ def _collect(world: World, rng: random.Random) -> Plan:
         lines.append(f"{name}: {number}")
     text = "".join(f"{line}\n" for line in lines)
     return Plan(
-        instruction=f"Each file in {folder} tells a number of votes. Make a file all.txt in the same folder that has "
-        "for each of them a line like 'name: number', with the file's name without .txt, in alphabetical order.",
+        instruction=f"Each file in {folder} contains a number of votes. Make a file all.txt in the same folder that "
+        "has for each of them a line like 'name: number', with the file's name without .txt, in alphabetical order.",
         steps=(step("files", "write", path=f"{folder}/all.txt", text=text),),
     )
 

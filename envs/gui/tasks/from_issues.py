@@ -38,7 +38,7 @@ def _key(world: World, rng: random.Random) -> Plan:
     text = f"Please renew the key {name}: {reason}. New end: {expires}. The old one may stay good for {grace} days."
     issue = report(world, of, "A key to renew", text=text)
     return Plan(
-        instruction="Do what the issue 'A key to renew' asks for, and close it.",
+        instruction="Make the change that the issue 'A key to renew' asks for, and close the issue.",
         steps=(
             step("settings", "renew_key", name=name, reason=reason, expires=expires, grace_days=grace),
             step("issues", "update", issue_id=issue.id, status="closed"),
@@ -80,7 +80,7 @@ def _remind(world: World, rng: random.Random) -> Plan:
     body = f"Please see to permit {code}."
     return Plan(
         instruction="Send the person to whom the issue 'Permit is missing' is assigned a mail (main address of my "
-        "contacts) with the subject 'Permit' and the number that the issue tells.",
+        "contacts) with the subject 'Permit' and the number that the issue gives.",
         steps=(step("mail", "send", to=[address], subject="Permit", body=body, says=(code,), says_only=True),),
     )
 
@@ -124,12 +124,13 @@ def _alarm(world: World, rng: random.Random) -> Plan:
     of, event, channel = project(world, rng), rng.choice(EVENTS), rng.choice(CHANNELS)
     (who,) = contacts(world, rng, 1)
     admit(world, who.name, who.address, "manager")
-    report(world, of, "Nobody was told", text=f"{who.name} wants to be told by {channel} when this happens: {event}.")
-    report(world, of, "Nobody was told (old)", text="Done.", status="closed")
+    text = f"{who.name} wants to be notified by {channel} when this happens: {event}."
+    report(world, of, "Nobody was notified", text=text)
+    report(world, of, "Nobody was notified (old)", text="Done.", status="closed")
     return Plan(
-        instruction="Make the notification rule that the issue 'Nobody was told' asks for; call it 'Told', and let it "
-        "go to the address that the person has as a user.",
-        steps=(step("settings", "create_rule", name="Told", event=event, channel=channel, target=who.address),),
+        instruction="Make the notification rule that the issue 'Nobody was notified' asks for; call it 'Notified', "
+        "and let it go to the address that the person has as a user.",
+        steps=(step("settings", "create_rule", name="Notified", event=event, channel=channel, target=who.address),),
     )
 
 

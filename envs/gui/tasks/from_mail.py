@@ -114,7 +114,7 @@ def _invoice(world: World, rng: random.Random) -> Plan:
     )  # fmt: skip
     return Plan(
         instruction="Pay the invoice that is attached to the mail 'Your invoice' from Checking: to the payee with the "
-        "reference that it tells, with the number of the invoice as the note. Then archive the mail.",
+        "reference that the invoice gives, with the number of the invoice as the note. Then archive the mail.",
         steps=(pay, step("mail", "move", mail_id=mail.id, folder="archive")),
     )
 
@@ -133,7 +133,7 @@ def _receipts(world: World, rng: random.Random) -> Plan:
     return Plan(
         instruction="In my inbox are mails 'Receipt of ...' from till@shops.example. For each of them with the label "
         "'receipts' add a row to the sheet Receipts: the shop that the subject names, the day and the amount that the "
-        "mail tells. Archive these mails.",
+        "mail gives. Archive these mails.",
         steps=tuple(steps),
     )
 
@@ -163,7 +163,8 @@ def _attachment(world: World, rng: random.Random) -> Plan:
     put(world, "/Documents/Reports/list.txt", "Chairs: 0\n", before(world, rng, 10, 20))
     path = "/Documents/Reports/list.txt"
     return Plan(
-        instruction=f"The mail {topic!r} has the newest list.txt attached. Replace what is in the file {path} by it.",
+        instruction=f"The mail {topic!r} has the newest list.txt attached. Replace the content of the file {path} with "
+        "that of the attachment.",
         steps=(step("files", "write", path=path, text=text, overwrite=True),),
     )
 

@@ -46,7 +46,7 @@ def _triage(world: World, rng: random.Random) -> Plan:
     rng.shuffle(rows)
     lay_out(world, "Triage", (("Issue", "text"), ("Owner", "text"), ("Priority", "text")), rows)
     return Plan(
-        instruction="The sheet Triage tells the owner and the priority of some issues. Set the issues' assignees and "
+        instruction="The sheet Triage gives the owner and the priority of some issues. Set the issues' assignees and "
         "priorities to these.",
         steps=tuple(steps),
     )
@@ -65,8 +65,8 @@ def _debts(world: World, rng: random.Random) -> Plan:
     columns = (("Name", "text"), ("Address", "text"), ("Owes", "number"), ("Paid", "text"))
     lay_out(world, "Boat trip", columns, rows)
     return Plan(
-        instruction="Ask everybody who has not paid according to the sheet 'Boat trip' for what they owe: one request "
-        "each, with the note 'Boat trip' and without a due day.",
+        instruction="Ask everybody who has not paid according to the sheet 'Boat trip' for the amount that they owe: "
+        "one request each, with the note 'Boat trip' and without a due day.",
         steps=tuple(steps),
     )
 

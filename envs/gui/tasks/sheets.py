@@ -101,7 +101,7 @@ def _approve(world: World, rng: random.Random) -> Plan:
             steps.append(step("sheets", "update_row", row_id=row.id, cells=with_cell(row, "State", "approved")))
     return Plan(
         instruction=f"In the sheet Refunds, set the state of everything that {who.name} has asked for to 'approved'. "
-        "What is paid stays paid.",
+        "Rows with the state 'paid' stay as they are.",
         steps=tuple(steps),
     )
 
@@ -128,8 +128,8 @@ def _doubles(world: World, rng: random.Random) -> Plan:
         if dict(row.cells)["Count"] == ""
     ]
     return Plan(
-        instruction="In the sheet Stock two things stand twice, once with all cells filled in and once with nothing "
-        "but the name. Delete the rows that have nothing but a name.",
+        instruction="In the sheet Stock two things are listed twice, once with all cells filled in and once with "
+        "nothing but the name. Delete the rows that have nothing but a name.",
         steps=tuple(steps),
     )
 

@@ -46,7 +46,7 @@ class AppsEnv(GuiEnv):
 
     meta = EnvMeta(
         name="gui/apps",
-        version=2,
+        version=3,
         turn_limit=80,
         reward_range=(0.0, 1.0),
         summary="Eight web applications of an office in a real browser, judged by their own data.",

@@ -71,7 +71,7 @@ def _sum(world: World, rng: random.Random) -> Plan:
             amounts = [line.rpartition(",")[2] for line in file.text.splitlines() if line.startswith(f"{wanted},")]
             total += sum(int(amount.replace(".", "")) for amount in amounts)
     return Plan(
-        instruction=f"Each file in {folder} lists what a journey cost, one 'kind,amount' a line after the first. "
+        instruction=f"Each file in {folder} lists the costs of a journey, one 'kind,amount' a line after the first. "
         f"Submit the sum of all amounts of the kind {wanted!r}, in whole cents, leaving out files whose names end "
         "in '-draft.csv'.",
         answer=total,

@@ -54,9 +54,9 @@ def _make(world: World, rng: random.Random) -> Plan:
                 pays.append(_pay(source, payees[0].id, cents, str(number)))
     return Plan(
         instruction=f"The mails in my inbox with the label 'invoice' have invoices attached. Write the file {PATH}: "
-        "for each invoice a line with its number, a space and its total as it stands there, smaller numbers first. "
+        "for each invoice a line with its number, a space and its total as it is written there, smaller numbers first. "
         "And pay those that were due before today from Checking, each by a transfer to the payee with the "
-        "reference that it tells, with the number of the invoice as the note.",
+        "reference that the invoice gives, with the number of the invoice as the note.",
         steps=(step("files", "write", path=PATH, text="\n".join(sorted(lines)) + "\n"), *pays),
         program=_PROGRAM,
         values={"path": PATH},

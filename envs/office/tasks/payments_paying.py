@@ -66,8 +66,8 @@ def _level(world: World, rng: random.Random) -> Plan:
     wanted = mine.balance + change
     pair = (theirs.id, mine.id) if change > 0 else (mine.id, theirs.id)
     return Plan(
-        instruction=f"There should be exactly {money(wanted)} in {name}. Take what is missing from {other}, or put "
-        "there what is too much.",
+        instruction=f"There should be exactly {money(wanted)} in {name}. Take the missing amount from {other}, or "
+        "move the excess there.",
         steps=(
             step("payments", "move_money", from_account_id=pair[0], to_account_id=pair[1], amount=abs(change)),
         ),

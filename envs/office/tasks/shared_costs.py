@@ -69,9 +69,9 @@ def _journey(world: World, rng: random.Random) -> Plan:
         before(world, rng, 10, 12),
     )
     return Plan(
-        instruction=f"{path} lists what each of us paid on our journey. All who are named there, I among them, are "
-        "to bear the same share of the sum. Ask everyone who paid less than the share for what is missing, by one "
-        f"payment request to their main mail address with the note {note!r} and no due day.",
+        instruction=f"{path} lists the amount that each of us paid on our journey. All who are named there, I among "
+        "them, are to bear the same share of the sum. Ask everyone who paid less than the share for the difference, by "
+        f"one payment request to their main mail address with the note {note!r} and no due day.",
         steps=tuple(steps),
         program=_JOURNEY_PROGRAM,
         values={"path": path, "note": note},
@@ -104,7 +104,8 @@ def _club(world: World, rng: random.Random) -> Plan:
         f"have paid if {paid_path} lists them or if exactly that amount came as income from them into Checking on "
         f"{since} or later. Ask each of the other members, by their main mail address, for the fee: by a payment "
         f"request with the note {group!r} and no due day, and by a mail of its own with the subject {subject!r} "
-        f"that tells the amount like 12.50. Write their names into {open_path}, one a line, in alphabetical order.",
+        "that contains the amount, written like 12.50. "
+        f"Write their names into {open_path}, one a line, in alphabetical order.",
         steps=(*steps, step("files", "write", path=open_path, text=text)),
         program=_CLUB_PROGRAM,
         values={

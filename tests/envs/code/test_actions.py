@@ -46,7 +46,7 @@ MISTAKES = [
     ("read_file", "read_file takes path, first (optional), last (optional); missing: path."),
     ("read_file a b", "of a wrong type: first."),
     ("read_file a 0", "of a wrong type: first."),
-    ("{", "This is no JSON: "),
+    ("{", "This is not JSON: "),
     ("{}", "Unknown tool 'None'"),
     ('{"name": ["submit"]}', "Unknown tool \"['submit']\""),
     (

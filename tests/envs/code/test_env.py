@@ -177,7 +177,7 @@ def test_the_last_turn_submits_the_current_files() -> None:
     env.step("list_files")
     text, reward, terminated, truncated, info = env.step("list_files")
     assert (terminated, truncated, info["success"]) == (True, False, False)
-    assert text.endswith("[No turn is left: what is there was submitted.]")
+    assert text.endswith("[No turn is left: the folder was submitted as it is.]")
     assert 0 < reward == info["score"] < 1
     env.close()
 
