@@ -100,7 +100,7 @@ def test_drafts_wait_until_they_are_sent() -> None:
     assert world.mail.mails[reported["id"]].folder == "drafts"
     assert call(world, "send_draft", mail_id="m4") == {"id": "m4", "thread": "t3"}
     assert (world.mail.mails["m4"].folder, world.mail.mails["m4"].sent_at) == ("sent", world.now)
-    refused(world, "mail", "send_draft", "no draft; it is in sent", mail_id="m4")
+    refused(world, "mail", "send_draft", "not a draft; it is in sent", mail_id="m4")
     refused(world, "mail", "send_draft", "has no recipient", mail_id="m5")
 
 
