@@ -27,8 +27,8 @@ class RowsConfig(EnvConfig):
 
     split: str = Field(
         "all",
-        description="Rows: all, or those with this value in the column \"split\". If the table has no such column: \"test\" "
-        "for the fifth that a hash of the ids selects, or \"train\" for the others.",
+        description='Rows: all, or those with this value in the column "split". Without such a column: "test" for the '
+        'fifth that a hash of the ids selects, or "train" for the others.',
     )
 
 
@@ -44,7 +44,9 @@ class RowsEnv(TextEnv):
         splits = _splits(self.rows)
         known = sorted({"all", *filter(None, splits.values())})
         if wanted not in known:
-            raise ConfigError(f"{self.meta.name} has no rows in the split {wanted!r}; its splits are {', '.join(known)}")
+            raise ConfigError(
+                f"{self.meta.name} has no rows in the split {wanted!r}; its splits are {', '.join(known)}"
+            )
         self._ids = [task_id for task_id, split in splits.items() if wanted in ("all", split)]
         self._known = frozenset(self._ids)
 

@@ -117,7 +117,7 @@ class Place:
     path: str
     show: Callable[[Visit], Page]
     do: Callable[[Visit], str] | None = None  # executes a posted form; returns the address to redirect to
-    told: str = ""  # message on the next page after success
+    message: str = ""  # message on the next page after success
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,7 +190,7 @@ def _file(name: str) -> Callable[[Request], Response]:
 
 def _endpoint(each: Site, titles: Mapping[str, str], place: Place, world_of: WorldOf) -> Callable[[Request], Any]:
     """Return the handler of one address."""  # Any: the type that Starlette awaits
-    messages = {other.told for other in each.places}
+    messages = {other.message for other in each.places}
 
     async def handle(request: Request) -> Response:
         query = dict(request.query_params)
@@ -205,7 +205,7 @@ def _endpoint(each: Site, titles: Mapping[str, str], place: Place, world_of: Wor
             to = place.do(visit)
         except OfficeError as error:
             return _shown(each, titles, place, replace(visit, error=str(error)), "")
-        return RedirectResponse(_then(to, place.told), 303)
+        return RedirectResponse(_then(to, place.message), 303)
 
     return handle
 

@@ -30,12 +30,12 @@ class Wizard:
     steps: Sequence[tuple[str, Sequence[Field]]]  # heading and fields
     confirm: str  # the last button
     then: str  # address to redirect to
-    told: str
+    message: str
 
     def places(self) -> list[Place]:
         """Return the places of its steps and of the review."""
         steps = [Place(path=f"{self.path}/{at}", show=self._shown(at)) for at in range(1, len(self.steps) + 1)]
-        return [*steps, Place(path=f"{self.path}/review", show=self._review, do=self._do, told=self.told)]
+        return [*steps, Place(path=f"{self.path}/review", show=self._review, do=self._do, message=self.message)]
 
     def deeds(self, answers: Mapping[str, object]) -> Iterator[Deed]:
         """Yield the UI actions that complete the wizard, from its first step."""

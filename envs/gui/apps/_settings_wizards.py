@@ -18,7 +18,7 @@ INVITE = Wizard(
     ),
     confirm="Send invitation",
     then="/",
-    told="The user was invited.",
+    message="The user was invited.",
 )
 BACKUP = Wizard(
     path="/plan",
@@ -50,7 +50,7 @@ BACKUP = Wizard(
     ),
     confirm="Plan backup",
     then="/backups",
-    told="The backup was planned.",
+    message="The backup was planned.",
 )
 RENEW = Wizard(
     path="/renew",
@@ -70,5 +70,5 @@ RENEW = Wizard(
     ),
     confirm="Renew key",
     then="/keys",
-    told="The key was renewed.",
+    message="The key was renewed.",
 )

@@ -314,14 +314,18 @@ APP = Site(
         Place(path="/search", show=_search),
         Place(path="/times", show=_times),
         Place(path="/busy", show=_busy),
-        Place(path="/new", show=_new, do=_create, told="The event was created."),
+        Place(path="/new", show=_new, do=_create, message="The event was created."),
         Place(path=_AT, show=_event),
-        Place(path=f"{_AT}/move", show=_move, do=_moved, told="The event was moved."),
-        Place(path=f"{_AT}/edit", show=_edit, do=doing("calendar", "update", _AT, event_id="id"), told="Saved."),
-        Place(path=f"{_AT}/invite", show=_invite, do=doing("calendar", "invite", _AT, event_id="id"), told="Invited."),
-        Place(path=f"{_AT}/cancel", show=_event, do=doing("calendar", "cancel", _AT, event_id="id"), told="Cancelled."),
+        Place(path=f"{_AT}/move", show=_move, do=_moved, message="The event was moved."),
+        Place(path=f"{_AT}/edit", show=_edit, do=doing("calendar", "update", _AT, event_id="id"), message="Saved."),
         Place(
-            path=f"{_AT}/respond", show=_event, do=doing("calendar", "respond", _AT, event_id="id"), told="Answered."
+            path=f"{_AT}/invite", show=_invite, do=doing("calendar", "invite", _AT, event_id="id"), message="Invited."
+        ),
+        Place(
+            path=f"{_AT}/cancel", show=_event, do=doing("calendar", "cancel", _AT, event_id="id"), message="Cancelled."
+        ),
+        Place(
+            path=f"{_AT}/respond", show=_event, do=doing("calendar", "respond", _AT, event_id="id"), message="Answered."
         ),
     ),
     how={

@@ -171,7 +171,7 @@ def _elsewhere(title: str, to: str, button: str, label: str, hint: str = "") -> 
         visit.perform("files", call, path=visit.query.get("path", ""))
         return address("/file", path=visit.query["path"] if name == "address" else visit.value("to"))
 
-    return Place(path=to, show=show, do=do, told=f"{title}: done.")
+    return Place(path=to, show=show, do=do, message=f"{title}: done.")
 
 
 def _created(visit: Visit) -> str:
@@ -293,11 +293,11 @@ APP = Site(
         Place(path="/", show=_folder),
         Place(path="/search", show=_search),
         Place(path="/file", show=_file),
-        Place(path="/new", show=_new, do=_created, told="The file was created."),
-        Place(path="/edit", show=_edit, do=_saved, told="The file was saved."),
-        Place(path="/new-folder", show=_new_folder, do=_made_folder, told="The folder was created."),
-        Place(path="/delete", show=_folder, do=_deleted, told="Deleted."),
-        Place(path="/unshare", show=_file, do=_unshared, told="The file is no longer shared."),
+        Place(path="/new", show=_new, do=_created, message="The file was created."),
+        Place(path="/edit", show=_edit, do=_saved, message="The file was saved."),
+        Place(path="/new-folder", show=_new_folder, do=_made_folder, message="The folder was created."),
+        Place(path="/delete", show=_folder, do=_deleted, message="Deleted."),
+        Place(path="/unshare", show=_file, do=_unshared, message="The file is no longer shared."),
         _elsewhere("Move or rename", "/move", "Move file", "New path", "the path with the file's name"),
         _elsewhere("Copy", "/copy", "Copy file", "New path", "the path with the file's name"),
         _elsewhere("Share", "/share", "Share file", "Address", "of one of your contacts"),

@@ -331,18 +331,27 @@ APP = Site(
     places=(
         Place(path="/", show=_folder),
         Place(path="/thread", show=_thread),
-        Place(path="/compose", show=_compose, do=_send, told="The mail is kept or sent."),
+        Place(path="/compose", show=_compose, do=_send, message="The mail is kept or sent."),
         Place(path=_AT, show=_mail),
         Place(path=f"{_AT}/attachment", show=_attachment),
-        Place(path=f"{_AT}/move", show=_mail, do=doing("mail", "move", _AT, mail_id="id"), told="The mail was moved."),
-        Place(path=f"{_AT}/mark", show=_mail, do=doing("mail", "mark", _AT, mail_id="id"), told="The mail was marked."),
-        Place(path=f"{_AT}/label", show=_mail, do=doing("mail", "add_label", _AT, mail_id="id"), told="Labelled."),
         Place(
-            path=f"{_AT}/unlabel", show=_mail, do=doing("mail", "remove_label", _AT, mail_id="id"), told="Unlabelled."
+            path=f"{_AT}/move", show=_mail, do=doing("mail", "move", _AT, mail_id="id"), message="The mail was moved."
         ),
-        Place(path=f"{_AT}/reply", show=_reply, do=_reply_sent, told="The reply was sent."),
-        Place(path=f"{_AT}/forward", show=_forward, do=doing("mail", "forward", _AT, mail_id="id"), told="Forwarded."),
-        Place(path=f"{_AT}/send", show=_send_draft, do=doing("mail", "send_draft", _AT, mail_id="id"), told="Sent."),
+        Place(
+            path=f"{_AT}/mark", show=_mail, do=doing("mail", "mark", _AT, mail_id="id"), message="The mail was marked."
+        ),
+        Place(path=f"{_AT}/label", show=_mail, do=doing("mail", "add_label", _AT, mail_id="id"), message="Labelled."),
+        Place(
+            path=f"{_AT}/unlabel",
+            show=_mail,
+            do=doing("mail", "remove_label", _AT, mail_id="id"),
+            message="Unlabelled.",
+        ),
+        Place(path=f"{_AT}/reply", show=_reply, do=_reply_sent, message="The reply was sent."),
+        Place(
+            path=f"{_AT}/forward", show=_forward, do=doing("mail", "forward", _AT, mail_id="id"), message="Forwarded."
+        ),
+        Place(path=f"{_AT}/send", show=_send_draft, do=doing("mail", "send_draft", _AT, mail_id="id"), message="Sent."),
     ),
     how={
         "search": _how_look,

@@ -270,11 +270,11 @@ APP = Site(
     places=(
         Place(path="/", show=_sheets),
         Place(path="/sheet", show=_sheet),
-        Place(path="/new", show=_new, do=_made, told="The sheet was created."),
-        Place(path="/add", show=_add, do=_added, told="The row was added."),
-        Place(path="/column", show=_column, do=_column_added, told="The column was added."),
-        Place(path="/row/{id}", show=_row, do=_saved, told="The row was saved."),
-        Place(path="/row/{id}/delete", show=_sheets, do=_deleted, told="The row was deleted."),
+        Place(path="/new", show=_new, do=_made, message="The sheet was created."),
+        Place(path="/add", show=_add, do=_added, message="The row was added."),
+        Place(path="/column", show=_column, do=_column_added, message="The column was added."),
+        Place(path="/row/{id}", show=_row, do=_saved, message="The row was saved."),
+        Place(path="/row/{id}/delete", show=_sheets, do=_deleted, message="The row was deleted."),
     ),
     how={
         "list_rows": _how_look,

@@ -104,8 +104,8 @@ APP = Site(
     name="notes",
     title="Notes",
     places=(
-        Place(path="/", show=_list, do=doing("notes", "write", "/"), told="Written."),
-        Place(path="/note/{id}", show=_note, do=doing("notes", "tick", "/", note_id="id"), told="Ticked off."),
+        Place(path="/", show=_list, do=doing("notes", "write", "/"), message="Written."),
+        Place(path="/note/{id}", show=_note, do=doing("notes", "tick", "/", note_id="id"), message="Ticked off."),
     ),
     how={"write": _how_write, "tick": _how_tick},
     data=Notes,
