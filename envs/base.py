@@ -5,23 +5,23 @@ seeds, anchors, endings and the info dictionary. It is independent of algorithms
 
 `step` returns Gymnasium's five values; `info` contains
 
-================== ==================================================================================================
-task_id the current task
-anchor 64-bit key of the true state, scoped to the task (not of the turn count); -2**63 <= anchor < 2**63
-admissible_actions tuple of all actions with an effect, or None if the environment does not list them success whether
-the task is solved
+==================  ==================================================================================================
+task_id             the current task
+anchor              64-bit key of the true state, scoped to the task (not of the turn count); -2**63 <= anchor < 2**63
+admissible_actions  tuple of all actions with an effect, or None if the environment does not list them
+success             whether the task is solved
 score               in ``meta.reward_range``
 channels            mapping of names to numbers: the parts of the step's reward that ``meta.parts`` lists, and other
                     measurements that ``meta.channels`` lists, such as tests passed; often empty
-image a PNG of the current view, in environments with pictures
-acted box of the action's target in the picture before it: x, y, width, height; with pictures only tools tuple of JSON
-schemas of functions; empty where actions are free text. An action may then be a call,
+image               a PNG of the current view, in environments with pictures
+acted               box of the action's target in the picture before it: x, y, width, height; with pictures only
+tools               tuple of JSON schemas of functions; empty where actions are free text. An action may then be a call,
                     ``{"name": ..., "arguments": {...}}``, as text
-max_calls calls that an action may make: above 1, it may be a JSON list of calls, executed in order
-                    within one step; each result is one of `results`, and the observation has them all
-takes_text whether an action may also be a text without a call, despite tools, such as a final answer
-results tuple of texts: the result of each call of a list; empty after any other action ==================
-==================================================================================================
+max_calls           calls that an action may make: above 1, it may be a JSON list of calls, executed in order within one
+                    step; each result is one of `results`, and the observation has them all
+takes_text          whether an action may also be a text without a call, despite tools, such as a final answer
+results             tuple of texts: the result of each call of a list; empty after any other action
+==================  ==================================================================================================
 """
 
 from __future__ import annotations

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import gymnasium
+
 import cairn
 
 lake = cairn.wrap(
-    "FrozenLake-v1",
+    partial(gymnasium.make, "FrozenLake-v1", is_slippery=False),
     name="lake",
     actions=["left", "down", "right", "up"],
     success=lambda env: env.unwrapped.desc.flat[env.unwrapped.s] == b"G",
@@ -14,5 +18,5 @@ lake = cairn.wrap(
 
 if __name__ == "__main__":
     cairn.register("lake", lake)
-    run = cairn.train({"name": "lake", "env": {"id": "lake"}, "trainer": {"updates": 20, "groups": 8}})
+    run = cairn.train({"name": "lake", "env": {"id": "lake"}, "trainer": {"updates": 20, "group_size": 16}})
     print(f"success on {run.final.tasks}: {run.final.success}")

@@ -1,4 +1,8 @@
-"""A table of questions as an environment, and a first training run on it: ``python examples/quiz.py``."""
+"""A table of questions as an environment, and a first training run on it: ``python examples/quiz.py``.
+
+The demonstrations answer in four forms, such as "jade" and "the jade room". The training tasks accept the first one
+only: the model learns the form from rewards.
+"""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
 """Compares advantages with the exact ones per group, with bootstrap intervals over groups.
 
-cosine of the group's policy gradient ``sum_rows A (onehot(a) - pi(.|s))`` and the exact one; 0 where it is zero snr
-mean over groups of that gradient's length along the exact one, divided by its standard deviation correlation Pearson's,
-over the rows of all groups of a task: as in a training batch
-rank Spearman's, per group
-sign share of rows with an exact advantage (above 1e-9) whose estimate has its sign; an estimate of 0 is wrong error
-mean squared distance to the exact advantages after the best common scaling, as a share of their mean square
+cosine       of the group's policy gradient ``sum_rows A (onehot(a) - pi(.|s))`` and the exact one; 0 where it is zero
+snr          mean over groups of that gradient's length along the exact one, divided by its standard deviation
+correlation  Pearson's, over the rows of all groups of a task: as in a training batch
+rank         Spearman's, per group
+sign         share of rows with an exact advantage (above 1e-9) whose estimate has its sign; an estimate of 0 is wrong
+error        mean squared distance to the exact advantages after the best common scaling, as a share of their mean
+             square
 
 Every metric is a function of sums over groups, so that a bootstrap over groups is one matrix product.
 """

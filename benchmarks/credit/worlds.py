@@ -4,12 +4,12 @@
 fetch        find an object in a closed place, bring it to another; a    sparse: most states are seen once
              radio has no effect, but its station is visible
 shop         search, page, open, choose options, buy; part scores        graded rewards, many states
-doors a grid with a key, a door and inescapable pits irreversible dead ends
-chain ten turns, one of which is decisive the rest is noise
+doors        a grid with a key, a door and inescapable pits              irreversible dead ends
+chain        ten turns, one of which is decisive                         the rest is noise
 slippery     the fetch problem with fewer places; one action in five     stochastic outcomes
              does nothing
-aliased fetch with one observation for all actions without effect equal anchors, different states ===========
-========================================================== ==========================================
+aliased      fetch with one observation for all actions without effect   equal anchors, different states
+===========  ==========================================================  ==========================================
 """
 
 from __future__ import annotations

@@ -293,8 +293,9 @@ def _batches(folder: Path, name: str, schema: Any) -> Iterator[list[Cells]]:  # 
                 f"{str(path)!r} has a row group of {max(sizes) >> 20} MiB; at most {_MOST_BYTES >> 20} MiB are read at "
                 "once. Write it again with smaller row groups"
             )
-        for batch in file.iter_batches(_AT_ONCE, columns=schema.names):
-            yield pa.Table.from_batches([batch]).select(schema.names).cast(schema).to_pylist()
+        for group in range(file.num_row_groups):  # PyArrow fills a batch from several row groups if it may
+            for batch in file.iter_batches(_AT_ONCE, row_groups=[group], columns=schema.names):
+                yield pa.Table.from_batches([batch]).select(schema.names).cast(schema).to_pylist()
 
 
 _OF_TASK = ("env", "task", "split", "type")

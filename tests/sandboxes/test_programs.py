@@ -171,3 +171,11 @@ def test_closing_leaves_nothing() -> None:
 def _folders() -> set[str]:
     """Return the folders of this process's sessions, those of other tests too."""
     return {name for name in os.listdir(tempfile.gettempdir()) if name.startswith(f"cairn-sandbox-{os.getpid()}-")}
+
+
+@pytest.mark.parametrize("kind", ["bubblewrap", "landlock"])
+def test_files_in_memory_are_refused(kind: str) -> None:
+    """They belong to no process, so only a control group would count them."""
+    with usable(kind).session(LIMITS) as session:
+        done = session.run(["python3", "-c", "import os; os.memfd_create('fill')"])
+    assert b"Function not implemented" in done.stderr

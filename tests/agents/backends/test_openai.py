@@ -25,6 +25,7 @@ from cairn.agents.config import SamplingConfig
 from cairn.agents.evaluation.evaluate import Evaluation, evaluate
 from cairn.agents.evaluation.jobs import Pace, play_tasks
 from cairn.agents.evaluation.report import Report
+from cairn.agents.models.policy import load_pretrained
 from cairn.agents.tool_calls import read_answer
 from cairn.cli.main import app
 from cairn.core.config import build, nest
@@ -300,6 +301,7 @@ def test_settings_about_tools_are_sent_only_with_tools(server: Server) -> None:
     ("change", "text", "finish"),
     [
         ({"message": {"content": "go"}}, "go", "end"),
+        ({"message": {"content": [{"type": "text", "text": "g"}, {"type": "text", "text": "o"}]}}, "go", "end"),
         ({"message": {"content": None}}, "", "end"),
         ({"message": {"content": None, "refusal": "No."}}, "No.", "end"),
         ({"message": {"content": "go"}, "finish_reason": "length"}, "go", "length"),
@@ -434,6 +436,18 @@ def test_ids_written_as_token_texts_are_parsed(server: Server) -> None:
     found = one(backend(server, api="completions"), ids())
     assert found.ids.tolist() == expected.ids.tolist()
     assert found.logprobs.tolist() == expected.logprobs.tolist()
+
+
+def test_a_served_reply_ends_at_each_end_of_the_generation_configuration(server: Server, tmp_path: Path) -> None:
+    for file in Path(model()).iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    file = tmp_path / "generation_config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "eos_token_id": [END, 7]}))
+    server.script()
+    own = {"url": server.url, "model": model(), "api": "completions"}
+    sampling = SamplingConfig(slots=4, max_reply_tokens=12, max_context=256)
+    one(OpenAIBackend(load_pretrained(str(tmp_path)), sampling, build(OpenAIConfig, own, "test")), ids())
+    assert server.bodies()[0]["stop_token_ids"] == sorted({END, 7})
 
 
 def test_a_server_without_token_ids_stops_the_run_and_names_the_missing_setting(server: Server) -> None:
