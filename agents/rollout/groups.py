@@ -48,15 +48,15 @@ class _Group:
 class Groups:
     """The groups of one run; `schedule` decides which may begin and which form a batch."""
 
-    def __init__(self, batch: int, config: ScheduleConfig, new_group: Callable[[int], Sequence[Job]]) -> None:
+    def __init__(self, batch_size: int, config: ScheduleConfig, new_group: Callable[[int], Sequence[Job]]) -> None:
         """Set up the groups; none begins yet.
 
         Args:
-            batch: number of groups per update.
+            batch_size: number of groups per update.
             config: how far episodes may run ahead of updates.
             new_group: returns the jobs of a group, by its number: 0, 1, 2, ... in starting order.
         """
-        self.schedule = GroupSchedule[int](batch, config)
+        self.schedule = GroupSchedule[int](batch_size, config)
         self._new_group = new_group
         self._next = 0
         self._groups: dict[int, _Group] = {}

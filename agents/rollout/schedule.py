@@ -60,13 +60,13 @@ class GroupSchedule(Generic[K]):
     waits for running ones if it would otherwise leave more than k b groups that are due within the k updates after it.
     """
 
-    def __init__(self, batch: int, config: ScheduleConfig, version: int = 0) -> None:
-        if batch < 1:
-            raise ValueError(f"a batch needs at least one group, got {batch}")
-        self.batch_size = batch
+    def __init__(self, batch_size: int, config: ScheduleConfig, version: int = 0) -> None:
+        if batch_size < 1:
+            raise ValueError(f"a batch needs at least one group, got {batch_size}")
+        self.batch_size = batch_size
         self.config = config
         self.version = version
-        self.limit = batch + int(batch * config.over_provision)
+        self.limit = batch_size + int(batch_size * config.over_provision)
         self._running: dict[K, StartedGroup[K]] = {}
         self._ready: dict[K, StartedGroup[K]] = {}
         self._waits = False  # the next batch needs a group that is still running

@@ -54,14 +54,14 @@ class Rollout:
     """Plays the groups of one update after another, in this process."""
 
     def __init__(
-        self, engine: Engine, batch: int, config: ScheduleConfig, new_group: Callable[[int], Sequence[Job]]
+        self, engine: Engine, batch_size: int, config: ScheduleConfig, new_group: Callable[[int], Sequence[Job]]
     ) -> None:
         """Set up the rollout; no group begins yet.
 
         `engine` plays the episodes. For the other arguments see `agents.rollout.groups.Groups`.
         """
         self.engine = engine
-        self.groups = Groups(batch, config, new_group)
+        self.groups = Groups(batch_size, config, new_group)
         self.restarted = 0  # episodes that could not be resumed after an interruption
 
     @property
