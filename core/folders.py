@@ -58,6 +58,27 @@ _FILE = ".lock"
 _HOLDER = re.compile(r"process (?P<pid>[1-9][0-9]{0,9}) on (?P<host>.{1,255})\n")
 
 
+def new_folder(path: Path, kind: str) -> Path:
+    """Create a folder and return it: `path`, or if that exists, the first of ``path-2``, ``path-3``, ... that does not.
+
+    `kind` is for messages, such as "a run".
+
+    Raises:
+        CairnError: the folder cannot be created.
+    """
+    folder, number = path, 1
+    while True:
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            number += 1
+            folder = path.with_name(f"{path.name}-{number}")
+        except OSError as error:
+            raise _not_writable(folder, kind, error) from error
+        else:
+            return folder
+
+
 @contextmanager
 def writing_to(folder: Path, kind: str) -> Iterator[None]:
     """Create the folder if it is missing and hold its lock.
@@ -74,8 +95,7 @@ def writing_to(folder: Path, kind: str) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         opened = (folder / _FILE).open("a+", encoding="utf-8")
     except OSError as error:
-        why = error.strerror or str(error)
-        raise CairnError(f"Cannot write {kind} to {str(folder)!r}: {why}. Name another place: --folder DIR") from error
+        raise _not_writable(folder, kind, error) from error
     with opened as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -90,6 +110,11 @@ def writing_to(folder: Path, kind: str) -> Iterator[None]:
             yield
         finally:
             lock.truncate(0)
+
+
+def _not_writable(folder: Path, kind: str, error: OSError) -> CairnError:
+    why = error.strerror or str(error)
+    return CairnError(f"Cannot write {kind} to {str(folder)!r}: {why}. Name another place: --folder DIR")
 
 
 def is_written(folder: Path) -> bool | None:

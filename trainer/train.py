@@ -23,7 +23,7 @@ from cairn.agents.models.policy import Policy, load_policy, load_pretrained
 from cairn.agents.rollout.groups import State, without_episodes
 from cairn.agents.rollout.source import EpisodeSource
 from cairn.core.errors import CairnError, DivergedError
-from cairn.core.folders import writing_to
+from cairn.core.folders import new_folder, writing_to
 from cairn.core.records import Episode
 from cairn.core.seeding import derive_seed
 from cairn.core.store import Recorder
@@ -85,8 +85,8 @@ def train(
     settings = config if isinstance(config, RunConfig) else load_run_config(config, overrides)
     if not settings.cluster.workers:  # else only the workers need the packages
         check_installed(settings.sampling)
-    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
-    path = Path(folder) if folder is not None else Path("runs") / f"{settings.name}-{stamp}"
+    begun = f"{settings.name}-{datetime.now():%Y%m%d-%H%M%S}"
+    path = Path(folder) if folder is not None else new_folder(Path("runs") / begun, "a run")
     with ExitStack() as stack:
         stack.enter_context(writing_to(path, "a run"))
         trackers = build_trackers(settings, path)

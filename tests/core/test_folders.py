@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cairn.core.errors import CairnError
-from cairn.core.folders import is_written, writing_to
+from cairn.core.folders import is_written, new_folder, writing_to
 
 HOLDER = """
 import sys
@@ -32,6 +32,15 @@ def holder(folder: Path) -> subprocess.Popen[str]:
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"
     return process
+
+
+def test_folders_of_equal_names_get_numbers(tmp_path: Path) -> None:
+    made = [new_folder(tmp_path / "runs" / "run", "a run") for _ in range(3)]
+    assert [folder.name for folder in made] == ["run", "run-2", "run-3"]
+    assert all(folder.is_dir() for folder in made)
+    (tmp_path / "file").touch()
+    with pytest.raises(CairnError, match=r"Cannot write a run to .*file/run': Not a directory"):
+        new_folder(tmp_path / "file" / "run", "a run")
 
 
 def test_a_second_writer_is_refused_with_the_process_and_machine_of_the_first(tmp_path: Path) -> None:
