@@ -36,12 +36,12 @@ def test_the_settings_load(example: str, oracle: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("example", NAMES)
 def test_a_training_learns(example: str, tmp_path: Path) -> None:
-    """Held-out success rises from under 25 % to over 70 %."""
+    """Held-out success rises from under 35 % to over 70 %."""
     file = EXAMPLES / f"{example}.py"
     done = subprocess.run([sys.executable, str(file)], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     (run,) = (tmp_path / "runs").iterdir()
     with RunStore.read(RunStore.file(run)) as store:
         success = [value for _, value in store.series("eval/success")]
-    assert success[0] < 0.25
+    assert success[0] < 0.35
     assert success[-1] > 0.7
