@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import cairn
+from cairn.envs.scorers import exact
 
 GUESTS = Path(__file__).with_name("guests.jsonl")
 
 
 def fill(world: sqlite3.Connection, task: dict[str, Any]) -> None:
     world.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)  # no query reaches a file
-    for floor in range(1, 7):
-        world.execute(f"CREATE TABLE floor_{floor} (name TEXT, room TEXT)")
+    world.executescript("".join(f"CREATE TABLE floor_{n} (name TEXT, room TEXT);" for n in range(1, 7)))
     world.execute(f"INSERT INTO floor_{task['floor']} VALUES (?, ?)", (task["name"], task["answer"]))
 
 
@@ -34,9 +34,8 @@ def clerk(task: dict[str, Any], turn: int) -> dict[str, Any] | str:
 
 
 connect = partial(sqlite3.connect, ":memory:", check_same_thread=False)
-verify = cairn.scorers.exact()
 assistant = cairn.tools_env(
-    [sql], name="assistant", tasks=GUESTS, world=connect, reset=fill, verify=verify, oracle=clerk, turn_limit=2
+    [sql], name="assistant", tasks=GUESTS, world=connect, reset=fill, verify=exact(), oracle=clerk, turn_limit=2
 )
 
 if __name__ == "__main__":
