@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections.abc import Iterator
 
@@ -171,6 +173,9 @@ import os, time
 if os.fork() == 0:
     if os.fork() == 0:
         os.setsid()
+    else:
+        with open('member', 'w') as file:
+            file.write(str(os.getpid()))
     while True:
         with open('ticks', 'ab') as file:
             file.write(b'.')
@@ -199,6 +204,19 @@ def test_all_that_a_program_has_started_is_stopped_between_its_turns(
             time.sleep(0.2)
             assert len(session.read_file("ticks")) == sizes[-1]
     assert sizes == sorted(set(sizes))
+
+
+def test_a_member_of_a_stopped_program_may_be_killed(landlock: Session) -> None:
+    """As the kernel does when the machine has no memory left; its parent is stopped and cannot wait for it."""
+    landlock.start_program(FAMILY)
+    assert landlock.send_line("first").line == "done"
+    before = len(landlock.read_file("ticks"))
+    os.kill(int(landlock.read_file("member")), signal.SIGKILL)
+    answer = landlock.send_line("next")
+    assert (answer.line, answer.limit) == ("done", None)
+    assert len(landlock.read_file("ticks")) > before  # the member's child continues
+    assert landlock.run(["true"]).exit_code == 0  # its end kills the others that the program has started
+    assert landlock.send_line("last").line == "done"
 
 
 def test_an_idle_program_stays_open(session: Session) -> None:
