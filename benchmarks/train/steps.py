@@ -21,7 +21,7 @@ from cairn.trainer.learner.batch import Batch, make_batch, micro_batches
 from cairn.trainer.learner.learner import LearnerConfig, logprobs_and_entropy, loss_weights
 from cairn.trainer.learner.optimizers import PolicyOptimizer
 from cairn.trainer.learner.samples import Sample
-from cairn.trainer.losses.clip import ClipConfig, compute
+from cairn.trainer.losses.clip import clipped
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +71,7 @@ def _step(
         batch = make([samples[i] for i in chunk], [weights[i] for i in chunk], policy.device)
         tokens, padding = tokens + len(batch.ids_N), padding + batch.ragged.padding
         logprobs_D, _ = logprobs_and_entropy(policy, batch, 1.0)
-        loss_D, _ = compute(logprobs_D, logprobs_D.detach(), batch.advantages_D, ClipConfig())
+        loss_D, _ = clipped((logprobs_D - logprobs_D.detach()).exp(), batch.advantages_D, low=0.2, high=0.2)
         torch.autograd.backward((batch.loss_weights_D * loss_D).sum())
     norm = torch.nn.utils.clip_grad_norm_(policy.model.parameters(), 1.0, error_if_nonfinite=True)
     optimizer.step(1.0)
@@ -84,6 +84,8 @@ def make_rows(samples: Sequence[Sample], weights: Sequence[np.ndarray], device: 
     firsts = np.cumsum([0, *lengths[:-1]])
     places = np.concatenate([s.positions + first for s, first in zip(samples, firsts, strict=True)])
     ids = np.concatenate([s.ids for s in samples])
+    old = np.concatenate([s.old_logprobs for s in samples])
+    sequences = np.repeat(np.arange(len(samples)), [len(s.positions) for s in samples])
     sizes = np.concatenate([np.diff(s.choice_offsets) for s in samples])
 
     def tensor(array: np.ndarray, kind: torch.dtype = torch.long) -> torch.Tensor:
@@ -98,8 +100,12 @@ def make_rows(samples: Sequence[Sample], weights: Sequence[np.ndarray], device: 
         free_rows=tensor(np.flatnonzero(sizes == 0)),
         predictions_D=tensor(np.arange(len(places))),
         targets_D=tensor(ids[places]),
-        old_logprobs_D=tensor(np.concatenate([s.old_logprobs for s in samples]), torch.float32),
+        old_logprobs_D=tensor(old, torch.float32),
+        sampled_logprobs_D=tensor(old, torch.float32),
         advantages_D=tensor(np.concatenate([s.advantages for s in samples]), torch.float32),
+        sequences_D=tensor(sequences),
+        turns_D=tensor(sequences),
+        groups_D=tensor(sequences),
         loss_weights_D=tensor(np.concatenate(list(weights)), torch.float32),
         tokens_unshared=len(ids),
     )

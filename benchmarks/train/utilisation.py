@@ -24,7 +24,7 @@ from cairn.trainer.learner.batch import Batch
 from cairn.trainer.learner.learner import logprobs_and_entropy
 from cairn.trainer.learner.optimizers import OptimizerConfig, PolicyOptimizer
 from cairn.trainer.learner.samples import Sample
-from cairn.trainer.losses.clip import ClipConfig, compute
+from cairn.trainer.losses.clip import clipped
 
 LEAST = 0.40
 # Dense bfloat16 FLOPs per second, from the vendors' data sheets; the first name contained in the device's name applies.
@@ -168,6 +168,7 @@ def _samples(lengths: list[int], vocab_size: int) -> list[Sample]:
                 positions=places,
                 old_logprobs=np.full(len(places), -np.log(vocab_size)),
                 advantages=rng.choice([-1.0, 1.0], len(places)),
+                turns=np.zeros(len(places), np.int32),
                 choice_ids=np.empty(0, np.int32),
                 choice_offsets=np.zeros(len(places) + 1, np.int32),
             )
@@ -177,7 +178,7 @@ def _samples(lengths: list[int], vocab_size: int) -> list[Sample]:
 
 def _step(policy: Policy, batch: Batch, optimizer: PolicyOptimizer) -> None:
     logprobs_D, _ = logprobs_and_entropy(policy, batch, 1.0)
-    loss_D, _ = compute(logprobs_D, logprobs_D.detach(), batch.advantages_D, ClipConfig())
+    loss_D, _ = clipped((logprobs_D - logprobs_D.detach()).exp(), batch.advantages_D, low=0.2, high=0.2)
     torch.autograd.backward((batch.loss_weights_D * loss_D).mean())
     torch.nn.utils.clip_grad_norm_(policy.model.parameters(), 1.0)
     optimizer.step(1.0)

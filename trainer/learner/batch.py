@@ -4,7 +4,8 @@ A state is a node of the samples' forest. A prediction is the policy's distribut
 Samples with a decision at the same state under the same constraint share a prediction, each with its own target,
 advantage and weight.
 
-Letters: N nodes of a micro-batch, P predictions, C allowed ids of all predictions together, D decided positions.
+Letters: N nodes of a micro-batch, P predictions, C allowed ids of all predictions together, D decided positions, one
+sequence after the other.
 """
 
 from __future__ import annotations
@@ -35,7 +36,11 @@ class Batch:
     predictions_D: Tensor  # index into P
     targets_D: Tensor
     old_logprobs_D: Tensor  # float32
+    sampled_logprobs_D: Tensor  # float32
     advantages_D: Tensor  # float32
+    sequences_D: Tensor  # sequence of each position, from 0
+    turns_D: Tensor  # turn of each position, counted from 0 through all sequences
+    groups_D: Tensor  # group of each position's episode; any numbers
     loss_weights_D: (
         Tensor  # float32; share of each position in the loss; the shares of all micro-batches of a step sum to 1
     )
@@ -48,6 +53,8 @@ def make_batch(samples: Sequence[Sample], weights: Sequence[np.ndarray], device:
     states = np.concatenate([nodes[s.positions - 1] for s, nodes in zip(samples, tree.nodes, strict=True)])
     rows, allowed = _predictions(states, [choice for s in samples for choice in s.choices()])
     sizes = [len(ids) for _, ids in allowed]
+    lengths = [len(s.positions) for s in samples]
+    first_turns = np.cumsum([0, *(int(s.turns.max(initial=-1)) + 1 for s in samples)])
 
     def tensor(arrays: Sequence[np.ndarray], kind: torch.dtype) -> Tensor:
         return torch.as_tensor(np.concatenate(arrays), dtype=kind, device=device)
@@ -62,7 +69,13 @@ def make_batch(samples: Sequence[Sample], weights: Sequence[np.ndarray], device:
         predictions_D=tensor([np.array(rows)], torch.long),
         targets_D=tensor([s.ids[s.positions] for s in samples], torch.long),
         old_logprobs_D=tensor([s.old_logprobs for s in samples], torch.float32),
+        sampled_logprobs_D=tensor(
+            [s.old_logprobs if s.sampled_logprobs is None else s.sampled_logprobs for s in samples], torch.float32
+        ),
         advantages_D=tensor([s.advantages for s in samples], torch.float32),
+        sequences_D=tensor([np.repeat(np.arange(len(samples)), lengths)], torch.long),
+        turns_D=tensor([s.turns + first for s, first in zip(samples, first_turns, strict=False)], torch.long),
+        groups_D=tensor([np.repeat(np.array([s.group for s in samples], np.int64), lengths)], torch.long),
         loss_weights_D=tensor(weights, torch.float32),
         tokens_unshared=sum(len(s.ids) for s in samples),
     )

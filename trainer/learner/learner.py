@@ -47,10 +47,12 @@ class LearnerConfig(Config):
     micro_batch_tokens: int = Field(
         8192, ge=1, description="Tokens computed at once; what sequences share counts once."
     )
-    average: Literal["token", "sequence"] = Field(
+    average: Literal["token", "turn", "sequence", "constant"] = Field(
         "token",
-        description="The loss is the mean over all decided tokens, or the mean over sequences of their tokens' means.",
+        description="The loss is the mean over all decided tokens, the mean over turns or sequences of their tokens' "
+        "means, or the sum over all decided tokens divided by `divisor` and the number of sequences.",
     )
+    divisor: int = Field(1024, ge=1, description="With average = 'constant': tokens that divide a sequence's sum.")
     entropy_weight: float = Field(0.0, ge=0, description="Of the entropy bonus.")
     importance_cap: float | None = Field(
         None,
@@ -133,7 +135,7 @@ class Learner:
         """Release external resources; this learner has none."""
 
     def _step(self, samples: Sequence[Sample], objective: Objective, before: UpdateReport) -> UpdateReport:
-        weights = loss_weights(samples, self.config.average)
+        weights = loss_weights(samples, self.config.average, self.config.divisor)
         trained_on, measured_only = _split_by_advantage(samples, objective)
         report = before
         for chosen, has_gradient in ((measured_only, False), (trained_on, True)):
@@ -215,7 +217,7 @@ class Learner:
         out = []
         for sample, fresh in zip(samples, now, strict=True):
             weight = np.minimum(np.exp(np.clip(fresh - sample.old_logprobs, -20, 20)), cap)
-            out.append(replace(sample, old_logprobs=fresh, is_weights=weight))
+            out.append(replace(sample, old_logprobs=fresh, sampled_logprobs=sample.old_logprobs, is_weights=weight))
         report.is_weights = np.concatenate([s.loss_factors for s in out] or [np.ones(0)])
         return out
 
@@ -246,11 +248,27 @@ def _split_by_advantage(samples: Sequence[Sample], objective: Objective) -> tupl
     return [i for i, has in enumerate(has_gradient) if has], [i for i, has in enumerate(has_gradient) if not has]
 
 
-def loss_weights(samples: Sequence[Sample], average: str) -> list[np.ndarray]:
-    """Return each position's share of the loss; all shares sum to 1."""
+def loss_weights(samples: Sequence[Sample], average: str, divisor: int = 1) -> list[np.ndarray]:
+    """Return each position's share of the loss, [D] for each sample.
+
+    With n sequences, m turns with a decided token, and D positions in all::
+
+        token      1 / D
+        turn       1 / (m times the positions of the turn)
+        sequence   1 / (n times the positions of the sequence)
+        constant   1 / (n divisor)
+
+    The shares sum to 1, except those of "constant".
+    """
     if average == "token":
         total = sum(len(s.positions) for s in samples)
         return [np.full(len(s.positions), 1.0 / total) for s in samples]
+    if average == "turn":
+        counts = [np.bincount(s.turns) for s in samples]
+        num_turns = sum(int(np.count_nonzero(each)) for each in counts)
+        return [1.0 / (num_turns * each[s.turns]) for s, each in zip(samples, counts, strict=True)]
+    if average == "constant":
+        return [np.full(len(s.positions), 1.0 / (len(samples) * divisor)) for s in samples]
     return [np.full(len(s.positions), 1.0 / (len(s.positions) * len(samples))) for s in samples]
 
 

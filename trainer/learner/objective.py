@@ -2,7 +2,7 @@
 
 ::
 
-    sum over places of  w (loss - entropy_weight entropy + reference.weight divergence)
+    sum over positions of  w (loss - entropy_weight entropy + reference.weight divergence)
 
 The sum is over positions, with each position's share w from the batch. The shares make the sums over micro-batches and
 ranks correct without further scaling.
@@ -20,6 +20,7 @@ from cairn.core.config import build
 from cairn.core.plugins import LOSSES
 from cairn.trainer.learner.batch import Batch
 from cairn.trainer.learner.reference import ReferenceConfig, divergence
+from cairn.trainer.losses.base import Loss, LossInputs
 
 
 class Objective:
@@ -32,22 +33,33 @@ class Objective:
         entropy_weight: float,
         reference: ReferenceConfig,
     ) -> None:
-        self._method = LOSSES.load(loss)
-        self._settings = build(self._method.config, settings, f"loss {loss!r}")
+        plugin: Loss[Any] = LOSSES.load(loss)
+        self._is_weighted = plugin.needs_advantage
+        self._loss = plugin.make(build(plugin.config, settings, f"loss {loss!r}"))
         self._entropy_weight = entropy_weight
         self._reference = reference
 
     @property
     def needs_advantage(self) -> bool:
-        """Whether a position with an advantage of 0 has no gradient."""
-        return self._entropy_weight == self._reference.weight == 0
+        """Whether a sequence without an advantage other than 0 has no gradient."""
+        return self._is_weighted and self._entropy_weight == self._reference.weight == 0
 
     def compute(
         self, batch: Batch, logprobs_D: Tensor, entropy_D: Tensor, reference_D: Tensor | None
     ) -> tuple[Tensor, dict[str, float]]:
         """Return the batch's part of the objective, and each metric's unweighted sum over tokens."""
-        loss_D, is_clipped_D = self._method.compute(
-            logprobs_D, batch.old_logprobs_D, batch.advantages_D, self._settings
+        loss_D, is_clipped_D = self._loss(
+            LossInputs(
+                logprobs_D=logprobs_D,
+                old_logprobs_D=batch.old_logprobs_D,
+                sampled_logprobs_D=batch.sampled_logprobs_D,
+                reference_D=reference_D,
+                entropy_D=entropy_D,
+                advantages_D=batch.advantages_D,
+                sequences_D=batch.sequences_D,
+                turns_D=batch.turns_D,
+                groups_D=batch.groups_D,
+            )
         )
         terms_D = loss_D - self._entropy_weight * entropy_D
         measured_D = {"loss": loss_D, "entropy": entropy_D, "clipped": is_clipped_D}

@@ -5,9 +5,9 @@ single allowed id have no gradient and are left out.
 
 Worked example, two turns of one transcript (p: prompt, r: reply, f: a forced reply token)::
 
-    ids      p0 p1 r0 f0 | p2 r1 r2
-    places         2            5  6      tokens that were decided
-    turns          0            1  1      whose advantage each place gets
+    ids        p0 p1 r0 f0 | p2 r1 r2
+    positions        2            5  6      of the tokens that were decided
+    turns            0            1  1      the turn of each position, whose advantage it gets
 """
 
 from __future__ import annotations
@@ -28,11 +28,14 @@ class Sample:
 
     ids: IntArray  # [T]
     positions: IntArray  # [D] rising indices into ids, each at least 1
-    old_logprobs: Floats  # [D] at sampling time
+    old_logprobs: Floats  # [D] at sampling time, or recomputed before the update
     advantages: Floats  # [D]
+    turns: IntArray  # [D] the turn of each position, counted from 0 in this sequence
     choice_ids: IntArray  # [sum of choices] allowed ids
     choice_offsets: IntArray  # [D + 1]; an empty range: the whole vocabulary was allowed
+    group: int = 0  # of the episode
     versions: IntArray | None = None  # [D] weight versions at sampling time; None: not sampled from the trained policy
+    sampled_logprobs: Floats | None = None  # [D] if `old_logprobs` were recomputed since; None: `old_logprobs`
     is_weights: Floats | None = None  # [D] importance weights of tokens sampled by other weights; None: 1
 
     @property
@@ -65,7 +68,7 @@ def make_samples(episodes: Sequence[Episode], advantages: Floats, learned: Flags
     for episode in episodes:
         for turns in merged(episode.turns):
             rows = slice(row, row + len(turns))
-            sample = _sample(turns, advantages[rows], kept[rows])
+            sample = _sample(turns, advantages[rows], kept[rows], episode.group_id)
             row += len(turns)
             if len(sample.positions):
                 samples.append(sample)
@@ -84,11 +87,11 @@ def merged(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
         yield run
 
 
-def _sample(turns: Sequence[Turn], advantages: Floats, learned: Flags) -> Sample:
+def _sample(turns: Sequence[Turn], advantages: Floats, learned: Flags, group: int) -> Sample:
     ids: list[IntArray] = []
-    positions, old, weights, choices, versions = [], [], [], [], []
+    positions, old, rows, choices, versions = [], [], [], [], []
     length = 0
-    for turn, advantage, is_learned in zip(turns, advantages, learned, strict=True):
+    for row, (turn, is_learned) in enumerate(zip(turns, learned, strict=True)):
         if turn.prompt_ids is None or turn.reply_ids is None or turn.reply_logprobs is None:
             raise ValueError(f"a turn without token ids cannot be trained on (action {turn.action[:80]!r})")
         ids += [turn.prompt_ids, turn.reply_ids]
@@ -97,7 +100,7 @@ def _sample(turns: Sequence[Turn], advantages: Floats, learned: Flags) -> Sample
             if is_learned and len(allowed) != 1:
                 positions.append(length + i)
                 old.append(float(turn.reply_logprobs[i]))
-                weights.append(advantage)
+                rows.append(row)
                 choices.append(allowed)
                 versions.append(-1 if turn.policy_version is None else turn.policy_version)
         length += len(turn.reply_ids)
@@ -105,9 +108,11 @@ def _sample(turns: Sequence[Turn], advantages: Floats, learned: Flags) -> Sample
         ids=np.concatenate(ids),
         positions=np.array(positions, np.int32),
         old_logprobs=np.array(old, np.float64),
-        advantages=np.array(weights, np.float64),
+        advantages=np.asarray(advantages, np.float64)[np.array(rows, np.int64)],
+        turns=np.array(rows, np.int32),
         choice_ids=np.concatenate([np.empty(0, np.int32), *choices]).astype(np.int32),
         choice_offsets=np.cumsum([0, *(len(c) for c in choices)]).astype(np.int32),
+        group=group,
         versions=np.array(versions, np.int32),
     )
 

@@ -1,11 +1,15 @@
-"""The interface of a loss module: its configuration and its `compute` function."""
+"""The interface of a loss: a configuration and a function that makes the loss from it.
+
+A loss sees the decided tokens of whole sequences, of one micro-batch at a time: a sequence is never divided.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
+import torch
 from torch import Tensor
 
 from cairn.core.config import Config
@@ -13,12 +17,51 @@ from cairn.core.config import Config
 C = TypeVar("C", bound=Config)
 
 
-@dataclass(frozen=True)
-class Loss(Generic[C]):
-    """A loss: its configuration and its function.
+@dataclass(frozen=True, kw_only=True)
+class LossInputs:
+    """The D decided tokens of a micro-batch, one sequence after the other, on the policy's device.
 
-    `compute(logprobs_D, old_logprobs_D, advantages_D, config)` returns loss_D and is_clipped_D.
+    A sequence is an episode, or each of its parts if a context does not extend its prompts. A token whose constraint
+    allowed one id only is not decided, and is not here.
     """
 
+    logprobs_D: Tensor  # float32, of the current weights; the only tensor with a gradient besides `entropy_D`
+    old_logprobs_D: Tensor  # float32, ratios' denominator: at sampling time, or recomputed with `importance_cap`
+    sampled_logprobs_D: Tensor  # float32, at sampling time
+    reference_D: Tensor | None  # float32, log-probabilities of the reference policy, if there is one
+    entropy_D: Tensor  # float32, of the distribution over the allowed ids
+    advantages_D: Tensor  # float32
+    sequences_D: Tensor  # int64, sequence of each token, from 0
+    turns_D: Tensor  # int64, turn of each token, from 0 through all sequences
+    groups_D: Tensor  # int64, group of each token's episode: equal numbers are equal groups
+
+    def ratio(self) -> Tensor:
+        """Return ``exp(clamp(logprobs - old_logprobs, -20, 20))``, [D]."""
+        return torch.exp((self.logprobs_D - self.old_logprobs_D).clamp(-20, 20))
+
+
+class TokenLoss(NamedTuple):
+    """The loss of each token; the learner weights and adds them (`learner.average`)."""
+
+    loss_D: Tensor
+    is_clipped_D: Tensor  # whether the loss removed the token's gradient
+
+
+@dataclass(frozen=True)
+class Loss(Generic[C]):
+    """A loss: its configuration, and a function that makes the loss from one."""
+
     config: type[C]
-    compute: Callable[[Tensor, Tensor, Tensor, C], tuple[Tensor, Tensor]]
+    make: Callable[[C], Callable[[LossInputs], TokenLoss]]
+    needs_advantage: bool = True  # whether a sequence without an advantage other than 0 has no gradient
+
+
+def mean_over(values_D: Tensor, places_D: Tensor) -> Tensor:
+    """Return, for each token, the mean of `values_D` over the tokens of its place: its sequence, turn or group.
+
+    `places_D`: int64, from 0; places without a token are allowed.
+    """
+    size = int(places_D.max()) + 1 if len(places_D) else 0
+    sums = values_D.new_zeros(size).index_add(0, places_D, values_D)
+    counts = values_D.new_zeros(size).index_add(0, places_D, torch.ones_like(values_D))
+    return (sums / counts.clamp(min=1))[places_D]

@@ -12,12 +12,14 @@ clip-higher 2503.14476.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from pydantic import Field, model_validator
 from torch import Tensor
 
 from cairn.core.config import Config
-from cairn.trainer.losses.base import Loss
+from cairn.trainer.losses.base import Loss, LossInputs, TokenLoss
 
 
 class ClipConfig(Config):
@@ -36,21 +38,23 @@ class ClipConfig(Config):
         return self
 
 
-def compute(
-    logprobs_D: Tensor, old_logprobs_D: Tensor, advantages_D: Tensor, config: ClipConfig
-) -> tuple[Tensor, Tensor]:
-    """Return the loss of each token and whether the clip removed its gradient."""
-    ratio = torch.exp((logprobs_D - old_logprobs_D).clamp(-20, 20))
-    plain = -advantages_D * ratio
-    bounded = -advantages_D * ratio.clamp(1 - config.low, 1 + config.high)
+def make_clip(config: ClipConfig) -> Callable[[LossInputs], TokenLoss]:
+    """Return the clipped loss with these settings."""
+    return lambda inputs: clipped(inputs.ratio(), inputs.advantages_D, config.low, config.high, config.dual)
+
+
+def clipped(ratio_D: Tensor, advantages_D: Tensor, low: float, high: float, dual: float | None = None) -> TokenLoss:
+    """Return the clipped loss of each token, given its ratio."""
+    plain = -advantages_D * ratio_D
+    bounded = -advantages_D * ratio_D.clamp(1 - low, 1 + high)
     loss = torch.maximum(plain, bounded)
     is_clipped = bounded > plain
-    if config.dual is not None:
-        ceiling = -advantages_D * config.dual
-        terminated = (advantages_D < 0) & (loss > ceiling)
-        loss = torch.where(terminated, ceiling, loss)
-        is_clipped = is_clipped | terminated
-    return loss, is_clipped
+    if dual is not None:
+        ceiling = -advantages_D * dual
+        is_over = (advantages_D < 0) & (loss > ceiling)
+        loss = torch.where(is_over, ceiling, loss)
+        is_clipped = is_clipped | is_over
+    return TokenLoss(loss, is_clipped)
 
 
-LOSS = Loss(ClipConfig, compute)
+LOSS = Loss(ClipConfig, make_clip)

@@ -7,22 +7,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
-from torch import Tensor
 
 from cairn.core.config import Config
-from cairn.trainer.losses.base import Loss
+from cairn.trainer.losses.base import Loss, LossInputs, TokenLoss
 
 
 class ImitateConfig(Config):
     """Settings of imitation (none)."""
 
 
-def compute(
-    logprobs_D: Tensor, old_logprobs_D: Tensor, advantages_D: Tensor, config: ImitateConfig
-) -> tuple[Tensor, Tensor]:
-    """Return the loss of each token; none is clipped."""
-    return -advantages_D * logprobs_D, torch.zeros_like(logprobs_D, dtype=torch.bool)
+def make_imitate(_: ImitateConfig) -> Callable[[LossInputs], TokenLoss]:
+    """Return the loss; it clips no token."""
+    return lambda inputs: TokenLoss(
+        -inputs.advantages_D * inputs.logprobs_D, torch.zeros_like(inputs.logprobs_D, dtype=torch.bool)
+    )
 
 
-LOSS = Loss(ImitateConfig, compute)
+LOSS = Loss(ImitateConfig, make_imitate)

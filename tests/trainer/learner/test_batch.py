@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -21,6 +23,8 @@ def sample(ids: list[int], places: list[int], choices: list[list[int]] | None = 
         positions=np.array(places, np.int32),
         old_logprobs=np.linspace(-0.5, -0.5 * len(places), len(places)),
         advantages=np.full(len(places), float(len(ids))),
+        turns=np.arange(len(places), dtype=np.int32) // 2 * 2,
+        group=ids[0],
         choice_ids=np.array([i for c in allowed for i in c], np.int32),
         choice_offsets=np.cumsum([0, *map(len, allowed)]).astype(np.int32),
     )
@@ -45,11 +49,25 @@ def test_two_samples_that_share_nothing() -> None:
         "predictions_D":  [        0,  1,       2],
         "targets_D":      [        20, 21,      22],
         "old_logprobs_D": [      -0.5, -1.0,  -0.5],
+        "sampled_logprobs_D": [    -0.5, -1.0,  -0.5],
         "advantages_D":   [        4,  4,       3],
+        "sequences_D":    [        0,  0,       1],
+        "turns_D":        [        0,  0,       1],
+        "groups_D":       [        10, 10,      12],
         "loss_weights_D":      [        0.25, 0.25,  0.5],
     }  # fmt: skip
     assert batch.ragged.positions_N.tolist() == [0, 1, 2, 0]
     assert batch.tokens_unshared == 7
+
+
+def test_positions_have_their_sequence_and_turn_and_the_sampled_logprobs() -> None:
+    first = sample([10, 11, 20, 21, 22], [1, 2, 3])  # turns 0, 0, 2: turn 1 decides nothing
+    second = replace(sample([12, 22], [1]), sampled_logprobs=np.array([-2.0]))
+    batch = make_batch([first, second], [np.ones(3), np.ones(1)], CPU)
+    assert batch.sequences_D.tolist() == [0, 0, 0, 1]
+    assert batch.turns_D.tolist() == [0, 0, 2, 3]
+    assert batch.old_logprobs_D.tolist() == [-0.5, -1.0, -1.5, -0.5]
+    assert batch.sampled_logprobs_D.tolist() == [-0.5, -1.0, -1.5, -2.0]
 
 
 def test_samples_that_decide_at_one_state_share_a_prediction_where_the_same_was_allowed() -> None:

@@ -37,6 +37,7 @@ def sample(seed: int, length: int, *, is_constrained: bool, advantage: float = 1
         positions=places,
         old_logprobs=rng.uniform(-3, -1, len(places)),
         advantages=advantage * rng.uniform(0.5, 1.5, len(places)),
+        turns=np.zeros(len(places), np.int32),
         choice_ids=np.concatenate(kept).astype(np.int32),
         choice_offsets=np.cumsum([0, *map(len, kept)]).astype(np.int32),
     )
@@ -113,6 +114,7 @@ def turns(seed: int, *, is_constrained: bool) -> list[Sample]:
                     positions=whole.positions[kept],
                     old_logprobs=whole.old_logprobs[kept],
                     advantages=whole.advantages[kept] + episode,
+                    turns=whole.turns[kept],
                     choice_ids=choices,
                     choice_offsets=offsets[kept.start : kept.stop + 1] - offsets[kept.start],
                 )
@@ -313,6 +315,11 @@ def test_shares_of_the_loss() -> None:
     assert [len(two.positions), len(eight.positions)] == [2, 8]
     assert [w[0] for w in loss_weights([two, eight], "token")] == [0.1, 0.1]
     assert [w[0] for w in loss_weights([two, eight], "sequence")] == [0.25, 0.0625]
+    assert [w.tolist() for w in loss_weights([two, eight], "constant", 5)] == [[0.1] * 2, [0.1] * 8]
+    turns = replace(eight, turns=np.array([0, 0, 0, 0, 0, 2, 2, 3], np.int32))  # turn 1 decides nothing
+    shares = loss_weights([two, turns], "turn")
+    assert [w.tolist() for w in shares] == [[1 / 8] * 2, [1 / 20] * 5 + [1 / 8] * 2 + [1 / 4]]
+    assert sum(w.sum() for w in shares) == 1
 
 
 @pytest.mark.parametrize("kind", ["adamw", "muon"])

@@ -44,7 +44,7 @@ def episode(*turns: Turn) -> Episode:
     return Episode(task=task, group_id=0, turns=turns, ending=Ending.terminated(), score=1.0, success=True)
 
 
-UNLISTED = ("versions", "is_weights")
+UNLISTED = ("group", "versions", "sampled_logprobs", "is_weights")
 
 
 def lists(sample: Sample) -> dict[str, list[float]]:
@@ -59,6 +59,7 @@ def test_one_free_turn() -> None:
         "positions":         [        2,  3,  4],
         "old_logprobs":   [      -0.5, -0.25, -1.0],
         "advantages":     [        3,  3,  3],
+        "turns":          [        0,  0,  0],
         "choice_ids":     [],
         "choice_offsets": [0,      0,  0,  0],
     }  # fmt: skip
@@ -84,6 +85,7 @@ def test_two_turns_of_a_transcript_with_a_forced_token() -> None:
         "positions":         [        2,          5,  6],
         "old_logprobs":   [      -0.5,     -0.25, -0.75],
         "advantages":     [        1,         -2, -2],
+        "turns":          [        0,          1,  1],
         "choice_ids":     [        20, 30],
         "choice_offsets": [0,          2,      2,  2],
     }  # fmt: skip
@@ -99,6 +101,7 @@ def test_prompts_that_are_rebuilt_give_a_sequence_each() -> None:
             "positions":         [    1],
             "old_logprobs":   [   -0.5],
             "advantages":     [    1],
+            "turns":          [    0],
             "choice_ids":     [],
             "choice_offsets": [0,  0],
         },
@@ -108,6 +111,7 @@ def test_prompts_that_are_rebuilt_give_a_sequence_each() -> None:
             "positions":         [            3],
             "old_logprobs":   [          -0.25],
             "advantages":     [            2],
+            "turns":          [            0],
             "choice_ids":     [],
             "choice_offsets": [0,          0],
         },
@@ -124,6 +128,7 @@ def test_a_sequence_of_forced_tokens_is_left_out_and_shifts_no_advantage() -> No
         "positions":         [    1],
         "old_logprobs":   [   -0.5],
         "advantages":     [    3],
+        "turns":          [    0],
         "choice_ids":     [    20, 21, 22],
         "choice_offsets": [0,          3],
     }  # fmt: skip
@@ -139,6 +144,7 @@ def test_a_forced_turn_in_the_midst_of_a_transcript_is_context() -> None:
         "positions":         [            3],
         "old_logprobs":   [          -0.5],
         "advantages":     [            3],
+        "turns":          [            1],
         "choice_ids":     [            21, 22],
         "choice_offsets": [0,              2],
     }  # fmt: skip
@@ -153,6 +159,7 @@ def test_a_turn_that_is_not_learned_is_context_of_later_turns() -> None:
         "positions":         [                 4],
         "old_logprobs":   [              -1.0],
         "advantages":     [                 3],
+        "turns":          [                 1],
         "choice_ids":     [            22, 23],
         "choice_offsets": [0,               2],
     }  # fmt: skip
@@ -168,7 +175,8 @@ def test_an_episode_that_is_not_learned_gives_no_sequence_and_shifts_no_advantag
 
 def test_a_transcript_is_never_merged_with_the_next_episode() -> None:
     one, two = turn([10], [20], [-0.5]), turn([10], [21], [-0.5])
-    samples = make_samples([episode(one), episode(two)], np.array([1.0, 2.0]))
+    samples = make_samples([episode(one), replace(episode(two), group_id=3)], np.array([1.0, 2.0]))
+    assert [sample.group for sample in samples] == [0, 3]
     assert [sample.ids.tolist() for sample in samples] == [[10, 20], [10, 21]]
 
 

@@ -11,13 +11,17 @@ import torch
 from cairn.core.config import build
 from cairn.core.errors import ConfigError
 from cairn.trainer.losses.clip import LOSS, ClipConfig
+from tests.trainer.losses.inputs import loss_inputs
+
+DEFAULT = LOSS.make(ClipConfig())
 
 
 def value_and_gradient(advantage: float, ratio: float, **settings: Any) -> tuple[float, float, bool]:
     """Return loss, its derivative by the new logprob, and whether it counts as clipped."""
     old = torch.tensor([-1.25], dtype=torch.float64)
     new = (old + log(ratio)).requires_grad_()
-    loss, is_clipped = LOSS.compute(new, old, torch.tensor([advantage], dtype=torch.float64), ClipConfig(**settings))
+    inputs = loss_inputs(new, old, torch.tensor([advantage], dtype=torch.float64))
+    loss, is_clipped = LOSS.make(ClipConfig(**settings))(inputs)
     (gradient,) = torch.autograd.grad(loss.sum(), new)
     return loss.item(), gradient.item(), bool(is_clipped)
 
@@ -69,14 +73,14 @@ def test_other_tokens_change_nothing() -> None:
     old = torch.tensor([-1.0, -2.0, -0.5])
     new = torch.tensor([-0.5, -2.5, -0.4])
     advantages = torch.tensor([1.0, -1.0, 2.0])
-    together, _ = LOSS.compute(new, old, advantages, ClipConfig())
-    alone = [LOSS.compute(new[i : i + 1], old[i : i + 1], advantages[i : i + 1], ClipConfig())[0] for i in range(3)]
+    together, _ = DEFAULT(loss_inputs(new, old, advantages))
+    alone = [DEFAULT(loss_inputs(new[i : i + 1], old[i : i + 1], advantages[i : i + 1])).loss_D for i in range(3)]
     assert together.tolist() == torch.cat(alone).tolist()
 
 
 def test_a_ratio_beyond_all_bounds_stays_finite() -> None:
     new = torch.tensor([0.0], requires_grad=True)
-    loss, _ = LOSS.compute(new, torch.tensor([-500.0]), torch.tensor([-1.0]), ClipConfig())
+    loss, _ = DEFAULT(loss_inputs(new, torch.tensor([-500.0]), torch.tensor([-1.0])))
     assert loss.item() == pytest.approx(torch.exp(torch.tensor(20.0)).item())
     assert float(torch.autograd.grad(loss.sum(), new)[0]) == 0.0
 
