@@ -39,8 +39,8 @@ class Batch:
     sampled_logprobs_D: Tensor  # float32
     advantages_D: Tensor  # float32
     sequences_D: Tensor  # sequence of each position, from 0
-    turns_D: Tensor  # turn of each position, counted from 0 through all sequences
-    groups_D: Tensor  # group of each position's episode; any numbers
+    turns_D: Tensor  # turn of each position, from 0 through all sequences
+    groups_D: Tensor  # group of each position's episode, from 0
     loss_weights_D: (
         Tensor  # float32; share of each position in the loss; the shares of all micro-batches of a step sum to 1
     )
@@ -53,8 +53,10 @@ def make_batch(samples: Sequence[Sample], weights: Sequence[np.ndarray], device:
     states = np.concatenate([nodes[s.positions - 1] for s, nodes in zip(samples, tree.nodes, strict=True)])
     rows, allowed = _predictions(states, [choice for s in samples for choice in s.choices()])
     sizes = [len(ids) for _, ids in allowed]
-    lengths = [len(s.positions) for s in samples]
-    first_turns = np.cumsum([0, *(int(s.turns.max(initial=-1)) + 1 for s in samples)])
+    sequences = np.repeat(np.arange(len(samples)), [len(s.positions) for s in samples])
+    groups = np.unique(np.array([s.group for s in samples]), return_inverse=True)[1]
+    turns = np.concatenate([s.turns for s in samples])
+    first_rows = np.append(True, (np.diff(sequences) != 0) | (np.diff(turns) != 0))  # of turns
 
     def tensor(arrays: Sequence[np.ndarray], kind: torch.dtype) -> Tensor:
         return torch.as_tensor(np.concatenate(arrays), dtype=kind, device=device)
@@ -73,9 +75,9 @@ def make_batch(samples: Sequence[Sample], weights: Sequence[np.ndarray], device:
             [s.old_logprobs if s.sampled_logprobs is None else s.sampled_logprobs for s in samples], torch.float32
         ),
         advantages_D=tensor([s.advantages for s in samples], torch.float32),
-        sequences_D=tensor([np.repeat(np.arange(len(samples)), lengths)], torch.long),
-        turns_D=tensor([s.turns + first for s, first in zip(samples, first_turns, strict=False)], torch.long),
-        groups_D=tensor([np.repeat(np.array([s.group for s in samples], np.int64), lengths)], torch.long),
+        sequences_D=tensor([sequences], torch.long),
+        turns_D=tensor([np.cumsum(first_rows) - 1], torch.long),
+        groups_D=tensor([groups[sequences]], torch.long),
         loss_weights_D=tensor(weights, torch.float32),
         tokens_unshared=sum(len(s.ids) for s in samples),
     )

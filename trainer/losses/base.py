@@ -33,7 +33,7 @@ class LossInputs:
     advantages_D: Tensor  # float32
     sequences_D: Tensor  # int64, sequence of each token, from 0
     turns_D: Tensor  # int64, turn of each token, from 0 through all sequences
-    groups_D: Tensor  # int64, group of each token's episode: equal numbers are equal groups
+    groups_D: Tensor  # int64, group of each token's episode, from 0; a micro-batch may have a part of a group
 
     def ratio(self) -> Tensor:
         """Return ``exp(clamp(logprobs - old_logprobs, -20, 20))``, [D]."""
@@ -59,9 +59,9 @@ class Loss(Generic[C]):
 def mean_over(values_D: Tensor, places_D: Tensor) -> Tensor:
     """Return, for each token, the mean of `values_D` over the tokens of its place: its sequence, turn or group.
 
-    `places_D`: int64, from 0; places without a token are allowed.
+    `places_D`: int64, from 0 to less than D.
     """
-    size = int(places_D.max()) + 1 if len(places_D) else 0
-    sums = values_D.new_zeros(size).index_add(0, places_D, values_D)
-    counts = values_D.new_zeros(size).index_add(0, places_D, torch.ones_like(values_D))
+    none_D = torch.zeros_like(values_D)  # as many places as tokens: their number is not read from the device
+    sums = none_D.index_add(0, places_D, values_D)
+    counts = none_D.index_add(0, places_D, torch.ones_like(values_D))
     return (sums / counts.clamp(min=1))[places_D]

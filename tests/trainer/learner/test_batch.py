@@ -53,7 +53,7 @@ def test_two_samples_that_share_nothing() -> None:
         "advantages_D":   [        4,  4,       3],
         "sequences_D":    [        0,  0,       1],
         "turns_D":        [        0,  0,       1],
-        "groups_D":       [        10, 10,      12],
+        "groups_D":       [        0,  0,       1],
         "loss_weights_D":      [        0.25, 0.25,  0.5],
     }  # fmt: skip
     assert batch.ragged.positions_N.tolist() == [0, 1, 2, 0]
@@ -65,7 +65,7 @@ def test_positions_have_their_sequence_and_turn_and_the_sampled_logprobs() -> No
     second = replace(sample([12, 22], [1]), sampled_logprobs=np.array([-2.0]))
     batch = make_batch([first, second], [np.ones(3), np.ones(1)], CPU)
     assert batch.sequences_D.tolist() == [0, 0, 0, 1]
-    assert batch.turns_D.tolist() == [0, 0, 2, 3]
+    assert batch.turns_D.tolist() == [0, 0, 1, 2]
     assert batch.old_logprobs_D.tolist() == [-0.5, -1.0, -1.5, -0.5]
     assert batch.sampled_logprobs_D.tolist() == [-0.5, -1.0, -1.5, -2.0]
 

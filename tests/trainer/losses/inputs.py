@@ -14,7 +14,7 @@ def loss_inputs(
     logprobs_D: Tensor, old_logprobs_D: Tensor, advantages_D: Tensor, sequences: Sequence[int] | None = None
 ) -> LossInputs:
     """Return inputs without a reference, each token in a sequence of its own unless `sequences` are given."""
-    sequences_D = torch.arange(len(logprobs_D)) if sequences is None else torch.tensor(sequences)
+    sequences_D = torch.arange(len(logprobs_D)) if sequences is None else torch.tensor(sequences, dtype=torch.long)
     return LossInputs(
         logprobs_D=logprobs_D,
         old_logprobs_D=old_logprobs_D,
