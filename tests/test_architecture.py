@@ -57,7 +57,6 @@ SHORT = {
     "core/tool_arguments.py": "what reads tool calls in two folders shares it",
     "core/server_socket.py": "three servers in three folders share it",
     "sandboxes/supervisor_source.py": "places on this machine and containers share it",
-    "trainer/losses/base.py": "the contract of a plug-in",
     "trainer/losses/imitate.py": "a plug-in",
 }
 VAGUE = {"utils", "util", "helpers", "helper", "misc", "common"}

@@ -40,7 +40,7 @@ class LossInputs:
         return torch.exp((self.logprobs_D - self.old_logprobs_D).clamp(-20, 20))
 
 
-class TokenLoss(NamedTuple):
+class LossOutput(NamedTuple):
     """The loss of each token; the learner weights and adds them (`learner.average`)."""
 
     loss_D: Tensor
@@ -52,7 +52,7 @@ class Loss(Generic[C]):
     """A loss: its configuration, and a function that makes the loss from one."""
 
     config: type[C]
-    make: Callable[[C], Callable[[LossInputs], TokenLoss]]
+    make: Callable[[C], Callable[[LossInputs], LossOutput]]
     needs_advantage: bool = True  # whether a sequence without an advantage other than 0 has no gradient
 
 

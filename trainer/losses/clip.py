@@ -19,7 +19,7 @@ from pydantic import Field, model_validator
 from torch import Tensor
 
 from cairn.core.config import Config
-from cairn.trainer.losses.base import Loss, LossInputs, TokenLoss
+from cairn.trainer.losses.base import Loss, LossInputs, LossOutput
 
 
 class ClipConfig(Config):
@@ -38,12 +38,12 @@ class ClipConfig(Config):
         return self
 
 
-def make_clip(config: ClipConfig) -> Callable[[LossInputs], TokenLoss]:
+def make_clip(config: ClipConfig) -> Callable[[LossInputs], LossOutput]:
     """Return the clipped loss with these settings."""
     return lambda inputs: clipped(inputs.ratio(), inputs.advantages_D, config.low, config.high, config.dual)
 
 
-def clipped(ratio_D: Tensor, advantages_D: Tensor, low: float, high: float, dual: float | None = None) -> TokenLoss:
+def clipped(ratio_D: Tensor, advantages_D: Tensor, low: float, high: float, dual: float | None = None) -> LossOutput:
     """Return the clipped loss of each token, given its ratio."""
     plain = -advantages_D * ratio_D
     bounded = -advantages_D * ratio_D.clamp(1 - low, 1 + high)
@@ -54,7 +54,7 @@ def clipped(ratio_D: Tensor, advantages_D: Tensor, low: float, high: float, dual
         is_over = (advantages_D < 0) & (loss > ceiling)
         loss = torch.where(is_over, ceiling, loss)
         is_clipped = is_clipped | is_over
-    return TokenLoss(loss, is_clipped)
+    return LossOutput(loss, is_clipped)
 
 
 LOSS = Loss(ClipConfig, make_clip)

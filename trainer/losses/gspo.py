@@ -21,7 +21,7 @@ import torch
 from pydantic import Field
 
 from cairn.core.config import Config
-from cairn.trainer.losses.base import Loss, LossInputs, TokenLoss, mean_over
+from cairn.trainer.losses.base import Loss, LossInputs, LossOutput, mean_over
 from cairn.trainer.losses.clip import clipped
 
 
@@ -32,10 +32,10 @@ class GSPOConfig(Config):
     high: float = Field(4e-4, gt=0, description="How far above 1 the sequence's ratio counts.")
 
 
-def make_gspo(config: GSPOConfig) -> Callable[[LossInputs], TokenLoss]:
+def make_gspo(config: GSPOConfig) -> Callable[[LossInputs], LossOutput]:
     """Return GSPO with these settings."""
 
-    def loss(inputs: LossInputs) -> TokenLoss:
+    def loss(inputs: LossInputs) -> LossOutput:
         own_D = inputs.logprobs_D
         change_D = mean_over((own_D - inputs.old_logprobs_D).detach(), inputs.sequences_D)
         ratio_D = torch.exp(change_D.clamp(-20, 20) + own_D - own_D.detach())
