@@ -9,7 +9,7 @@ import gymnasium
 import cairn
 
 lake = cairn.wrap(
-    partial(gymnasium.make, "FrozenLake-v1", is_slippery=False),
+    partial(gymnasium.make, "FrozenLake-v1", is_slippery=False, render_mode="ansi"),
     name="lake",
     actions=["left", "down", "right", "up"],
     success=lambda env: env.unwrapped.desc.flat[env.unwrapped.s] == b"G",

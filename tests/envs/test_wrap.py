@@ -18,7 +18,6 @@ from cairn.core.keys import canonical_bytes
 from cairn.envs.base import TextEnv
 from cairn.envs.checker import PROPERTIES, check_property
 from cairn.envs.properties.subject import Subject
-from examples.lake import lake
 from tests.sampling import sampled_params
 
 NAMES = ["left", "down", "right", "up"]
@@ -32,6 +31,13 @@ def at_goal(env: Any) -> bool:
     return bool(env.unwrapped.desc.flat[env.unwrapped.s] == b"G")
 
 
+lake = cairn.wrap(
+    "FrozenLake-v1",
+    name="lake",
+    actions=NAMES,
+    success=at_goal,
+    instruction="Walk over the ice from S to G. H is a hole.",
+)
 dry = cairn.wrap(lambda: frozen(is_slippery=False), name="dry", actions=NAMES, success=at_goal, turn_limit=30)
 cliff = cairn.wrap("CliffWalking-v1", name="cliff", success=lambda env: env.unwrapped.s == 47)
 pole = cairn.wrap("CartPole-v1", name="pole", actions=["left", "right"])
@@ -69,7 +75,7 @@ def begun(kind: type[TextEnv], task: str = "3", seed: int = 0) -> tuple[TextEnv,
 
 @pytest.mark.parametrize(("wrapped", "name"), sampled_params(itertools.product(WRAPPED, PROPERTIES)))
 def test_the_properties_hold(wrapped: str, name: str) -> None:
-    report = check_property(name, Subject("examples.lake:lake" if wrapped == "lake" else f"{__name__}:{wrapped}"))
+    report = check_property(name, Subject(f"{__name__}:{wrapped}"))
     assert report.holds, report.detail
 
 

@@ -42,12 +42,12 @@ def test_an_episode() -> None:
     assert listed.startswith("The room is ")
     assert (last, env.get_reward()) == ("Done.", 1.0)
     with pytest.raises(EpisodeOver, match="the episode is over"):
-        env.find(name="Ada")
+        env.find(name="Ada", floor=1)
     assert env.reset(task="7") == first
     assert env.get_reward() == 0.0
-    assert env.find(name="Nobody") == "There is no such person."
+    assert env.find(name="Nobody", floor=1) == "There is no such guest."
     with pytest.raises(TypeError, match="unexpected keyword argument 'who'"):
-        env.find(name="Ada", who="x")
+        env.find(name="Ada", floor=1, who="x")
 
 
 def total(first: int, second: int) -> int:
