@@ -41,13 +41,7 @@ class RowsEnv(TextEnv):
     def setup(self) -> None:
         """Select the rows of the split."""
         wanted = self.config.split  # type: ignore[attr-defined]  # a RowsConfig
-        splits = _splits(self.rows)
-        known = sorted({"all", *filter(None, splits.values())})
-        if wanted not in known:
-            raise ConfigError(
-                f"{self.meta.name} has no rows in the split {wanted!r}; its splits are {', '.join(known)}"
-            )
-        self._ids = [task_id for task_id, split in splits.items() if wanted in ("all", split)]
+        self._ids = list(self.rows) if wanted == "all" else _rows_in(self.rows, wanted, self.meta.name)
         self._known = frozenset(self._ids)
 
     def tasks(self) -> Sequence[str]:
@@ -129,11 +123,21 @@ def _read_parquet(file: Path) -> list[Any]:  # Any: checked by the caller
     return list(parquet.read_table(file).to_pylist())
 
 
-def _splits(rows: Mapping[str, Row]) -> dict[str, str | None]:
-    """Return the split of each row: its column "split" if the table has one, else by the hash of its id."""
+def _rows_in(rows: Mapping[str, Row], wanted: str, name: str) -> list[str]:
+    """Return the ids of a split's rows: by their column "split" if the table has one, else by a hash of the id.
+
+    Raises:
+        ConfigError: the split has no rows.
+    """
     if any("split" in row for row in rows.values()):
-        return {task_id: str(row["split"]) if "split" in row else None for task_id, row in rows.items()}
-    return {task_id: "test" if _is_test(task_id) else "train" for task_id in rows}
+        splits = {task_id: str(row["split"]) for task_id, row in rows.items() if "split" in row}
+    else:
+        splits = {task_id: "test" if _is_test(task_id) else "train" for task_id in rows}
+    found = [task_id for task_id, split in splits.items() if split == wanted]
+    if not found:
+        known = ", ".join(sorted({"all", *splits.values()}))
+        raise ConfigError(f"{name} has no rows in the split {wanted!r}; its splits are {known}")
+    return found
 
 
 def _is_test(task_id: str) -> bool:
